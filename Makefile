@@ -1,0 +1,40 @@
+# The two commands of the README, and what CI adds to them.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test docs check generated clean
+
+# Everything is pinned in constraints.txt; the stamp is younger than what it was made from.
+.venv/installed: pyproject.toml models/pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e models -e '.[dev]'
+	touch $@
+
+demo: .venv/installed
+	mkdir -p demo
+	$(BIN)/headscope analyze demo --text src/headscope/data/articles.txt -o demo/demo.nc
+	$(BIN)/headscope report demo/demo.nc -o demo/report.html
+	@echo "The report:  demo/report.html  (open it in a browser)"
+	@echo "The atlas:   demo/demo.nc      (look at it with: $(BIN)/headscope show demo/demo.nc)"
+
+test: .venv/installed
+	$(BIN)/python -m pytest
+
+docs: .venv/installed
+	$(BIN)/mkdocs build --strict
+
+# Lint, types, import order, and generated files that must not be stale.
+check: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python tools/cli_reference.py --check
+
+generated: .venv/installed
+	$(BIN)/python tools/cli_reference.py
+
+clean:
+	rm -rf .venv demo site build dist *.egg-info src/*.egg-info models/src/*.egg-info
