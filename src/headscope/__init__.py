@@ -1,0 +1,59 @@
+"""headscope: what the attention heads of a transformer do, and whether it matters.
+
+The public names, loaded when first used, so that `import headscope` and the command line start at once.
+"""
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headscope import figures as figures
+    from headscope.atlas import Atlas as Atlas
+    from headscope.atlas import open_atlas
+    from headscope.data import sample_path as sample_path
+    from headscope.errors import HeadscopeError as HeadscopeError
+    from headscope.measures import MEASURES as MEASURES
+    from headscope.models import Model as Model
+    from headscope.models import load as load
+    from headscope.models import wrap as wrap
+    from headscope.report import write_report as write_report
+    from headscope.run import analyze as analyze
+    from headscope.text import read_pairs as read_pairs
+    from headscope.text import read_text as read_text
+
+    open = open_atlas  # by assignment: type checkers take a renaming import for a private one
+
+_PUBLIC = {
+    "Atlas": ("headscope.atlas", "Atlas"),
+    "HeadscopeError": ("headscope.errors", "HeadscopeError"),
+    "MEASURES": ("headscope.measures", "MEASURES"),
+    "Model": ("headscope.models", "Model"),
+    "analyze": ("headscope.run", "analyze"),
+    "figures": ("headscope.figures", None),
+    "load": ("headscope.models", "load"),
+    "open": ("headscope.atlas", "open_atlas"),
+    "read_pairs": ("headscope.text", "read_pairs"),
+    "read_text": ("headscope.text", "read_text"),
+    "sample_path": ("headscope.data", "sample_path"),
+    "wrap": ("headscope.models", "wrap"),
+    "write_report": ("headscope.report", "write_report"),
+}
+
+__all__ = list(_PUBLIC)  # pyright: ignore
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return version("headscope")
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'headscope' has no attribute {name!r}")
+    module, attribute = _PUBLIC[name]
+    loaded = import_module(module)
+    value = loaded if attribute is None else getattr(loaded, attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

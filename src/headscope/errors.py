@@ -1,0 +1,40 @@
+"""Every exception headscope raises on purpose; each message says what to do next."""
+
+
+class HeadscopeError(Exception):
+    """Base of all expected failures: one clear line for the user, no traceback on the command line."""
+
+    exit_code = 2
+    """What the command line exits with: 2 for something the user gave, 1 for something that went wrong."""
+
+
+class ModelError(HeadscopeError):
+    """A model could not be found, loaded or understood."""
+
+
+class TextError(HeadscopeError):
+    """A text, pair or treebank file could not be read or holds nothing to analyse."""
+
+
+class OptionError(HeadscopeError):
+    """An option has a value that cannot work; the message names the option and what it takes."""
+
+
+class CaptureError(HeadscopeError):
+    """Attention could not be observed, or not in every layer; no result may be built on it."""
+
+    exit_code = 1
+
+
+class AtlasError(HeadscopeError):
+    """An atlas file is missing, damaged, foreign or too new, or lacks what was asked of it."""
+
+
+class OutputError(HeadscopeError):
+    """A result could not be written; nothing half-written is left behind."""
+
+    exit_code = 1
+
+
+class HeadscopeWarning(UserWarning):
+    """Something the user should know about a result that is still right."""

@@ -1,0 +1,20 @@
+"""The measures: one file each, all reached through MEASURES."""
+
+from headscope.measures.base import MEASURES, Measure
+from headscope.measures.distance_features import DistanceFeatures
+from headscope.measures.entropy import Entropy
+from headscope.measures.head_distance import HeadDistance
+from headscope.measures.named_patterns import NamedPatterns
+from headscope.measures.offset_attention import OffsetAttention
+from headscope.measures.role_attention import RoleAttention
+
+__all__ = [
+    "MEASURES",
+    "DistanceFeatures",
+    "Entropy",
+    "HeadDistance",
+    "Measure",
+    "NamedPatterns",
+    "OffsetAttention",
+    "RoleAttention",
+]

@@ -1,0 +1,159 @@
+"""What a measure is: sums over texts that can be merged, and a result that comes with its uncertainty."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headscope.errors import CaptureError
+from headscope.registry import Registry
+from headscope.types import AttentionBatch, HeadGrid, LabelledArray
+
+MEASURES: Registry[type["Measure"]] = Registry("measure")
+
+
+@dataclass
+class TextMean:
+    """A mean over texts and its standard error, kept as sums so that parts merge exactly.
+
+    Each text contributes one number per cell (its own mean over queries); a text to which a cell does not
+    apply is left out of that cell.
+    """
+
+    total: Tensor  # (...) sum of the texts' numbers
+    squares: Tensor  # (...) sum of their squares
+    texts: Tensor  # (...) how many texts counted
+
+    @classmethod
+    def zeros(cls, *shape: int) -> Self:
+        """Nothing seen yet."""
+        return cls(*(torch.zeros(shape, dtype=torch.float64) for _ in range(3)))
+
+    def add(self, values: Tensor, *, applies: Tensor | None = None, layer: int | None = None) -> None:
+        """Count `values` (text, ...), where `applies` (broadcastable to it) is true; in one layer or overall."""
+        values = values.detach().to("cpu", torch.float64)
+        counts = torch.ones_like(values)
+        if applies is not None:
+            counts = applies.to("cpu", torch.float64).expand_as(values)
+            # where, not *: what does not apply may be nan, and nan * 0 is nan.
+            values = torch.where(counts > 0, values, 0.0)
+        if values.isnan().any():
+            where = "" if layer is None else f" in layer {layer}"
+            raise CaptureError(
+                f"the model's attention holds nan{where}; if it runs in half precision, use float32"
+            )
+        at = ... if layer is None else layer
+        self.total[at] += values.sum(0)
+        self.squares[at] += (values * values).sum(0)
+        self.texts[at] += counts.sum(0)
+
+    def merge(self, other: Self) -> None:
+        """Count all that `other` has counted."""
+        self.total += other.total
+        self.squares += other.squares
+        self.texts += other.texts
+
+    def mean(self) -> np.ndarray[Any, Any]:
+        """The mean over texts; nan where no text counted."""
+        return (self.total / self.texts).numpy()
+
+    def stderr(self) -> np.ndarray[Any, Any]:
+        """The standard error of the mean over texts; nan where fewer than two texts counted."""
+        spread = (self.squares - self.total**2 / self.texts).clamp_min(0)
+        return (spread / (self.texts - 1) / self.texts).sqrt().where(self.texts > 1, torch.nan).numpy()
+
+    def labelled(
+        self,
+        name: str,
+        *,
+        dims: tuple[str, ...],
+        coords: Mapping[str, Sequence[str] | Sequence[int]],
+        description: str,
+        units: str = "1",
+    ) -> dict[str, LabelledArray]:
+        """The mean as `name` and its standard error as `name_stderr`."""
+        return {
+            name: LabelledArray(self.mean(), dims, coords, description, units),
+            f"{name}_stderr": LabelledArray(
+                self.stderr(), dims, coords, f"standard error over texts of {name}", units
+            ),
+        }
+
+
+class Measure(ABC):
+    """A statistic of every head of one stack, built up text by text.
+
+    `empty` starts it, `update` takes one layer of one batch, `merge` adds another measure of the same kind
+    and grid, `result` names the arrays that go into the atlas. Merging is exact and in any order.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+
+    @classmethod
+    def fits(cls, grid: HeadGrid) -> bool:
+        """Whether the measure makes sense for this stack; where it does not, the atlas has no such array."""
+        return True
+
+    @classmethod
+    @abstractmethod
+    def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
+        """Nothing seen yet; `faithful` asks for the published form, quirks included."""
+
+    @abstractmethod
+    def update(self, batch: AttentionBatch) -> None:
+        """Count one layer of one batch of texts."""
+
+    @abstractmethod
+    def merge(self, other: Self) -> None:
+        """Count all that `other` has counted."""
+
+    @abstractmethod
+    def result(self) -> dict[str, LabelledArray]:
+        """The arrays that go into the atlas, by name."""
+
+
+@dataclass
+class PerTextMeasure(Measure):
+    """A measure whose every cell is a mean over texts of a number that one layer's call decides."""
+
+    grid: HeadGrid
+    means: TextMean
+    faithful: bool
+
+    dims: ClassVar[tuple[str, ...]]
+    coords: ClassVar[Mapping[str, Sequence[str] | Sequence[int]]]
+    units: ClassVar[str] = "1"
+
+    @classmethod
+    def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
+        """Nothing seen yet."""
+        extra = [len(cls.coords[dim]) for dim in cls.dims]
+        return cls(grid, TextMean.zeros(grid.layers, grid.heads, *extra), faithful)
+
+    @abstractmethod
+    def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
+        """(text, head, *dims) each text's numbers, and (text, 1, *dims) which of them apply; None means all."""
+
+    def update(self, batch: AttentionBatch) -> None:
+        """Count one layer of one batch of texts."""
+        values, applies = self.per_text(batch)
+        self.means.add(values, applies=applies, layer=batch.layer)
+
+    def merge(self, other: Self) -> None:
+        """Count all that `other` has counted."""
+        self.means.merge(other.means)
+
+    def result(self) -> dict[str, LabelledArray]:
+        """The mean and its standard error, (layer, head, *dims)."""
+        return self.means.labelled(
+            self.name,
+            dims=("layer", "head", *self.dims),
+            coords={"layer": range(self.grid.layers), "head": range(self.grid.heads), **self.coords},
+            description=self.summary,
+            units=self.units,
+        )

@@ -1,0 +1,126 @@
+"""Head distance: how differently two heads look at the same texts."""
+
+from dataclasses import dataclass, field
+from math import log
+from typing import ClassVar, Self
+
+import torch
+from torch import Tensor
+
+from headscope.errors import CaptureError
+from headscope.measures.base import MEASURES, Measure, TextMean
+from headscope.measures.reductions import entropy_of
+from headscope.types import AttentionBatch, HeadGrid, LabelledArray
+
+SMOOTHING = 0.001
+
+# How many numbers of one head are worked on at once. On a CPU texts go one by one, without their padding, in blocks
+# that stay in cache for all heads; an accelerator takes a whole batch in few large steps.
+CPU_BLOCK = 1 << 12
+ACCELERATOR_BLOCK = 1 << 20
+
+
+@MEASURES.register("head_distance")
+@dataclass
+class HeadDistance(Measure):
+    """Jensen-Shannon divergence between every two heads of the stack, in nats (Clark et al. 2019, section 6).
+
+    JS(p, q) = H((p + q) / 2) - (H(p) + H(q)) / 2 for each query, averaged over queries, then over texts.
+    0 for heads that look alike everywhere, log 2 = 0.693 for heads that never look at the same token.
+
+    The one measure that needs all layers at once: it holds the maps of one batch until its last layer.
+
+    Faithful: the released code smooths (0.999 a + 0.001 / n) and sums over all queries of all texts.
+    """
+
+    name: ClassVar[str] = "head_distance"
+    summary: ClassVar[str] = "mean Jensen-Shannon divergence between two heads' attention"
+
+    grid: HeadGrid
+    means: TextMean  # (head_a, head_b)
+    faithful: bool
+    _held: list[Tensor] = field(default_factory=list, repr=False)  # a layer each, (text, head, query, key)
+
+    @classmethod
+    def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
+        """Nothing seen yet."""
+        heads = grid.layers * grid.heads
+        return cls(grid, TextMean.zeros(heads, heads), faithful)
+
+    def update(self, batch: AttentionBatch) -> None:
+        """Hold one layer's maps; with the last layer, compare all heads and let the maps go."""
+        if batch.layer != len(self._held):
+            raise CaptureError(
+                f"head distances need layers in order; got {batch.layer} after {len(self._held)}"
+            )
+        self._held.append(batch.attention)
+        if len(self._held) < self.grid.layers:
+            return
+        maps = torch.cat(self._held, 1).transpose(0, 1)  # (head, text, query, key)
+        self._held = []
+        queries, keys = batch.queries.lengths, batch.keys.lengths  # (text,)
+        if self.faithful:
+            real = batch.queries.is_token[:, :, None] & batch.keys.is_token[:, None, :]  # (text, query, key)
+            maps = ((1 - SMOOTHING) * maps + SMOOTHING / keys[:, None, None]) * real
+        if maps.device.type == "cpu":
+            sizes = enumerate(zip(queries.tolist(), keys.tolist(), strict=True))
+            each = [maps[:, text : text + 1, :rows, :columns] for text, (rows, columns) in sizes]
+            sums = torch.cat([divergence_sums(one, block=CPU_BLOCK) for one in each])
+        else:
+            sums = divergence_sums(maps, block=ACCELERATOR_BLOCK)
+        self.means.add(sums if self.faithful else sums / queries[:, None, None])
+
+    def merge(self, other: Self) -> None:
+        """Count all that `other` has counted."""
+        if self._held or other._held:
+            raise CaptureError("head distances cannot be merged in the middle of a batch")
+        self.means.merge(other.means)
+
+    def result(self) -> dict[str, LabelledArray]:
+        """`head_distance` (head_a, head_b), heads labelled layer.head, and its standard error."""
+        labels = self.grid.labels
+        arrays = self.means.labelled(
+            self.name,
+            dims=("head_a", "head_b"),
+            coords={"head_a": labels, "head_b": labels},
+            description=self.summary,
+            units="nats",
+        )
+        if not self.faithful:
+            return arrays
+        total = self.means.total.numpy().copy()  # the published form is a sum, which has no standard error
+        return {
+            self.name: LabelledArray(
+                total, ("head_a", "head_b"), arrays[self.name].coords, self.summary, "nats"
+            )
+        }
+
+
+def divergence_sums(maps: Tensor, *, block: int) -> Tensor:
+    """(text, head, head) Jensen-Shannon divergence of every two heads, summed over queries.
+
+    `maps` is (head, text, query, key), 0 where there is padding. With s = p + q, H(s / 2) = log 2 - sum(s log s) / 2
+    when p and q add up to 1, so the inner loop is one sum, one logarithm and one dot product for each pair.
+    """
+    heads, texts, queries, keys = maps.shape
+    # No zeros under the logarithm; what this adds is far below rounding.
+    maps = maps.clamp_min(torch.finfo(maps.dtype).tiny)
+    mass = maps.sum(
+        (2, 3), dtype=torch.float64
+    ).T  # (text, head) the number of queries, but for rounding and sinks
+    entropy = entropy_of(maps).sum(-1, dtype=torch.float64).T  # (text, head)
+    joint = maps.new_zeros(texts, heads, heads, dtype=torch.float64)  # sum over queries and keys of s log s
+    rows = max(1, block // (texts * keys))
+    for start in range(0, queries, rows):
+        part = maps[:, :, start : start + rows].flatten(2)  # (head, text, query and key)
+        for head in range(heads - 1):
+            both = part[head] + part[head + 1 :]
+            joint[:, head, head + 1 :] += torch.linalg.vecdot(both, both.log()).T
+    divergence = _pair_mean(mass) * log(2) - joint / 2 - _pair_mean(entropy)
+    above = divergence.triu(1).clamp_min(0)
+    return above + above.mT
+
+
+def _pair_mean(values: Tensor) -> Tensor:
+    """(text, head, head) the mean of each two heads' values (text, head)."""
+    return (values[:, :, None] + values[:, None, :]) / 2

@@ -1,0 +1,122 @@
+"""Named patterns: how strongly a head follows each of the habits people have names for."""
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from headscope.measures.base import MEASURES, PerTextMeasure
+from headscope.measures.reductions import (
+    FIRST_TEXT,
+    FIRST_TOKEN,
+    SECOND_TEXT,
+    class_mass,
+    mean_over_queries,
+)
+from headscope.types import SEP, AttentionBatch, HeadGrid, TokenBatch
+
+PAIR_PATTERNS = (
+    "next_word",
+    "previous_word",
+    "same_word",
+    "same_word_other_sentence",
+    "induction",
+    "duplicate_token",
+)
+CLASS_PATTERNS = ("delimiters", "own_sentence", "other_sentence", "first_token")
+
+
+@MEASURES.register("named_patterns")
+class NamedPatterns(PerTextMeasure):
+    """Mean attention that follows a named habit, in [0, 1] (Vig 2019; induction: Olsson et al. 2022).
+
+    For each habit, the attention a query gives to the keys the habit points at, averaged over the queries
+    for which it points anywhere. The docs page lists what each habit points at.
+    """
+
+    name: ClassVar[str] = "named_patterns"
+    summary: ClassVar[str] = "mean attention that follows a named habit"
+    dims = ("pattern",)
+    coords: ClassVar = {"pattern": (*PAIR_PATTERNS, *CLASS_PATTERNS)}
+
+    @classmethod
+    def fits(cls, grid: HeadGrid) -> bool:
+        """The habits are about one text's own words."""
+        return not grid.cross
+
+    def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
+        """(text, head, pattern)."""
+        pairs, weights, pairs_apply = batch.keys.derive(_pairs)
+        maps = batch.attention.flatten(2)  # (text, head, query and key)
+        followed = maps.gather(2, pairs[:, None, :].expand(-1, maps.shape[1], -1))  # (text, head, pair)
+        by_pair = followed @ weights.to(maps.dtype)  # (text, head, pattern)
+        by_class, classes_apply = _by_class(batch)
+        return (
+            torch.cat([by_pair, by_class], -1),
+            torch.cat([pairs_apply, classes_apply], -1)[:, None, :],
+        )
+
+
+def _by_class(batch: AttentionBatch) -> tuple[Tensor, Tensor]:
+    """(text, head, pattern) attention by class of key, and (text, pattern) whether the text has such a class."""
+    mass = batch.reduce(class_mass)  # (text, head, query, class)
+    tokens = batch.queries
+    in_first, in_second = tokens.segment == 0, tokens.segment == 1  # (text, query)
+    is_pair = in_second.any(-1, keepdim=True)
+    after_first_token = tokens.is_token.clone()
+    after_first_token[:, 0] = False
+    second = in_second[:, None, :]
+    to_first, to_second = mass[..., FIRST_TEXT], mass[..., SECOND_TEXT]  # (text, head, query)
+    has_separator = ((tokens.role == SEP) & tokens.is_token).any(-1, keepdim=True)
+    asked = (
+        (mass[..., SEP], tokens.is_token & has_separator),
+        (torch.where(second, to_second, to_first), (in_first | in_second) & is_pair),
+        (torch.where(second, to_first, to_second), (in_first | in_second) & is_pair),
+        (mass[..., FIRST_TOKEN], after_first_token),
+    )
+    means, present = zip(*(mean_over_queries(values, queries) for values, queries in asked), strict=True)
+    return torch.stack(means, -1), torch.stack(present, -1)
+
+
+def _pairs(tokens: TokenBatch) -> tuple[Tensor, Tensor, Tensor]:
+    """Which (query, key) pairs the habits point at.
+
+    Returns (text, pair) positions in the flattened map; (text, pair, pattern) the weight of each pair, 1 over
+    the number of queries of its text that the pattern applies to; and (text, pattern) whether any is.
+    """
+    masks = _pair_masks(tokens)  # (text, pattern, query, key)
+    texts, patterns = masks.shape[:2]
+    asking = masks.any(-1).sum(-1)  # (text, pattern) queries the pattern applies to
+    share = (1 / asking.clamp_min(1)).float()  # (text, pattern)
+    used = masks.any(1).flatten(1)  # (text, query and key)
+    most = max(1, int(used.sum(-1).max()))
+    # A stable descending sort puts each text's used positions first; what fills the row up gets weight 0.
+    positions = used.int().argsort(dim=-1, descending=True, stable=True)[:, :most]  # (text, pair)
+    chosen = masks.flatten(2).gather(2, positions[:, None, :].expand(texts, patterns, most))
+    return positions, (chosen * share[..., None]).transpose(1, 2), asking > 0
+
+
+def _pair_masks(tokens: TokenBatch) -> Tensor:
+    """(text, pattern, query, key) True where the pattern points from the query at the key."""
+    length = tokens.ids.shape[1]
+    place = torch.arange(length, device=tokens.ids.device)
+    earlier = place[None, :] < place[:, None]  # (query, key)
+    both_real = tokens.is_token[:, :, None] & tokens.is_token[:, None, :]
+    same_segment = tokens.segment[:, :, None] == tokens.segment[:, None, :]
+    in_word = (tokens.word >= 0)[:, :, None] & (tokens.word >= 0)[:, None, :] & both_real
+    step = tokens.word[:, None, :] - tokens.word[:, :, None]  # (text, query, key) words from query to key
+    typed = tokens.word_type >= 0
+    same_type = (tokens.word_type[:, :, None] == tokens.word_type[:, None, :]) & typed[:, :, None] & in_word
+    same_word = same_type & (step != 0)
+    copy_before = (tokens.ids[:, :, None] == tokens.ids[:, None, :]) & earlier & both_real
+    after_copy = torch.zeros_like(copy_before)
+    after_copy[:, :, 1:] = copy_before[:, :, :-1]
+    masks = {
+        "next_word": in_word & same_segment & (step == 1),
+        "previous_word": in_word & same_segment & (step == -1),
+        "same_word": same_word,
+        "same_word_other_sentence": same_word & ~same_segment,
+        "induction": after_copy & earlier,
+        "duplicate_token": copy_before,
+    }
+    return torch.stack([masks[name] for name in PAIR_PATTERNS], 1)

@@ -1,0 +1,41 @@
+"""Offset attention: how much a head looks at the token a fixed number of places away."""
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from headscope.measures.base import MEASURES, PerTextMeasure
+from headscope.measures.reductions import offset_sums
+from headscope.types import AttentionBatch, HeadGrid
+
+FARTHEST = 8
+
+
+@MEASURES.register("offset_attention")
+class OffsetAttention(PerTextMeasure):
+    """Mean attention at every offset from -8 to 8 (Clark et al. 2019, section 3.1, generalised).
+
+    The offset is key minus query: -1 is the previous token, 0 the token itself, 1 the next. The mean at
+    an offset is over the queries that have such a neighbour (n - |offset| of the n tokens); a text too
+    short to have one is left out of it. In a causal stack what lies ahead cannot be seen and is 0.
+    """
+
+    name: ClassVar[str] = "offset_attention"
+    summary: ClassVar[str] = "mean attention to the token at this offset (key minus query)"
+    dims = ("offset",)
+    coords: ClassVar = {"offset": range(-FARTHEST, FARTHEST + 1)}
+
+    @classmethod
+    def fits(cls, grid: HeadGrid) -> bool:
+        """Offsets mean nothing between two different texts."""
+        return not grid.cross
+
+    def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
+        """(text, head, offset)."""
+        sums = batch.reduce(offset_sums)  # (text, head, offset + queries)
+        offsets = torch.arange(-FARTHEST, FARTHEST + 1, device=sums.device)
+        neighbours = batch.queries.lengths[:, None] - offsets.abs()  # (text, offset) queries that have one
+        # Offsets no text of the batch is long enough for fall outside the map; any column will do for them.
+        columns = (offsets + batch.attention.shape[2]).clamp(0, sums.shape[-1] - 1)
+        return sums[..., columns] / neighbours.clamp_min(1)[:, None, :], (neighbours > 0)[:, None, :]

@@ -1,0 +1,34 @@
+"""Role attention: how much a head looks at [CLS], [SEP], full stops, commas and everything else."""
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from headscope.measures.base import MEASURES, PerTextMeasure
+from headscope.measures.reductions import class_mass, mean_over_queries
+from headscope.types import ROLES, SEP, AttentionBatch
+
+
+@MEASURES.register("role_attention")
+class RoleAttention(PerTextMeasure):
+    """Mean attention to each kind of token, from all queries, from [SEP] and from all others.
+
+    Clark et al. 2019, section 3.2. The five roles add up to 1. A role that a text lacks gets 0 from it; a
+    text without [SEP] is left out of the [SEP] queries. Models without [CLS] and [SEP] have their first
+    token and their separator or end of text in those places.
+    """
+
+    name: ClassVar[str] = "role_attention"
+    summary: ClassVar[str] = "mean attention from queries of one role to keys of another"
+    dims = ("query_role", "role")
+    coords: ClassVar = {"query_role": ("all", "sep", "other"), "role": ROLES}
+
+    def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
+        """(text, head, query_role, role)."""
+        mass = batch.reduce(class_mass)[..., : len(ROLES)]  # (text, head, query, role)
+        everything = batch.queries.is_token
+        separator = (batch.queries.role == SEP) & everything
+        chosen = (everything, separator, everything & ~separator)
+        means, present = zip(*(mean_over_queries(mass, queries) for queries in chosen), strict=True)
+        return torch.stack(means, 2), torch.stack(present, 1)[:, None, :, None]

@@ -1,0 +1,185 @@
+"""Loading a model by name: a demo model, a folder, or a name on the hub."""
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+
+from headscope.errors import ModelError, OptionError
+from headscope.models.model import Model
+from headscope.models.quiet import quiet_transformers
+
+DEMO_MODELS = ("demo", "demo-mrpc", "demo-qa")
+Precision = Literal["auto", "float32", "float16", "bfloat16", "float64"]
+
+
+def load(
+    name: str | os.PathLike[str],
+    *,
+    revision: str | None = None,
+    device: str = "auto",
+    dtype: Precision | torch.dtype = "auto",
+    allow_pickle: bool = False,
+) -> Model:
+    """Load a model and its tokenizer.
+
+    `name` is a demo model ("demo", "demo-mrpc", "demo-qa"), a folder that `save_pretrained` wrote, or a name
+    on the hub. Weights must be safetensors unless `allow_pickle`, since unpickling runs code; code that comes
+    with a model is never run. `dtype="auto"` is float32 on a CPU and the weights' own precision elsewhere.
+    """
+    source, label = _locate(name)
+    place = choose_device(device)
+    precision = _precision(dtype, place)
+    with quiet_transformers():
+        config = _fetch(AutoConfig, source, label, revision=revision)
+        tokenizer = _tokenizer(source, label, revision, config)
+        network, info = _fetch(
+            AutoModel,
+            source,
+            label,
+            revision=revision,
+            config=config,
+            dtype=precision,
+            use_safetensors=None if allow_pickle else True,
+            output_loading_info=True,
+        )
+    # A fine-tuned model may come without the pooler, which no attention depends on; anything else that is
+    # missing would be random numbers.
+    missing = sorted(key for key in info["missing_keys"] if "pooler" not in key)
+    if missing:
+        raise ModelError(
+            f"{label}: the weights lack {len(missing)} of the model's parameters, such as {missing[0]}"
+        )
+    try:
+        network.to(place)
+    except (RuntimeError, AssertionError) as error:
+        raise ModelError(f"{label}: could not be moved to device {device!r}: {_first_line(error)}") from error
+    return wrap(network, tokenizer, name=label, revision=revision)
+
+
+def wrap(
+    network: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    name: str | None = None,
+    revision: str | None = None,
+) -> Model:
+    """Use a network and tokenizer that are already in memory, such as one being trained."""
+    label = name or type(network).__name__
+    if not isinstance(network, PreTrainedModel):
+        raise ModelError(f"{label}: a transformers model is needed, not {type(network).__name__}")
+    if not getattr(tokenizer, "is_fast", False):
+        raise ModelError(
+            f"{label}: its tokenizer ({type(tokenizer).__name__}) is not a fast one, so tokens cannot be traced "
+            "back to words; convert it to a tokenizer.json with the tokenizers package"
+        )
+    return Model(label, network, tokenizer, revision)
+
+
+def choose_device(device: str) -> torch.device:
+    """The named device; "auto" takes the first accelerator there is."""
+    if device == "auto":
+        accelerator = torch.accelerator.current_accelerator(check_available=True)
+        return accelerator if accelerator is not None else torch.device("cpu")
+    try:
+        place = torch.device(device)
+    except RuntimeError as error:
+        raise OptionError(f"{device!r} is not a device; use auto, cpu, cuda, cuda:1 or mps") from error
+    if place.type == "cuda" and not torch.cuda.is_available():
+        raise OptionError(
+            f"device {device!r} was asked for, but this machine or this build of torch has no CUDA"
+        )
+    return place
+
+
+def _precision(dtype: Precision | torch.dtype, place: torch.device) -> torch.dtype | str:
+    if isinstance(dtype, torch.dtype):
+        return dtype
+    if dtype == "auto":
+        return torch.float32 if place.type == "cpu" else "auto"
+    known = {
+        "float32": torch.float32,
+        "float16": torch.float16,
+        "bfloat16": torch.bfloat16,
+        "float64": torch.float64,
+    }
+    if dtype not in known:
+        raise OptionError(f"{dtype!r} is not a precision; choose from auto, {', '.join(known)}")
+    return known[dtype]
+
+
+def _locate(name: str | os.PathLike[str]) -> tuple[str, str]:
+    """Where to load from, and what to call it."""
+    label = os.fspath(name)
+    if label in DEMO_MODELS:
+        if find_spec("headscope_models") is None:
+            raise ModelError(
+                f"the demo models are not installed; get them with: pip install 'headscope[demo]'  ({label})"
+            )
+        import headscope_models  # noqa: PLC0415 - an optional distribution, absent from a plain install
+
+        return str(headscope_models.path(label)), label
+    if Path(label).is_dir():
+        if not (Path(label) / "config.json").is_file():
+            raise ModelError(
+                f"the folder {label} has no config.json; give a folder written by save_pretrained"
+            )
+        return label, label
+    if Path(label).exists():
+        raise ModelError(f"{label} is a file; give the folder that holds config.json and the weights")
+    return label, label
+
+
+def _fetch(kind: Any, source: str, label: str, **options: Any) -> Any:
+    """`kind.from_pretrained`, with its many failures told in one line."""
+    try:
+        return kind.from_pretrained(source, trust_remote_code=False, **options)
+    except Exception as error:
+        raise _explain(error, source, label) from error
+
+
+def _explain(error: Exception, source: str, label: str) -> ModelError:
+    text = str(error)
+    if "trust_remote_code" in text or "custom code" in text:
+        return ModelError(f"{label} needs code of its own to run, and headscope runs no remote code")
+    folder = Path(source)
+    if folder.is_dir():
+        pickles = [*folder.glob("*.bin"), *folder.glob("*.pt"), *folder.glob("*.pth")]
+        if pickles and not any(folder.glob("*.safetensors")):
+            return ModelError(
+                f"{label} has only pickled weights ({pickles[0].name}), which can run code when opened; "
+                "if you trust their source, pass allow_pickle=True (--allow-pickle)"
+            )
+        return ModelError(f"{label} could not be loaded as a transformer: {_first_line(error)}")
+    if "safetensors" in text:
+        return ModelError(
+            f"{label} has no safetensors weights on the hub; if you trust its source, pass allow_pickle=True "
+            "(--allow-pickle)"
+        )
+    if isinstance(error, OSError):
+        return ModelError(
+            f"{label!r} is not a demo model ({', '.join(DEMO_MODELS)}), not a folder, and could not be found on "
+            "the hub (check the spelling, the connection and, for private models, your access token)"
+        )
+    return ModelError(f"{label} could not be loaded as a transformer: {_first_line(error)}")
+
+
+def _tokenizer(source: str, label: str, revision: str | None, config: Any) -> Any:
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, trust_remote_code=False)
+        if len(tokenizer) <= len(tokenizer.all_special_ids):  # made up by transformers, for want of its files
+            raise ValueError("its vocabulary is empty; are the tokenizer's files there?")
+        return tokenizer
+    except Exception as error:
+        raise ModelError(
+            f"{label} ({config.model_type}) has no usable text tokenizer, so it cannot be shown text: "
+            f"{_first_line(error)}"
+        ) from error
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

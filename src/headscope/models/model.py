@@ -1,0 +1,100 @@
+"""A model as headscope sees it: a real network, its tokenizer, and what can be said about them."""
+
+import hashlib
+import inspect
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+Shape = Literal["encoder", "decoder", "encoder-decoder"]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A transformer and its tokenizer, as `headscope.load` returns them."""
+
+    name: str
+    network: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    revision: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<Model {self.name}: {self.architecture}, {self.parameters / 1e6:.1f} M parameters, {self.device}>"
+
+    @property
+    def architecture(self) -> str:
+        """The network's class name."""
+        return type(self.network).__name__
+
+    @property
+    def core(self) -> PreTrainedModel:
+        """The network without its task head, which attention does not need."""
+        core = self.network.base_model
+        assert isinstance(core, PreTrainedModel)
+        return core
+
+    @property
+    def config(self) -> Any:
+        """The network's own configuration."""
+        return self.network.config
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network lies."""
+        return self.network.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The precision the network computes in."""
+        return self.network.dtype
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers the network has learned."""
+        return sum(parameter.numel() for parameter in self.network.parameters())
+
+    @property
+    def is_encoder_decoder(self) -> bool:
+        """True for models that read one text and write another."""
+        return bool(self.config.is_encoder_decoder)
+
+    @cached_property
+    def accepts(self) -> frozenset[str]:
+        """The names of the inputs the core's forward pass takes."""
+        return frozenset(inspect.signature(self.core.forward).parameters)
+
+    @property
+    def has_segments(self) -> bool:
+        """True when the network tells a first text from a second one by segment embeddings."""
+        return "token_type_ids" in self.accepts and getattr(self.config, "type_vocab_size", 0) > 1
+
+    @cached_property
+    def max_length(self) -> int | None:
+        """The most tokens the network takes, None when nothing limits it."""
+        limits = [int(self.tokenizer.model_max_length)]
+        positions = getattr(self.config, "max_position_embeddings", None) or getattr(
+            self.config, "n_positions", None
+        )
+        if positions:
+            # RoBERTa and its kin start counting after the padding index, and lose those places.
+            tables = [
+                m for name, m in self.core.named_modules() if name.endswith("embeddings.position_embeddings")
+            ]
+            padding = [
+                table.padding_idx for table in tables if getattr(table, "padding_idx", None) is not None
+            ]
+            limits.append(positions - max((index + 1 for index in padding), default=0))
+        limit = min(limits)
+        return limit if limit < 10**9 else None
+
+    @cached_property
+    def weights_hash(self) -> str:
+        """SHA-256 over the core's parameters, by name, shape and float32 bytes."""
+        digest = hashlib.sha256()
+        for name, parameter in sorted(self.core.named_parameters()):
+            digest.update(f"{name} {tuple(parameter.shape)}\n".encode())
+            digest.update(parameter.detach().to("cpu", torch.float32).contiguous().numpy().tobytes())
+        return digest.hexdigest()

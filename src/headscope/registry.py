@@ -1,0 +1,57 @@
+"""One typed registry: built-ins join by decorator, third parties by entry point."""
+
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from typing import Generic, TypeVar
+
+from headscope.errors import OptionError
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """Names and what they stand for.
+
+    A package adds its own by declaring an entry point in the registry's group, e.g.::
+
+        [project.entry-points."headscope.measures"]
+        my_measure = "my_package.my_module:MyMeasure"
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.group = f"headscope.{kind}s"
+        self._found: dict[str, T] = {}
+        self._entry_points_loaded = False
+
+    def register(self, name: str) -> Callable[[T], T]:
+        """Decorator: the decorated thing is known by `name` from now on."""
+
+        def add(thing: T) -> T:
+            known = self._found.get(name)
+            if known is not None and known is not thing:
+                raise OptionError(f"two {self.kind}s are called {name!r}; rename one of them")
+            self._found[name] = thing
+            return thing
+
+        return add
+
+    def names(self) -> list[str]:
+        """Every known name, in the order of registration."""
+        self._load_entry_points()
+        return list(self._found)
+
+    def get(self, name: str) -> T:
+        """What `name` stands for, or an error that lists the known names."""
+        self._load_entry_points()
+        if name not in self._found:
+            raise OptionError(
+                f"there is no {self.kind} called {name!r}; choose from {', '.join(self._found)}"
+            )
+        return self._found[name]
+
+    def _load_entry_points(self) -> None:
+        if not self._entry_points_loaded:
+            self._entry_points_loaded = True
+            for point in entry_points(group=self.group):
+                self.register(point.name)(point.load())

@@ -1,0 +1,5 @@
+"""Text: reading it, cutting it into segments, turning it into batches of tokens."""
+
+from headscope.text.corpus import Corpus, as_corpus, read_pairs, read_text
+
+__all__ = ["Corpus", "as_corpus", "read_pairs", "read_text"]

@@ -1,0 +1,94 @@
+"""From encoded texts to padded batches of like length, in bounded memory."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
+from itertools import islice
+
+import torch
+from torch import Tensor
+
+from headscope.text.encode import EncodedInput, EncodedText
+from headscope.types import OTHER, TokenBatch, padded
+
+READ_AHEAD = 512
+"""How many texts are looked at together to find some of like length."""
+
+
+@dataclass(frozen=True)
+class TextBatch:
+    """A padded batch: what the model is given, and what is known about its tokens."""
+
+    inputs: dict[str, Tensor]
+    source: TokenBatch
+    target: TokenBatch | None
+
+    @property
+    def texts(self) -> int:
+        """How many texts the batch holds."""
+        return self.source.ids.shape[0]
+
+    @property
+    def tokens(self) -> int:
+        """How many real tokens the batch holds."""
+        targets = int(self.target.is_token.sum()) if self.target else 0
+        return int(self.source.is_token.sum()) + targets
+
+
+def bucketed(
+    encoded: Iterable[EncodedInput], *, texts_at: Callable[[int], int], read_ahead: int = READ_AHEAD
+) -> Iterator[list[EncodedInput]]:
+    """Batches of texts of like length; `texts_at(length)` says how many texts of that length go together."""
+    stream = iter(encoded)
+    while window := list(islice(stream, read_ahead)):
+        window.sort(key=len, reverse=True)  # the longest first, so that running out of memory shows early
+        start = 0
+        while start < len(window):
+            size = max(1, texts_at(len(window[start])))
+            yield window[start : start + size]
+            start += size
+
+
+def collate(
+    batch: list[EncodedInput], *, pad: int, has_segments: bool, one_segment: bool, device: torch.device
+) -> TextBatch:
+    """Pad a batch on the right. `one_segment` gives both texts segment 0, as the code of Clark et al. does."""
+    source = _tokens([text.source for text in batch], pad=pad)
+    inputs = {"input_ids": source.ids, "attention_mask": source.is_token.long()}
+    if has_segments:
+        inputs["token_type_ids"] = torch.zeros_like(source.ids) if one_segment else _token_types(source)
+    targets = [text.target for text in batch if text.target is not None]
+    target = _tokens(targets, pad=pad) if targets else None
+    if target is not None:
+        inputs["decoder_input_ids"] = target.ids
+        inputs["decoder_attention_mask"] = target.is_token.long()
+    return TextBatch(
+        {name: tensor.to(device) for name, tensor in inputs.items()},
+        _on(source, device),
+        None if target is None else _on(target, device),
+    )
+
+
+def _tokens(texts: list[EncodedText], *, pad: int) -> TokenBatch:
+    return TokenBatch(
+        ids=padded([text.ids for text in texts], value=pad),
+        is_token=padded([[1] * len(text) for text in texts], value=0).bool(),
+        role=padded([text.role for text in texts], value=OTHER),
+        segment=padded([text.segment for text in texts], value=-1),
+        word=padded([text.word for text in texts], value=-1),
+        word_type=padded([text.word_type for text in texts], value=-1),
+    )
+
+
+def _token_types(tokens: TokenBatch) -> Tensor:
+    """(text, token) 0 up to the second text's first token, 1 from there on.
+
+    Computed here because a tokenizer may return none or all zeros, and pairs would silently run as one segment.
+    """
+    return (tokens.segment == 1).cummax(-1).values.long() * tokens.is_token
+
+
+def _on(tokens: TokenBatch, device: torch.device) -> TokenBatch:
+    tensors = {
+        f.name: getattr(tokens, f.name).to(device) for f in fields(tokens) if not f.name.startswith("_")
+    }
+    return TokenBatch(**tensors)

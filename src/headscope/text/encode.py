@@ -1,0 +1,173 @@
+"""From texts to tokens, with what the measures need to know about each token."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from headscope.errors import OptionError
+from headscope.text.align import Span, pieces_to_words, word_spans
+from headscope.text.items import TextPair
+from headscope.types import CLS, COMMA, OTHER, PERIOD, SEP
+
+Layout = Literal["pair", "joined", "source-target"]
+"""How a model takes two texts: as a marked pair, as one running text, or as what it reads and what it writes."""
+
+PERIODS = frozenset(".。．｡।۔")
+COMMAS = frozenset(",，、،､")
+
+
+@dataclass(frozen=True)
+class EncodedText:
+    """The tokens of one input, and what is known of each; see `TokenBatch` for the meaning of the numbers."""
+
+    ids: list[int]
+    role: list[int]
+    segment: list[int]
+    word: list[int]
+    word_type: list[int]
+    cut: bool = False
+    """True when the text was longer than the model takes and lost its end."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class EncodedInput:
+    """What the model is shown: a source, and for encoder-decoders a target."""
+
+    source: EncodedText
+    target: EncodedText | None = None
+
+    def __len__(self) -> int:
+        return max(len(self.source), len(self.target) if self.target else 0)
+
+    @property
+    def cut(self) -> bool:
+        """True when a text lost its end."""
+        return self.source.cut or (self.target is not None and self.target.cut)
+
+
+@dataclass(frozen=True)
+class TextEncoder:
+    """Turns texts into model input of at most `max_length` tokens."""
+
+    tokenizer: Any
+    layout: Layout
+    max_length: int
+    decoder_start: int | None = None
+    """The token a decoder's target starts with, for the source-target layout."""
+
+    def __post_init__(self) -> None:
+        if self.room < 1:
+            raise OptionError(
+                f"max_length {self.max_length} leaves no room for words beside the special tokens; give at least "
+                f"{self.max_length - self.room + 1}"
+            )
+
+    @cached_property
+    def room(self) -> int:
+        """How many tokens of text fit beside the special tokens."""
+        return self.max_length - int(self.tokenizer.num_special_tokens_to_add(pair=self.layout == "pair"))
+
+    def pieces(self, text: str) -> list[Span]:
+        """The characters each token of a text stands for, special tokens left out."""
+        encoding = self.tokenizer(text, add_special_tokens=False, verbose=False).encodings[0]
+        spans: list[Span] = encoding.offsets
+        return spans
+
+    def encode(self, pair: TextPair) -> EncodedInput:
+        """Tokens of one input, cut longest text first."""
+        if self.layout == "pair":
+            return EncodedInput(self._encode(pair.first, pair.second))
+        if self.layout == "joined":
+            text = pair.first if pair.second is None else f"{pair.first} {pair.second}"
+            boundary = len(pair.first) if pair.second is not None else len(text)
+            return EncodedInput(self._encode(text, None, boundary=boundary))
+        source = self._encode(pair.first, None)
+        target = self._encode(pair.first if pair.second is None else pair.second, None)
+        return EncodedInput(source, self._shifted(target))
+
+    def _encode(self, first: str, second: str | None, *, boundary: int | None = None) -> EncodedText:
+        """One call of the tokenizer; `boundary` is where a second text begins inside a joined one."""
+        first, second = self._shortened(first), None if second is None else self._shortened(second)
+        encoding = self.tokenizer(
+            first, second, truncation="longest_first", max_length=self.max_length, verbose=False
+        ).encodings[0]
+        # Each look at these copies the whole list out of the tokenizer, so look once.
+        ids: list[int] = encoding.ids
+        offsets: list[Span] = encoding.offsets
+        sequence = [-1 if number is None else number for number in encoding.sequence_ids]
+        texts = [first] if second is None else [first, second]
+        spans = [word_spans(text) for text in texts]
+        known: dict[str, int] = {}
+        types = [
+            [_word_type(text[a:b], known) for a, b in words] for text, words in zip(texts, spans, strict=True)
+        ]
+        words = [-1] * len(sequence)
+        word_types = [-1] * len(sequence)
+        for number, text in enumerate(texts):
+            places = [place for place, owner in enumerate(sequence) if owner == number]
+            found = pieces_to_words(text, spans[number], [offsets[place] for place in places])
+            for place, word in zip(places, found, strict=True):
+                if word >= 0:
+                    words[place] = word + (len(spans[0]) if number else 0)
+                    word_types[place] = types[number][word]
+        segment = sequence
+        if boundary is not None:
+            segment = [
+                owner if owner < 0 else int(start >= boundary)
+                for owner, (start, _) in zip(sequence, offsets, strict=True)
+            ]
+        role = list(self._roles(ids, offsets, sequence, texts))
+        return EncodedText(ids, role, segment, words, word_types, cut=bool(encoding.overflowing))
+
+    def _shortened(self, text: str) -> str:
+        """Without what could not fit anyway.
+
+        The tokenizer keeps all that it cuts off, for pairs in every combination: time and memory grow with the
+        square of a text's length. Twice what fits is left, so that it still sees, and reports, a cut.
+        """
+        if len(text) <= 2 * self.max_length:  # short enough, whatever the tokenizer
+            return text
+        pieces = self.pieces(text)
+        keep = 2 * self.max_length
+        return text if len(pieces) <= keep else text[: pieces[keep][0]]
+
+    def _roles(
+        self, ids: Sequence[int], offsets: Sequence[Span], sequence: Sequence[int], texts: Sequence[str]
+    ) -> Iterator[int]:
+        separators = {self.tokenizer.sep_token_id, self.tokenizer.eos_token_id} - {None}
+        first_token = self.tokenizer.cls_token_id
+        has_first = first_token is not None and first_token in ids
+        for place, (token, owner, (start, end)) in enumerate(zip(ids, sequence, offsets, strict=True)):
+            if (token == first_token and owner < 0) if has_first else place == 0:
+                yield CLS
+            elif owner < 0:
+                yield SEP if token in separators else OTHER
+            else:
+                surface = texts[owner][start:end].strip()
+                yield PERIOD if surface in PERIODS else COMMA if surface in COMMAS else OTHER
+
+    def _shifted(self, target: EncodedText) -> EncodedText:
+        """The target as a decoder reads it: its start token first, its last token only to be predicted."""
+        if self.decoder_start is None:
+            raise OptionError("this encoder-decoder names no decoder start token in its config")
+        # What was first in the target is an ordinary token now that the start token stands before it.
+        role = [OTHER if role == CLS else role for role in target.role]
+        return replace(
+            target,
+            ids=[self.decoder_start, *target.ids[:-1]],
+            role=[CLS, *role[:-1]],
+            segment=[-1, *target.segment[:-1]],
+            word=[-1, *target.word[:-1]],
+            word_type=[-1, *target.word_type[:-1]],
+        )
+
+
+def _word_type(word: str, known: dict[str, int]) -> int:
+    """A number for the word, the same for the same word in any case; -1 for punctuation."""
+    if not any(character.isalnum() for character in word):
+        return -1
+    return known.setdefault(word.lower(), len(known))

@@ -1,0 +1,22 @@
+"""What a reader yields: sentences that belong to documents, or pairs that are taken as they are."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence of a running document; neighbours with the same `document` number may share a segment."""
+
+    text: str
+    document: int
+
+
+@dataclass(frozen=True)
+class TextPair:
+    """A given input, used as it is: one text, or two texts that the model sees as first and second."""
+
+    first: str
+    second: str | None = None
+
+
+Item = Sentence | TextPair

@@ -1,0 +1,67 @@
+"""From sentences to segments: consecutive sentences of one document, split in two at a sentence boundary."""
+
+from collections.abc import Iterable, Iterator
+
+from headscope.text.encode import TextEncoder
+from headscope.text.items import Item, TextPair
+
+Sized = tuple[str, int]
+"""A sentence, or a part of one too long for the model, and its number of tokens."""
+
+
+def segments(items: Iterable[Item], encoder: TextEncoder) -> Iterator[TextPair]:
+    """Inputs for the model: given pairs as they are, sentences packed until the next does not fit."""
+    packed: list[Sized] = []
+    document = None
+    for item in items:
+        if isinstance(item, TextPair):
+            yield from _flush(packed)
+            yield item
+            continue
+        if item.document != document:
+            yield from _flush(packed)
+            document = item.document
+        for part, size in fitting_parts(item.text, encoder):
+            if packed and sum(length for _, length in packed) + size > encoder.room:
+                yield from _flush(packed)
+            packed.append((part, size))
+    yield from _flush(packed)
+
+
+def fitting_parts(sentence: str, encoder: TextEncoder) -> Iterator[Sized]:
+    """The sentence, cut at spaces into parts that fit if it is longer than the model takes."""
+    pieces = encoder.pieces(sentence)
+    start = 0
+    while len(pieces) - start > encoder.room:
+        end = start + encoder.room
+        # Back to a piece that begins a word, unless the whole part is one word.
+        while end > start and not _begins_word(sentence, pieces[end][0]):
+            end -= 1
+        end = end if end > start else start + encoder.room
+        yield sentence[pieces[start][0] : pieces[end][0]].strip(), end - start
+        start = end
+    if start < len(pieces):
+        yield sentence[pieces[start][0] :].strip() if start else sentence, len(pieces) - start
+
+
+def _begins_word(sentence: str, place: int) -> bool:
+    return place == 0 or sentence[place].isspace() or sentence[place - 1].isspace()
+
+
+def _flush(packed: list[Sized]) -> Iterator[TextPair]:
+    """The packed sentences as a pair, split at the boundary nearest to the middle; empties the list."""
+    if not packed:
+        return
+    total = sum(size for _, size in packed)
+    before = 0
+    best, off_middle = 0, total + 1
+    for count, (_, size) in enumerate(packed[:-1], start=1):
+        before += size
+        if abs(2 * before - total) < off_middle:
+            best, off_middle = count, abs(2 * before - total)
+    sentences = [text for text, _ in packed]
+    packed.clear()
+    if best == 0:
+        yield TextPair(sentences[0])
+    else:
+        yield TextPair(" ".join(sentences[:best]), " ".join(sentences[best:]))

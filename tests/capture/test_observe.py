@@ -1,0 +1,89 @@
+"""The hook leaves no trace, and a layer that was missed is an error."""
+
+import dataclasses
+
+import pytest
+import torch
+import transformers as tf
+from tests.helpers.tiny import sentencepiece_tokenizer, tiny, wordpiece_tokenizer
+
+from headscope.capture import survey
+from headscope.capture.observe import watching
+from headscope.errors import CaptureError, ModelError
+from headscope.models import wrap
+from headscope.models.stacks import Call, Place, sort_calls
+
+IDS = torch.tensor([[2, 5, 6, 7, 3]])
+
+
+def test_mode_and_attention_function_come_back_even_after_an_error() -> None:
+    network = tf.BertModel(tiny("bert").config).train()
+    network.encoder.layer[0].eval()
+    before = network.config._attn_implementation
+    training = [module.training for module in network.modules()]
+
+    def fail(_: torch.Tensor) -> None:
+        assert not any(module.training for module in network.modules())
+        raise KeyError("stop")
+
+    with pytest.raises(KeyError), watching(network, fail):
+        network(IDS)
+    assert network.config._attn_implementation == before
+    assert [module.training for module in network.modules()] == training
+
+
+def test_output_of_the_model_is_unchanged_while_watched() -> None:
+    network = tiny("bert").network
+    with torch.inference_mode():
+        plain = network(IDS).last_hidden_state
+        with watching(network, lambda weights: None):
+            watched = network(IDS).last_hidden_state
+    torch.testing.assert_close(watched, plain, atol=1e-5, rtol=1e-4)
+
+
+def test_training_mode_does_not_drop_weights() -> None:
+    network = tf.BertModel(
+        tf.BertConfig(**{**tiny("bert").config.to_dict(), "attention_probs_dropout_prob": 0.9})
+    ).train()
+    sums = []
+    with watching(network, lambda weights: sums.append(weights.sum(-1))):
+        network(IDS)
+    for total in sums:
+        torch.testing.assert_close(total, torch.ones_like(total))
+
+
+@pytest.mark.parametrize("change", [+1, -1])
+def test_more_or_fewer_calls_than_expected_are_refused(change: int) -> None:
+    capture = survey(tiny("bert"))
+    places = capture.stacks.places
+    wrong = (*places, Place("encoder", 3)) if change > 0 else places[:-1]
+    broken = dataclasses.replace(capture, stacks=dataclasses.replace(capture.stacks, places=wrong))
+    with pytest.raises(CaptureError, match=f"{len(wrong)} attention calls were expected"):
+        broken.run({"input_ids": IDS, "attention_mask": torch.ones_like(IDS)}, lambda place, weights: None)
+
+
+def test_a_model_without_attention_is_refused() -> None:
+    config = tf.MambaConfig(hidden_size=16, num_hidden_layers=1, vocab_size=128, state_size=4)
+    model = wrap(tf.MambaModel(config), sentencepiece_tokenizer(), name="tiny-mamba")
+    with pytest.raises(ModelError, match="tiny-mamba"):
+        survey(model)
+
+
+def test_a_model_that_needs_more_than_text_is_refused() -> None:
+    config = tf.ViTConfig(
+        hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, image_size=32
+    )
+    model = wrap(tf.ViTModel(config), wordpiece_tokenizer(), name="tiny-vit")
+    with pytest.raises(ModelError, match="cannot be run on text alone"):
+        survey(model)
+
+
+def test_layers_with_different_head_counts_are_refused() -> None:
+    calls = [Call(7, 7, 4, False), Call(7, 7, 2, False)]
+    with pytest.raises(CaptureError, match="different numbers of heads"):
+        sort_calls(calls, source=7, target=None)
+
+
+def test_maps_of_another_length_are_refused() -> None:
+    with pytest.raises(CaptureError, match="3 x 3"):
+        sort_calls([Call(3, 3, 4, False)], source=7, target=None)

@@ -1,0 +1,130 @@
+"""Small atlases whose numbers are known, for tests of what is made from an atlas."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from headscope.atlas import Atlas
+from headscope.types import HeadGrid, LabelledArray
+
+ROLES = ("cls", "sep", "period", "comma", "other")
+FEATURES = ("cls", "sep", "comma", "period", "self", *(f"w{window:02d}" for window in range(16)))
+PATTERNS = (
+    "next_word",
+    "previous_word",
+    "same_word",
+    "induction",
+    "delimiters",
+    "own_sentence",
+    "first_token",
+)
+
+Arrays = dict[str, LabelledArray]
+
+
+def provenance(**changes: str | int | float) -> dict[str, str | int | float]:
+    facts: dict[str, str | int | float] = {
+        "model": "tiny",
+        "architecture": "BertModel",
+        "corpus": "corpus.txt",
+        "texts": 64,
+        "tokens": 7036,
+        "options": '{"max_length": 128, "faithful": false}',
+        "versions": '{"python": "3.11"}',
+        "created": "2026-11-15T10:33:52+00:00",
+        "duration_s": 3.2,
+    }
+    return facts | changes
+
+
+def per_head(
+    name: str,
+    values: np.ndarray[Any, Any],
+    coords: Mapping[str, Sequence[Any]] | None = None,
+    *,
+    units: str = "1",
+    stderr: float | None = 0.01,
+) -> Arrays:
+    """`name` (layer, head, *coords), with the same standard error everywhere."""
+    labels = {"layer": range(values.shape[0]), "head": range(values.shape[1]), **(coords or {})}
+    arrays = {name: LabelledArray(values, tuple(labels), labels, name, units)}
+    if stderr is not None:
+        arrays[f"{name}_stderr"] = LabelledArray(
+            np.full_like(values, stderr), tuple(labels), labels, name, units
+        )
+    return arrays
+
+
+def head_distance(
+    distance: np.ndarray[Any, Any], *, layers: int, heads: int, stderr: float | None = 0.001
+) -> Arrays:
+    labels = HeadGrid("encoder", layers, heads, causal=False).labels
+    coords = {"head_a": labels, "head_b": labels}
+    arrays = {"head_distance": LabelledArray(distance, ("head_a", "head_b"), coords, "distance", "nats")}
+    if stderr is not None:
+        error = np.full_like(distance, stderr)
+        arrays["head_distance_stderr"] = LabelledArray(error, ("head_a", "head_b"), coords, "error", "nats")
+    return arrays
+
+
+def stack_arrays(
+    layers: int, heads: int, *, stack: str = "encoder", seed: int = 0, stderr: float | None = 0.01
+) -> Arrays:
+    """Every measure with random but possible numbers; what does not fit cross attention is absent there."""
+    random = np.random.default_rng(seed)
+    shape = (layers, heads)
+    arrays: Arrays = {}
+    if stack != "cross":
+        offsets = random.dirichlet(np.full(17, 0.3), shape)
+        if stack == "decoder":
+            offsets[..., 9:] = 0
+        patterns = random.beta(0.5, 2, (*shape, len(PATTERNS)))
+        if stack == "decoder":
+            patterns[..., 0] = 0
+        arrays |= per_head("offset_attention", offsets, {"offset": range(-8, 9)}, stderr=stderr)
+        arrays |= per_head(
+            "distance_features",
+            random.dirichlet(np.full(21, 0.5), shape),
+            {"feature": FEATURES},
+            stderr=stderr,
+        )
+        arrays |= per_head("named_patterns", patterns, {"pattern": PATTERNS}, stderr=stderr)
+    shares = random.dirichlet(np.full(5, 0.5), (*shape, 3))
+    arrays |= per_head(
+        "role_attention", shares, {"query_role": ("all", "sep", "other"), "role": ROLES}, stderr=stderr
+    )
+    entropy = random.uniform(0.1, 4.6, (*shape, 2))
+    arrays |= per_head("entropy", entropy, {"query_role": ("all", "cls")}, units="nats", stderr=stderr)
+    arrays["entropy_uniform"] = LabelledArray(np.float64(4.7), (), {}, "uniform", "nats")  # type: ignore[arg-type]
+    points = random.normal(size=(layers * heads, 3)) * 0.1
+    distance = np.linalg.norm(points[:, None] - points[None], axis=-1)
+    return arrays | head_distance(distance, layers=layers, heads=heads, stderr=stderr)
+
+
+def random_atlas(
+    layers: int = 3,
+    heads: int = 4,
+    *,
+    stacks: Sequence[str] = ("encoder",),
+    stderr: float | None = 0.01,
+    **facts: str,
+) -> Atlas:
+    return Atlas.build(
+        {
+            stack: stack_arrays(layers, heads, stack=stack, seed=number, stderr=stderr)
+            for number, stack in enumerate(stacks)
+        },
+        provenance=provenance(**facts),
+    )
+
+
+def atlas_of(arrays: Arrays, *, stack: str = "encoder", **facts: str) -> Atlas:
+    return Atlas.build({stack: arrays}, provenance=provenance(**facts))
+
+
+def previous_token_atlas(*, stack: str = "encoder") -> Atlas:
+    """Three layers of eight heads, of which 2.6 gives the previous token 0.9 and all others give it 0.05."""
+    values = np.full((3, 8, 17), 0.05)
+    values[2, 6, 7] = 0.9
+    return atlas_of(per_head("offset_attention", values, {"offset": range(-8, 9)}), stack=stack)

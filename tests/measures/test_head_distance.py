@@ -1,0 +1,75 @@
+"""Head distances against scipy's Jensen-Shannon distance, pair by pair and query by query."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.spatial.distance import jensenshannon
+from tests.helpers.attention import Text, batches, measured, random_texts
+
+from headscope.errors import CaptureError
+from headscope.measures import HeadDistance
+from headscope.measures.head_distance import divergence_sums
+from headscope.types import HeadGrid
+
+GRID = HeadGrid("encoder", 3, 2, causal=False)
+
+
+def reference(text: Text, *, smooth: float = 0.0) -> np.ndarray:
+    """(head, head) divergence, summed over queries."""
+    maps = text.maps.numpy().astype(float).reshape(-1, len(text), len(text))
+    maps = (1 - smooth) * maps + smooth / len(text)
+    out = np.zeros((len(maps), len(maps)))
+    for a, b in np.ndindex(out.shape):
+        out[a, b] = sum(jensenshannon(p, q) ** 2 for p, q in zip(maps[a], maps[b], strict=True))
+    return out
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_against_scipy(causal: bool) -> None:
+    grid = HeadGrid("decoder" if causal else "encoder", 3, 2, causal=causal)
+    texts = random_texts(grid, [21, 9, 2, 40])
+    result = measured(HeadDistance, grid, [texts[:3], texts[3:]]).result()["head_distance"]
+    expected = np.mean([reference(text) / len(text) for text in texts], axis=0)
+    np.testing.assert_allclose(result.values, expected, atol=1e-5, rtol=0)
+    assert result.dims == ("head_a", "head_b")
+    assert tuple(result.coords["head_a"]) == ("0.0", "0.1", "1.0", "1.1", "2.0", "2.1")
+
+
+def test_faithful_smooths_and_sums_and_gives_no_error_bar() -> None:
+    texts = random_texts(GRID, [21, 9])
+    result = measured(HeadDistance, GRID, [texts], faithful=True).result()
+    np.testing.assert_allclose(
+        result["head_distance"].values, sum(reference(text, smooth=0.001) for text in texts), atol=1e-3
+    )
+    assert set(result) == {"head_distance"}
+
+
+def test_equal_heads_and_opposite_heads() -> None:
+    grid = HeadGrid("encoder", 1, 3, causal=False)
+    (text,) = random_texts(grid, [6])
+    text.maps[:] = 0
+    text.maps[0, 0, :, 1] = 1
+    text.maps[0, 1, :, 1] = 1
+    text.maps[0, 2, :, 4] = 1
+    values = measured(HeadDistance, grid, [[text]]).result()["head_distance"].values
+    np.testing.assert_allclose(values, np.log(2) * np.array([[0, 0, 1], [0, 0, 1], [1, 1, 0]]), atol=1e-6)
+
+
+def test_blocks_and_whole_batches_agree_with_one_text_at_a_time() -> None:
+    """The accelerator's way (all texts together, padding included) and the CPU's, in large and small blocks."""
+    layers = batches(GRID, random_texts(GRID, [33, 12, 20]))
+    maps = torch.cat([layer.attention for layer in layers], 1).transpose(0, 1)  # (head, text, query, key)
+    together = divergence_sums(maps, block=1 << 20)
+    torch.testing.assert_close(divergence_sums(maps, block=70), together, atol=1e-4, rtol=0)
+    alone = divergence_sums(maps[:, 1:2, :12, :12], block=1 << 20)
+    torch.testing.assert_close(alone[0], together[1], atol=1e-4, rtol=0)
+
+
+def test_layers_out_of_order_and_merging_half_way_are_refused() -> None:
+    first, second, _ = batches(GRID, random_texts(GRID, [9]))
+    state = HeadDistance.empty(GRID)
+    with pytest.raises(CaptureError, match="in order"):
+        state.update(second)
+    state.update(first)
+    with pytest.raises(CaptureError, match="middle of a batch"):
+        state.merge(HeadDistance.empty(GRID))

@@ -1,0 +1,144 @@
+"""Loading by name, and one clear line for everything that can be wrong with it."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import transformers as tf
+from tests.helpers.tiny import BUILDERS, tiny
+from transformers import PreTrainedTokenizerBase
+
+import headscope as hs
+from headscope.errors import ModelError, OptionError
+from headscope.models import DEMO_MODELS
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A tiny BERT as save_pretrained leaves it."""
+    model = tiny("bert")
+    model.network.save_pretrained(tmp_path)
+    model.tokenizer.save_pretrained(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+
+
+@pytest.mark.parametrize("name", DEMO_MODELS)
+def test_demo_models_load(name: str) -> None:
+    model = hs.load(name)
+    assert (model.config.num_hidden_layers, model.config.num_attention_heads) == (12, 8)
+    assert model.dtype == torch.float32
+    assert model.max_length == 512
+    assert model.has_segments
+
+
+def test_a_folder_loads_with_the_weights_it_holds(folder: Path) -> None:
+    model = hs.load(folder)
+    assert model.weights_hash == tiny("bert").weights_hash
+    assert hs.load(str(folder), dtype="float16").dtype == torch.float16
+
+
+def test_a_name_found_nowhere_says_where_it_was_sought() -> None:
+    with pytest.raises(
+        ModelError,
+        match=r"not a demo model \(demo, demo-mrpc, demo-qa\), not a folder, and could not be found",
+    ):
+        hs.load("no-such-org/no-such-model")
+
+
+def test_a_missing_models_distribution_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["headscope.models.load"], "find_spec", lambda name: None)
+    with pytest.raises(ModelError, match=r"pip install 'headscope\[demo\]'"):
+        hs.load("demo")
+
+
+def test_a_folder_without_a_config(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"no config\.json"):
+        hs.load(tmp_path)
+
+
+def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "weights.bin").write_text("x")
+    with pytest.raises(ModelError, match="is a file"):
+        hs.load(tmp_path / "weights.bin")
+
+
+def test_pickled_weights_are_refused_unless_allowed(folder: Path) -> None:
+    torch.save(tiny("bert").network.state_dict(), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match="allow_pickle=True"):
+        hs.load(folder)
+    assert hs.load(folder, allow_pickle=True).weights_hash == tiny("bert").weights_hash
+
+
+def test_remote_code_is_never_run(folder: Path) -> None:
+    (folder / "evil.py").write_text("raise SystemExit('remote code ran')")
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"model_type": "evil", "auto_map": {"AutoConfig": "evil.Config", "AutoModel": "evil.Model"}}
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ModelError, match="no remote code"):
+        hs.load(folder)
+
+
+def test_weights_that_lack_a_layer_are_refused(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 4}))
+    with pytest.raises(ModelError, match=r"the weights lack 16 of the model's parameters"):
+        hs.load(folder)
+
+
+def test_a_model_of_pictures_is_refused(tmp_path: Path) -> None:
+    config = tf.ResNetConfig(embedding_size=8, hidden_sizes=[8], depths=[1])
+    tf.ResNetModel(config).save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match="no usable text tokenizer"):
+        hs.load(tmp_path)
+
+
+def test_a_model_without_fast_tokenizer_is_refused() -> None:
+    class Slow(PreTrainedTokenizerBase):
+        is_fast = False
+
+    with pytest.raises(ModelError, match="not a fast one"):
+        hs.wrap(tiny("bert").network, Slow())
+
+
+def test_something_that_is_no_transformer_is_refused() -> None:
+    with pytest.raises(ModelError, match="a transformers model is needed, not Linear"):
+        hs.wrap(torch.nn.Linear(2, 2), tiny("bert").tokenizer)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("device", "message"), [("gpu0", "is not a device"), ("cuda:9", "CUDA")])
+def test_bad_devices(device: str, message: str) -> None:
+    if device.startswith("cuda") and torch.cuda.is_available():
+        pytest.skip("this machine has CUDA")
+    with pytest.raises(OptionError, match=message):
+        hs.load("demo", device=device)
+
+
+def test_bad_precision() -> None:
+    with pytest.raises(OptionError, match="is not a precision"):
+        hs.load("demo", dtype="float8")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("architecture", "limit"), [("bert", 64), ("roberta", 64 + 1), ("gpt2", 64), ("t5", None)]
+)
+def test_longest_text_a_model_takes(architecture: str, limit: int | None) -> None:
+    model = tiny(architecture)
+    assert model.max_length == limit
+    if limit is not None:  # the network itself is the judge
+        ids = torch.full((1, limit), 7)
+        model.network(ids)
+        with pytest.raises((IndexError, RuntimeError)):
+            model.network(torch.full((1, limit + 1), 7))
+
+
+@pytest.mark.parametrize("architecture", BUILDERS)
+def test_what_a_model_is_in_one_line(architecture: str) -> None:
+    assert repr(tiny(architecture)).startswith(f"<Model tiny-{architecture}: ")

@@ -1,0 +1,72 @@
+"""Buckets of like length, padded."""
+
+import torch
+from tests.helpers.tiny import sentencepiece_tokenizer, wordpiece_tokenizer
+
+from headscope.text.batching import bucketed, collate
+from headscope.text.encode import EncodedInput, EncodedText, TextEncoder
+from headscope.text.items import TextPair
+
+CPU = torch.device("cpu")
+
+
+def text(length: int) -> EncodedInput:
+    column = list(range(length))
+    return EncodedInput(EncodedText(column, column, column, column, column))
+
+
+def test_every_text_comes_once_and_like_lengths_come_together() -> None:
+    lengths = [5, 30, 6, 31, 7, 29]
+    found = [
+        [len(item) for item in batch] for batch in bucketed(map(text, lengths), texts_at=lambda length: 3)
+    ]
+    assert found == [[31, 30, 29], [7, 6, 5]]
+
+
+def test_reading_ahead_is_bounded() -> None:
+    read = 0
+
+    def stream():
+        nonlocal read
+        for _ in range(1000):
+            read += 1
+            yield text(4)
+
+    next(bucketed(stream(), texts_at=lambda length: 2, read_ahead=10))
+    assert read == 10
+
+
+def test_batch_size_may_depend_on_length() -> None:
+    found = [
+        len(batch) for batch in bucketed(map(text, [8, 8, 2, 2, 2]), texts_at=lambda length: 8 // length)
+    ]
+    assert found == [1, 1, 3]
+
+
+def test_padding_and_segments() -> None:
+    encoder = TextEncoder(wordpiece_tokenizer(), "pair", 32)
+    encoded = [encoder.encode(TextPair("a cat", "a dog")), encoder.encode(TextPair("it"))]
+    batch = collate(encoded, pad=0, has_segments=True, one_segment=False, device=CPU)
+    assert batch.inputs["attention_mask"].tolist() == [[1] * 7, [1, 1, 1, 0, 0, 0, 0]]
+    assert batch.inputs["token_type_ids"].tolist() == [[0, 0, 0, 0, 1, 1, 1], [0] * 7]
+    assert batch.source.segment.tolist() == [[-1, 0, 0, -1, 1, 1, -1], [-1, 0, -1, -1, -1, -1, -1]]
+    assert (batch.texts, batch.tokens) == (2, 10)
+    faithful = collate(encoded, pad=0, has_segments=True, one_segment=True, device=CPU)
+    assert not faithful.inputs["token_type_ids"].any()
+    assert (
+        "token_type_ids"
+        not in collate(encoded, pad=0, has_segments=False, one_segment=False, device=CPU).inputs
+    )
+
+
+def test_encoder_decoder_batches_hold_both_sides() -> None:
+    encoder = TextEncoder(sentencepiece_tokenizer(eos=True), "source-target", 32, decoder_start=0)
+    encoded = [
+        encoder.encode(TextPair("the cat sat", "a dog")),
+        encoder.encode(TextPair("it", "the red cat sat")),
+    ]
+    batch = collate(encoded, pad=0, has_segments=False, one_segment=False, device=CPU)
+    assert batch.target is not None
+    assert batch.inputs["input_ids"].shape == (2, 4)
+    assert batch.inputs["decoder_input_ids"].shape == (2, 5)
+    assert batch.inputs["decoder_attention_mask"].tolist() == [[1, 1, 1, 0, 0], [1] * 5]

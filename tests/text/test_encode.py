@@ -1,0 +1,120 @@
+"""What is known about each token, for every layout."""
+
+import pytest
+from tests.helpers.tiny import byte_tokenizer, sentencepiece_tokenizer, wordpiece_tokenizer
+
+from headscope.errors import OptionError
+from headscope.text.encode import EncodedText, TextEncoder
+from headscope.text.items import TextPair
+from headscope.types import ROLES
+
+PAIR = TextPair("The cats sat, ok.", "The cat saw it.")
+
+
+def tokens(tokenizer: object, text: EncodedText) -> list[str]:
+    return tokenizer.convert_ids_to_tokens(text.ids)  # type: ignore[attr-defined]
+
+
+def roles(text: EncodedText) -> list[str]:
+    return [ROLES[role] for role in text.role]
+
+
+def test_pair_of_an_encoder() -> None:
+    tokenizer = wordpiece_tokenizer()
+    text = TextEncoder(tokenizer, "pair", 32).encode(PAIR).source
+    assert tokens(tokenizer, text) == (
+        [
+            "[CLS]",
+            "the",
+            "cat",
+            "##s",
+            "sat",
+            ",",
+            "o",
+            "##k",
+            ".",
+            "[SEP]",
+            "the",
+            "cat",
+            "saw",
+            "it",
+            ".",
+            "[SEP]",
+        ]
+    )
+    assert roles(text) == (
+        ["cls", *["other"] * 4, "comma", "other", "other", "period", "sep", *["other"] * 4, "period", "sep"]
+    )
+    assert text.segment == [-1, *[0] * 8, -1, *[1] * 5, -1]
+    assert text.word == [-1, 0, 1, 1, 2, 3, 4, 4, 5, -1, 6, 7, 8, 9, 10, -1]
+    the, cats, sat, ok, cat, saw, it = range(7)
+    assert text.word_type == [-1, the, cats, cats, sat, -1, ok, ok, -1, -1, the, cat, saw, it, -1, -1]
+    assert not text.cut
+
+
+def test_roberta_style_pairs_have_two_separators_in_the_middle() -> None:
+    tokenizer = wordpiece_tokenizer(cls="<s>", sep="</s>", double_sep=True)
+    text = TextEncoder(tokenizer, "pair", 32).encode(TextPair("a cat", "a dog")).source
+    assert roles(text) == ["cls", "other", "other", "sep", "sep", "other", "other", "sep"]
+    assert text.segment == [-1, 0, 0, -1, -1, 1, 1, -1]
+
+
+def test_joined_text_of_a_decoder_without_special_tokens() -> None:
+    tokenizer = byte_tokenizer()
+    text = TextEncoder(tokenizer, "joined", 32).encode(TextPair("a, b.", "a")).source
+    assert tokens(tokenizer, text) == ["a", ",", "Ġ", "b", ".", "Ġ", "a"]
+    assert roles(text) == ["cls", "comma", "other", "other", "period", "other", "other"]
+    assert text.segment == [0, 0, 0, 0, 0, 1, 1]
+    assert text.word == [0, 1, -1, 2, 3, -1, 4]
+    assert text.word_type == [0, -1, -1, 1, -1, -1, 0]
+
+
+def test_llama_style_tokenizers_that_know_no_words_still_give_words() -> None:
+    tokenizer = sentencepiece_tokenizer(bos=True)
+    text = TextEncoder(tokenizer, "joined", 32).encode(TextPair("the cat sat.")).source
+    assert tokens(tokenizer, text) == ["<s>", "▁the", "▁cat", "▁sat", "."]
+    assert text.word == [-1, 0, 1, 2, 3]
+    assert roles(text) == ["cls", "other", "other", "other", "period"]
+
+
+def test_source_and_target_of_an_encoder_decoder() -> None:
+    tokenizer = sentencepiece_tokenizer(eos=True)
+    encoded = TextEncoder(tokenizer, "source-target", 32, decoder_start=0).encode(
+        TextPair("the cat.", "a dog")
+    )
+    assert tokens(tokenizer, encoded.source) == ["▁the", "▁cat", ".", "</s>"]
+    assert roles(encoded.source) == ["cls", "other", "period", "sep"]
+    assert encoded.target is not None
+    assert tokens(tokenizer, encoded.target) == ["<pad>", "▁a", "▁dog"]
+    assert roles(encoded.target) == ["cls", "other", "other"]
+    assert encoded.target.word == [-1, 0, 1]
+
+
+def test_longest_text_is_cut_first() -> None:
+    tokenizer = wordpiece_tokenizer()
+    text = TextEncoder(tokenizer, "pair", 9).encode(TextPair("the cat sat on the mat", "a dog")).source
+    assert tokens(tokenizer, text) == ["[CLS]", "the", "cat", "sat", "on", "[SEP]", "a", "dog", "[SEP]"]
+    assert text.cut
+
+
+def test_an_endless_pair_is_encoded_like_its_beginning() -> None:
+    """Shortening before the tokenizer cuts must change nothing (and keep a 10 MB line from taking forever)."""
+    encoder = TextEncoder(wordpiece_tokenizer(), "pair", 16)
+    for first, second in (("the cat ", "a dog "), ("cats", "it "), ("it ", "mats")):
+        long = encoder.encode(TextPair(first * 3000, second * 3000))
+        short = encoder.encode(TextPair(first * 40, second * 40))
+        assert long == short
+        assert long.cut
+
+
+def test_no_room_for_words_is_an_error() -> None:
+    with pytest.raises(OptionError, match="give at least 4"):
+        TextEncoder(wordpiece_tokenizer(), "pair", 3)
+
+
+def test_punctuation_of_other_scripts() -> None:
+    text = TextEncoder(byte_tokenizer(), "joined", 32).encode(TextPair("。،")).source
+    assert set(roles(text)[3:]) == {
+        "comma"
+    }  # three bytes of 。 (the first token is the first token), two of ،
+    assert roles(text)[1] == "period"

@@ -1,0 +1,67 @@
+"""Sentences into segments."""
+
+from tests.helpers.tiny import byte_tokenizer, wordpiece_tokenizer
+
+from headscope.text.encode import TextEncoder
+from headscope.text.items import Sentence, TextPair
+from headscope.text.segments import fitting_parts, segments
+
+ENCODER = TextEncoder(wordpiece_tokenizer(), "pair", 13)  # room for ten tokens of text
+
+
+def pack(*sentences: Sentence | TextPair) -> list[TextPair]:
+    return list(segments(sentences, ENCODER))
+
+
+def test_consecutive_sentences_fill_a_segment_split_near_its_middle() -> None:
+    four = [
+        Sentence("the cat sat.", 0),
+        Sentence("it saw.", 0),
+        Sentence("a dog.", 0),
+        Sentence("the mat was red.", 0),
+    ]
+    assert pack(*four) == [TextPair("the cat sat.", "it saw. a dog."), TextPair("the mat was red.")]
+
+
+def test_documents_are_not_mixed_and_the_last_one_counts() -> None:
+    found = pack(Sentence("a cat.", 0), Sentence("a dog.", 1), Sentence("the mat.", 1))
+    assert found == [TextPair("a cat."), TextPair("a dog.", "the mat.")]
+
+
+def test_given_pairs_are_left_as_they_are_and_end_what_was_packed() -> None:
+    given = TextPair("the cat sat on the mat and saw the red dog", "a")
+    assert pack(Sentence("a cat.", 0), given, Sentence("a dog.", 0)) == [
+        TextPair("a cat."),
+        given,
+        TextPair("a dog."),
+    ]
+
+
+def test_a_sentence_too_long_is_cut_at_words() -> None:
+    long = "the cat sat on the mats and saw the red dog in a blue house"
+    parts = list(fitting_parts(long, ENCODER))
+    assert [text for text, _ in parts] == ["the cat sat on the mats and saw the", "red dog in a blue house"]
+    assert [size for _, size in parts] == [10, 6]
+    cut_inside_mats = TextEncoder(wordpiece_tokenizer(), "pair", 9)
+    assert next(fitting_parts(long, cut_inside_mats)) == ("the cat sat on the", 5)
+
+
+def test_one_endless_word_is_cut_anywhere_and_nothing_is_lost() -> None:
+    encoder = TextEncoder(byte_tokenizer(), "joined", 7)
+    parts = [text for text, _ in fitting_parts("x" * 30, encoder)]
+    assert "".join(parts) == "x" * 30
+    assert max(map(len, parts)) == 7
+
+
+def test_every_segment_fits() -> None:
+    sentences = [
+        Sentence("the cats sat on the mats and saw a dog " * 3, 0),
+        Sentence("ok.", 0),
+        Sentence("", 0),
+    ]
+    for pair in pack(*sentences):
+        assert not ENCODER.encode(pair).cut
+
+
+def test_sentences_without_tokens_make_no_segment() -> None:
+    assert pack(Sentence("", 0), Sentence(" ", 0)) == []
