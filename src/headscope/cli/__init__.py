@@ -1,0 +1,1 @@
+"""The command line: main.py only adds, and each command has its own file."""

@@ -1,0 +1,188 @@
+"""`headscope analyze`: text in, an atlas of every attention head out."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+import headscope as hs
+from headscope.cli.console import only_own_notes, print_json, print_notes, status, stdout
+from headscope.cli.headlines import headlines
+from headscope.cli.many_values import ManyValuesCommand
+from headscope.cli.options import Debug, Json, Quiet, check_output
+from headscope.errors import OptionError
+
+EXAMPLE = "Example: headscope analyze demo --text corpus.txt more.txt.gz -o atlas.nc"
+
+Precision = Literal["auto", "float32", "float16", "bfloat16", "float64"]
+
+
+class AnalyzeCommand(ManyValuesCommand):
+    """A command that says in which order it is typed."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """What is needed, in order, for the usage line."""
+        return ["MODEL", "(--text FILE... | --pairs FILE)", "-o OUT.nc", "[OPTIONS]"]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse as usual; a MODEL that comes after `--text` was taken for one of its files, so say that."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            if error.param is not None and error.param.name == "model":
+                raise OptionError(
+                    "MODEL is missing; it comes first: headscope analyze MODEL --text FILE..."
+                ) from error
+            raise
+
+
+def _parse_batch_size(text: str) -> str:
+    if text != "auto" and not (text.isdecimal() and int(text) > 0):
+        raise typer.BadParameter(f"{text!r} is neither auto nor a whole number of at least 1")
+    return text
+
+
+def analyze(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            show_default=False,
+            help="demo, demo-mrpc, demo-qa, a folder that save_pretrained wrote, or a name on the hub.",
+        ),
+    ],
+    *,
+    text: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--text",
+            metavar="FILE...",
+            help="One or more files: plain text (a blank line between documents), .jsonl, .tsv pairs or "
+            ".conllu, each also with .gz.",
+        ),
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Text pairs taken as they are: two tab-separated columns, or .jsonl with text_a and text_b.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT.nc",
+            show_default=False,
+            help="Where to write the atlas. Its folder must be there; an atlas of that name is replaced.",
+        ),
+    ],
+    max_length: Annotated[int, typer.Option(min=1, metavar="N", help="Most tokens in one text.")] = 128,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Stop after N texts; all are read without it."),
+    ] = None,
+    measures: Annotated[
+        str,
+        typer.Option(
+            metavar="all|NAME,...",
+            help="What to compute: all, or, with commas between them, any of distance_features, entropy, "
+            "head_distance, named_patterns, offset_attention, role_attention.",
+        ),
+    ] = "all",
+    faithful: Annotated[
+        bool,
+        typer.Option(
+            "--faithful",
+            help="Compute what the papers' released code does, quirks included, to reproduce old numbers.",
+        ),
+    ] = False,
+    batch_size: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|N",
+            parser=_parse_batch_size,
+            help="Texts that go through the model together; changes speed and memory, not the result.",
+        ),
+    ] = "auto",
+    device: Annotated[str, typer.Option(metavar="NAME", help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    dtype: Annotated[
+        Precision,
+        typer.Option(help="auto is float32 on a CPU and the weights' own precision elsewhere."),
+    ] = "auto",
+    revision: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Branch, tag or commit on the hub."),
+    ] = None,
+    allow_pickle: Annotated[
+        bool,
+        typer.Option(
+            "--allow-pickle",
+            help="Also load pickled weights, which can run code; only from a source you trust.",
+        ),
+    ] = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Observe every attention head of MODEL on texts; write an atlas."""
+    if bool(text) == (pairs is not None):
+        raise OptionError("give the corpus either as --text FILE... or as --pairs FILE, one of the two")
+    check_output(output, option="-o", inputs=[*(text or []), *([pairs] if pairs else [])])
+    names = "all" if measures == "all" else _measure_names(measures)
+    corpus = hs.read_pairs(pairs) if pairs else hs.read_text(*(text or []), faithful=faithful)
+    shown = not (quiet or json)
+    with only_own_notes(debug=debug) as notes:
+        with status(f"loading {model}", shown=shown):
+            loaded = hs.load(model, revision=revision, device=device, dtype=dtype, allow_pickle=allow_pickle)
+        atlas = hs.analyze(
+            loaded,
+            corpus,
+            measures=names,
+            max_length=max_length,
+            limit=limit,
+            batch_size="auto" if batch_size == "auto" else int(batch_size),
+            faithful=faithful,
+            progress=shown,
+        )
+        atlas.save(output)
+    if json:
+        print_json({"output": str(output), **run_facts(atlas), "warnings": notes})
+    elif shown:
+        print_notes(notes)
+        print_summary(atlas, output)
+
+
+def run_facts(atlas: "hs.Atlas") -> dict[str, object]:
+    """What a script wants to know about a run."""
+    facts = atlas.provenance
+    return {
+        "model": facts["model"],
+        "texts": facts["texts"],
+        "tokens": facts["tokens"],
+        "texts_cut": facts["texts_cut"],
+        "measures": atlas.measures,
+        "duration": facts["duration_s"],
+    }
+
+
+def print_summary(atlas: "hs.Atlas", output: Path) -> None:
+    """Where the atlas is, what stands out in it, and what to type next."""
+    facts = atlas.provenance
+    console = stdout()
+    console.print(
+        f"{output}: {facts['model']} on {facts['texts']:,} texts, {facts['tokens']:,} tokens, "
+        f"{facts['duration_s']:.1f} s",
+        soft_wrap=True,
+    )
+    for fact in headlines(atlas):
+        console.print(f"  {fact}", soft_wrap=True)
+    console.print(f"Next: headscope show {output}   or   headscope report {output}", soft_wrap=True)
+
+
+def _measure_names(measures: str) -> list[str]:
+    names = [name.strip() for name in measures.split(",") if name.strip()]
+    for name in names:
+        hs.MEASURES.get(name)  # an unknown one is told now, not after the model was loaded
+    return names

@@ -1,0 +1,96 @@
+"""How commands speak: results on standard output, notes and progress on standard error."""
+
+import json
+import logging
+import math
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+
+from headscope.errors import HeadscopeWarning
+
+PIPED_WIDTH = 10_000
+"""Columns that output into a file or a pipe may take: whoever reads it cuts lines better than we do."""
+
+
+def stdout() -> Console:
+    """Where results go: the terminal's width and colours, or full width and none."""
+    terminal = sys.stdout.isatty()
+    return Console(width=None if terminal else PIPED_WIDTH, highlight=False, markup=False, emoji=False)
+
+
+def stderr() -> Console:
+    """Where notes and progress go."""
+    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One JSON object; numbers that JSON has no word for (nan) become null."""
+    print(json.dumps(_finite(value), indent=2, allow_nan=False), flush=True)
+
+
+def one_line(text: object) -> str:
+    """The text on one line, whatever it held: file names and other libraries' messages can hold anything."""
+    joined = " ".join(str(text).split())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in joined)
+
+
+@contextmanager
+def only_own_notes(*, debug: bool) -> Iterator[list[str]]:
+    """Inside, headscope's warnings are collected as notes, and other libraries' warnings and logs are hidden.
+
+    With `debug` the others stay visible.
+    """
+    notes: list[str] = []
+    others = warnings.showwarning
+
+    def keep(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
+        if issubclass(category, HeadscopeWarning):
+            notes.append(one_line(message))
+        elif debug:
+            others(message, category, *rest, **named)
+
+    hidden_before = logging.root.manager.disable
+    with warnings.catch_warnings(action="default" if debug else "ignore"):
+        warnings.filterwarnings("always", category=HeadscopeWarning)
+        warnings.showwarning = keep
+        if not debug:
+            logging.disable(logging.CRITICAL)
+        try:
+            yield notes
+        finally:
+            logging.disable(hidden_before)
+
+
+def print_notes(notes: list[str]) -> None:
+    """One line each, each once."""
+    console = stderr()
+    for note in dict.fromkeys(notes):
+        console.print(f"note: {note}", soft_wrap=True)
+
+
+@contextmanager
+def status(text: str, *, shown: bool) -> Iterator[None]:
+    """A line that stands on a terminal while something without a bar goes on."""
+    console = stderr()
+    if not (shown and console.is_terminal):
+        yield
+        return
+    with console.status(one_line(text)):
+        yield
+
+
+def _finite(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _finite(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_finite(item) for item in value]
+        case float() if not math.isfinite(value):
+            return None
+        case _:
+            return value

@@ -1,0 +1,47 @@
+"""The `headscope` command: puts the commands together."""
+
+from typing import Annotated
+
+import typer
+
+import headscope as hs
+from headscope.cli import analyze, report, show
+from headscope.cli.failures import HeadscopeGroup
+from headscope.cli.usage import PlainUsageCommand
+
+app = typer.Typer(
+    name="headscope",
+    cls=HeadscopeGroup,
+    rich_markup_mode=None,  # plain help: it reads the same on a terminal, in a pipe and in the docs
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Start with: headscope report",
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"headscope {hs.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def headscope(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop."),
+    ] = False,
+) -> None:
+    """What do the attention heads of a transformer do? Text in, an atlas of every head out."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+app.command("analyze", cls=analyze.AnalyzeCommand, epilog=analyze.EXAMPLE)(analyze.analyze)
+app.command("show", cls=PlainUsageCommand, epilog=show.EXAMPLE)(show.show)
+app.command("report", cls=PlainUsageCommand, epilog=report.EXAMPLE)(report.report)
+
+
+def run() -> None:
+    """Entry point of the installed `headscope` command."""
+    app(prog_name="headscope")

@@ -1,0 +1,64 @@
+"""What the command tests share: a tiny model on disk, a corpus, atlases, and a way to run the command."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.helpers.tiny import tiny
+from typer.testing import CliRunner, Result
+
+import headscope as hs
+from headscope.cli.main import app
+
+Run = Callable[..., Result]
+
+CORPUS = (
+    "The cat sat on the mat. The dog saw it, and it was red.\n"
+    "The blue house was in the mat of a dog. A cat saw the red house!\n\n"
+    "It was the cat of the house. The dog sat in it, and the cat was blue.\n"
+) * 3
+
+
+@pytest.fixture
+def run() -> Run:
+    """The command in this process: `run("show", path)` gives exit_code, stdout and stderr."""
+
+    def invoke(*args: object) -> Result:
+        return CliRunner().invoke(app, [str(arg) for arg in args], prog_name="headscope")
+
+    return invoke
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random BERT of 3 x 4 heads that takes 64 tokens, as save_pretrained writes it."""
+    folder = tmp_path_factory.mktemp("models") / "tiny-bert"
+    tiny("bert").network.save_pretrained(folder)
+    tiny("bert").tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """Three short documents, three times."""
+    path = tmp_path / "corpus.txt"
+    path.write_text(CORPUS, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def atlas_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An atlas with all measures of the tiny BERT."""
+    path = tmp_path_factory.mktemp("atlases") / "bert.nc"
+    hs.analyze(tiny("bert"), CORPUS.split("\n\n"), max_length=32).save(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def stacks_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An atlas with three stacks, of the tiny T5."""
+    path = tmp_path_factory.mktemp("atlases") / "t5.nc"
+    hs.analyze(tiny("t5"), [("the cat sat", "a dog saw it"), ("it was red", "the mat")], max_length=32).save(
+        path
+    )
+    return path
