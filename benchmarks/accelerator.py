@@ -1,0 +1,111 @@
+"""The same question on an accelerator, and whether it gives the CPU's numbers.
+
+Uses the light core alone (torch, numpy, transformers), so it also runs where nothing else is installed:
+
+    PYTHONPATH=src:models/src python benchmarks/accelerator.py
+"""
+
+import argparse
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import BertConfig, BertModel
+
+from headscope.capture import survey
+from headscope.data import sample_path
+from headscope.measures import MEASURES, Measure
+from headscope.models import Model, load, wrap
+from headscope.models.stacks import Place
+from headscope.text.batching import TextBatch, collate
+from headscope.text.encode import TextEncoder
+from headscope.text.items import TextPair
+from headscope.types import AttentionBatch
+
+
+def texts(model: Model, count: int, length: int) -> list[TextBatch]:
+    paragraphs = [line for line in sample_path().read_text(encoding="utf-8").splitlines() if line.strip()]
+    encoder = TextEncoder(model.tokenizer, "pair", length)
+    joined = [
+        " ".join(paragraphs[(start + k) % len(paragraphs)] for k in range(1 + length // 128))
+        for start in range(count + 1)
+    ]
+    encoded = [encoder.encode(TextPair(joined[i], joined[i + 1])) for i in range(count)]
+    size = max(1, 32_768 // length)
+    return [
+        collate(
+            encoded[start : start + size], pad=0, has_segments=True, one_segment=False, device=model.device
+        )
+        for start in range(0, count, size)
+    ]
+
+
+def observe(model: Model, batches: list[TextBatch], names: list[str]) -> list[Measure]:
+    capture = survey(model)
+    (grid,) = capture.stacks.grids
+    states = [MEASURES.get(name).empty(grid) for name in names]
+    for batch in batches:
+
+        def see(place: Place, attention: Tensor, batch: TextBatch = batch) -> None:
+            seen = AttentionBatch.observed(place.layer, attention, batch.source, batch.source)
+            for state in states:
+                state.update(seen)
+
+        capture.run(batch.inputs, see)
+    return states
+
+
+def forward(model: Model, batches: list[TextBatch]) -> None:
+    with torch.inference_mode():
+        for batch in batches:
+            model.core(**batch.inputs)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    torch.cuda.synchronize()
+    start = perf_counter()
+    work()
+    torch.cuda.synchronize()
+    return perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--demo", default="demo", help="the demo model's name or folder")
+    options = parser.parse_args()
+    names = MEASURES.names()
+    fast = [name for name in names if name != "head_distance"]
+
+    on_cpu, on_gpu = load(options.demo, device="cpu"), load(options.demo, device="cuda", dtype="float32")
+    expected = observe(on_cpu, texts(on_cpu, 16, 128), names)
+    found = observe(on_gpu, texts(on_gpu, 16, 128), names)
+    for left, right in zip(expected, found, strict=True):
+        for name, array in left.result().items():
+            gap = np.nanmax(np.abs(array.values - right.result()[name].values))
+            print(f"CPU against {torch.cuda.get_device_name()}: {name:28s} largest difference {gap:.1e}")
+
+    config = BertConfig(vocab_size=len(on_gpu.tokenizer))
+    base = wrap(
+        BertModel(config).eval().to("cuda", torch.bfloat16),
+        on_gpu.tokenizer,
+        name="random 12 x 12 x 768, bf16",
+    )
+    for model in (on_gpu, base):
+        for count, length in ((2048, 128), (256, 512)):
+            batches = texts(model, count, length)
+            forward(model, batches)
+            observe(model, batches[:1], names)
+            plain = median(seconds(lambda: forward(model, batches)) for _ in range(5))
+            print(f"{model.name}, {count} x {length} tokens: plain sdpa {plain:.3f} s")
+            for label, chosen, rounds in (("all but head_distance", fast, 3), ("all measures", names, 1)):
+                few = batches if chosen is fast else batches[:1]
+                took = median(seconds(lambda: observe(model, few, chosen)) for _ in range(rounds))
+                scale = len(batches) / len(few)
+                print(f"  {label:28s} {took * scale / plain:8.1f}x")
+
+
+if __name__ == "__main__":
+    main()

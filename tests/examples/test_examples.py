@@ -1,0 +1,96 @@
+"""The examples run as they are, on the demo model."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+import headscope as hs
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+
+
+def run(script: Path, folder: Path, *arguments: str) -> str:
+    result = subprocess.run(
+        [sys.executable, str(script), *arguments],
+        cwd=folder,
+        env={**os.environ, "MPLBACKEND": "agg", "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.fixture
+def few_words(tmp_path: Path) -> Path:
+    """A short text, so that an example that takes one is quick."""
+    path = tmp_path / "few.txt"
+    articles = hs.sample_path("articles").read_text(encoding="utf-8")
+    path.write_text("\n\n".join(articles.split("\n\n")[:2]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_analyze_text(tmp_path: Path, few_words: Path) -> None:
+    printed = run(EXAMPLES / "analyze_text.py", tmp_path, str(few_words), "few.nc")
+    assert "previous token: head 2.6" in printed
+    assert "next token: head 2.5" in printed
+    assert hs.open(tmp_path / "few.nc").provenance["corpus"] == "few.txt"
+
+
+def test_compare_layers(tmp_path: Path) -> None:
+    printed = run(EXAMPLES / "compare_layers.py", tmp_path, "demo", str(tmp_path))
+    for line in printed.splitlines():
+        assert Path(line).read_text(encoding="utf-8").startswith("<?xml")
+    assert (tmp_path / "demo-heads.svg").exists()
+
+
+def test_own_measure(tmp_path: Path) -> None:
+    assert "the sharpest head is 2.5" in run(EXAMPLES / "own_measure.py", tmp_path)
+
+
+def test_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    matplotlib.use("agg")
+    notebook = json.loads((EXAMPLES / "first_atlas.ipynb").read_text(encoding="utf-8"))
+    assert notebook["nbformat"] == 4
+    assert len({cell["id"] for cell in notebook["cells"]}) == len(notebook["cells"])
+    names: dict[str, object] = {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)
+    assert (names["layer"], names["head"]) == (2, 6)
+    assert (tmp_path / "first.nc").exists()
+
+
+def test_python_guide(tmp_path: Path) -> None:
+    """The blocks of `Python by example`, one after another, as a reader would type them."""
+    page = (ROOT / "docs" / "guide" / "python.md").read_text(encoding="utf-8")
+    script = tmp_path / "guide.py"
+    script.write_text("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), encoding="utf-8")
+    printed = run(script, tmp_path)
+    assert printed.startswith("2.6: 0.98")
+    assert "is not a demo model" in printed
+    assert (tmp_path / "roles.csv").exists()
+
+
+def test_readme_example(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    code = text.split("```python\n")[1].split("```")[0]
+    # Fewer texts and no head distances: the example's point is that it works, not how long it takes.
+    quick = code.replace("limit=64", 'limit=8, measures=["offset_attention"]')
+    assert quick != code
+    exec(quick, {})
+    assert capsys.readouterr().out == "(2, 6)\n"
+    assert (tmp_path / "first.nc").exists()
