@@ -5,7 +5,7 @@ import subprocess
 import sys
 import warnings
 
-SMALL, LARGE = 60, 600
+SMALL, LARGE = 120, 1200
 
 
 def peak_megabytes(segments: int) -> float:

@@ -1,6 +1,7 @@
 """The hook leaves no trace, and a layer that was missed is an error."""
 
 import dataclasses
+from copy import deepcopy
 
 import pytest
 import torch
@@ -17,7 +18,7 @@ IDS = torch.tensor([[2, 5, 6, 7, 3]])
 
 
 def test_mode_and_attention_function_come_back_even_after_an_error() -> None:
-    network = tf.BertModel(tiny("bert").config).train()
+    network = tf.BertModel(deepcopy(tiny("bert").config)).train()
     network.encoder.layer[0].eval()
     before = network.config._attn_implementation
     training = [module.training for module in network.modules()]
@@ -50,6 +51,15 @@ def test_training_mode_does_not_drop_weights() -> None:
         network(IDS)
     for total in sums:
         torch.testing.assert_close(total, torch.ones_like(total))
+
+
+def test_an_architecture_that_takes_the_hook_and_never_calls_it_is_asked_for_its_output(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("headscope.capture.capture.can_watch", lambda network: True)
+    capture = survey(tiny("mpnet"))
+    assert not capture.hooked
+    assert capture.stacks.grids[0].layers == 3
 
 
 @pytest.mark.parametrize("change", [+1, -1])

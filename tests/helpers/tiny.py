@@ -10,7 +10,24 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from headscope.models import Model, wrap
 
-WORDS = ["the", "a", "cat", "dog", "sat", "on", "mat", "and", "saw", "it", "was", "red", "blue", "house", "of", "in"]
+WORDS = [
+    "the",
+    "a",
+    "cat",
+    "dog",
+    "sat",
+    "on",
+    "mat",
+    "and",
+    "saw",
+    "it",
+    "was",
+    "red",
+    "blue",
+    "house",
+    "of",
+    "in",
+]
 MARKS = [",", ".", "!", "?"]
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789-'\""
 LAYERS, HEADS, WIDTH = 3, 4, 32
@@ -21,7 +38,9 @@ def wordpiece_tokenizer(
 ) -> PreTrainedTokenizerFast:
     """Word pieces down to letters; pairs are `cls A sep (sep) B sep`."""
     specials = ["[PAD]", "[UNK]", cls, sep, "[MASK]"]
-    entries = dict.fromkeys([*specials, *WORDS, *MARKS, *LETTERS, *(f"##{letter}" for letter in LETTERS), "##s"])
+    entries = dict.fromkeys(
+        [*specials, *WORDS, *MARKS, *LETTERS, *(f"##{letter}" for letter in LETTERS), "##s"]
+    )
     vocabulary = {word: number for number, word in enumerate(entries)}
     backend = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     backend.normalizer = normalizers.BertNormalizer(lowercase=True)

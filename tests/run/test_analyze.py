@@ -113,6 +113,8 @@ def test_limit_and_chosen_measures() -> None:
     first_two = hs.analyze(tiny("bert"), PAIRS[:2], max_length=48, measures=["entropy"])
     xr.testing.assert_allclose(atlas["entropy"], first_two["entropy"])
     assert atlas.provenance["corpus_hash"] == first_two.provenance["corpus_hash"]
+    others = hs.analyze(tiny("bert"), PAIRS[1:3], max_length=48, measures=["entropy"])
+    assert atlas.provenance["corpus_hash"] != others.provenance["corpus_hash"]
 
 
 def test_the_network_is_left_as_it_was() -> None:

@@ -3,7 +3,7 @@
 import torch
 from tests.helpers.tiny import sentencepiece_tokenizer, wordpiece_tokenizer
 
-from headscope.text.batching import bucketed, collate
+from headscope.text.batching import READ_AHEAD, bucketed, collate
 from headscope.text.encode import EncodedInput, EncodedText, TextEncoder
 from headscope.text.items import TextPair
 
@@ -18,7 +18,8 @@ def text(length: int) -> EncodedInput:
 def test_every_text_comes_once_and_like_lengths_come_together() -> None:
     lengths = [5, 30, 6, 31, 7, 29]
     found = [
-        [len(item) for item in batch] for batch in bucketed(map(text, lengths), texts_at=lambda length: 3)
+        [len(item) for item in batch]
+        for batch in bucketed(map(text, lengths), texts_at=lambda length: 3, longest=32)
     ]
     assert found == [[31, 30, 29], [7, 6, 5]]
 
@@ -32,13 +33,14 @@ def test_reading_ahead_is_bounded() -> None:
             read += 1
             yield text(4)
 
-    next(bucketed(stream(), texts_at=lambda length: 2, read_ahead=10))
-    assert read == 10
+    next(bucketed(stream(), texts_at=lambda length: 2, longest=8))
+    assert read == 2 * READ_AHEAD
 
 
 def test_batch_size_may_depend_on_length() -> None:
     found = [
-        len(batch) for batch in bucketed(map(text, [8, 8, 2, 2, 2]), texts_at=lambda length: 8 // length)
+        len(batch)
+        for batch in bucketed(map(text, [8, 8, 2, 2, 2]), texts_at=lambda length: 8 // length, longest=8)
     ]
     assert found == [1, 1, 3]
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from headscope.measures.base import MEASURES, PerTextMeasure
-from headscope.measures.reductions import class_mass, diagonal_sums, mean_over_queries
+from headscope.measures.reductions import QueryGroup, class_mass, diagonal_sums
 from headscope.types import CLS, COMMA, OTHER, PERIOD, SEP, AttentionBatch, HeadGrid, TokenBatch
 
 WINDOWS = 16
@@ -40,18 +40,13 @@ class DistanceFeatures(PerTextMeasure):
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, feature)."""
-        mass, _ = mean_over_queries(batch.reduce(class_mass), batch.queries.is_token)  # (text, head, class)
+        mass = batch.reduce(class_mass)[:, :, QueryGroup.ALL]  # (text, head, class)
         special = mass[..., [role for _, role in SPECIAL_FEATURES]]
-        sums = batch.reduce(_ordinary_offset_sums)  # (text, head, offset + queries)
+        ordinary = (batch.keys.role == OTHER) & batch.keys.is_token
+        sums = diagonal_sums(batch.attention, batch.keys, keys=ordinary)  # (text, head, offset + queries)
         table = batch.keys.derive(_window_table)  # (text, offset + queries, self and windows)
         by_distance = sums @ table.to(sums.dtype) / batch.queries.lengths[:, None, None]
         return torch.cat([special, by_distance], -1), None
-
-
-def _ordinary_offset_sums(batch: AttentionBatch) -> Tensor:
-    """(text, head, offset + queries) attention to ordinary tokens at every offset, summed over queries."""
-    ordinary = (batch.keys.role == OTHER) & batch.keys.is_token
-    return diagonal_sums(batch.attention, keys=ordinary)
 
 
 def _window_table(tokens: TokenBatch) -> Tensor:

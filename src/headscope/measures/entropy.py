@@ -7,10 +7,18 @@ import torch
 from torch import Tensor
 
 from headscope.measures.base import MEASURES, PerTextMeasure, TextMean
-from headscope.measures.reductions import entropy_of, mean_over_queries, query_entropy
-from headscope.types import CLS, AttentionBatch, LabelledArray, TokenBatch
+from headscope.measures.reductions import (
+    QueryGroup,
+    entropy_of,
+    groups_present,
+    mean_entropy,
+    mean_over_groups,
+)
+from headscope.types import AttentionBatch, LabelledArray, TokenBatch
 
 SMOOTHING = 0.0001
+
+_ASKED = [QueryGroup.ALL, QueryGroup.CLS]
 
 
 @MEASURES.register("entropy")
@@ -35,13 +43,8 @@ class Entropy(PerTextMeasure):
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, query_role)."""
-        per_query = batch.reduce(_smoothed_entropy if self.faithful else query_entropy)  # (text, head, query)
-        everything = batch.queries.is_token
-        first = (batch.queries.role == CLS) & everything
-        means, present = zip(
-            *(mean_over_queries(per_query, chosen) for chosen in (everything, first)), strict=True
-        )
-        return torch.stack(means, 2), torch.stack(present, 1)[:, None, :]
+        means = batch.reduce(_smoothed_entropy if self.faithful else mean_entropy)  # (text, head, group)
+        return means[:, :, _ASKED], groups_present(batch.queries)[:, None, _ASKED]
 
     def update(self, batch: AttentionBatch) -> None:
         """Count one layer of one batch of texts; the baseline depends on the texts alone and is counted once."""
@@ -79,7 +82,7 @@ def _causal_uniform(tokens: TokenBatch) -> Tensor:
 
 
 def _smoothed_entropy(batch: AttentionBatch) -> Tensor:
-    """(text, head, query) entropy after the released code's smoothing."""
+    """(text, head, group) mean entropy after the released code's smoothing."""
     lengths = batch.keys.lengths[:, None, None, None]
     smoothed = (1 - SMOOTHING) * batch.attention + SMOOTHING / lengths
-    return entropy_of(smoothed * batch.keys.is_token[:, None, None, :])
+    return mean_over_groups(entropy_of(smoothed * batch.keys.is_token[:, None, None, :]), batch.queries)

@@ -56,19 +56,23 @@ class HeadDistance(Measure):
         self._held.append(batch.attention)
         if len(self._held) < self.grid.layers:
             return
-        maps = torch.cat(self._held, 1).transpose(0, 1)  # (head, text, query, key)
-        self._held = []
-        queries, keys = batch.queries.lengths, batch.keys.lengths  # (text,)
-        if self.faithful:
-            real = batch.queries.is_token[:, :, None] & batch.keys.is_token[:, None, :]  # (text, query, key)
-            maps = ((1 - SMOOTHING) * maps + SMOOTHING / keys[:, None, None]) * real
-        if maps.device.type == "cpu":
-            sizes = enumerate(zip(queries.tolist(), keys.tolist(), strict=True))
-            each = [maps[:, text : text + 1, :rows, :columns] for text, (rows, columns) in sizes]
-            sums = torch.cat([divergence_sums(one, block=CPU_BLOCK) for one in each])
-        else:
-            sums = divergence_sums(maps, block=ACCELERATOR_BLOCK)
-        self.means.add(sums if self.faithful else sums / queries[:, None, None])
+        held, self._held = self._held, []
+        on_cpu = batch.attention.device.type == "cpu"
+        texts = len(batch.attention)
+        for part in [slice(text, text + 1) for text in range(texts)] if on_cpu else [slice(texts)]:
+            queries, keys = batch.queries.lengths[part], batch.keys.lengths[part]  # (text,)
+            rows, columns = int(queries.max()), int(keys.max())
+            maps = torch.cat(
+                [layer[part, :, :rows, :columns] for layer in held], 1
+            )  # (text, head, query, key)
+            if self.faithful:
+                real = (
+                    batch.queries.is_token[part, None, :rows, None]
+                    & batch.keys.is_token[part, None, None, :columns]
+                )
+                maps = ((1 - SMOOTHING) * maps + SMOOTHING / keys[:, None, None, None]) * real
+            sums = divergence_sums(maps.transpose(0, 1), block=CPU_BLOCK if on_cpu else ACCELERATOR_BLOCK)
+            self.means.add(sums if self.faithful else sums / queries[:, None, None])
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted."""

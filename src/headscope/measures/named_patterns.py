@@ -6,14 +6,8 @@ import torch
 from torch import Tensor
 
 from headscope.measures.base import MEASURES, PerTextMeasure
-from headscope.measures.reductions import (
-    FIRST_TEXT,
-    FIRST_TOKEN,
-    SECOND_TEXT,
-    class_mass,
-    mean_over_queries,
-)
-from headscope.types import SEP, AttentionBatch, HeadGrid, TokenBatch
+from headscope.measures.reductions import KeyClass, QueryGroup, class_mass, groups_present
+from headscope.types import AttentionBatch, HeadGrid, TokenBatch
 
 PAIR_PATTERNS = (
     "next_word",
@@ -59,23 +53,16 @@ class NamedPatterns(PerTextMeasure):
 
 def _by_class(batch: AttentionBatch) -> tuple[Tensor, Tensor]:
     """(text, head, pattern) attention by class of key, and (text, pattern) whether the text has such a class."""
-    mass = batch.reduce(class_mass)  # (text, head, query, class)
-    tokens = batch.queries
-    in_first, in_second = tokens.segment == 0, tokens.segment == 1  # (text, query)
-    is_pair = in_second.any(-1, keepdim=True)
-    after_first_token = tokens.is_token.clone()
-    after_first_token[:, 0] = False
-    second = in_second[:, None, :]
-    to_first, to_second = mass[..., FIRST_TEXT], mass[..., SECOND_TEXT]  # (text, head, query)
-    has_separator = ((tokens.role == SEP) & tokens.is_token).any(-1, keepdim=True)
-    asked = (
-        (mass[..., SEP], tokens.is_token & has_separator),
-        (torch.where(second, to_second, to_first), (in_first | in_second) & is_pair),
-        (torch.where(second, to_first, to_second), (in_first | in_second) & is_pair),
-        (mass[..., FIRST_TOKEN], after_first_token),
+    mass = batch.reduce(class_mass)  # (text, head, group, class)
+    from_first, from_second = mass[:, :, QueryGroup.FIRST_TEXT], mass[:, :, QueryGroup.SECOND_TEXT]
+    values = (
+        mass[:, :, QueryGroup.ALL, KeyClass.SEP],
+        from_first[..., KeyClass.FIRST_TEXT] + from_second[..., KeyClass.SECOND_TEXT],
+        from_first[..., KeyClass.SECOND_TEXT] + from_second[..., KeyClass.FIRST_TEXT],
+        mass[:, :, QueryGroup.NOT_FIRST_TOKEN, KeyClass.FIRST_TOKEN],
     )
-    means, present = zip(*(mean_over_queries(values, queries) for values, queries in asked), strict=True)
-    return torch.stack(means, -1), torch.stack(present, -1)
+    needed = [QueryGroup.SEP, QueryGroup.SECOND_TEXT, QueryGroup.SECOND_TEXT, QueryGroup.NOT_FIRST_TOKEN]
+    return torch.stack(values, -1), groups_present(batch.queries)[:, needed]
 
 
 def _pairs(tokens: TokenBatch) -> tuple[Tensor, Tensor, Tensor]:

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from headscope.measures.base import MEASURES, PerTextMeasure
-from headscope.measures.reductions import offset_sums
 from headscope.types import AttentionBatch, HeadGrid
 
 FARTHEST = 8
@@ -33,9 +32,16 @@ class OffsetAttention(PerTextMeasure):
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, offset)."""
-        sums = batch.reduce(offset_sums)  # (text, head, offset + queries)
+        attention = batch.attention
+        longest = attention.shape[-1]
+        nothing = attention.new_zeros(attention.shape[:2])
+        sums = torch.stack(
+            [
+                attention.diagonal(offset, -2, -1).sum(-1) if abs(offset) < longest else nothing
+                for offset in range(-FARTHEST, FARTHEST + 1)
+            ],
+            -1,
+        )  # (text, head, offset); padding is 0 and adds nothing
         offsets = torch.arange(-FARTHEST, FARTHEST + 1, device=sums.device)
         neighbours = batch.queries.lengths[:, None] - offsets.abs()  # (text, offset) queries that have one
-        # Offsets no text of the batch is long enough for fall outside the map; any column will do for them.
-        columns = (offsets + batch.attention.shape[2]).clamp(0, sums.shape[-1] - 1)
-        return sums[..., columns] / neighbours.clamp_min(1)[:, None, :], (neighbours > 0)[:, None, :]
+        return sums / neighbours.clamp_min(1)[:, None, :], (neighbours > 0)[:, None, :]

@@ -2,12 +2,13 @@
 
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from headscope.measures.base import MEASURES, PerTextMeasure
-from headscope.measures.reductions import class_mass, mean_over_queries
-from headscope.types import ROLES, SEP, AttentionBatch
+from headscope.measures.reductions import QueryGroup, class_mass, groups_present
+from headscope.types import ROLES, AttentionBatch
+
+_ASKED = [QueryGroup.ALL, QueryGroup.SEP, QueryGroup.NOT_SEP]
 
 
 @MEASURES.register("role_attention")
@@ -26,9 +27,5 @@ class RoleAttention(PerTextMeasure):
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, query_role, role)."""
-        mass = batch.reduce(class_mass)[..., : len(ROLES)]  # (text, head, query, role)
-        everything = batch.queries.is_token
-        separator = (batch.queries.role == SEP) & everything
-        chosen = (everything, separator, everything & ~separator)
-        means, present = zip(*(mean_over_queries(mass, queries) for queries in chosen), strict=True)
-        return torch.stack(means, 2), torch.stack(present, 1)[:, None, :, None]
+        present = groups_present(batch.queries)[:, _ASKED]  # (text, query_role)
+        return batch.reduce(class_mass)[:, :, _ASKED, : len(ROLES)], present[:, None, :, None]

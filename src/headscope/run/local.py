@@ -66,7 +66,7 @@ def analyze(
     reader = _Reader(corpus, encoder, limit)
     texts_at = run.fitting if batch_size == "auto" else (lambda length: batch_size)
     with progress_bar(f"{model.name} on {corpus.name}") if progress else nullcontext(silent) as tell:
-        for batch in bucketed(reader, texts_at=texts_at):
+        for batch in bucketed(reader, texts_at=texts_at, longest=max_length):
             run.add(batch)
             tell(RunProgress(run.texts, reader.expected(run.texts)))
     if run.texts == 0:

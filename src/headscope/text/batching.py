@@ -10,8 +10,8 @@ from torch import Tensor
 from headscope.text.encode import EncodedInput, EncodedText
 from headscope.types import OTHER, TokenBatch, padded
 
-READ_AHEAD = 512
-"""How many texts are looked at together to find some of like length."""
+READ_AHEAD = 16
+"""How many batches' worth of texts are looked at together to find some of like length."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,14 @@ class TextBatch:
 
 
 def bucketed(
-    encoded: Iterable[EncodedInput], *, texts_at: Callable[[int], int], read_ahead: int = READ_AHEAD
+    encoded: Iterable[EncodedInput], *, texts_at: Callable[[int], int], longest: int
 ) -> Iterator[list[EncodedInput]]:
-    """Batches of texts of like length; `texts_at(length)` says how many texts of that length go together."""
+    """Batches of texts of like length; `texts_at(length)` says how many texts of that length go together.
+
+    `longest` is the most tokens a text has; it decides how many texts are held at a time.
+    """
     stream = iter(encoded)
-    while window := list(islice(stream, read_ahead)):
+    while window := list(islice(stream, READ_AHEAD * max(1, texts_at(longest)))):
         window.sort(key=len, reverse=True)  # the longest first, so that running out of memory shows early
         start = 0
         while start < len(window):

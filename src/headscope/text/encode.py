@@ -129,7 +129,7 @@ class TextEncoder:
         The tokenizer keeps all that it cuts off, for pairs in every combination: time and memory grow with the
         square of a text's length. Twice what fits is left, so that it still sees, and reports, a cut.
         """
-        if len(text) <= 2 * self.max_length:  # short enough, whatever the tokenizer
+        if len(text) <= 8 * self.max_length:  # not worth a second look
             return text
         pieces = self.pieces(text)
         keep = 2 * self.max_length

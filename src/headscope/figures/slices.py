@@ -1,0 +1,151 @@
+"""Taking one number per head out of an atlas: which stack, which slice, and what it is called."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from headscope.atlas import Atlas
+from headscope.errors import AtlasError, OptionError
+from headscope.types import HeadId
+
+Array = np.ndarray[Any, Any]
+Choice = str | int
+Select = Mapping[str, Choice | Sequence[Choice]]
+
+
+@dataclass(frozen=True)
+class HeadValues:
+    """One number for every head of a stack."""
+
+    values: Array  # (layer, head) nan where nothing was measured
+    stderr: Array | None  # (layer, head) None where the atlas has none
+    measure: str
+    select: dict[str, tuple[Choice, ...]]
+    stack: str
+    units: str
+
+    @property
+    def is_share(self) -> bool:
+        """True for shares of attention, False for nats and the like."""
+        return self.units == "1"
+
+    def order(self) -> list[HeadId]:
+        """The heads that have a value, largest first."""
+        flat = self.values.ravel()
+        ranked = np.argsort(-flat, kind="stable")
+        heads = self.values.shape[1]
+        return [HeadId(*divmod(int(index), heads)) for index in ranked if np.isfinite(flat[index])]
+
+    def at(self, head: HeadId) -> tuple[float, float | None]:
+        """The value of one head, and its standard error where there is one."""
+        value = float(self.values[head.layer, head.head])
+        error = None if self.stderr is None else float(self.stderr[head.layer, head.head])
+        return value, error if error is not None and np.isfinite(error) else None
+
+
+def stack_with(atlas: Atlas, measure: str, stack: str | None) -> str:
+    """The stack to look in: the one named, or the first that has the measure."""
+    if stack is not None:
+        if measure not in atlas.stack(stack):
+            has = ", ".join(name for name in atlas.measures if name in atlas.stack(stack)) or "nothing"
+            raise AtlasError(f"the {stack} of this atlas has no {measure!r}; it has {has}")
+        return stack
+    for candidate in atlas.stacks:
+        if measure in atlas.stack(candidate):
+            return candidate
+    raise AtlasError(f"this atlas has no {measure!r}; it has {', '.join(atlas.measures)}")
+
+
+def choices(array: xr.DataArray, dim: str) -> list[Choice]:
+    """The labels along one dimension under which there is any number at all."""
+    others = tuple(axis for axis, name in enumerate(array.dims) if name != dim)
+    filled = np.isfinite(array.values).any(axis=others)
+    return [label.item() for label, has in zip(array[dim].values, filled, strict=True) if has]
+
+
+def head_values(
+    atlas: Atlas, measure: str, *, select: Select | None = None, stack: str | None = None
+) -> HeadValues:
+    """One number for every head: `measure` at one label of each of its other dimensions.
+
+    Several labels of a dimension are added up, which only shares allow; their sum has no standard error.
+    """
+    name = stack_with(atlas, measure, stack)
+    dataset = atlas.stack(name)
+    array = dataset[measure]
+    if not {"layer", "head"} <= set(array.dims):
+        dims = ", ".join(str(dim) for dim in array.dims) or "none"
+        raise OptionError(
+            f"{measure!r} is not a number per head: its dimensions are {dims}, not layer and head"
+        )
+    units = str(array.attrs.get("units", "1"))
+    chosen = _chosen(array, measure, select or {}, units)
+    added = any(len(labels) > 1 for labels in chosen.values())
+    error = dataset.get(f"{measure}_stderr")
+    return HeadValues(
+        _taken(array, chosen),
+        None if error is None or added else _taken(error, chosen),
+        measure,
+        chosen,
+        name,
+        units,
+    )
+
+
+def _chosen(array: xr.DataArray, measure: str, select: Select, units: str) -> dict[str, tuple[Choice, ...]]:
+    dims = [str(dim) for dim in array.dims if dim not in ("layer", "head")]
+    unknown = [dim for dim in select if dim not in dims]
+    if unknown:
+        takes = f"select takes {', '.join(dims)}" if dims else "it has nothing to select"
+        raise OptionError(f"{measure!r} has no dimension {unknown[0]!r}; {takes}")
+    chosen: dict[str, tuple[Choice, ...]] = {}
+    for dim in dims:
+        known = choices(array, dim)
+        listed = ", ".join(map(str, known)) or "nothing, every value is missing"
+        if dim not in select:
+            if len(known) != 1:
+                raise OptionError(f"{measure!r} needs select={{{dim!r}: ...}}; choose from {listed}")
+            chosen[dim] = (known[0],)
+            continue
+        chosen[dim] = tuple(_known(label, known, dim, listed) for label in _listed(select[dim]))
+        if len(chosen[dim]) > 1 and units != "1":
+            raise OptionError(
+                f"{measure!r} is in {units}, which cannot be added up; select one {dim}: {listed}"
+            )
+        if not chosen[dim]:
+            raise OptionError(f"select={{{dim!r}: ...}} is empty; choose from {listed}")
+    return chosen
+
+
+def _listed(wanted: Choice | Sequence[Choice]) -> Sequence[Choice]:
+    return [wanted] if isinstance(wanted, str) or not isinstance(wanted, Sequence) else wanted
+
+
+def _known(wanted: Choice, known: list[Choice], dim: str, listed: str) -> Choice:
+    for label in known:
+        if str(label) == str(wanted):
+            return label
+    raise OptionError(f"there is no {dim} {wanted!r}; choose from {listed}")
+
+
+def _taken(array: xr.DataArray, chosen: Mapping[str, tuple[Choice, ...]]) -> Array:
+    """(layer, head)."""
+    part = array.sel({dim: list(labels) for dim, labels in chosen.items()})
+    summed = part.sum(list(chosen), skipna=False) if chosen else part
+    return np.asarray(summed.transpose("layer", "head").values, dtype=float)
+
+
+def as_heads(heads: Iterable[str | HeadId], *, layers: int, per_layer: int) -> list[HeadId]:
+    """The heads, read and checked against the grid."""
+    found = [HeadId.parse(head) if isinstance(head, str) else head for head in heads]
+    for head in found:
+        if not (0 <= head.layer < layers and 0 <= head.head < per_layer):
+            raise OptionError(
+                f"there is no head {head}: layers go from 0 to {layers - 1}, heads from 0 to {per_layer - 1}"
+            )
+    if not found:
+        raise OptionError("no heads were given; name at least one as layer.head, such as 3.2")
+    return found

@@ -1,0 +1,108 @@
+"""What slices of an atlas are called, in the words a reader of that kind of model would use."""
+
+from headscope.atlas import Atlas
+from headscope.figures.slices import Choice, HeadValues
+
+FEATURE_WINDOWS = 16
+
+_PATTERNS = {
+    "next_word": "the next word",
+    "previous_word": "the previous word",
+    "same_word": "other places of the same word",
+    "same_word_other_sentence": "the same word in the other sentence",
+    "induction": "what followed an earlier copy (induction)",
+    "duplicate_token": "earlier copies of the token",
+    "delimiters": "delimiters",
+    "own_sentence": "its own sentence",
+    "other_sentence": "the other sentence",
+    "first_token": "the first token (sink)",
+}
+
+
+def has_markers(atlas: Atlas) -> bool:
+    """True for models that mark texts with [CLS] and [SEP]: encoders that stand alone."""
+    return atlas.stacks == ["encoder"]
+
+
+def role_name(atlas: Atlas, stack: str, role: Choice) -> str:
+    """A kind of token in words: [CLS] for an encoder is the first token for a decoder."""
+    if role in ("cls", "sep") and has_markers(atlas):
+        return f"[{str(role).upper()}]"
+    if role in ("cls", "sep") and stack == "cross":
+        return "the first token of the source" if role == "cls" else "the end of the source"
+    if role in ("cls", "sep"):
+        return "the first token" if role == "cls" else "end of text"
+    names = {"period": "full stops", "comma": "commas", "other": "everything else", "self": "itself"}
+    name = names.get(str(role), str(role).replace("_", " "))
+    return f"{name} of the source" if stack == "cross" and role in ("period", "comma") else name
+
+
+def offset_name(offset: int) -> str:
+    """An offset in words."""
+    near = {-1: "the previous token", 0: "the token itself", 1: "the next token"}
+    if offset in near:
+        return near[offset]
+    return f"{abs(offset)} tokens {'back' if offset < 0 else 'ahead'}"
+
+
+def pattern_name(pattern: Choice) -> str:
+    """What a named habit looks at, in words."""
+    return _PATTERNS.get(str(pattern), str(pattern).replace("_", " "))
+
+
+def slice_title(atlas: Atlas, picked: HeadValues) -> str:
+    """A title for one number per head."""
+    measure, is_error = picked.measure.removesuffix("_stderr"), picked.measure.endswith("_stderr")
+    title = _title(atlas, picked, measure)
+    return f"Standard error: {title[0].lower()}{title[1:]}" if is_error else title
+
+
+def _title(atlas: Atlas, picked: HeadValues, measure: str) -> str:
+    select, stack = picked.select, picked.stack
+    if measure == "offset_attention":
+        return "Attention to " + " and ".join(offset_name(int(offset)) for offset in select["offset"])
+    if measure == "role_attention":
+        target = " and ".join(role_name(atlas, stack, role) for role in select["role"])
+        return f"Attention to {target}{_asked_by(atlas, stack, select['query_role'])}"
+    if measure == "entropy":
+        return f"Entropy of attention{_asked_by(atlas, stack, select['query_role'])}"
+    if measure == "distance_features":
+        return f"Attention to {_features(atlas, stack, select['feature'])}"
+    if measure == "named_patterns":
+        return "Attention to " + " and ".join(pattern_name(pattern) for pattern in select["pattern"])
+    chosen = "; ".join(f"{dim} {', '.join(map(str, labels))}" for dim, labels in select.items())
+    return measure.replace("_", " ").capitalize() + (f" ({chosen})" if chosen else "")
+
+
+def _asked_by(atlas: Atlas, stack: str, query_roles: tuple[Choice, ...]) -> str:
+    if query_roles == ("all",):
+        return ""
+    asking = " and ".join(
+        f"all but {role_name(atlas, stack, 'sep')}" if role == "other" else role_name(atlas, stack, role)
+        for role in query_roles
+    )
+    return f", from {asking}"
+
+
+def _features(atlas: Atlas, stack: str, features: tuple[Choice, ...]) -> str:
+    windows = sorted(int(str(name)[1:]) for name in features if _is_window(name))
+    names = [role_name(atlas, stack, name) for name in features if not _is_window(name)]
+    if windows:
+        together = windows == list(range(windows[0], windows[-1] + 1))
+        names.append(
+            _span(windows[0], windows[-1]) if together else f"windows {', '.join(map(str, windows))}"
+        )
+    return " and ".join(names)
+
+
+def _is_window(feature: Choice) -> bool:
+    text = str(feature)
+    return text[0] == "w" and text[1:].isdigit()
+
+
+def _span(first: int, last: int) -> str:
+    """Windows as shares of the text's length."""
+    start, end = first / FEATURE_WINDOWS, (last + 1) / FEATURE_WINDOWS
+    if first == 0:
+        return f"others within {100 * end:g}% of the text"
+    return f"others {100 * start:g}% to {100 * end:g}% of the text away"

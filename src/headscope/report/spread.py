@@ -1,0 +1,127 @@
+"""Findings on how widely heads look, and on how alike they are."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from headscope.figures.slices import Array, choices, head_values
+from headscope.figures.words import has_markers
+from headscope.report.finding import Finding, Subject
+from headscope.report.wording import amount, share
+from headscope.types import HeadId
+
+
+def breadth(subject: Subject) -> Iterator[Finding]:
+    """The broadest and the sharpest heads and layers, against even attention."""
+    topic = "Breadth"
+    if not subject.has("entropy"):
+        return
+    dataset = subject.atlas.stack(subject.stack)
+    known = choices(dataset["entropy"], "query_role")
+    if "all" not in known:
+        return
+    picked = head_values(subject.atlas, "entropy", select={"query_role": "all"}, stack=subject.stack)
+    baseline = float(dataset["entropy_uniform"]) if "entropy_uniform" in dataset else np.nan
+    ordered = picked.order()
+    for head, kind in ((ordered[0], "broadest"), (ordered[-1], "sharpest")):
+        value, error = picked.at(head)
+        text = f"Head {head} is the {kind}: {amount(value, error, units='nats')} of entropy"
+        if np.isfinite(baseline):
+            text += f", where even attention would have {baseline:.2f}"
+        text += f". That is as if it looked evenly at {_tokens(value)}."
+        yield Finding(subject.stack, topic, text, (head,), value, error, "nats")
+    means = [_mean(row) for row in picked.values]
+    if np.isfinite(means).sum() > 1:
+        low, high = int(np.nanargmin(means)), int(np.nanargmax(means))
+        text = (
+            f"By layer, layer {low} is the sharpest ({means[low]:.2f} nats on average over its heads) and "
+            f"layer {high} the broadest ({means[high]:.2f})."
+        )
+        yield Finding(subject.stack, topic, text, (), means[low], None, "nats")
+    if "cls" in known and has_markers(subject.atlas):
+        own = head_values(subject.atlas, "entropy", select={"query_role": "cls"}, stack=subject.stack)
+        last, all_queries = _mean(own.values[-1]), means[-1]
+        if np.isfinite([last, all_queries]).all():
+            text = (
+                f"[CLS] in the last layer, from where classifiers usually read, attends with {last:.2f} nats "
+                f"on average over heads; all tokens of that layer with {all_queries:.2f}."
+            )
+            yield Finding(subject.stack, topic, text, (), last, None, "nats")
+
+
+def _mean(values: Array) -> float:
+    """The mean of the numbers among the values, nan where there are none."""
+    found = values[np.isfinite(values)]
+    return float(found.mean()) if found.size else float("nan")
+
+
+def _tokens(entropy: float) -> str:
+    """How many evenly seen tokens have this entropy."""
+    tokens = float(np.exp(entropy))
+    if tokens < 1.05:
+        return "one token"
+    return f"{tokens:.1f} tokens" if tokens < 10 else f"{tokens:.0f} tokens"
+
+
+def likeness(subject: Subject) -> Iterator[Finding]:
+    """The most alike and the most different heads, the odd one out, and whether layers hold together."""
+    if not subject.has("head_distance"):
+        return
+    dataset = subject.atlas.stack(subject.stack)
+    array = dataset["head_distance"]
+    labels = [HeadId.parse(str(label)) for label in array["head_a"].values]
+    if len(labels) < 2 or not np.isfinite(array.values).all():
+        return
+    error = dataset["head_distance_stderr"].values if "head_distance_stderr" in dataset else None
+    units = f"{array.attrs.get('units', '1')}{' (summed over queries)' if subject.is_faithful else ''}"
+    distance = array.values
+    upper = np.triu_indices(len(labels), 1)
+    flat = distance[upper]
+    for index, kind in ((flat.argmin(), "most alike"), (flat.argmax(), "most different"))[
+        : 2 if flat.size > 1 else 1
+    ]:
+        row, column = int(upper[0][index]), int(upper[1][index])
+        value = float(flat[index])
+        uncertain = (
+            None if error is None or not np.isfinite(error[row, column]) else float(error[row, column])
+        )
+        apart = amount(value, uncertain, units=units, digits=3)
+        text = f"Heads {labels[row]} and {labels[column]} are the {kind}: {apart} apart"
+        text += (
+            "."
+            if subject.is_faithful
+            else f", {share(value / np.log(2))} of the {np.log(2):.3f} that is possible."
+        )
+        yield Finding(subject.stack, "Likeness", text, (labels[row], labels[column]), value, uncertain, units)
+    if len(labels) > 2:
+        means = distance.sum(1) / (len(labels) - 1)
+        odd = int(means.argmax())
+        text = (
+            f"Head {labels[odd]} is the odd one out: {amount(float(means[odd]), units=units, digits=3)} "
+            f"from the others on average, where the average head is {means.mean():,.3f} from them."
+        )
+        yield Finding(subject.stack, "Likeness", text, (labels[odd],), float(means[odd]), None, units)
+        yield from _layers_together(subject, distance, labels, units)
+
+
+def _layers_together(
+    subject: Subject, distance: Array, labels: list[HeadId], units: str
+) -> Iterator[Finding]:
+    layer = np.array([head.layer for head in labels])
+    pairs = np.triu_indices(len(labels), 1)
+    same = layer[pairs[0]] == layer[pairs[1]]
+    if same.all() or not same.any():
+        return
+    within, across = float(distance[pairs][same].mean()), float(distance[pairs][~same].mean())
+    verdict = (
+        "more alike than"
+        if within < 0.95 * across
+        else "less alike than"
+        if within > 1.05 * across
+        else "about as alike as"
+    )
+    text = (
+        f"Heads of one layer are {verdict} heads of different layers: "
+        f"{amount(within, units=units, digits=3)} apart on average, against {across:,.3f}."
+    )
+    yield Finding(subject.stack, "Likeness", text, (), within, None, units)

@@ -1,0 +1,179 @@
+"""Findings on where heads look: neighbours, special tokens and punctuation, distances, named habits."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from headscope.figures.profiles import even_windows
+from headscope.figures.slices import HeadValues, Select, choices, head_values
+from headscope.figures.words import has_markers, offset_name, pattern_name, role_name
+from headscope.report.finding import Finding, Subject
+from headscope.report.wording import count, heads_list, share
+
+MUCH = 0.5
+LITTLE = 0.1
+FAR_WINDOWS = tuple(f"w{window:02d}" for window in range(8, 16))
+NEAREST_WINDOW = "w00"
+
+
+def neighbours(subject: Subject) -> Iterator[Finding]:
+    """The strongest previous-token, same-token and next-token heads."""
+    offsets = (-1, 0) if subject.is_causal else (-1, 0, 1)
+    kinds = {-1: "previous-token", 0: "self", 1: "next-token"}
+    for offset in offsets:
+        picked = _picked(subject, "offset_attention", {"offset": offset})
+        if picked is None:
+            continue
+        head = picked.order()[0]
+        value, error = picked.at(head)
+        much = [head for head in picked.order() if picked.at(head)[0] > MUCH]
+        if much:
+            text = (
+                f"Head {head} is the strongest {kinds[offset]} head: it gives {offset_name(offset)} "
+                f"{share(value, error)} of its attention."
+            )
+            if len(much) > 1:
+                text += f" {count(len(much), 'head')} give it more than half: {heads_list(much)}."
+        else:
+            text = (
+                f"No head looks mostly at {offset_name(offset)}; the most is {share(value, error)}, "
+                f"by head {head}."
+            )
+        yield Finding(subject.stack, "Neighbours", text, tuple(much or [head]), value, error)
+
+
+def roles(subject: Subject) -> Iterator[Finding]:
+    """Attention to the first token, to separators and to punctuation."""
+    topic = "Special tokens and punctuation"
+    for role in ("cls", "sep", "period", "comma"):
+        picked = _picked(subject, "role_attention", {"role": role, "query_role": "all"})
+        if picked is None or not np.nanmax(picked.values) > 0:
+            continue
+        head = picked.order()[0]
+        value, error = picked.at(head)
+        yield Finding(subject.stack, topic, _role_text(subject, role, picked), (head,), value, error)
+        if role == "cls":
+            yield from _sink(subject, topic)
+        if role == "sep" and subject.stack != "cross":  # across two texts no query is the key's twin
+            yield from _resting_place(subject, topic)
+
+
+def _role_text(subject: Subject, role: str, picked: HeadValues) -> str:
+    name = role_name(subject.atlas, subject.stack, role)
+    head = picked.order()[0]
+    value, error = picked.at(head)
+    mean = float(np.nanmean(picked.values))
+    plural = role in ("period", "comma")
+    get = "get" if plural else "gets"
+    start = name[0].upper() + name[1:]
+    if value < LITTLE:
+        text = (
+            f"{start} {get} little attention: {share(mean)} on average over heads, at most "
+            f"{share(value, error)} (head {head})."
+        )
+        if role == "sep" and has_markers(subject.atlas):
+            text += " So these heads do not rest on [SEP], as many of bert-base do (Clark et al. 2019)."
+        return text
+    much = [head for head in picked.order() if picked.at(head)[0] > MUCH]
+    text = (
+        f"{start} {get} {share(mean)} of attention on average over heads, most from head {head}: "
+        f"{share(value, error)}."
+    )
+    if much:
+        text += f" {count(len(much), 'head')} {'gives' if len(much) == 1 else 'give'} more than half."
+    return text
+
+
+def _resting_place(subject: Subject, topic: str) -> Iterator[Finding]:
+    """Whether separators get more when the query is one ("no-op" attention, Clark et al. 2019, figure 3)."""
+    own = _picked(subject, "role_attention", {"role": "sep", "query_role": "sep"})
+    others = _picked(subject, "role_attention", {"role": "sep", "query_role": "other"})
+    if own is None or others is None:
+        return
+    name = role_name(subject.atlas, subject.stack, "sep")
+    here, elsewhere = float(np.nanmean(own.values)), float(np.nanmean(others.values))
+    text = (
+        f"When the query is itself {name}, {name} gets {share(here)} on average over heads, its look at "
+        f"itself included; from all other queries {share(elsewhere)}."
+    )
+    if own.stderr is not None and others.stderr is not None:
+        clear = own.values - others.values > 2 * np.hypot(own.stderr, others.stderr)
+        text += f" It gets clearly more (by over two standard errors) in {clear.sum()} of {clear.size} heads."
+    yield Finding(subject.stack, topic, text, (), here - elsewhere, None)
+
+
+def _sink(subject: Subject, topic: str) -> Iterator[Finding]:
+    """Heads of a decoder that park their attention on the first token."""
+    picked = _picked(subject, "named_patterns", {"pattern": "first_token"}) if subject.is_causal else None
+    if picked is None:
+        return
+    sinks = [head for head in picked.order() if picked.at(head)[0] > MUCH]
+    head = picked.order()[0]
+    value, error = picked.at(head)
+    most = f"the most is {share(value, error)}, by head {head}."
+    half = "the first token more than half of the later tokens' attention"
+    if sinks:
+        give = "gives" if len(sinks) == 1 else "give"
+        text = f"Attention sink: {count(len(sinks), 'head')} of {picked.values.size} {give} {half}; {most}"
+    else:
+        text = f"No attention sink: no head gives {half}; {most}"
+    yield Finding(subject.stack, topic, text, tuple(sinks or [head]), value, error)
+
+
+def distances(subject: Subject) -> Iterator[Finding]:
+    """The most local head and the one that looks farthest."""
+    near = _picked(subject, "distance_features", {"feature": NEAREST_WINDOW})
+    if near is not None:
+        head = near.order()[0]
+        value, error = near.at(head)
+        text = (
+            f"Head {head} is the most local: {share(value, error)} of its attention goes to other ordinary "
+            "tokens closer than a sixteenth of the text."
+        )
+        yield Finding(subject.stack, "Distance", text, (head,), value, error)
+    far = _picked(subject, "distance_features", {"feature": FAR_WINDOWS})
+    if far is not None:
+        head = far.order()[0]
+        value, _ = far.at(head)
+        even = float(even_windows(16, causal=subject.is_causal)[8:].sum())
+        beyond = int((far.values > even).sum())
+        text = (
+            f"Head {head} looks farthest: {share(value)} of its attention goes to ordinary tokens more than "
+            f"half the text away. Even attention would put about {even:.0%} there; "
+            f"{_heads_put(beyond)} more."
+        )
+        yield Finding(subject.stack, "Distance", text, (head,), value, None)
+
+
+def _heads_put(number: int) -> str:
+    if number == 0:
+        return "no head puts"
+    return f"{count(number, 'head')} {'puts' if number == 1 else 'put'}"
+
+
+def habits(subject: Subject) -> Iterator[Finding]:
+    """The strongest head for each named habit."""
+    if not subject.has("named_patterns"):
+        return
+    for pattern in choices(subject.atlas.stack(subject.stack)["named_patterns"], "pattern"):
+        picked = _picked(subject, "named_patterns", {"pattern": pattern})
+        if picked is None or not np.nanmax(picked.values) > 0:  # a decoder cannot look at the next word
+            continue
+        head = picked.order()[0]
+        value, error = picked.at(head)
+        name = pattern_name(pattern)
+        text = f"{name[0].upper()}{name[1:]}: most in head {head}, {share(value, error)}."
+        yield Finding(subject.stack, "Named habits", text, (head,), value, error)
+
+
+def _picked(subject: Subject, measure: str, select: Select) -> HeadValues | None:
+    """The slice, or None where the atlas has no number in it."""
+    if not subject.has(measure):
+        return None
+    array = subject.atlas.stack(subject.stack)[measure]
+    for dim, wanted in select.items():
+        labels = [wanted] if isinstance(wanted, str | int) else wanted
+        if not set(labels) <= set(choices(array, dim)):
+            return None
+    picked = head_values(subject.atlas, measure, select=select, stack=subject.stack)
+    return picked if np.isfinite(picked.values).any() else None
