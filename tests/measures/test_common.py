@@ -108,5 +108,9 @@ def test_a_nan_from_the_model_is_refused(kind: type[Measure]) -> None:
     grid = HeadGrid("encoder", 1, 2, causal=False)
     (batch,) = batches(grid, random_texts(grid, [9]))
     broken = AttentionBatch(0, torch.full_like(batch.attention, torch.nan), batch.queries, batch.keys)
-    with pytest.raises(CaptureError, match="nan"):
-        kind.empty(grid).update(broken)
+    state = kind.empty(grid)
+    state.update(broken)
+    with pytest.raises(CaptureError, match="attention holds nan"):
+        state.result()
+    with pytest.raises(CaptureError, match="attention holds nan"):
+        kind.empty(grid).merge(state)

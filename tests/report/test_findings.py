@@ -57,6 +57,13 @@ def test_a_decoder_has_no_next_token() -> None:
     assert "next" not in " ".join(map(str, found))
 
 
+@pytest.mark.parametrize(("sep", "rests"), [(0.05, False), (0.3, False), (0.8, True)])
+def test_whether_heads_rest_on_the_separator_is_said(sep: float, rests: bool) -> None:
+    text = " ".join(map(str, findings(role_atlas(sep, from_sep=0.1))))
+    assert ("no head rests on [SEP]" in text) == (not rests)
+    assert ("1 head gives more than half" in text) == rests
+
+
 def test_little_attention_to_separators_is_said_plainly() -> None:
     found = findings(role_atlas(0.04, from_sep=0.3))
     assert found[0].text.startswith(

@@ -35,36 +35,49 @@ class TextMean:
 
     def add(self, values: Tensor, *, applies: Tensor | None = None, layer: int | None = None) -> None:
         """Count `values` (text, ...), where `applies` (broadcastable to it) is true; in one layer or overall."""
-        values = values.detach().to("cpu", torch.float64)
-        counts = torch.ones_like(values)
-        if applies is not None:
-            counts = applies.to("cpu", torch.float64).expand_as(values)
-            # where, not *: what does not apply may be nan, and nan * 0 is nan.
-            values = torch.where(counts > 0, values, 0.0)
-        if values.isnan().any():
-            where = "" if layer is None else f" in layer {layer}"
-            raise CaptureError(
-                f"the model's attention holds nan{where}; if it runs in half precision, use float32"
-            )
+        self._follow(values)
+        values = values.detach().to(self.total)
         at = ... if layer is None else layer
+        if applies is None:
+            self.texts[at] += len(values)
+        else:
+            applies = applies.to(self.total.device)
+            # where, not *: what does not apply may be nan, and nan * 0 is nan.
+            values = torch.where(applies, values, 0.0)
+            self.texts[at] += applies.to(self.total).expand_as(values).sum(0)
         self.total[at] += values.sum(0)
         self.squares[at] += (values * values).sum(0)
-        self.texts[at] += counts.sum(0)
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted."""
-        self.total += other.total
-        self.squares += other.squares
-        self.texts += other.texts
+        other._check()
+        for name in ("total", "squares", "texts"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            mine += theirs.to(mine.device)
 
     def mean(self) -> np.ndarray[Any, Any]:
         """The mean over texts; nan where no text counted."""
-        return (self.total / self.texts).numpy()
+        self._check()
+        return (self.total / self.texts).cpu().numpy()
 
     def stderr(self) -> np.ndarray[Any, Any]:
         """The standard error of the mean over texts; nan where fewer than two texts counted."""
         spread = (self.squares - self.total**2 / self.texts).clamp_min(0)
-        return (spread / (self.texts - 1) / self.texts).sqrt().where(self.texts > 1, torch.nan).numpy()
+        error = (spread / (self.texts - 1) / self.texts).sqrt()
+        return error.where(self.texts > 1, torch.nan).cpu().numpy()
+
+    def _follow(self, values: Tensor) -> None:
+        """Count where the values are, so that an accelerator need not stop for each layer."""
+        place = values.device if values.device.type == "cuda" else torch.device("cpu")  # others lack float64
+        if self.total.device != place:
+            self.total, self.squares, self.texts = (
+                sums.to(place) for sums in (self.total, self.squares, self.texts)
+            )
+
+    def _check(self) -> None:
+        """A nan among the sums came from the model, and nothing may be built on it."""
+        if self.total.isnan().any():
+            raise CaptureError("the model's attention holds nan; if it runs in half precision, use float32")
 
     def labelled(
         self,

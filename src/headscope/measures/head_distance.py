@@ -92,7 +92,9 @@ class HeadDistance(Measure):
         )
         if not self.faithful:
             return arrays
-        total = self.means.total.numpy().copy()  # the published form is a sum, which has no standard error
+        total = (
+            self.means.total.cpu().numpy().copy()
+        )  # the published form is a sum, which has no standard error
         return {
             self.name: LabelledArray(
                 total, ("head_a", "head_b"), arrays[self.name].coords, self.summary, "nats"

@@ -66,21 +66,24 @@ def _role_text(subject: Subject, role: str, picked: HeadValues) -> str:
     plural = role in ("period", "comma")
     get = "get" if plural else "gets"
     start = name[0].upper() + name[1:]
+    much = [head for head in picked.order() if picked.at(head)[0] > MUCH]
     if value < LITTLE:
         text = (
             f"{start} {get} little attention: {share(mean)} on average over heads, at most "
             f"{share(value, error)} (head {head})."
         )
-        if role == "sep" and has_markers(subject.atlas):
-            text += " So these heads do not rest on [SEP], as many of bert-base do (Clark et al. 2019)."
-        return text
-    much = [head for head in picked.order() if picked.at(head)[0] > MUCH]
-    text = (
-        f"{start} {get} {share(mean)} of attention on average over heads, most from head {head}: "
-        f"{share(value, error)}."
-    )
+    else:
+        text = (
+            f"{start} {get} {share(mean)} of attention on average over heads, most from head {head}: "
+            f"{share(value, error)}."
+        )
     if much:
-        text += f" {count(len(much), 'head')} {'gives' if len(much) == 1 else 'give'} more than half."
+        return text + f" {count(len(much), 'head')} {'gives' if len(much) == 1 else 'give'} more than half."
+    if role == "sep" and has_markers(subject.atlas):
+        return (
+            text
+            + ' So no head rests on [SEP] ("no-op" attention), as many of bert-base do (Clark et al. 2019).'
+        )
     return text
 
 
