@@ -14,7 +14,7 @@ from torch import Tensor
 
 import headscope as hs
 from headscope.measures.base import PerTextMeasure
-from headscope.measures.reductions import mean_over_queries
+from headscope.measures.reductions import QueryGroup, mean_over_groups
 from headscope.types import AttentionBatch
 
 
@@ -30,8 +30,8 @@ class PeakAttention(PerTextMeasure):
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head)."""
         peak = batch.attention.amax(-1)  # (text, head, query)
-        means, _ = mean_over_queries(peak, batch.queries.is_token)
-        return means, None
+        means = mean_over_groups(peak, batch.queries)  # (text, head, group)
+        return means[..., QueryGroup.ALL], None
 
 
 atlas = hs.analyze(

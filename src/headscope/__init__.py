@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from headscope.models import Model as Model
     from headscope.models import load as load
     from headscope.models import wrap as wrap
+    from headscope.report import findings as findings
     from headscope.report import write_report as write_report
     from headscope.run import analyze as analyze
     from headscope.text import read_pairs as read_pairs
@@ -31,6 +32,7 @@ _PUBLIC = {
     "Model": ("headscope.models", "Model"),
     "analyze": ("headscope.run", "analyze"),
     "figures": ("headscope.figures", None),
+    "findings": ("headscope.report", "findings"),
     "load": ("headscope.models", "load"),
     "open": ("headscope.atlas", "open_atlas"),
     "read_pairs": ("headscope.text", "read_pairs"),

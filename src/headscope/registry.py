@@ -28,6 +28,11 @@ class Registry(Generic[T]):
         """Decorator: the decorated thing is known by `name` from now on."""
 
         def add(thing: T) -> T:
+            own = getattr(thing, "name", name)
+            if own != name:
+                raise OptionError(
+                    f"the {self.kind} registered as {name!r} calls itself {own!r}; use one name"
+                )
             known = self._found.get(name)
             if known is not None and known is not thing:
                 raise OptionError(f"two {self.kind}s are called {name!r}; rename one of them")
@@ -51,7 +56,16 @@ class Registry(Generic[T]):
         return self._found[name]
 
     def _load_entry_points(self) -> None:
-        if not self._entry_points_loaded:
-            self._entry_points_loaded = True
-            for point in entry_points(group=self.group):
-                self.register(point.name)(point.load())
+        if self._entry_points_loaded:
+            return
+        for point in entry_points(group=self.group):
+            try:
+                thing = point.load()
+            except Exception as error:
+                source = point.dist.name if point.dist else point.value
+                raise OptionError(
+                    f"the {self.kind} {point.name!r} of the installed package {source} cannot be loaded "
+                    f"({type(error).__name__}: {error}); repair or uninstall that package"
+                ) from error
+            self.register(point.name)(thing)
+        self._entry_points_loaded = True

@@ -1,6 +1,7 @@
 """The atlas: labelled arrays out, the same arrays back from the file, clear errors for bad files."""
 
 import errno
+import os
 from pathlib import Path
 
 import numpy as np
@@ -145,9 +146,41 @@ def test_foreign_files(tmp_path: Path) -> None:
         hs.open(tmp_path / "missing.nc")
 
 
-def test_a_newer_file(atlas: Atlas, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headscope.atlas.files.FORMAT", 2)
+def test_a_newer_file(atlas: Atlas, tmp_path: Path) -> None:
+    atlas.tree.attrs["headscope_format"] = 2
     atlas.save(tmp_path / "a.nc")
-    monkeypatch.undo()
     with pytest.raises(AtlasError, match="has atlas format 2, this headscope reads up to 1"):
         hs.open(tmp_path / "a.nc")
+
+
+@pytest.mark.parametrize(
+    "attrs",
+    [
+        {"headscope_format": "one"},
+        {"stacks": "encoder,decoder"},
+        {"options": "{broken"},
+        {"headscope_format": [1, 1]},
+    ],
+    ids=["format is no number", "a stack without a group", "broken JSON", "format is a list"],
+)
+def test_a_malformed_file(atlas: Atlas, tmp_path: Path, attrs: dict[str, object]) -> None:
+    atlas.tree.attrs.update(attrs)
+    atlas.save(tmp_path / "a.nc")
+    with pytest.raises(AtlasError, match="damaged or cut short"):
+        hs.open(tmp_path / "a.nc")
+
+
+def test_only_regular_files_are_replaced_and_links_stay(atlas: Atlas, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OutputError, match="not a regular file"):
+        atlas.save(tmp_path / "pipe")
+    (tmp_path / "link.nc").symlink_to(tmp_path / "real.nc")
+    atlas.save(tmp_path / "link.nc")
+    assert (tmp_path / "link.nc").is_symlink()
+    assert hs.open(tmp_path / "real.nc").measures == ["example"]
+
+
+def test_a_measure_may_be_asked_for_by_stack(stacked: Atlas) -> None:
+    assert "decoder/own" in stacked
+    assert "encoder/own" not in stacked
+    assert "nowhere/own" not in stacked

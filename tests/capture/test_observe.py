@@ -9,6 +9,7 @@ import transformers as tf
 from tests.helpers.tiny import sentencepiece_tokenizer, tiny, wordpiece_tokenizer
 
 from headscope.capture import survey
+from headscope.capture.capture import check_probe
 from headscope.capture.observe import watching
 from headscope.errors import CaptureError, ModelError
 from headscope.models import wrap
@@ -97,3 +98,24 @@ def test_layers_with_different_head_counts_are_refused() -> None:
 def test_maps_of_another_length_are_refused() -> None:
     with pytest.raises(CaptureError, match="3 x 3"):
         sort_calls([Call(3, 3, 4, False)], source=7, target=None)
+
+
+def test_scores_that_are_not_weights_are_refused() -> None:
+    """SqueezeBERT returns its scores from before the softmax."""
+    config = tf.SqueezeBertConfig(
+        hidden_size=32,
+        embedding_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=4,
+        intermediate_size=48,
+        vocab_size=128,
+        **{f"{name}_groups": 1 for name in ("q", "k", "v", "post_attention", "intermediate", "output")},
+    )
+    with pytest.raises(CaptureError, match="not attention weights"):
+        survey(wrap(tf.SqueezeBertModel(config).eval(), wordpiece_tokenizer(), name="tiny-squeezebert"))
+
+
+def test_attention_to_padding_is_refused() -> None:
+    maps = [torch.full((2, 1, 7, 7), 1 / 7)]
+    with pytest.raises(CaptureError, match="attends to padding"):
+        check_probe(tiny("bert"), maps, [torch.full((1, 1, 5, 5), 1 / 5)])

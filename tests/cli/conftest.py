@@ -20,7 +20,7 @@ CORPUS = (
 
 
 @pytest.fixture
-def run() -> Run:
+def run(no_log_lines: None) -> Run:
     """The command in this process: `run("show", path)` gives exit_code, stdout and stderr."""
 
     def invoke(*args: object) -> Result:

@@ -23,7 +23,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         (HeadscopeError("give this instead"), 2, "give this instead"),
         (CaptureError("not seen"), 1, "not seen"),
         (HeadscopeError("two\n  lines and \x1b[31m colour"), 2, r"two lines and \x1b[31m colour"),
-        (KeyboardInterrupt(), 130, "interrupted; nothing was written"),
+        (KeyboardInterrupt(), 130, "interrupted; no half-written file was left"),
         (MemoryError(), 1, "out of memory; try --batch-size 1"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), 1, "out of memory; try"),
         (OSError(28, "No space left on device", "x.nc"), 1, "x.nc: No space left on device"),

@@ -6,7 +6,6 @@ from tests.helpers.atlases import atlas_of, per_head, previous_token_atlas, rand
 
 from headscope import figures
 from headscope.errors import OptionError
-from headscope.figures.profiles import even_windows
 from headscope.types import HeadId
 
 
@@ -56,13 +55,10 @@ def test_distance_profile_of_a_head() -> None:
     np.testing.assert_allclose(line.get_ydata(), atlas["distance_features"][2, 1, 5:])
 
 
-@pytest.mark.parametrize("causal", [False, True])
-def test_even_attention_by_distance_agrees_with_counting(causal: bool) -> None:
-    length, windows = 2000, np.zeros(16)
-    for query in range(length):
-        keys = np.arange(query + 1 if causal else length)
-        windows += np.bincount(np.abs(keys - query) * 16 // length, minlength=16) / len(keys)
-    np.testing.assert_allclose(even_windows(16, causal=causal), windows / length, atol=1e-3)
+def test_the_dashed_line_is_the_atlas_own_baseline() -> None:
+    atlas = random_atlas()
+    lines = {line.get_label(): line for line in figures.distance_profile(atlas).get_lines()}
+    np.testing.assert_allclose(lines["even"].get_ydata(), atlas["distance_features_uniform"][5:])
 
 
 def test_entropy_by_layer_shows_heads_means_and_the_baseline() -> None:

@@ -89,6 +89,10 @@ def stack_arrays(
             {"feature": FEATURES},
             stderr=stderr,
         )
+        even = random.dirichlet(np.full(21, 5.0))
+        arrays["distance_features_uniform"] = LabelledArray(
+            even, ("feature",), {"feature": FEATURES}, "even", "1"
+        )
         arrays |= per_head("named_patterns", patterns, {"pattern": PATTERNS}, stderr=stderr)
     shares = random.dirichlet(np.full(5, 0.5), (*shape, 3))
     arrays |= per_head(

@@ -149,6 +149,30 @@ BUILDERS: dict[str, Build] = {
         ),
         wordpiece_tokenizer(),
     ),
+    "convbert": lambda: (
+        tf.ConvBertModel(tf.ConvBertConfig(**_BERT_LIKE, embedding_size=16, head_ratio=1, num_groups=1)),
+        wordpiece_tokenizer(),
+    ),
+    "xlnet": lambda: (
+        tf.XLNetModel(
+            tf.XLNetConfig(
+                d_model=WIDTH, n_layer=LAYERS, n_head=HEADS, d_inner=48, vocab_size=128, pad_token_id=0
+            )
+        ),
+        wordpiece_tokenizer(),
+    ),
+    "falcon": lambda: (
+        tf.FalconModel(
+            tf.FalconConfig(
+                hidden_size=WIDTH,
+                num_hidden_layers=LAYERS,
+                num_attention_heads=HEADS,
+                vocab_size=128,
+                alibi=False,
+            )
+        ),
+        sentencepiece_tokenizer(bos=True),
+    ),
     "gpt2": lambda: (
         tf.GPT2Model(
             tf.GPT2Config(n_embd=WIDTH, n_layer=LAYERS, n_head=HEADS, vocab_size=300, n_positions=64)

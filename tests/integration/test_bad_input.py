@@ -5,11 +5,11 @@ import fcntl
 import os
 import pty
 import resource
+import select
 import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import termios
 from collections.abc import Callable
 from pathlib import Path
@@ -54,7 +54,7 @@ def text(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def analyze(tiny_folder: Path, place: Path) -> Analyze:
+def analyze(tiny_folder: Path, place: Path, no_log_lines: None) -> Analyze:
     """`headscope analyze` in this process, on the tiny BERT, into `place`; options given later win."""
 
     def run(text: Path, *options: object, model: object = tiny_folder, out: Path | None = None) -> Result:
@@ -256,7 +256,7 @@ def test_output_in_a_read_only_folder(
 ) -> None:
     if os.geteuid() == 0:  # root may write everywhere, so the refusal has to be acted
         refusal = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        monkeypatch.setattr(tempfile, "mkstemp", _raising(refusal))
+        monkeypatch.setattr(Path, "touch", _raising(refusal))
     place.chmod(0o555)
     try:
         assert_refused(analyze(text), "out.nc cannot be written: Permission denied", place, code=1)
@@ -295,7 +295,7 @@ def test_ctrl_c_half_way(tiny_folder: Path, tmp_path: Path, place: Path) -> None
     )
     assert code == 130
     assert seen.count("headscope: error: ") == 1
-    assert seen.rstrip().endswith("headscope: error: interrupted; nothing was written")
+    assert seen.rstrip().endswith("headscope: error: interrupted; no half-written file was left")
     assert "Traceback" not in seen
     assert list(place.iterdir()) == []
 
@@ -315,7 +315,7 @@ def _interrupted_when(sign: str, command: list[object]) -> tuple[str, int]:
     os.close(terminal)
     seen, is_pressed = "", False
     try:
-        while piece := os.read(screen, 4096):
+        while select.select([screen], [], [], 120)[0] and (piece := os.read(screen, 4096)):
             seen += piece.decode(errors="replace")
             if sign in seen and not is_pressed:
                 is_pressed = True
@@ -324,4 +324,6 @@ def _interrupted_when(sign: str, command: list[object]) -> tuple[str, int]:
         pass
     finally:
         os.close(screen)
+        if not is_pressed:  # it hangs, or never got so far
+            process.kill()
     return seen, process.wait(timeout=30)

@@ -9,6 +9,7 @@ from tests.helpers.attention import batches, measured, random_texts
 
 from headscope.errors import CaptureError
 from headscope.measures import MEASURES, Measure
+from headscope.measures.base import PerTextMeasure
 from headscope.types import AttentionBatch, HeadGrid
 
 GRIDS = {
@@ -96,6 +97,24 @@ def test_arrays_are_labelled_and_come_with_their_standard_error(kind: type[Measu
         assert np.isfinite(array.values).all(), name
         assert array.description
     assert f"{kind.name}_stderr" in result
+
+
+@every_grid
+@every_measure
+def test_the_baseline_is_what_a_head_that_looks_evenly_gets(kind: type[Measure], grid: HeadGrid) -> None:
+    if not issubclass(kind, PerTextMeasure):
+        pytest.skip("has no baseline: it compares heads with each other")
+    texts = random_texts(grid, LENGTHS)
+    for text in texts:
+        for query in range(len(text)):
+            seen = query + 1 if grid.causal else len(text)
+            text.maps[:, :, query, :seen] = 1 / seen
+            text.maps[:, :, query, seen:] = 0
+    result = measured(kind, grid, [texts[:3], texts[3:]]).result()
+    even, baseline = result[kind.name].values, result[f"{kind.name}_uniform"].values
+    if kind.name == "entropy":
+        even = even[..., 0]
+    np.testing.assert_allclose(even, np.broadcast_to(baseline, even.shape), atol=1e-6)
 
 
 @every_measure

@@ -1,5 +1,6 @@
 """Loading by name, and one clear line for everything that can be wrong with it."""
 
+import errno
 import json
 import sys
 from pathlib import Path
@@ -142,3 +143,15 @@ def test_longest_text_a_model_takes(architecture: str, limit: int | None) -> Non
 @pytest.mark.parametrize("architecture", BUILDERS)
 def test_what_a_model_is_in_one_line(architecture: str) -> None:
     assert repr(tiny(architecture)).startswith(f"<Model tiny-{architecture}: ")
+
+
+def test_a_folder_has_no_revisions(folder: Path) -> None:
+    with pytest.raises(OptionError, match="has no revisions"):
+        hs.load(folder, revision="main")
+
+
+def test_running_out_of_disk_is_not_called_a_missing_model() -> None:
+    explain = sys.modules["headscope.models.load"]._explain
+    assert "No space left" in str(
+        explain(OSError(errno.ENOSPC, "No space left on device"), "org/name", "org/name")
+    )

@@ -15,7 +15,7 @@ from tests.helpers.atlases import (
 )
 
 from headscope.report import Finding, findings
-from headscope.types import HeadId
+from headscope.types import HeadId, LabelledArray
 
 
 def about(found: list[Finding], topic: str) -> list[Finding]:
@@ -58,9 +58,9 @@ def test_a_decoder_has_no_next_token() -> None:
 
 
 @pytest.mark.parametrize(("sep", "rests"), [(0.05, False), (0.3, False), (0.8, True)])
-def test_whether_heads_rest_on_the_separator_is_said(sep: float, rests: bool) -> None:
+def test_little_rest_on_the_separator_is_set_beside_bert_base(sep: float, rests: bool) -> None:
     text = " ".join(map(str, findings(role_atlas(sep, from_sep=0.1))))
-    assert ("no head rests on [SEP]" in text) == (not rests)
+    assert ("In bert-base many heads give it more than half" in text) == (not rests)
     assert ("1 head gives more than half" in text) == rests
 
 
@@ -98,7 +98,7 @@ def test_a_decoder_without_a_sink_is_said_to_have_none() -> None:
         "role_attention", roles, {"query_role": ("all", "sep", "other"), "role": ROLES}
     )
     text = " ".join(map(str, findings(atlas_of(arrays, stack="decoder"))))
-    assert "No attention sink: no head gives the first token more than half" in text
+    assert "No head gives the first token more than half" in text
 
 
 def test_broadest_and_sharpest() -> None:
@@ -122,10 +122,15 @@ def test_local_and_far_heads() -> None:
     values = np.full((2, 2, 21), 1 / 21)
     values[0, 1] = np.eye(21)[FEATURES.index("w00")]
     values[1, 0] = np.eye(21)[FEATURES.index("w12")]
-    found = findings(atlas_of(per_head("distance_features", values, {"feature": FEATURES})))
+    arrays = per_head("distance_features", values, {"feature": FEATURES})
+    even = np.where(np.char.startswith(FEATURES, "w1"), 0.04, 0.0)
+    arrays["distance_features_uniform"] = LabelledArray(
+        even, ("feature",), {"feature": FEATURES}, "even", "1"
+    )
+    found = findings(atlas_of(arrays))
     assert [finding.heads for finding in found] == [(HeadId(0, 1),), (HeadId(1, 0),)]
-    assert "100.0% of its attention goes to ordinary tokens more than half the text away" in found[1].text
-    assert "about 25% there; 3 heads put more" in found[1].text
+    assert "100.0% of its attention goes to ordinary tokens half the text or more away" in found[1].text
+    assert "Even attention would put 24.0% there; 3 heads put more." in found[1].text
 
 
 def test_every_pattern_names_its_strongest_head() -> None:

@@ -1,6 +1,9 @@
 """The main job, end to end, against plain loops over the model's own eager attention."""
 
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from tests.helpers.tiny import BUILDERS, tiny
 import headscope as hs
 from headscope.errors import HeadscopeWarning, OptionError, TextError
 from headscope.measures import MEASURES
+from headscope.types import AttentionBatch
 
 SENTENCES = [
     "The cat sat on the mat.",
@@ -86,7 +90,7 @@ def test_every_architecture_gives_the_measures_that_fit_it(architecture: str) ->
     assert (entropy < atlas["entropy_uniform"] + 1e-6).all()
 
 
-@pytest.mark.parametrize("architecture", ["bert", "gpt2", "t5", "mpnet"])
+@pytest.mark.parametrize("architecture", ["bert", "gpt2", "t5", "mpnet", "convbert", "falcon", "xlnet"])
 def test_batch_size_and_order_do_not_matter(architecture: str) -> None:
     model = tiny(architecture)
     one = hs.analyze(model, SHORT * 3, max_length=48, batch_size=1)
@@ -109,7 +113,7 @@ def test_documents_become_segments_with_two_segment_ids() -> None:
 def test_limit_and_chosen_measures() -> None:
     atlas = hs.analyze(tiny("bert"), PAIRS, max_length=48, limit=2, measures=["entropy"])
     assert atlas.provenance["texts"] == 2
-    assert atlas.measures == ["entropy", "entropy_uniform"]
+    assert atlas.measures == ["entropy"]
     first_two = hs.analyze(tiny("bert"), PAIRS[:2], max_length=48, measures=["entropy"])
     xr.testing.assert_allclose(atlas["entropy"], first_two["entropy"])
     assert atlas.provenance["corpus_hash"] == first_two.provenance["corpus_hash"]
@@ -180,3 +184,54 @@ def test_an_interrupted_batch_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -
     halves = hs.analyze(tiny("bert"), PAIRS, max_length=48, batch_size=4)
     assert calls > 6
     assert_same_stack(halves, whole, "encoder")
+
+
+def test_a_failed_batch_lets_its_maps_go_before_it_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the halves would run out of the same memory."""
+    from headscope.measures import HeadDistance
+
+    held: list[weakref.ref[torch.Tensor]] = []
+    alive: list[int] = []
+    update = HeadDistance.update
+
+    def failing(self: HeadDistance, batch: AttentionBatch) -> None:
+        if not held:
+            held.append(weakref.ref(batch.attention))
+            self._held.append(batch.attention)
+            raise torch.OutOfMemoryError("out of memory")
+        alive.append(sum(reference() is not None for reference in held))
+        update(self, batch)
+
+    monkeypatch.setattr(HeadDistance, "update", failing)
+    hs.analyze(tiny("bert"), SHORT, max_length=48, batch_size=3, measures=["head_distance"])
+    assert alive
+    assert not any(alive)
+
+
+@pytest.mark.parametrize("measure", MEASURES.names())
+def test_every_measure_alone_gives_an_atlas_that_opens(measure: str, tmp_path: Path) -> None:
+    """Some fit no cross attention; its stack is then absent, not empty."""
+    hs.analyze(tiny("t5"), SHORT, max_length=48, measures=[measure]).save(tmp_path / "a.nc")
+    atlas = hs.open(tmp_path / "a.nc")
+    assert measure in atlas.measures
+    assert f"encoder/{measure}" in atlas
+    assert ("cross" in atlas.stacks) == (measure in ("entropy", "head_distance", "role_attention"))
+    assert "tiny-t5" in repr(atlas)
+
+
+def test_faithful_drops_a_document_that_no_blank_line_ends(tmp_path: Path) -> None:
+    path = tmp_path / "two.txt"
+    path.write_text("The cat sat.\n\nA dog saw it.", encoding="utf-8")
+    for faithful, texts in ((False, 2), (True, 1)):
+        atlas = hs.analyze(tiny("bert"), hs.read_text(path), max_length=48, faithful=faithful)
+        assert atlas.provenance["texts"] == texts
+
+
+def test_two_threads_on_one_model_take_turns() -> None:
+    model = tiny("bert")
+    before = model.network.config._attn_implementation
+    alone = hs.analyze(model, SHORT, max_length=48)
+    with ThreadPoolExecutor(4) as pool:
+        for atlas in pool.map(lambda _: hs.analyze(model, SHORT, max_length=48), range(12)):
+            assert_same_stack(atlas, alone, "encoder")
+    assert model.network.config._attn_implementation == before

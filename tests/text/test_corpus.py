@@ -36,7 +36,7 @@ def test_the_ending_chooses_the_reader(tmp_path: Path, name: str, compressed: bo
         corpus = read_text(str(path))
         assert list(corpus) == expected
         assert list(corpus) == expected  # and again
-        assert (corpus.name, corpus.paths, corpus.faithful) == (path.name, (path,), False)
+        assert (corpus.name, corpus.paths) == (path.name, (path,))
 
 
 def test_documents_of_several_files_do_not_collide(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_documents_of_several_files_do_not_collide(tmp_path: Path) -> None:
     assert [item.document for item in items if isinstance(item, Sentence)] == list(range(8))
     assert items[2] == TextPair("One.", "Two.")
     assert corpus.name == "a.txt, a.tsv, a.jsonl and 2 more"
-    assert repr(corpus) == "Corpus('a.txt, a.tsv, a.jsonl and 2 more', faithful=False)"
+    assert repr(corpus) == "Corpus('a.txt, a.tsv, a.jsonl and 2 more')"
 
 
 def test_two_iterations_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
@@ -57,9 +57,9 @@ def test_two_iterations_at_once_do_not_disturb_each_other(tmp_path: Path) -> Non
 def test_faithful_drops_the_unended_document_of_each_file(tmp_path: Path) -> None:
     path = write(tmp_path / "a.txt", "One.\n\nTwo.\n")
     other = write(tmp_path / "b.txt", "Three.\n\nFour.")
-    corpus = read_text(path, other, faithful=True)
-    assert corpus.faithful
-    assert list(corpus) == [Sentence("One.", 0), Sentence("Three.", 1)]
+    corpus = read_text(path, other)
+    assert list(corpus.items(faithful=True)) == [Sentence("One.", 0), Sentence("Three.", 1)]
+    assert len(list(corpus)) == 4
 
 
 def test_missing_files_are_told_at_once(tmp_path: Path) -> None:

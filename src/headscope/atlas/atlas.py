@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from headscope.atlas.files import read_tree, write_tree
+from headscope.atlas.files import FORMAT, FORMAT_KEY, NESTED, read_tree, write_tree
 from headscope.errors import AtlasError
 from headscope.types import LabelledArray
 
-STDERR = "_stderr"
+COMPANIONS = ("_stderr", "_uniform", "_uniform_stderr")
+"""What stands beside a measure: its standard error, what even attention would give, and that one's error."""
 
 
 class Atlas:
@@ -31,19 +32,18 @@ class Atlas:
     def build(
         cls, stacks: Mapping[str, Mapping[str, LabelledArray]], *, provenance: Mapping[str, str | int | float]
     ) -> Atlas:
-        """An atlas of one group an array, `/entropy`, or `/decoder/entropy` in a model of several stacks.
+        """An atlas of one group a measure, `/entropy`, or `/decoder/entropy` in a model of several stacks.
 
-        Each array has a group of its own (with its standard error) because two arrays may use one dimension
+        Each measure has a group of its own (with its companions) because two measures may use one dimension
         with different labels: `query_role` is all, cls to one measure and all, sep, other to another.
         """
-        root = xr.Dataset(attrs={**provenance, "stacks": ",".join(stacks)})
+        root = xr.Dataset(attrs={**provenance, "stacks": ",".join(stacks), FORMAT_KEY: FORMAT})
         groups = {"/": root}
         for stack, arrays in stacks.items():
-            for name in arrays:
-                if not name.endswith(STDERR):
-                    path = f"/{name}" if len(stacks) == 1 else f"/{stack}/{name}"
-                    family = {key: arrays[key] for key in (name, name + STDERR) if key in arrays}
-                    groups[path] = _dataset(family)
+            for name in _measures(arrays):
+                path = f"/{name}" if len(stacks) == 1 else f"/{stack}/{name}"
+                family = (name, *(name + companion for companion in COMPANIONS))
+                groups[path] = _dataset({key: arrays[key] for key in family if key in arrays})
         return cls(xr.DataTree.from_dict(groups))
 
     @property
@@ -57,7 +57,7 @@ class Atlas:
         return str(self.tree.attrs["stacks"]).split(",")
 
     def stack(self, name: str) -> dict[str, xr.DataArray]:
-        """All arrays of one stack by name, standard errors included."""
+        """All arrays of one stack by name, standard errors and baselines included."""
         if name not in self.stacks:
             raise AtlasError(f"this atlas has no stack {name!r}; it has {', '.join(self.stacks)}")
         node = self.tree if len(self.stacks) == 1 else self.tree[name]
@@ -66,12 +66,12 @@ class Atlas:
 
     @property
     def measures(self) -> list[str]:
-        """The names of all arrays but the standard errors, each once."""
-        found = [name for stack in self.stacks for name in self.stack(stack)]
-        return [name for name in dict.fromkeys(found) if not name.endswith(STDERR)]
+        """The names of the measures, each once; standard errors and baselines go without saying."""
+        return _measures(dict.fromkeys(name for stack in self.stacks for name in self.stack(stack)))
 
     def __contains__(self, name: str) -> bool:
-        return any(name in self.stack(stack) for stack in self.stacks)
+        stack, _, measure = name.rpartition("/")
+        return any(measure in self.stack(one) for one in self.stacks if stack in ("", one))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.measures)
@@ -112,6 +112,13 @@ def open_atlas(path: str | os.PathLike[str]) -> Atlas:
     return Atlas(read_tree(path))
 
 
+def _measures(names: Iterable[str]) -> list[str]:
+    """The names that are not a companion of another one."""
+    known = set(names)
+    companions = {name + companion for name in known for companion in COMPANIONS}
+    return [name for name in names if name not in companions]
+
+
 def _dataset(arrays: Mapping[str, LabelledArray]) -> xr.Dataset:
     return xr.Dataset(
         {
@@ -127,6 +134,6 @@ def _dataset(arrays: Mapping[str, LabelledArray]) -> xr.Dataset:
 
 
 def _decoded(key: str, value: Any) -> Any:
-    if key in {"options", "versions"} and isinstance(value, str):
+    if key in NESTED and isinstance(value, str):
         return json.loads(value)
     return value.item() if isinstance(value, np.generic) else value

@@ -2,8 +2,9 @@
 
 import contextlib
 import io
+import json
 import os
-import tempfile
+import secrets
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,12 +17,14 @@ FORMAT_KEY = "headscope_format"
 FORMAT = 1
 """Raised when an older headscope could misread a new file; new arrays alone do not raise it."""
 
+NESTED = ("options", "versions")
+"""Attributes that hold JSON, since NetCDF attributes are flat."""
+
 _HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 
 
 def write_tree(tree: xr.DataTree, path: str | os.PathLike[str]) -> None:
     """Write the tree as one NetCDF file."""
-    tree.attrs[FORMAT_KEY] = FORMAT
     # Built in memory first (an atlas is a few MB): a full disk then fails a plain write, which can be told
     # apart and cleaned up, instead of somewhere inside HDF5.
     content = tree.to_netcdf(None, engine="h5netcdf")
@@ -37,11 +40,10 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary file beside `path` that takes its name when the block succeeds and vanishes when it fails."""
-    target = Path(path)
+    target = Path(path).resolve()  # a link stays, and what it points to is replaced
     temporary = _temporary_beside(target)
     try:
         yield temporary
-        _share_permissions(temporary)
         temporary.replace(target)
     except OSError as error:
         raise OutputError(
@@ -55,40 +57,51 @@ def _temporary_beside(target: Path) -> Path:
     """A new empty file in the folder of `target`."""
     if target.is_dir():
         raise OutputError(f"{target} is a folder; give a file name to write to")
+    if target.exists() and not target.is_file():
+        raise OutputError(f"{target} is not a regular file, and would be replaced by one; give another name")
+    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        temporary.touch(exist_ok=False)
     except OSError as error:
         raise OutputError(f"{target} cannot be written: {error.strerror or error}") from error
-    os.close(handle)
-    return Path(name)
+    return temporary
 
 
 def read_tree(path: str | os.PathLike[str]) -> xr.DataTree:
     """Read a whole atlas file into memory, or say in one line why it is none."""
     try:
-        content = Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            is_netcdf = file.read(len(_HDF5_MAGIC)) == _HDF5_MAGIC
+            content = _HDF5_MAGIC + file.read() if is_netcdf else b""
     except OSError as error:
         raise AtlasError(f"{path} cannot be opened: {error.strerror or error}") from error
-    if not content.startswith(_HDF5_MAGIC):
+    if not is_netcdf:
         raise AtlasError(f"{path} is not an atlas (no NetCDF-4 file); make one with: headscope analyze")
     try:
         with warnings.catch_warnings(action="ignore"):
             tree = xr.open_datatree(io.BytesIO(content), engine="h5netcdf").load()
+        if FORMAT_KEY not in tree.attrs:
+            raise AtlasError(f"{path} is a NetCDF file, but not a headscope atlas (it has no {FORMAT_KEY!r})")
+        version = int(tree.attrs[FORMAT_KEY])
+        if version <= FORMAT:
+            _check(tree)
+    except AtlasError:
+        raise
     except Exception as error:  # h5py raises OSError, KeyError, RuntimeError … for a damaged file
         raise AtlasError(f"{path} is damaged or cut short; make it again with: headscope analyze") from error
-    version = tree.attrs.get(FORMAT_KEY)
-    if version is None:
-        raise AtlasError(f"{path} is a NetCDF file, but not a headscope atlas (it has no {FORMAT_KEY!r})")
-    if int(version) > FORMAT:
+    if version > FORMAT:
         raise AtlasError(
-            f"{path} has atlas format {int(version)}, this headscope reads up to {FORMAT}; upgrade with: "
+            f"{path} has atlas format {version}, this headscope reads up to {FORMAT}; upgrade with: "
             "pip install --upgrade headscope"
         )
     return tree
 
 
-def _share_permissions(path: Path) -> None:
-    """mkstemp makes files private; give the file what the user's umask would have given it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    path.chmod(0o666 & ~mask)
+def _check(tree: xr.DataTree) -> None:
+    """Raise whatever comes if the tree is not laid out as an atlas is."""
+    stacks = str(tree.attrs["stacks"]).split(",")
+    for stack in stacks:
+        if not (tree if len(stacks) == 1 else tree[stack]).children:
+            raise KeyError(stack)
+    for key in NESTED:
+        json.loads(tree.attrs.get(key, "{}"))

@@ -18,6 +18,10 @@ Inputs = Mapping[str, Tensor | bool]
 # Two lengths that no head count or hidden size is mistaken for, and that differ from each other.
 _SOURCE, _TARGET = 7, 5
 
+# What rounding may do to the weights of a probe (we saw 1e-6 in float32).
+_ROUNDING = {torch.float32: 1e-4, torch.float64: 1e-4}
+_ROUNDING_IN_HALF = 1e-2
+
 
 @dataclass(frozen=True)
 class Capture:
@@ -26,6 +30,8 @@ class Capture:
     model: Model
     stacks: Stacks
     hooked: bool
+    pads: bool
+    """Whether texts may be padded; in some architectures (ConvBERT) padding changes the text's own attention."""
 
     def run(self, inputs: Inputs, see: See) -> None:
         """One forward pass; `see(place, attention)` is called for every layer of every stack, in order.
@@ -65,40 +71,66 @@ class Capture:
 
 
 def survey(model: Model) -> Capture:
-    """Watch one short forward pass to learn what stacks, layers and heads the model has."""
-    inputs = _probe_inputs(model)
+    """Watch a short forward pass to learn what stacks, layers and heads the model has, and whether to trust it."""
     hooked = can_watch(model.core)
-    calls = _calls(model, inputs, hooked=hooked)
-    if hooked and not calls:  # the name was accepted and never used
+    both = probe_inputs(model, [(_SOURCE, _TARGET), (_SOURCE - 2, _TARGET - 2)])
+    maps = _maps(model, both, hooked=hooked)
+    if hooked and not maps:  # the name was accepted and never used
         hooked = False
-        calls = _calls(model, inputs, hooked=False)
-    if not calls:
+        maps = _maps(model, both, hooked=False)
+    if not maps:
         raise ModelError(f"{model.name} ({model.architecture}) has no attention that can be observed")
     target = _TARGET if model.is_encoder_decoder else None
-    return Capture(model, sort_calls(calls, source=_SOURCE, target=target), hooked)
+    stacks = sort_calls([_call(weights) for weights in maps], source=_SOURCE, target=target)
+    alone = _maps(model, probe_inputs(model, [(_SOURCE - 2, _TARGET - 2)]), hooked=hooked)
+    return Capture(model, stacks, hooked, pads=check_probe(model, maps, alone))
 
 
-def _calls(model: Model, inputs: Inputs, *, hooked: bool) -> list[Call]:
-    calls: list[Call] = []
+def check_probe(model: Model, maps: list[Tensor], alone: list[Tensor]) -> bool:
+    """Whether a text gives the same attention padded as alone; raises if what was seen cannot be attention.
 
-    def note(weights: Tensor) -> None:
-        if weights.dim() != 4:
+    `maps` are (2, head, query, key), the second text padded; `alone` are the second text by itself.
+    """
+    same = True
+    rounding = _ROUNDING.get(model.dtype, _ROUNDING_IN_HALF)
+    for weights, single in zip(maps, alone, strict=True):
+        queries, keys = single.shape[2:]
+        short = weights[1, :, :queries]
+        if (weights[0] < 0).any() or (weights[0].sum(-1) > 1 + rounding).any():
             raise CaptureError(
-                f"{model.name}: attention of shape {tuple(weights.shape)} is not (text, head, query, key)"
+                f"{model.name} ({model.architecture}) returns something that is not attention weights (negative, or "
+                "more than 1 in all); headscope cannot use it"
             )
-        _, heads, queries, keys = weights.shape
-        causal = queries == keys and not bool(weights.triu(1).any())
-        calls.append(Call(queries, keys, heads, causal))
+        if (short[..., keys:] > rounding).any():
+            raise CaptureError(
+                f"{model.name} ({model.architecture}) attends to padding; headscope cannot use it"
+            )
+        same = same and torch.allclose(short[..., :keys].float(), single[0].float(), atol=rounding)
+    return same
 
+
+def _call(weights: Tensor) -> Call:
+    _, heads, queries, keys = weights.shape
+    return Call(queries, keys, heads, causal=queries == keys and not bool(weights[0].triu(1).any()))
+
+
+def _maps(model: Model, inputs: Inputs, *, hooked: bool) -> list[Tensor]:
+    """Every attention map of one forward pass, in order."""
+    maps: list[Tensor] = []
     try:
-        _forward(model, inputs, note, hooked=hooked)
+        _forward(model, inputs, maps.append, hooked=hooked)
     except HeadscopeError:
         raise
     except Exception as error:
         raise ModelError(
             f"{model.name} ({model.architecture}) cannot be run on text alone: {str(error).splitlines()[0]}"
         ) from error
-    return calls
+    for weights in maps:
+        if weights.dim() != 4:
+            raise CaptureError(
+                f"{model.name}: attention of shape {tuple(weights.shape)} is not (text, head, query, key)"
+            )
+    return maps
 
 
 def _forward(model: Model, inputs: Inputs, watcher: Callable[[Tensor], None], *, hooked: bool) -> None:
@@ -111,12 +143,20 @@ def _forward(model: Model, inputs: Inputs, watcher: Callable[[Tensor], None], *,
             watcher(weights)
 
 
-def _probe_inputs(model: Model) -> dict[str, Tensor]:
+def probe_inputs(model: Model, lengths: list[tuple[int, int]]) -> dict[str, Tensor]:
+    """A batch of ordinary tokens, padded to the first text, of (source, target) lengths."""
     special = set(model.tokenizer.all_special_ids)
     plain = [token for token in range(min(len(model.tokenizer), 1000)) if token not in special]
-    ids = torch.tensor([(plain * _SOURCE)[:_SOURCE]], device=model.device)
-    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    pad = model.tokenizer.pad_token_id or 0
+
+    def padded_rows(sizes: list[int]) -> tuple[Tensor, Tensor]:
+        rows = [(plain * size)[:size] + [pad] * (sizes[0] - size) for size in sizes]
+        mask = [[1] * size + [0] * (sizes[0] - size) for size in sizes]
+        return torch.tensor(rows, device=model.device), torch.tensor(mask, device=model.device)
+
+    ids, mask = padded_rows([source for source, _ in lengths])
+    inputs = {"input_ids": ids, "attention_mask": mask}
     if model.is_encoder_decoder:
-        inputs["decoder_input_ids"] = ids[:, :_TARGET]
-        inputs["decoder_attention_mask"] = torch.ones_like(ids[:, :_TARGET])
+        ids, mask = padded_rows([target for _, target in lengths])
+        inputs |= {"decoder_input_ids": ids, "decoder_attention_mask": mask}
     return inputs

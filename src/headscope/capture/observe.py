@@ -7,6 +7,7 @@ decoder sees the future.
 """
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,6 +25,9 @@ _EAGER = "eager_attention_forward"
 
 Watcher = Callable[[Tensor], None]
 _watcher: ContextVar[Watcher | None] = ContextVar("headscope_watcher", default=None)
+
+# The attention function is a setting of the network, seen by all threads: only one may have it changed at a time.
+_changing = threading.RLock()
 
 
 @contextmanager
@@ -47,18 +51,25 @@ def can_watch(network: PreTrainedModel) -> bool:
 
 
 @contextmanager
-def attention_function(network: PreTrainedModel, name: str) -> Iterator[None]:
-    """Inside, `network` computes attention by the function registered as `name`, where it takes one."""
-    submodels = [module for module in network.modules() if isinstance(module, PreTrainedModel)]
-    configs = {id(model.config): model.config for model in submodels}  # parents before their parts
-    before = {key: config._attn_implementation for key, config in configs.items()}
-    try:
-        with quiet_transformers():  # it warns of what can_watch tells apart
-            network.set_attn_implementation(name)
-        yield
-    finally:
-        for key, config in configs.items():
-            config._attn_implementation = before[key]
+def attention_function(network: PreTrainedModel, name: str, *, force: bool = False) -> Iterator[None]:
+    """Inside, `network` computes attention by the function registered as `name`, where it takes one.
+
+    `force` sets the name even where transformers would not, for architectures that look at it all the same.
+    A second thread waits until the first has left.
+    """
+    with _changing:
+        submodels = [module for module in network.modules() if isinstance(module, PreTrainedModel)]
+        configs = {id(model.config): model.config for model in submodels}  # parents before their parts
+        before = {key: config._attn_implementation for key, config in configs.items()}
+        try:
+            with quiet_transformers():  # it warns of what can_watch tells apart
+                network.set_attn_implementation(name)
+            for config in configs.values() if force else ():
+                config._attn_implementation = name
+            yield
+        finally:
+            for key, config in configs.items():
+                config._attn_implementation = before[key]
 
 
 @contextmanager

@@ -7,7 +7,6 @@ import typer
 
 import headscope as hs
 from headscope.cli.console import only_own_notes, print_json, print_notes, status, stdout
-from headscope.cli.headlines import headlines
 from headscope.cli.many_values import ManyValuesCommand
 from headscope.cli.options import Debug, Json, Quiet, check_output
 from headscope.errors import OptionError
@@ -131,7 +130,7 @@ def analyze(
         raise OptionError("give the corpus either as --text FILE... or as --pairs FILE, one of the two")
     check_output(output, option="-o", inputs=[*(text or []), *([pairs] if pairs else [])])
     names = "all" if measures == "all" else _measure_names(measures)
-    corpus = hs.read_pairs(pairs) if pairs else hs.read_text(*(text or []), faithful=faithful)
+    corpus = hs.read_pairs(pairs) if pairs else hs.read_text(*(text or []))
     shown = not (quiet or json)
     with only_own_notes(debug=debug) as notes:
         with status(f"loading {model}", shown=shown):
@@ -176,9 +175,18 @@ def print_summary(atlas: "hs.Atlas", output: Path) -> None:
         f"{facts['duration_s']:.1f} s",
         soft_wrap=True,
     )
-    for fact in headlines(atlas):
-        console.print(f"  {fact}", soft_wrap=True)
+    for text in _headlines(atlas):
+        console.print(f"  {text}", soft_wrap=True)
     console.print(f"Next: headscope show {output}   or   headscope report {output}", soft_wrap=True)
+
+
+def _headlines(atlas: "hs.Atlas") -> list[str]:
+    """The report's first finding on each subject, stack by stack."""
+    first: dict[tuple[str, str], str] = {}
+    for finding in hs.findings(atlas):
+        prefix = f"{finding.stack}: " if len(atlas.stacks) > 1 else ""
+        first.setdefault((finding.stack, finding.topic), prefix + finding.text)
+    return list(first.values())
 
 
 def _measure_names(measures: str) -> list[str]:

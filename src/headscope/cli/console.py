@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
 from headscope.errors import HeadscopeWarning
 
@@ -17,15 +18,23 @@ PIPED_WIDTH = 10_000
 """Columns that output into a file or a pipe may take: whoever reads it cuts lines better than we do."""
 
 
+class SafeConsole(Console):
+    """A console that shows control characters instead of obeying them: an atlas or a file name can hold any."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """As Rich does, with what could steer the terminal escaped."""
+        return super().render_str(printable(text), **options)
+
+
 def stdout() -> Console:
     """Where results go: the terminal's width and colours, or full width and none."""
     terminal = sys.stdout.isatty()
-    return Console(width=None if terminal else PIPED_WIDTH, highlight=False, markup=False, emoji=False)
+    return SafeConsole(width=None if terminal else PIPED_WIDTH, highlight=False, markup=False, emoji=False)
 
 
 def stderr() -> Console:
     """Where notes and progress go."""
-    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+    return SafeConsole(stderr=True, highlight=False, markup=False, emoji=False)
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -35,8 +44,14 @@ def print_json(value: dict[str, Any]) -> None:
 
 def one_line(text: object) -> str:
     """The text on one line, whatever it held: file names and other libraries' messages can hold anything."""
-    joined = " ".join(str(text).split())
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in joined)
+    return printable(" ".join(str(text).split()))
+
+
+def printable(text: str) -> str:
+    """The text with every character that is neither visible nor a line break written as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
 @contextmanager

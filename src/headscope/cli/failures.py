@@ -73,7 +73,7 @@ def explain(error: Exception) -> tuple[str, int]:
     """One line for the user, and what to exit with."""
     match error:
         case InterruptedByUserError():
-            return "interrupted; nothing was written", INTERRUPTED
+            return "interrupted; no half-written file was left", INTERRUPTED
         case HeadscopeError():
             return str(error), error.exit_code
         case typer.TyperException():

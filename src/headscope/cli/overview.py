@@ -51,7 +51,7 @@ def _stack(atlas: hs.Atlas, stack: str) -> dict[str, Any]:
     return {
         "layers": layers,
         "heads": heads,
-        "measures": {name: _measure(array) for name, array in arrays.items() if not name.endswith("_stderr")},
+        "measures": {name: _measure(arrays[name]) for name in atlas.measures if name in arrays},
     }
 
 

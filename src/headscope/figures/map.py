@@ -91,9 +91,8 @@ def _frame(ax: Axes, places: xr.Dataset) -> None:
     length = _round_down(reach / 4)
     left, low = ax.get_xlim()[0] + 0.03 * reach, ax.get_ylim()[0] + 0.04 * reach
     ax.plot([left, left + length], [low, low], color=INK, linewidth=1.2, solid_capstyle="butt")
-    ax.text(
-        left, low + 0.015 * reach, f"{length:g} {places['x'].attrs['units']}", fontsize=SMALL_SIZE, color=INK
-    )
+    scale = f"{length:g} {places['x'].attrs['units']}"
+    ax.text(left, low + 0.015 * reach, scale, fontsize=SMALL_SIZE, color=INK, parse_math=False)
 
 
 def _round_down(value: float) -> float:

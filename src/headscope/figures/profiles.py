@@ -67,7 +67,7 @@ def distance_profile(
     """Attention to ordinary tokens by distance, for a few heads, or without `heads` the mean of each layer.
 
     Distances are shares of the text's length, in windows. The dashed line is a head that spreads its
-    attention evenly over long texts without special tokens.
+    attention evenly over all it can see.
     """
     name = stack_with(atlas, "distance_features", stack)
     dataset = atlas.stack(name)
@@ -87,9 +87,9 @@ def distance_profile(
             values = _row(array, head, feature=windows)
             errors = _row(dataset.get("distance_features_stderr"), head, feature=windows)
             _line(ax, middles, values, errors, number=number, label=str(head))
-    ax.plot(
-        middles, even_windows(count, causal=name == "decoder"), "--", color=MUTED, linewidth=1, label="even"
-    )
+    even = dataset.get("distance_features_uniform")
+    if even is not None:
+        ax.plot(middles, even.sel(feature=windows), "--", color=MUTED, linewidth=1, label="even")
     title = "Attention by distance" + (", mean of each layer" if heads is None else "")
     dress(ax, title=title, x="distance from the query, % of the text's length", y="share of attention")
     open_plot(ax)
@@ -97,18 +97,6 @@ def distance_profile(
     ax.set_ylim(bottom=0)
     legend(ax, columns=LEGEND_COLUMNS, title="layer" if heads is None else "head")
     return ax
-
-
-def even_windows(count: int, *, causal: bool) -> Array:
-    """(window,) where even attention would lie in a long text without special tokens.
-
-    Both ways: the share of pairs at distance u (of a text of length 1) has density 2 (1 - u). Looking back
-    only, a query at x spreads 1 / x over what it sees, which gives density -log u.
-    """
-    edges = np.arange(count + 1) / count
-    back_only = edges - edges * np.log(np.where(edges > 0, edges, 1))
-    both_ways = 2 * edges - edges**2
-    return np.diff(back_only if causal else both_ways)
 
 
 def _chosen_heads(array: xr.DataArray, heads: Sequence[str | HeadId]) -> list[HeadId]:

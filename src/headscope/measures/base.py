@@ -136,6 +136,7 @@ class PerTextMeasure(Measure):
 
     grid: HeadGrid
     means: TextMean
+    uniform: TextMean  # (*dims) the same for a head that spreads its attention evenly
     faithful: bool
 
     dims: ClassVar[tuple[str, ...]]
@@ -146,27 +147,47 @@ class PerTextMeasure(Measure):
     def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
         """Nothing seen yet."""
         extra = [len(cls.coords[dim]) for dim in cls.dims]
-        return cls(grid, TextMean.zeros(grid.layers, grid.heads, *extra), faithful)
+        return cls(grid, TextMean.zeros(grid.layers, grid.heads, *extra), TextMean.zeros(*extra), faithful)
 
     @abstractmethod
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, *dims) each text's numbers, and (text, 1, *dims) which of them apply; None means all."""
 
     def update(self, batch: AttentionBatch) -> None:
-        """Count one layer of one batch of texts."""
+        """Count one layer of one batch of texts; with the first, also what even attention would give."""
         values, applies = self.per_text(batch)
         self.means.add(values, applies=applies, layer=batch.layer)
+        if batch.layer == 0:
+            values, applies = self.per_text(even_attention(batch, causal=self.grid.causal))
+            self.uniform.add(values[:, 0], applies=None if applies is None else applies[:, 0])
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted."""
         self.means.merge(other.means)
+        self.uniform.merge(other.uniform)
 
     def result(self) -> dict[str, LabelledArray]:
-        """The mean and its standard error, (layer, head, *dims)."""
-        return self.means.labelled(
+        """The mean (layer, head, *dims), its standard error, and what even attention would give (*dims)."""
+        means = self.means.labelled(
             self.name,
             dims=("layer", "head", *self.dims),
             coords={"layer": range(self.grid.layers), "head": range(self.grid.heads), **self.coords},
             description=self.summary,
             units=self.units,
         )
+        baseline = self.uniform.labelled(
+            f"{self.name}_uniform",
+            dims=self.dims,
+            coords=self.coords,
+            description=f"{self.name} of a head that looks evenly at all it can see",
+            units=self.units,
+        )
+        return means | baseline
+
+
+def even_attention(batch: AttentionBatch, *, causal: bool) -> AttentionBatch:
+    """The batch as one head would have it that looks evenly at every token it can see."""
+    sees = batch.queries.is_token[:, None, :, None] & batch.keys.is_token[:, None, None, :]
+    sees = (sees.tril() if causal else sees).to(batch.attention.dtype)  # (text, 1, query, key)
+    even = sees / sees.sum(-1, keepdim=True).clamp_min(1)
+    return AttentionBatch(batch.layer, even, batch.queries, batch.keys)

@@ -31,6 +31,8 @@ def load(
     with a model is never run. `dtype="auto"` is float32 on a CPU and the weights' own precision elsewhere.
     """
     source, label = _locate(name)
+    if revision is not None and Path(source).is_dir():
+        raise OptionError(f"{label} is a folder, which has no revisions; leave revision (--revision) out")
     place = choose_device(device)
     precision = _precision(dtype, place)
     with quiet_transformers():
@@ -137,6 +139,8 @@ def _fetch(kind: Any, source: str, label: str, **options: Any) -> Any:
     """`kind.from_pretrained`, with its many failures told in one line."""
     try:
         return kind.from_pretrained(source, trust_remote_code=False, **options)
+    except (MemoryError, torch.OutOfMemoryError):
+        raise
     except Exception as error:
         raise _explain(error, source, label) from error
 
@@ -145,26 +149,28 @@ def _explain(error: Exception, source: str, label: str) -> ModelError:
     text = str(error)
     if "trust_remote_code" in text or "custom code" in text:
         return ModelError(f"{label} needs code of its own to run, and headscope runs no remote code")
+    reason = f"{label} could not be loaded as a transformer: {_first_line(error)}"
     folder = Path(source)
     if folder.is_dir():
         pickles = [*folder.glob("*.bin"), *folder.glob("*.pt"), *folder.glob("*.pth")]
         if pickles and not any(folder.glob("*.safetensors")):
-            return ModelError(
+            reason = (
                 f"{label} has only pickled weights ({pickles[0].name}), which can run code when opened; "
                 "if you trust their source, pass allow_pickle=True (--allow-pickle)"
             )
-        return ModelError(f"{label} could not be loaded as a transformer: {_first_line(error)}")
-    if "safetensors" in text:
-        return ModelError(
+    elif "safetensors" in text:
+        reason = (
             f"{label} has no safetensors weights on the hub; if you trust its source, pass allow_pickle=True "
             "(--allow-pickle)"
         )
-    if isinstance(error, OSError):
-        return ModelError(
+    elif isinstance(error, OSError) and error.errno is not None and not isinstance(error, ConnectionError):
+        reason = f"{label} could not be fetched from the hub: {error.strerror or _first_line(error)}"
+    elif isinstance(error, OSError):
+        reason = (
             f"{label!r} is not a demo model ({', '.join(DEMO_MODELS)}), not a folder, and could not be found on "
             "the hub (check the spelling, the connection and, for private models, your access token)"
         )
-    return ModelError(f"{label} could not be loaded as a transformer: {_first_line(error)}")
+    return ModelError(reason)
 
 
 def _tokenizer(source: str, label: str, revision: str | None, config: Any) -> Any:

@@ -4,12 +4,10 @@ import hashlib
 import inspect
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
-Shape = Literal["encoder", "decoder", "encoder-decoder"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +67,9 @@ class Model:
     @property
     def has_segments(self) -> bool:
         """True when the network tells a first text from a second one by segment embeddings."""
-        return "token_type_ids" in self.accepts and getattr(self.config, "type_vocab_size", 0) > 1
+        # GPT-2 takes token_type_ids too, but for something else; XLNet has segments without a table of them.
+        segments = getattr(self.config, "type_vocab_size", 2 if self.config.model_type == "xlnet" else 0)
+        return "token_type_ids" in self.accepts and segments > 1
 
     @cached_property
     def max_length(self) -> int | None:
@@ -78,7 +78,7 @@ class Model:
         positions = getattr(self.config, "max_position_embeddings", None) or getattr(
             self.config, "n_positions", None
         )
-        if positions:
+        if positions and positions > 0:  # XLNet says -1 for no limit
             # RoBERTa and its kin start counting after the padding index, and lose those places.
             tables = [
                 m for name, m in self.core.named_modules() if name.endswith("embeddings.position_embeddings")

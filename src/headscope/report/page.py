@@ -12,7 +12,7 @@ from typing import Any
 
 from headscope.atlas import Atlas, replacing
 from headscope.report.finding import Finding, Subject
-from headscope.report.findings import findings
+from headscope.report.gather import findings
 from headscope.report.pictures import Picture, ramp_styles
 from headscope.report.sections import Section, Table, sections
 from headscope.report.wording import count

@@ -126,7 +126,7 @@ def _roles(subject: Subject) -> Section:
         "roles",
         "Special tokens and punctuation",
         f"How a head's attention is shared between {names[0]}, {names[1]}, full stops, commas and "
-        "everything else. The five shares of a head add up to 1. Which tokens are special was taken from "
+        f"everything else. {_adding_up(subject)} Which tokens are special was taken from "
         "the model's tokenizer, whatever it calls them.",
         pictures,
     )
@@ -172,6 +172,15 @@ def _entropy_by_layer(subject: Subject, query: str) -> Picture:
     )
 
 
+def _adding_up(subject: Subject) -> str:
+    """Whether a head's shares make up all of its attention; learned sinks (gpt-oss) take some of it away."""
+    if subject.has("role_attention"):
+        mass = float(_array(subject, "role_attention").sel(query_role="all").sum("role").mean())
+        if mass < 1 - 1e-3:
+            return f"The shares of a head add up to {mass:.2f} on average: the rest goes to the model's own sink."
+    return "The shares of a head add up to 1."
+
+
 def _distances(subject: Subject) -> Section:
     known = set(choices(_array(subject, "distance_features"), "feature"))
     special: Select = {"feature": tuple(name for name in ("cls", "sep", "comma", "period") if name in known)}
@@ -185,28 +194,20 @@ def _distances(subject: Subject) -> Section:
         "distances",
         "Distance: how far heads look",
         "Attention by distance, as a share of the text's length so that short and long texts can be "
-        "averaged. Special tokens and punctuation are counted apart; together the five maps add "
-        "up to 1 for every head.",
+        f"averaged. Special tokens and punctuation are counted apart. {_adding_up(subject)}",
         pictures,
     )
 
 
 def _chosen_distance_lines(subject: Subject) -> list[Picture]:
-    try:
-        near = head_values(
-            subject.atlas,
-            "distance_features",
-            select={"feature": DISTANCE_GROUPS["near"]},
-            stack=subject.stack,
-        )
-        far = head_values(
-            subject.atlas,
-            "distance_features",
-            select={"feature": DISTANCE_GROUPS["far"]},
-            stack=subject.stack,
-        )
-    except AtlasError:
+    known = set(choices(_array(subject, "distance_features"), "feature"))
+    groups = [DISTANCE_GROUPS[name] for name in ("near", "far")]
+    if not all(set(group) <= known for group in groups):
         return []
+    near, far = (
+        head_values(subject.atlas, "distance_features", select={"feature": group}, stack=subject.stack)
+        for group in groups
+    )
     heads = list(dict.fromkeys([*near.order()[:2], *far.order()[:2]]))
     return [_distance_lines(subject, heads)] if heads else []
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from headscope.figures.profiles import even_windows
 from headscope.figures.slices import HeadValues, Select, choices, head_values
 from headscope.figures.words import has_markers, offset_name, pattern_name, role_name
 from headscope.report.finding import Finding, Subject
@@ -80,10 +79,7 @@ def _role_text(subject: Subject, role: str, picked: HeadValues) -> str:
     if much:
         return text + f" {count(len(much), 'head')} {'gives' if len(much) == 1 else 'give'} more than half."
     if role == "sep" and has_markers(subject.atlas):
-        return (
-            text
-            + ' So no head rests on [SEP] ("no-op" attention), as many of bert-base do (Clark et al. 2019).'
-        )
+        text += ' In bert-base many heads give it more than half ("no-op" attention, Clark et al. 2019).'
     return text
 
 
@@ -100,8 +96,11 @@ def _resting_place(subject: Subject, topic: str) -> Iterator[Finding]:
         f"itself included; from all other queries {share(elsewhere)}."
     )
     if own.stderr is not None and others.stderr is not None:
-        clear = own.values - others.values > 2 * np.hypot(own.stderr, others.stderr)
-        text += f" It gets clearly more (by over two standard errors) in {clear.sum()} of {clear.size} heads."
+        error = np.hypot(own.stderr, others.stderr)
+        known = np.isfinite(error)
+        clear = known & (own.values - others.values > 2 * error)
+        if known.any():
+            text += f" It gets clearly more (by over two standard errors) in {clear.sum()} of {known.sum()} heads."
     yield Finding(subject.stack, topic, text, (), here - elsewhere, None)
 
 
@@ -119,7 +118,7 @@ def _sink(subject: Subject, topic: str) -> Iterator[Finding]:
         give = "gives" if len(sinks) == 1 else "give"
         text = f"Attention sink: {count(len(sinks), 'head')} of {picked.values.size} {give} {half}; {most}"
     else:
-        text = f"No attention sink: no head gives {half}; {most}"
+        text = f"No head gives {half}; {most}"
     yield Finding(subject.stack, topic, text, tuple(sinks or [head]), value, error)
 
 
@@ -138,13 +137,15 @@ def distances(subject: Subject) -> Iterator[Finding]:
     if far is not None:
         head = far.order()[0]
         value, _ = far.at(head)
-        even = float(even_windows(16, causal=subject.is_causal)[8:].sum())
-        beyond = int((far.values > even).sum())
         text = (
-            f"Head {head} looks farthest: {share(value)} of its attention goes to ordinary tokens more than "
-            f"half the text away. Even attention would put about {even:.0%} there; "
-            f"{_heads_put(beyond)} more."
+            f"Head {head} looks farthest: {share(value)} of its attention goes to ordinary tokens half the "
+            "text or more away."
         )
+        baseline = subject.atlas.stack(subject.stack).get("distance_features_uniform")
+        if baseline is not None:
+            even = float(baseline.sel(feature=list(FAR_WINDOWS)).sum())
+            beyond = int((far.values > even).sum())
+            text += f" Even attention would put {share(even)} there; {_heads_put(beyond)} more."
         yield Finding(subject.stack, "Distance", text, (head,), value, None)
 
 

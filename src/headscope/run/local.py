@@ -1,6 +1,7 @@
 """The main job in one process: texts in, every head observed, an atlas out."""
 
 import hashlib
+import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
@@ -39,7 +40,7 @@ UNKNOWN_WORTH_TELLING = 0.1
 
 
 def analyze(
-    model: Model | str,
+    model: Model | str | os.PathLike[str],
     texts: Corpus | TextPair | Iterable[Text],
     *,
     measures: Sequence[str] | Literal["all"] = "all",
@@ -57,16 +58,16 @@ def analyze(
     `batch_size` but speed and memory.
     """
     started = perf_counter()
-    model = load(model) if isinstance(model, str) else model
+    model = model if isinstance(model, Model) else load(model)
     corpus = as_corpus(texts)
     kinds = _chosen(measures)
     _check(model, max_length=max_length, limit=limit, batch_size=batch_size)
     run = _Run(survey(model), kinds, faithful=faithful)
     encoder = TextEncoder(model.tokenizer, run.layout, max_length, _decoder_start(model))
-    reader = _Reader(corpus, encoder, limit)
-    texts_at = run.fitting if batch_size == "auto" else (lambda length: batch_size)
+    reader = _Reader(corpus, encoder, limit, faithful=faithful)
+    given = run.fitting if batch_size == "auto" or not run.capture.pads else (lambda length: batch_size)
     with progress_bar(f"{model.name} on {corpus.name}") if progress else nullcontext(silent) as tell:
-        for batch in bucketed(reader, texts_at=texts_at, longest=max_length):
+        for batch in bucketed(reader, texts_at=given, longest=max_length):
             run.add(batch)
             tell(RunProgress(run.texts, reader.expected(run.texts)))
     if run.texts == 0:
@@ -77,6 +78,7 @@ def analyze(
         corpus=corpus.name,
         corpus_hash=reader.digest.hexdigest(),
         texts=run.texts,
+        documents=reader.documents,
         tokens=run.tokens,
         texts_cut=reader.cut,
         options={
@@ -115,24 +117,29 @@ def _check(model: Model, *, max_length: int, limit: int | None, batch_size: int 
 
 def _decoder_start(model: Model) -> int | None:
     start: int | None = getattr(model.config, "decoder_start_token_id", None)
-    padding: int | None = model.config.pad_token_id
+    padding: int | None = getattr(model.config, "pad_token_id", None)
     return padding if start is None else start
 
 
 class _Reader:
     """Encoded texts in reading order, with a running account of what was read."""
 
-    def __init__(self, corpus: Corpus, encoder: TextEncoder, limit: int | None) -> None:
+    def __init__(self, corpus: Corpus, encoder: TextEncoder, limit: int | None, *, faithful: bool) -> None:
         self.corpus = corpus
         self.encoder = encoder
         self.limit = limit
+        self.faithful = faithful
         self.digest = hashlib.sha256()
-        self.read = self.cut = self.tokens = self.unknown = 0
+        self.read = self.documents = self.cut = self.tokens = self.unknown = 0
         self.exhausted = False
 
     def __iter__(self) -> Iterator[EncodedInput]:
         unknown = self.encoder.tokenizer.unk_token_id
-        for pair in islice(segments(self.corpus, self.encoder), self.limit):
+        items = self.corpus.items(faithful=self.faithful)
+        document: int | None = None
+        for pair in islice(segments(items, self.encoder), self.limit):
+            self.documents += pair.document is None or pair.document != document
+            document = pair.document
             self.digest.update(f"{pair.first}\0{pair.second or ''}\n".encode())
             encoded = self.encoder.encode(pair)
             self.read += 1
@@ -193,6 +200,9 @@ class _Run:
         self.faithful = faithful
         self.states = self._empty()
         self.texts = self.tokens = 0
+        if not any(self.states.by_stack.values()):
+            names = ", ".join(kind.name for kind in kinds)
+            raise OptionError(f"none of the measures asked for ({names}) fits {self.model.name}")
 
     @property
     def layout(self) -> Layout:
@@ -203,6 +213,8 @@ class _Run:
 
     def fitting(self, length: int) -> int:
         """How many texts of this length go through the model together."""
+        if not self.capture.pads:
+            return 1
         on_cpu = self.model.device.type == "cpu"
         by_tokens = (CPU_TOKENS if on_cpu else ACCELERATOR_TOKENS) // length
         map_bytes = 4 * length * length
@@ -218,13 +230,15 @@ class _Run:
         """Count a batch; on an accelerator short of memory, count it in two halves."""
         try:
             self._add(texts)
+            return
         except torch.OutOfMemoryError:
             if len(texts) == 1:
                 raise
-            torch.cuda.empty_cache()
-            half = len(texts) // 2
-            self.add(texts[:half])
-            self.add(texts[half:])
+        # Outside the except clause, whose traceback would keep the failed batch's maps alive.
+        torch.cuda.empty_cache()
+        half = len(texts) // 2
+        self.add(texts[:half])
+        self.add(texts[half:])
 
     def _add(self, texts: list[EncodedInput]) -> None:
         batch = collate(
@@ -249,11 +263,17 @@ class _Run:
         self.tokens += batch.tokens
 
     def results(self) -> dict[str, dict[str, LabelledArray]]:
-        """Every stack's arrays by name."""
-        return {
-            stack: {name: array for state in states for name, array in state.result().items()}
-            for stack, states in self.states.by_stack.items()
-        }
+        """The arrays of every stack that any measure fits, by name."""
+        found: dict[str, dict[str, LabelledArray]] = {}
+        for stack, states in self.states.by_stack.items():
+            for state in states:
+                for name, array in state.result().items():
+                    if name in found.setdefault(stack, {}):
+                        raise OptionError(
+                            f"two measures both give an array called {name!r}; leave one of them out"
+                        )
+                    found[stack][name] = array
+        return found
 
     def _empty(self) -> _States:
         return _States(

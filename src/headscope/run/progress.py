@@ -35,6 +35,9 @@ def progress_bar(description: str) -> Iterator[Tell]:
     All of it goes to standard error, and the bar vanishes when the run ends.
     """
     console = Console(stderr=True)
+    description = "".join(
+        c if c.isprintable() else "?" for c in description
+    )  # file names can steer a terminal
     if not console.is_terminal:
         yield _log_lines(console, description)
         return

@@ -33,27 +33,32 @@ class _Reading(Protocol):
 class Corpus:
     """Texts that can be iterated over, lazily; made by `read_text`, `read_pairs` and `as_corpus`."""
 
-    def __init__(
-        self, *, name: str, paths: tuple[Path, ...], faithful: bool, start: Callable[[], _Reading]
-    ) -> None:
-        """Keep what is given; `start` begins one iteration."""
+    def __init__(self, *, name: str, paths: tuple[Path, ...], start: Callable[[bool], _Reading]) -> None:
+        """Keep what is given; `start(faithful)` begins one iteration."""
         self.name = name
         """Short name(s) to show."""
         self.paths = paths
         """The files, in order; none for texts that were given in Python."""
-        self.faithful = faithful
         self._start = start
         self._reading: _Reading | None = None
 
     def __iter__(self) -> Iterator[Item]:
         """The items from the beginning; raises TextError where a file is wrong or holds nothing."""
-        reading = self._start()
+        return self.items()
+
+    def items(self, *, faithful: bool = False) -> Iterator[Item]:
+        """The items from the beginning.
+
+        `faithful` drops, as the released code of Clark et al. 2019 does, a plain document that no blank line
+        ends.
+        """
+        reading = self._start(faithful)
         self._reading = reading
         return reading.items()
 
     def __repr__(self) -> str:
         """The corpus by its name."""
-        return f"Corpus({self.name!r}, faithful={self.faithful})"
+        return f"Corpus({self.name!r})"
 
     @property
     def progress(self) -> float | None:
@@ -61,22 +66,21 @@ class Corpus:
         return None if self._reading is None else self._reading.progress
 
 
-def read_text(*paths: FilePath, faithful: bool = False) -> Corpus:
+def read_text(*paths: FilePath) -> Corpus:
     """A corpus from text files, in the given order; missing files raise TextError right away.
 
     The name's ending says what is in a file: `.jsonl`, `.tsv` (pairs) or `.conllu`, each also with `.gz`; all
-    others are plain text, one paragraph a line with a blank line between documents. `faithful` drops, as
-    the released code of Clark et al. 2019 does, a plain document that no blank line ends.
+    others are plain text, one paragraph a line with a blank line between documents.
     """
     if not paths:
         raise TextError('read_text was given no file; name one or more, as in read_text("corpus.txt")')
-    return _from_files([(path, _format(path)) for path in paths], faithful=faithful, pairs_only=False)
+    return _from_files([(path, _format(path)) for path in paths], pairs_only=False)
 
 
 def read_pairs(path: FilePath) -> Corpus:
     """A corpus of text pairs: two tab-separated columns a line, or `.jsonl` with text_a and text_b."""
     kind: Format = "jsonl" if _format(path) == "jsonl" else "tsv"
-    return _from_files([(path, kind)], faithful=False, pairs_only=True)
+    return _from_files([(path, kind)], pairs_only=True)
 
 
 def as_corpus(texts: Corpus | TextPair | Iterable[Text]) -> Corpus:
@@ -102,7 +106,7 @@ def _format(path: FilePath) -> Format:
     return _ENDINGS.get(Path(name).suffix, "plain")
 
 
-def _from_files(files: list[tuple[FilePath, Format]], *, faithful: bool, pairs_only: bool) -> Corpus:
+def _from_files(files: list[tuple[FilePath, Format]], *, pairs_only: bool) -> Corpus:
     for path, _ in files:
         check_file(path)
     formats = [(Path(path), kind) for path, kind in files]
@@ -111,8 +115,7 @@ def _from_files(files: list[tuple[FilePath, Format]], *, faithful: bool, pairs_o
     return Corpus(
         name=", ".join(names[:_NAMES_SHOWN]) + more,
         paths=tuple(path for path, _ in formats),
-        faithful=faithful,
-        start=lambda: _FileReading(formats, faithful=faithful, pairs_only=pairs_only),
+        start=lambda faithful: _FileReading(formats, faithful=faithful, pairs_only=pairs_only),
     )
 
 
@@ -176,7 +179,7 @@ class _FileReading:
 def _from_memory(name: str, texts: Iterable[Text]) -> Corpus:
     is_spent = False
 
-    def start() -> _Reading:
+    def start(_: bool) -> _Reading:
         nonlocal is_spent
         if is_spent:
             raise TextError(
@@ -186,7 +189,7 @@ def _from_memory(name: str, texts: Iterable[Text]) -> Corpus:
         is_spent = isinstance(texts, Iterator)  # an iterator is the one iterable that ends for good
         return _MemoryReading(texts)
 
-    return Corpus(name=name, paths=(), faithful=False, start=start)
+    return Corpus(name=name, paths=(), start=start)
 
 
 class _MemoryReading:

@@ -71,6 +71,11 @@ class TextEncoder:
         """How many tokens of text fit beside the special tokens."""
         return self.max_length - int(self.tokenizer.num_special_tokens_to_add(pair=self.layout == "pair"))
 
+    @cached_property
+    def joint(self) -> int:
+        """How many tokens the space between two sentences costs."""
+        return len(self.pieces("a a")) - 2 * len(self.pieces("a"))
+
     def pieces(self, text: str) -> list[Span]:
         """The characters each token of a text stands for, special tokens left out."""
         encoding = self.tokenizer(text, add_special_tokens=False, verbose=False).encodings[0]

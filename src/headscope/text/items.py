@@ -1,6 +1,6 @@
 """What a reader yields: sentences that belong to documents, or pairs that are taken as they are."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,8 @@ class TextPair:
 
     first: str
     second: str | None = None
+    document: int | None = field(default=None, compare=False)
+    """The document it was cut from; None for one that was given as it is."""
 
 
 Item = Sentence | TextPair

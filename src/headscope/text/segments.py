@@ -15,17 +15,19 @@ def segments(items: Iterable[Item], encoder: TextEncoder) -> Iterator[TextPair]:
     document = None
     for item in items:
         if isinstance(item, TextPair):
-            yield from _flush(packed)
+            yield from _flush(packed, document)
             yield item
             continue
         if item.document != document:
-            yield from _flush(packed)
+            yield from _flush(packed, document)
             document = item.document
         for part, size in fitting_parts(item.text, encoder):
-            if packed and sum(length for _, length in packed) + size > encoder.room:
-                yield from _flush(packed)
-            packed.append((part, size))
-    yield from _flush(packed)
+            cost = size + encoder.joint if packed else size
+            if packed and sum(length for _, length in packed) + cost > encoder.room:
+                yield from _flush(packed, document)
+                cost = size
+            packed.append((part, cost))
+    yield from _flush(packed, document)
 
 
 def fitting_parts(sentence: str, encoder: TextEncoder) -> Iterator[Sized]:
@@ -48,7 +50,7 @@ def _begins_word(sentence: str, place: int) -> bool:
     return place == 0 or sentence[place].isspace() or sentence[place - 1].isspace()
 
 
-def _flush(packed: list[Sized]) -> Iterator[TextPair]:
+def _flush(packed: list[Sized], document: int | None) -> Iterator[TextPair]:
     """The packed sentences as a pair, split at the boundary nearest to the middle; empties the list."""
     if not packed:
         return
@@ -62,6 +64,6 @@ def _flush(packed: list[Sized]) -> Iterator[TextPair]:
     sentences = [text for text, _ in packed]
     packed.clear()
     if best == 0:
-        yield TextPair(sentences[0])
+        yield TextPair(sentences[0], None, document)
     else:
-        yield TextPair(" ".join(sentences[:best]), " ".join(sentences[best:]))
+        yield TextPair(" ".join(sentences[:best]), " ".join(sentences[best:]), document)

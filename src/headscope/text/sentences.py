@@ -45,10 +45,10 @@ _TITLES = _words(
     "rep rev sen sgt st supt"
 )
 # Never the end of a sentence: what they introduce follows.
-_LINKS = _words("approx cf e.g eg i.e ie v viz vs")
+_LINKS = _words("approx cf e.g eg i.e ie lit n.b v viz vs")
 # Not the end of a sentence when a number follows: No. 5, but "No. That is wrong."
 _BEFORE_NUMBERS = _words(
-    "apr art aug c ca ch dec eq eqs feb fig figs jan jul jun mar no nos nov oct p pp sec sept sep vol"
+    "apr art aug b c ca ch d dec eq eqs feb fig figs fl jan jul jun ll mar no nos nov oct p pp r sec sept sep vol"
 )
 # These, initials and acronyms end a sentence only if a word follows that often begins one.
 _OFTEN_INSIDE = _words("al bros co corp dept est inc jr ltd sr univ")

@@ -1,0 +1,52 @@
+"""The registry: names, duplicates, and what other packages add."""
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from headscope.errors import OptionError
+from headscope.registry import Registry
+
+
+class Thing:
+    name = "thing"
+
+
+def registry_with(monkeypatch: pytest.MonkeyPatch, value: str) -> Registry[type]:
+    point = EntryPoint(name="thing", value=value, group="headscope.things")
+    monkeypatch.setattr(
+        "headscope.registry.entry_points", lambda group: [point] if group == "headscope.things" else []
+    )
+    return Registry("thing")
+
+
+def test_other_packages_join_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = registry_with(monkeypatch, "tests.test_registry:Thing")
+    assert found.names() == ["thing"]
+    assert found.get("thing").__name__ == "Thing"
+
+
+def test_a_broken_package_is_named_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = registry_with(monkeypatch, "no_such_package:Thing")
+    for _ in range(2):
+        with pytest.raises(
+            OptionError, match="the thing 'thing' of the installed package no_such_package:Thing"
+        ):
+            found.names()
+
+
+def test_unknown_names_list_the_known_ones() -> None:
+    found: Registry[type] = Registry("thing")
+    found.register("thing")(Thing)
+    with pytest.raises(OptionError, match="no thing called 'other'; choose from thing"):
+        found.get("other")
+
+
+def test_two_of_one_name_and_one_of_two_names_are_refused() -> None:
+    found: Registry[type] = Registry("thing")
+    found.register("thing")(Thing)
+    found.register("thing")(Thing)  # the same once more is no harm
+    with pytest.raises(OptionError, match="two things are called 'thing'"):
+        found.register("thing")(type("Other", (), {"name": "thing"}))
+    with pytest.raises(OptionError, match="calls itself 'thing'"):
+        found.register("other")(Thing)
