@@ -204,14 +204,26 @@ def test_the_output_is_checked_before_the_model_is_loaded(
 
 def test_replaces_an_atlas_of_the_same_name(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.nc"
-    out.write_bytes(b"old")
+    out.write_bytes(b"\x89HDF\r\n\x1a\nold")
     assert run("analyze", model, "--text", corpus, *FEW, "-o", out).exit_code == 0
     assert "entropy" in hs.open(out)
 
 
 def test_a_failed_run_leaves_the_old_atlas(run: Run, model: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.nc"
-    out.write_bytes(b"old")
+    out.write_bytes(b"\x89HDF\r\n\x1a\nold")
     (tmp_path / "empty.txt").touch()
     assert run("analyze", model, "--text", tmp_path / "empty.txt", *FEW, "-o", out).exit_code == 2
-    assert out.read_bytes() == b"old"
+    assert out.read_bytes().endswith(b"old")
+
+
+def test_a_file_that_is_no_atlas_is_not_replaced(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.tsv"
+    notes.write_text("mine", encoding="utf-8")
+    result = run("analyze", model, "--text", corpus, "--max-length", 32, "-o", notes)
+    assert result.exit_code == 2
+    assert "is there already and is no atlas" in result.stderr
+    assert notes.read_text(encoding="utf-8") == "mine"
+    for _ in range(2):  # an atlas, and an atlas in place of an atlas
+        options = ("--max-length", 32, "--measures", "entropy", "-o", tmp_path / "a.nc")
+        assert run("analyze", model, "--text", corpus, *options).exit_code == 0

@@ -213,3 +213,9 @@ def test_bad_elements_are_refused(text: Any, problem: str) -> None:
 def test_texts_with_nothing_in_them_are_an_error(texts: Iterable[str]) -> None:
     with pytest.raises(TextError, match="empty"):
         list(as_corpus(texts))
+
+
+def test_the_name_of_a_file_is_not_taken_for_a_text(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.txt", "One.")
+    with pytest.raises(TextError, match="is the name of a file, not a text"):
+        as_corpus(str(path))

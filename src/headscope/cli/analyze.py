@@ -8,7 +8,7 @@ import typer
 import headscope as hs
 from headscope.cli.console import only_own_notes, print_json, print_notes, status, stdout
 from headscope.cli.many_values import ManyValuesCommand
-from headscope.cli.options import Debug, Json, Quiet, check_output
+from headscope.cli.options import ATLAS, Debug, Json, Quiet, check_output
 from headscope.errors import OptionError
 
 EXAMPLE = "Example: headscope analyze demo --text corpus.txt more.txt.gz -o atlas.nc"
@@ -128,7 +128,7 @@ def analyze(
     """Observe every attention head of MODEL on texts; write an atlas."""
     if bool(text) == (pairs is not None):
         raise OptionError("give the corpus either as --text FILE... or as --pairs FILE, one of the two")
-    check_output(output, option="-o", inputs=[*(text or []), *([pairs] if pairs else [])])
+    check_output(output, option="-o", kind=ATLAS, inputs=[*(text or []), *([pairs] if pairs else [])])
     names = "all" if measures == "all" else _measure_names(measures)
     corpus = hs.read_pairs(pairs) if pairs else hs.read_text(*(text or []))
     shown = not (quiet or json)
@@ -171,7 +171,8 @@ def print_summary(atlas: "hs.Atlas", output: Path) -> None:
     facts = atlas.provenance
     console = stdout()
     console.print(
-        f"{output}: {facts['model']} on {facts['texts']:,} texts, {facts['tokens']:,} tokens, "
+        f"{output}: {facts['model']} on {facts['texts']:,} text{'s' if facts['texts'] != 1 else ''}, "
+        f"{facts['tokens']:,} tokens, "
         f"{facts['duration_s']:.1f} s",
         soft_wrap=True,
     )

@@ -17,7 +17,11 @@ Debug = Annotated[
 ]
 
 
-def check_output(path: Path, *, option: str, inputs: Iterable[Path]) -> None:
+ATLAS, REPORT = "atlas", "report"
+_STARTS = {ATLAS: b"\x89HDF\r\n\x1a\n", REPORT: b"<!doctype html"}
+
+
+def check_output(path: Path, *, option: str, kind: str, inputs: Iterable[Path]) -> None:
     """Refuse a place that cannot be written, before anything slow begins.
 
     Folders are not made: a mistyped path would be hidden by it.
@@ -33,7 +37,18 @@ def check_output(path: Path, *, option: str, inputs: Iterable[Path]) -> None:
             raise OptionError(
                 f"{option} {path} is one of the inputs and would be overwritten; choose another name"
             )
+    if path.is_file() and not _may_replace(path, kind):
+        raise OptionError(
+            f"{option} {path} is there already and is no {kind}; choose another name, or remove it first"
+        )
     # Loads xarray, which is too slow to do before the checks above.
     from headscope.atlas import check_writable  # noqa: PLC0415
 
     check_writable(path)
+
+
+def _may_replace(path: Path, kind: str) -> bool:
+    """Whether what is there is empty, or of the kind that would replace it."""
+    with path.open("rb") as file:
+        start = file.read(len(_STARTS[kind])).lower()
+    return not start or start == _STARTS[kind].lower()

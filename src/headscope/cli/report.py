@@ -8,7 +8,7 @@ import typer
 import headscope as hs
 from headscope.cli.analyze import run_facts
 from headscope.cli.console import only_own_notes, print_json, print_notes, status, stdout
-from headscope.cli.options import Debug, Json, Quiet, check_output
+from headscope.cli.options import ATLAS, REPORT, Debug, Json, Quiet, check_output
 from headscope.errors import OptionError
 
 EXAMPLE = "Example: headscope report atlas.nc -o report.html"
@@ -46,9 +46,9 @@ def report(
         raise OptionError(f"--save-atlas keeps the demo's atlas, and {atlas} is already one; leave it out")
     if save_atlas is not None and save_atlas.absolute() == output.absolute():
         raise OptionError(f"-o and --save-atlas are both {output}; give them different names")
-    check_output(output, option="-o", inputs=[atlas] if atlas else [])
+    check_output(output, option="-o", kind=REPORT, inputs=[atlas] if atlas else [])
     if save_atlas is not None:
-        check_output(save_atlas, option="--save-atlas", inputs=[])
+        check_output(save_atlas, option="--save-atlas", kind=ATLAS, inputs=[])
     shown = not (quiet or json)
     with only_own_notes(debug=debug) as notes:
         opened = hs.open(atlas) if atlas else _demo_atlas(shown=shown)

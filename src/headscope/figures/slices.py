@@ -142,6 +142,9 @@ def as_heads(heads: Iterable[str | HeadId], *, layers: int, per_layer: int) -> l
     """The heads, read and checked against the grid."""
     found = [HeadId.parse(head) if isinstance(head, str) else head for head in heads]
     for head in found:
+        if not isinstance(head, HeadId):
+            raise OptionError(f"{head!r} is not a head; write it as layer.head, such as '3.2'")
+    for head in found:
         if not (0 <= head.layer < layers and 0 <= head.head < per_layer):
             raise OptionError(
                 f"there is no head {head}: layers go from 0 to {layers - 1}, heads from 0 to {per_layer - 1}"

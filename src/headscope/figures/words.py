@@ -77,6 +77,7 @@ def _title(atlas: Atlas, picked: HeadValues, measure: str) -> str:
 def _asked_by(atlas: Atlas, stack: str, query_roles: tuple[Choice, ...]) -> str:
     if query_roles == ("all",):
         return ""
+    stack = "decoder" if stack == "cross" else stack  # there the decoder's tokens ask
     asking = " and ".join(
         f"all but {role_name(atlas, stack, 'sep')}" if role == "other" else role_name(atlas, stack, role)
         for role in query_roles

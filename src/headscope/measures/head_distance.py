@@ -13,6 +13,7 @@ from headscope.measures.reductions import entropy_of
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray
 
 SMOOTHING = 0.001
+SUMMED = "Jensen-Shannon divergence between two heads' attention, summed over the queries of all texts, as published"
 
 # How many numbers of one head are worked on at once. On a CPU texts go one by one, without their padding, in blocks
 # that stay in cache for all heads; an accelerator takes a whole batch in few large steps.
@@ -96,9 +97,7 @@ class HeadDistance(Measure):
             self.means.total.cpu().numpy().copy()
         )  # the published form is a sum, which has no standard error
         return {
-            self.name: LabelledArray(
-                total, ("head_a", "head_b"), arrays[self.name].coords, self.summary, "nats"
-            )
+            self.name: LabelledArray(total, ("head_a", "head_b"), arrays[self.name].coords, SUMMED, "nats")
         }
 
 

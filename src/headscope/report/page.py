@@ -92,7 +92,8 @@ def _texts(facts: dict[str, Any]) -> str:
     if "texts" not in facts:
         return "the texts"
     tokens = f" ({count(int(facts['tokens']), 'token')})" if "tokens" in facts else ""
-    return f"{count(int(facts['texts']), 'text')}{tokens} of {facts.get('corpus') or 'a corpus'}"
+    documents = f"{count(int(facts['documents']), 'document')} of " if "documents" in facts else ""
+    return f"{count(int(facts['texts']), 'text')}{tokens} from {documents}{facts.get('corpus') or 'a corpus'}"
 
 
 def _facts(atlas: Atlas) -> str:
@@ -104,7 +105,7 @@ def _facts(atlas: Atlas) -> str:
         "Model": facts.get("model"),
         "Architecture": facts.get("architecture"),
         "Texts from": facts.get("corpus"),
-        "Longest text": f"{options['max_length']} tokens" if "max_length" in options else None,
+        "Texts cut at": f"{options['max_length']} tokens" if "max_length" in options else None,
         "Form": form if options else None,
         "Made": str(facts.get("created", ""))[:10] or None,
     }

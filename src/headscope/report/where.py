@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from headscope.figures.slices import HeadValues, Select, choices, head_values
+from headscope.figures.slices import Choice, HeadValues, Select, choices, head_values
 from headscope.figures.words import has_markers, offset_name, pattern_name, role_name
 from headscope.report.finding import Finding, Subject
 from headscope.report.wording import count, heads_list, share
@@ -166,8 +166,14 @@ def habits(subject: Subject) -> Iterator[Finding]:
         head = picked.order()[0]
         value, error = picked.at(head)
         name = pattern_name(pattern)
-        text = f"{name[0].upper()}{name[1:]}: most in head {head}, {share(value, error)}."
+        text = f"{name[0].upper()}{name[1:]}: most in head {head}, {share(value, error)}{_evenly(subject, pattern)}."
         yield Finding(subject.stack, "Named habits", text, (head,), value, error)
+
+
+def _evenly(subject: Subject, pattern: Choice) -> str:
+    """What a head that looks evenly at everything scores, where the atlas knows."""
+    baseline = subject.atlas.stack(subject.stack).get("named_patterns_uniform")
+    return "" if baseline is None else f" (evenly: {share(float(baseline.sel(pattern=pattern)))})"
 
 
 def _picked(subject: Subject, measure: str, select: Select) -> HeadValues | None:

@@ -107,7 +107,8 @@ def _chosen(measures: Sequence[str] | Literal["all"]) -> list[type[Measure]]:
 def _check(model: Model, *, max_length: int, limit: int | None, batch_size: int | str) -> None:
     if model.max_length is not None and max_length > model.max_length:
         raise OptionError(
-            f"max_length {max_length} is more than the {model.max_length} tokens {model.name} takes"
+            f"max_length {max_length} is more than the {model.max_length} tokens {model.name} takes; give "
+            f"--max-length {model.max_length} (max_length={model.max_length}) or less"
         )
     if limit is not None and limit < 1:
         raise OptionError(f"limit must be at least 1, not {limit}")

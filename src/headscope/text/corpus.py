@@ -91,6 +91,8 @@ def as_corpus(texts: Corpus | TextPair | Iterable[Text]) -> Corpus:
     """
     if isinstance(texts, Corpus):
         return texts
+    if isinstance(texts, str) and len(texts) < 1000 and "\n" not in texts and Path(texts).is_file():
+        raise TextError(f"{texts!r} is the name of a file, not a text; read it with read_text({texts!r})")
     if isinstance(texts, str | TextPair):
         return _from_memory("text", [texts])
     if isinstance(texts, bytes | bytearray | Mapping) or not isinstance(texts, Iterable):
