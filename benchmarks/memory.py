@@ -33,3 +33,4 @@ if __name__ == "__main__":
         small, large = peak_megabytes(SMALL), peak_megabytes(LARGE)
         print(f"{SMALL} segments: {small:.0f} MB   {LARGE} segments: {large:.0f} MB")
         print(f"ratio {large / small:.3f}  (bar 1.05)")
+        sys.exit(1 if large > 1.05 * small else 0)

@@ -32,16 +32,11 @@ class OffsetAttention(PerTextMeasure):
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, offset)."""
-        attention = batch.attention
-        longest = attention.shape[-1]
-        nothing = attention.new_zeros(attention.shape[:2])
-        sums = torch.stack(
-            [
-                attention.diagonal(offset, -2, -1).sum(-1) if abs(offset) < longest else nothing
-                for offset in range(-FARTHEST, FARTHEST + 1)
-            ],
-            -1,
-        )  # (text, head, offset); padding is 0 and adds nothing
+        # With room on both sides and rows read one element longer, each offset stands in a column of its own.
+        padded = torch.nn.functional.pad(batch.attention, (FARTHEST, FARTHEST))
+        shape = (*padded.shape[:3], 2 * FARTHEST + 1)
+        band = padded.as_strided(shape, (*padded.stride()[:2], padded.shape[-1] + 1, 1))
+        sums = band.sum(2)  # (text, head, offset); padding is 0 and adds nothing
         offsets = torch.arange(-FARTHEST, FARTHEST + 1, device=sums.device)
         neighbours = batch.queries.lengths[:, None] - offsets.abs()  # (text, offset) queries that have one
         return sums / neighbours.clamp_min(1)[:, None, :], (neighbours > 0)[:, None, :]

@@ -104,7 +104,12 @@ class TextEncoder:
         ids: list[int] = encoding.ids
         offsets: list[Span] = encoding.offsets
         sequence = [-1 if number is None else number for number in encoding.sequence_ids]
-        texts = [first] if second is None else [first, second]
+        # What was cut off need not be looked at.
+        ends = [
+            max((end for owner, (_, end) in zip(sequence, offsets, strict=True) if owner == k), default=0)
+            for k in (0, 1)
+        ]
+        texts = [first[: ends[0]]] if second is None else [first[: ends[0]], second[: ends[1]]]
         spans = [word_spans(text) for text in texts]
         known: dict[str, int] = {}
         types = [
