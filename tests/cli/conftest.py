@@ -29,13 +29,10 @@ def run(no_log_lines: None) -> Run:
     return invoke
 
 
-@pytest.fixture(scope="session")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A random BERT of 3 x 4 heads that takes 64 tokens, as save_pretrained writes it."""
-    folder = tmp_path_factory.mktemp("models") / "tiny-bert"
-    tiny("bert").network.save_pretrained(folder)
-    tiny("bert").tokenizer.save_pretrained(folder)
-    return folder
+@pytest.fixture
+def model(tiny_folder: Path) -> Path:
+    """The model that commands are run on."""
+    return tiny_folder
 
 
 @pytest.fixture

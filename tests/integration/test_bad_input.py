@@ -28,15 +28,6 @@ QUICK = ("--max-length", "64", "--measures", "entropy")
 PROGRAM = (sys.executable, "-c", "from headscope.cli.main import run; run()")
 
 
-@pytest.fixture(scope="session")
-def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A random BERT that takes 64 tokens, as save_pretrained writes it."""
-    folder = tmp_path_factory.mktemp("models") / "tiny-bert"
-    tiny("bert").network.save_pretrained(folder)
-    tiny("bert").tokenizer.save_pretrained(folder)
-    return folder
-
-
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """The folder outputs go to; nothing else is put there."""
