@@ -125,3 +125,11 @@ def test_ramps_get_steadily_darker() -> None:
         assert all(one > other for one, other in itertools.pairwise(light)), name
         assert len(set(ramp)) == LEVELS
     assert COLOUR_MAPS["share"].N == LEVELS
+
+
+def test_in_cross_attention_the_decoder_asks() -> None:
+    atlas = random_atlas(stacks=("encoder", "decoder", "cross"))
+    ax = figures.head_grid(atlas, "entropy", select={"query_role": "cls"}, stack="cross")
+    title = ax.get_title(loc="left") or ax.get_title()
+    assert "from" in title
+    assert "source" not in title

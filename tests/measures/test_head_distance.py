@@ -42,6 +42,7 @@ def test_faithful_smooths_and_sums_and_gives_no_error_bar() -> None:
         result["head_distance"].values, sum(reference(text, smooth=0.001) for text in texts), atol=1e-3
     )
     assert set(result) == {"head_distance"}
+    assert "summed" in result["head_distance"].description
 
 
 def test_equal_heads_and_opposite_heads() -> None:

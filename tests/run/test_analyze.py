@@ -235,3 +235,19 @@ def test_two_threads_on_one_model_take_turns() -> None:
         for atlas in pool.map(lambda _: hs.analyze(model, SHORT, max_length=48), range(12)):
             assert_same_stack(atlas, alone, "encoder")
     assert model.network.config._attn_implementation == before
+
+
+def test_texts_that_padding_would_change_go_alone() -> None:
+    convbert = hs.analyze(tiny("convbert"), SHORT, max_length=48, batch_size=3, measures=["entropy"])
+    each = [hs.analyze(tiny("convbert"), [pair], max_length=48, measures=["entropy"]) for pair in SHORT]
+    np.testing.assert_allclose(convbert["entropy"], np.mean([one["entropy"] for one in each], 0), atol=1e-6)
+
+
+def test_documents_are_counted_apart_from_texts() -> None:
+    two = ["The cat sat. " * 20, "A dog saw it."]
+    facts = hs.analyze(tiny("bert"), two, max_length=32, measures=["entropy"]).provenance
+    assert facts["documents"] == 2
+    assert facts["texts"] > 2
+    assert hs.analyze(tiny("bert"), SHORT, max_length=48, measures=["entropy"]).provenance[
+        "documents"
+    ] == len(SHORT)

@@ -217,7 +217,7 @@ class _CountedFile(io.FileIO):
 
     count = 0
 
-    def readinto(self, buffer: "bytearray | memoryview", /) -> int | None:  # type: ignore[override]
+    def readinto(self, buffer: "bytearray | memoryview", /) -> int | None:  # type: ignore[override]  # typeshed's buffer type is private
         taken = super().readinto(buffer)
         self.count += taken or 0
         return taken
