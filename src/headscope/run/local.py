@@ -10,31 +10,20 @@ from itertools import islice
 from time import perf_counter
 from typing import Literal
 
-import torch
-from torch import Tensor
-
 from headscope.atlas import Atlas
 from headscope.capture import Capture, survey
 from headscope.errors import HeadscopeWarning, OptionError, TextError
 from headscope.measures import MEASURES, HeadDistance, Measure
 from headscope.models import Model, load
-from headscope.models.stacks import Place
 from headscope.run.progress import RunProgress, progress_bar, silent
 from headscope.run.provenance import provenance
-from headscope.text.batching import TextBatch, bucketed, collate
+from headscope.run.watch import Watch, in_halves
+from headscope.text.batching import bucketed
 from headscope.text.corpus import Corpus, Text, as_corpus
-from headscope.text.encode import EncodedInput, Layout, TextEncoder
+from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
 from headscope.text.segments import segments
-from headscope.types import AttentionBatch, LabelledArray, StackName, TokenBatch
-
-# How much is put through the model at once. On a CPU one batch's maps of one layer should stay in cache; an
-# accelerator wants to be kept busy. Head distances hold all layers' maps of a batch, which bounds it too.
-CPU_TOKENS = 1024
-ACCELERATOR_TOKENS = 32_768
-LAYER_BYTES = 1 << 30
-HELD_BYTES = {"cpu": 256 << 20}
-HELD_BYTES_ELSEWHERE = 4 << 30
+from headscope.types import AttentionBatch, LabelledArray, StackName
 
 UNKNOWN_WORTH_TELLING = 0.1
 
@@ -63,12 +52,10 @@ def analyze(
     kinds = _chosen(measures)
     _check(model, max_length=max_length, limit=limit, batch_size=batch_size)
     run = _Run(survey(model), kinds, faithful=faithful)
-    encoder = TextEncoder(model.tokenizer, run.layout, max_length, _decoder_start(model))
-    reader = _Reader(corpus, encoder, limit, faithful=faithful)
-    given = run.fitting if batch_size == "auto" or not run.capture.pads else (lambda length: batch_size)
+    reader = _Reader(corpus, run.watch.encoder(max_length), limit, faithful=faithful)
     with progress_bar(f"{model.name} on {corpus.name}") if progress else nullcontext(silent) as tell:
-        for batch in bucketed(reader, texts_at=given, longest=max_length):
-            run.add(batch)
+        for batch in bucketed(reader, texts_at=run.watch.texts_at(batch_size), longest=max_length):
+            in_halves(batch, run.add)
             tell(RunProgress(run.texts, reader.expected(run.texts)))
     if run.texts == 0:
         raise TextError(f"{corpus.name} holds no text that could be analysed")
@@ -114,12 +101,6 @@ def _check(model: Model, *, max_length: int, limit: int | None, batch_size: int 
         raise OptionError(f"limit must be at least 1, not {limit}")
     if batch_size != "auto" and (not isinstance(batch_size, int) or batch_size < 1):
         raise OptionError(f"batch_size must be auto or at least 1, not {batch_size!r}")
-
-
-def _decoder_start(model: Model) -> int | None:
-    start: int | None = getattr(model.config, "decoder_start_token_id", None)
-    padding: int | None = getattr(model.config, "pad_token_id", None)
-    return padding if start is None else start
 
 
 class _Reader:
@@ -196,69 +177,26 @@ class _Run:
 
     def __init__(self, capture: Capture, kinds: list[type[Measure]], *, faithful: bool) -> None:
         self.capture = capture
-        self.model = capture.model
+        self.watch = Watch(capture, holds_all=HeadDistance in kinds, one_segment=faithful)
         self.kinds = kinds
         self.faithful = faithful
         self.states = self._empty()
         self.texts = self.tokens = 0
         if not any(self.states.by_stack.values()):
             names = ", ".join(kind.name for kind in kinds)
-            raise OptionError(f"none of the measures asked for ({names}) fits {self.model.name}")
-
-    @property
-    def layout(self) -> Layout:
-        """How this model takes two texts."""
-        if self.model.is_encoder_decoder:
-            return "source-target"
-        return "joined" if self.capture.stacks.grids[0].causal else "pair"
-
-    def fitting(self, length: int) -> int:
-        """How many texts of this length go through the model together."""
-        if not self.capture.pads:
-            return 1
-        on_cpu = self.model.device.type == "cpu"
-        by_tokens = (CPU_TOKENS if on_cpu else ACCELERATOR_TOKENS) // length
-        map_bytes = 4 * length * length
-        grids = self.capture.stacks.grids
-        by_layer = LAYER_BYTES // (max(grid.heads for grid in grids) * map_bytes)
-        limits = [by_tokens, by_layer]
-        if HeadDistance in self.kinds or not self.capture.hooked:
-            held = HELD_BYTES.get(self.model.device.type, HELD_BYTES_ELSEWHERE)
-            limits.append(held // (sum(grid.layers * grid.heads for grid in grids) * map_bytes))
-        return max(1, min(limits))
+            raise OptionError(f"none of the measures asked for ({names}) fits {capture.model.name}")
 
     def add(self, texts: list[EncodedInput]) -> None:
-        """Count a batch; on an accelerator short of memory, count it in two halves."""
-        try:
-            self._add(texts)
-            return
-        except torch.OutOfMemoryError:
-            if len(texts) == 1:
-                raise
-        # Outside the except clause, whose traceback would keep the failed batch's maps alive.
-        torch.cuda.empty_cache()
-        half = len(texts) // 2
-        self.add(texts[:half])
-        self.add(texts[half:])
-
-    def _add(self, texts: list[EncodedInput]) -> None:
-        batch = collate(
-            texts,
-            pad=self.model.tokenizer.pad_token_id or 0,
-            has_segments=self.model.has_segments,
-            one_segment=self.faithful,
-            device=self.model.device,
-        )
+        """Count a batch."""
+        batch = self.watch.batch(texts)
         # A batch is counted apart and merged when it is whole, so that one that fails half-way leaves no trace.
         part = self._empty()
 
-        def see(place: Place, attention: Tensor) -> None:
-            queries, keys = _sides(batch, place.stack)
-            seen = AttentionBatch.observed(place.layer, attention, queries, keys)
-            for state in part.by_stack[place.stack]:
+        def see(stack: StackName, seen: AttentionBatch) -> None:
+            for state in part.by_stack[stack]:
                 state.update(seen)
 
-        self.capture.run(batch.inputs, see)
+        self.watch.run(batch, see)
         self.states.merge(part)
         self.texts += batch.texts
         self.tokens += batch.tokens
@@ -285,10 +223,3 @@ class _Run:
                 for grid in self.capture.stacks.grids
             }
         )
-
-
-def _sides(batch: TextBatch, stack: StackName) -> tuple[TokenBatch, TokenBatch]:
-    """The tokens that ask and the tokens that are looked at."""
-    if batch.target is None or stack == "encoder":
-        return batch.source, batch.source
-    return batch.target, batch.target if stack == "decoder" else batch.source

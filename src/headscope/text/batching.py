@@ -1,14 +1,17 @@
 """From encoded texts to padded batches of like length, in bounded memory."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, fields
 from itertools import islice
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from headscope.text.encode import EncodedInput, EncodedText
 from headscope.types import OTHER, TokenBatch, padded
+
+Encoded = TypeVar("Encoded", bound=Sized)
 
 READ_AHEAD = 16
 """How many batches' worth of texts are looked at together to find some of like length."""
@@ -35,9 +38,9 @@ class TextBatch:
 
 
 def bucketed(
-    encoded: Iterable[EncodedInput], *, texts_at: Callable[[int], int], longest: int
-) -> Iterator[list[EncodedInput]]:
-    """Batches of texts of like length; `texts_at(length)` says how many texts of that length go together.
+    encoded: Iterable[Encoded], *, texts_at: Callable[[int], int], longest: int
+) -> Iterator[list[Encoded]]:
+    """Batches of texts of like length (whatever has one); `texts_at(length)` says how many texts of that length go together.
 
     `longest` is the most tokens a text has; it decides how many texts are held at a time.
     """

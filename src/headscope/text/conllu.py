@@ -1,7 +1,7 @@
-"""CoNLL-U treebanks (universaldependencies.org/format.html): so far, the text of their sentences."""
+"""CoNLL-U files (universaldependencies.org/format.html): their lines, and the text of their sentences."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from headscope.errors import TextError
@@ -18,6 +18,7 @@ MAX_LINES = 10_000
 _ID = re.compile(r"(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9})|(?P<empty>\.[0-9]{1,9}))?")
 _NEW_DOCUMENT = re.compile(r"#\s*newdoc(?:\s|$)")
 _TEXT = re.compile(r"#\s*text\s*=(.*)")
+_NAME = re.compile(r"#\s*sent_id\s*=(.*)")
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,12 @@ class Block:
     def starts_document(self) -> bool:
         """Whether a `# newdoc` comment stands before the sentence."""
         return any(_NEW_DOCUMENT.match(comment) for comment in self.comments)
+
+    @property
+    def name(self) -> str:
+        """The sentence's `# sent_id`, or an empty string."""
+        found = next(filter(None, map(_NAME.match, self.comments)), None)
+        return found[1].strip() if found else ""
 
     @property
     def text(self) -> str:
@@ -90,15 +97,20 @@ def read_sentences(stream: TextStream, *, first_document: int = 0) -> Iterator[S
             yield Sentence(text, document)
 
 
-def read_blocks(stream: TextStream) -> Iterator[Block]:
-    """The sentences with all their lines; a block may have comments only (the head of a file)."""
+def read_blocks(stream: TextStream, *, skip: Callable[[TextError], None] | None = None) -> Iterator[Block]:
+    """The sentences with all their lines; a block may have comments only (the head of a file).
+
+    A sentence with a broken line raises TextError; with `skip`, that is called once for the sentence, its
+    rows are left out and its comments, which may begin a document, come as a block of their own.
+    """
     comments: list[str] = []
     rows: list[Row] = []
+    is_broken = False
     for line in stream.lines():
         if not line.strip():
             if comments or rows:
-                yield _block(stream, stream.line_number - 1, comments, rows)
-            comments, rows = [], []
+                yield _block(stream, stream.line_number - 1, comments, rows, is_broken=is_broken)
+            comments, rows, is_broken = [], [], False
             continue
         if len(comments) + len(rows) >= MAX_LINES:
             raise TextError(
@@ -107,14 +119,22 @@ def read_blocks(stream: TextStream) -> Iterator[Block]:
             )
         if line.startswith("#"):
             comments.append(line)
-        else:
-            rows.append(_row(stream, line))
+        elif not is_broken:
+            try:
+                rows.append(_row(stream, line))
+            except TextError as error:
+                if skip is None:
+                    raise
+                skip(error)
+                rows, is_broken = [], True
     if comments or rows:
-        yield _block(stream, stream.line_number, comments, rows)
+        yield _block(stream, stream.line_number, comments, rows, is_broken=is_broken)
 
 
-def _block(stream: TextStream, last_line: int, comments: list[str], rows: list[Row]) -> Block:
-    if not rows and any(_TEXT.match(comment) for comment in comments):
+def _block(
+    stream: TextStream, last_line: int, comments: list[str], rows: list[Row], *, is_broken: bool
+) -> Block:
+    if not rows and not is_broken and any(_TEXT.match(comment) for comment in comments):
         raise TextError(
             f"{stream.where}: a sentence with # text and no word lines; "
             "add its words, or read the text from a .txt file"

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from headscope.errors import OptionError
 from headscope.text.align import Span, pieces_to_words, word_spans
 from headscope.text.items import TextPair
+from headscope.text.words import WordText
 from headscope.types import CLS, COMMA, OTHER, PERIOD, SEP
 
 Layout = Literal["pair", "joined", "source-target"]
@@ -94,8 +95,36 @@ class TextEncoder:
         target = self._encode(pair.first if pair.second is None else pair.second, None)
         return EncodedInput(source, self._shifted(target))
 
-    def _encode(self, first: str, second: str | None, *, boundary: int | None = None) -> EncodedText:
-        """One call of the tokenizer; `boundary` is where a second text begins inside a joined one."""
+    def encode_words(self, content: WordText) -> EncodedInput:
+        """Tokens of one text whose words are given; one that is too long is cut after a whole word."""
+        source = self._encode_words(content)
+        if self.layout != "source-target":
+            return EncodedInput(source)
+        return EncodedInput(source, self._shifted(source))
+
+    def _encode_words(self, content: WordText) -> EncodedText:
+        is_cut = False
+        while True:
+            encoded = self._encode(content.text, None, words=content.spans)
+            if not encoded.cut:
+                return replace(encoded, cut=is_cut)
+            is_cut = True
+            # The last word that has a token may have lost some of its own; the words before it are whole.
+            content = content.up_to(max(max(encoded.word), 0))
+
+    def _encode(
+        self,
+        first: str,
+        second: str | None,
+        *,
+        boundary: int | None = None,
+        words: Sequence[Span] | None = None,
+    ) -> EncodedText:
+        """One call of the tokenizer.
+
+        `boundary` is where a second text begins inside a joined one; `words` are those of the first text, if
+        they are known.
+        """
         first, second = self._shortened(first), None if second is None else self._shortened(second)
         encoding = self.tokenizer(
             first, second, truncation="longest_first", max_length=self.max_length, verbose=False
@@ -111,18 +140,20 @@ class TextEncoder:
         ]
         texts = [first[: ends[0]]] if second is None else [first[: ends[0]], second[: ends[1]]]
         spans = [word_spans(text) for text in texts]
+        if words is not None:
+            spans[0] = [(start, end) for start, end in words if start < len(texts[0])]
         known: dict[str, int] = {}
         types = [
-            [_word_type(text[a:b], known) for a, b in words] for text, words in zip(texts, spans, strict=True)
+            [_word_type(text[a:b], known) for a, b in found] for text, found in zip(texts, spans, strict=True)
         ]
-        words = [-1] * len(sequence)
+        word_numbers = [-1] * len(sequence)
         word_types = [-1] * len(sequence)
         for number, text in enumerate(texts):
             places = [place for place, owner in enumerate(sequence) if owner == number]
             found = pieces_to_words(text, spans[number], [offsets[place] for place in places])
             for place, word in zip(places, found, strict=True):
                 if word >= 0:
-                    words[place] = word + (len(spans[0]) if number else 0)
+                    word_numbers[place] = word + (len(spans[0]) if number else 0)
                     word_types[place] = types[number][word]
         segment = sequence
         if boundary is not None:
@@ -131,7 +162,7 @@ class TextEncoder:
                 for owner, (start, _) in zip(sequence, offsets, strict=True)
             ]
         role = list(self._roles(ids, offsets, sequence, texts))
-        return EncodedText(ids, role, segment, words, word_types, cut=bool(encoding.overflowing))
+        return EncodedText(ids, role, segment, word_numbers, word_types, cut=bool(encoding.overflowing))
 
     def _shortened(self, text: str) -> str:
         """Without what could not fit anyway.

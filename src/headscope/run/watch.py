@@ -1,0 +1,110 @@
+"""Texts through a model, batch by batch, with every layer's attention shown to whoever asks for it."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeVar
+
+import torch
+from torch import Tensor
+
+from headscope.capture import Capture
+from headscope.models import Model
+from headscope.models.stacks import Place
+from headscope.text.batching import TextBatch, collate
+from headscope.text.encode import EncodedInput, Layout, TextEncoder
+from headscope.types import AttentionBatch, StackName, TokenBatch
+
+# How much is put through the model at once. On a CPU one batch's maps of one layer should stay in cache; an
+# accelerator wants to be kept busy. What holds all layers' maps of a batch bounds it too.
+CPU_TOKENS = 1024
+ACCELERATOR_TOKENS = 32_768
+LAYER_BYTES = 1 << 30
+HELD_BYTES = {"cpu": 256 << 20}
+HELD_BYTES_ELSEWHERE = 4 << 30
+
+T = TypeVar("T")
+See = Callable[[StackName, AttentionBatch], None]
+
+
+class Watch:
+    """How texts go through one model: how it takes them, how many at a time, and what is seen."""
+
+    def __init__(self, capture: Capture, *, holds_all: bool = False, one_segment: bool = False) -> None:
+        """`holds_all`: what looks on keeps all layers' maps of a batch. `one_segment`: see `collate`."""
+        self.capture = capture
+        self.model: Model = capture.model
+        self.holds_all = holds_all or not capture.hooked
+        self.one_segment = one_segment
+
+    @property
+    def layout(self) -> Layout:
+        """How the model takes two texts."""
+        if self.model.is_encoder_decoder:
+            return "source-target"
+        return "joined" if self.capture.stacks.grids[0].causal else "pair"
+
+    def encoder(self, max_length: int) -> TextEncoder:
+        """What turns texts into input for this model."""
+        start: int | None = getattr(self.model.config, "decoder_start_token_id", None)
+        padding: int | None = getattr(self.model.config, "pad_token_id", None)
+        return TextEncoder(self.model.tokenizer, self.layout, max_length, padding if start is None else start)
+
+    def texts_at(self, batch_size: int | Literal["auto"] = "auto") -> Callable[[int], int]:
+        """How many texts of a length go through the model together."""
+        if batch_size == "auto" or not self.capture.pads:
+            return self._fitting
+        return lambda length: batch_size
+
+    def _fitting(self, length: int) -> int:
+        if not self.capture.pads:
+            return 1
+        on_cpu = self.model.device.type == "cpu"
+        by_tokens = (CPU_TOKENS if on_cpu else ACCELERATOR_TOKENS) // length
+        map_bytes = 4 * length * length
+        grids = self.capture.stacks.grids
+        by_layer = LAYER_BYTES // (max(grid.heads for grid in grids) * map_bytes)
+        limits = [by_tokens, by_layer]
+        if self.holds_all:
+            held = HELD_BYTES.get(self.model.device.type, HELD_BYTES_ELSEWHERE)
+            limits.append(held // (sum(grid.layers * grid.heads for grid in grids) * map_bytes))
+        return max(1, min(limits))
+
+    def batch(self, texts: Sequence[EncodedInput]) -> TextBatch:
+        """The texts as the model is given them."""
+        return collate(
+            list(texts),
+            pad=self.model.tokenizer.pad_token_id or 0,
+            has_segments=self.model.has_segments,
+            one_segment=self.one_segment,
+            device=self.model.device,
+        )
+
+    def run(self, batch: TextBatch, see: See) -> None:
+        """One forward pass; `see(stack, attention)` is called for every layer of every stack, in order."""
+
+        def watcher(place: Place, attention: Tensor) -> None:
+            queries, keys = _sides(batch, place.stack)
+            see(place.stack, AttentionBatch.observed(place.layer, attention, queries, keys))
+
+        self.capture.run(batch.inputs, watcher)
+
+
+def in_halves(texts: list[T], add: Callable[[list[T]], None]) -> None:
+    """`add(texts)`; on an accelerator short of memory, in two halves. `add` must leave no trace when it fails."""
+    try:
+        add(texts)
+        return
+    except torch.OutOfMemoryError:
+        if len(texts) == 1:
+            raise
+    # Outside the except clause, whose traceback would keep the failed batch's maps alive.
+    torch.cuda.empty_cache()
+    half = len(texts) // 2
+    in_halves(texts[:half], add)
+    in_halves(texts[half:], add)
+
+
+def _sides(batch: TextBatch, stack: StackName) -> tuple[TokenBatch, TokenBatch]:
+    """The tokens that ask and the tokens that are looked at."""
+    if batch.target is None or stack == "encoder":
+        return batch.source, batch.source
+    return batch.target, batch.target if stack == "decoder" else batch.source
