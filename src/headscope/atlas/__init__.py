@@ -1,6 +1,7 @@
 """The result of a run: labelled arrays in one self-describing file."""
 
-from headscope.atlas.atlas import Atlas, open_atlas
+from headscope.atlas.atlas import Atlas, Results, open_atlas
+from headscope.atlas.examples import Example
 from headscope.atlas.files import check_writable, replacing
 
-__all__ = ["Atlas", "check_writable", "open_atlas", "replacing"]
+__all__ = ["Atlas", "Example", "Results", "check_writable", "open_atlas", "replacing"]

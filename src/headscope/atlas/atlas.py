@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from headscope.atlas.examples import Example, as_text, from_text
 from headscope.atlas.files import FORMAT, FORMAT_KEY, NESTED, read_tree, write_tree
 from headscope.errors import AtlasError
 from headscope.types import LabelledArray
+
+EXAMPLES, TABLE = "_examples", "_table"
+"""How the names of arrays end that hold lines of JSON instead of numbers."""
+
+Results = Mapping[str, Mapping[str, LabelledArray]]
+"""Arrays by stack and name."""
 
 COMPANIONS = ("_stderr", "_uniform", "_uniform_stderr")
 """What stands beside a measure: its standard error, what even attention would give, and that one's error."""
@@ -29,22 +36,78 @@ class Atlas:
         self.tree = tree
 
     @classmethod
-    def build(
-        cls, stacks: Mapping[str, Mapping[str, LabelledArray]], *, provenance: Mapping[str, str | int | float]
-    ) -> Atlas:
+    def build(cls, stacks: Results, *, provenance: Mapping[str, str | int | float]) -> Atlas:
         """An atlas of one group a measure, `/entropy`, or `/decoder/entropy` in a model of several stacks.
 
         Each measure has a group of its own (with its companions) because two measures may use one dimension
         with different labels: `query_role` is all, cls to one measure and all, sep, other to another.
         """
         root = xr.Dataset(attrs={**provenance, "stacks": ",".join(stacks), FORMAT_KEY: FORMAT})
-        groups = {"/": root}
-        for stack, arrays in stacks.items():
-            for name in _measures(arrays):
-                path = f"/{name}" if len(stacks) == 1 else f"/{stack}/{name}"
-                family = (name, *(name + companion for companion in COMPANIONS))
-                groups[path] = _dataset({key: arrays[key] for key in family if key in arrays})
-        return cls(xr.DataTree.from_dict(groups))
+        return cls(xr.DataTree.from_dict({"/": root} | _groups(stacks, several=len(stacks) > 1)))
+
+    def with_probe(
+        self,
+        probe: str,
+        stacks: Results,
+        *,
+        facts: Mapping[str, object],
+        table: Mapping[str, Sequence[Mapping[str, object]]],
+        examples: Mapping[str, Sequence[Example]],
+    ) -> Atlas:
+        """This atlas and what a probe found; what the same probe found before goes.
+
+        `facts` say where its numbers come from; they stand in the provenance under `probes`. `table` has, for
+        each stack, the rows that the probe prints, and `examples` its best heads at work.
+        """
+        foreign = [stack for stack in stacks if stack not in self.stacks]
+        if foreign:
+            raise AtlasError(
+                f"the atlas has the stacks {', '.join(self.stacks)}, and the probe looked at {', '.join(foreign)}; "
+                "they are of different models"
+            )
+        several = len(self.stacks) > 1
+        added = _groups(stacks, several=several)
+        lines = {
+            EXAMPLES: {stack: [as_text(one) for one in found] for stack, found in examples.items()},
+            TABLE: {stack: [json.dumps(row) for row in rows] for stack, rows in table.items()},
+        }
+        for ending, by_stack in lines.items():
+            name = probe + ending
+            for stack, texts in by_stack.items():
+                path = f"/{stack}/{name}" if several else f"/{name}"
+                added[path] = xr.Dataset({name: ("line", np.array(texts, dtype=object))})
+        owned = [name for name, by in self._owners().items() if by == probe]
+        kept = {
+            path: node.to_dataset(inherit=False)
+            for path, node in self.tree.subtree_with_keys
+            if path.rpartition("/")[2] not in owned
+        }
+        names = sorted({path.rpartition("/")[2] for path in added})
+        told = {**self.provenance.get("probes", {}), probe: {**facts, "arrays": names}}
+        tree = xr.DataTree.from_dict({**kept, **{path.lstrip("/"): group for path, group in added.items()}})
+        tree.attrs["probes"] = json.dumps(told)
+        return Atlas(tree)
+
+    def _owners(self) -> dict[str, str]:
+        """Which probe each of its groups comes from."""
+        probes = self.provenance.get("probes", {})
+        return {name: probe for probe, facts in probes.items() for name in facts["arrays"]}
+
+    def examples(self, probe: str, *, stack: str | None = None) -> list[Example]:
+        """The cases that show a probe's best heads at work; none when the atlas keeps none."""
+        return [from_text(line) for line in self._lines(probe + EXAMPLES, stack)]
+
+    def table(self, probe: str, *, stack: str | None = None) -> list[dict[str, Any]]:
+        """The rows of a probe's table; none when that probe was not run."""
+        return [json.loads(line) for line in self._lines(probe + TABLE, stack)]
+
+    def _lines(self, name: str, stack: str | None) -> list[str]:
+        node = self._node(stack or self.stacks[0])
+        return (
+            [str(line) for line in node.children[name].to_dataset()[name].values]
+            if name in node.children
+            else []
+        )
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -58,11 +121,17 @@ class Atlas:
 
     def stack(self, name: str) -> dict[str, xr.DataArray]:
         """All arrays of one stack by name, standard errors and baselines included."""
-        if name not in self.stacks:
-            raise AtlasError(f"this atlas has no stack {name!r}; it has {', '.join(self.stacks)}")
-        node = self.tree if len(self.stacks) == 1 else self.tree[name]
-        datasets = [child.to_dataset() for child in node.children.values()]
+        datasets = [
+            child.to_dataset()
+            for name, child in self._node(name).children.items()
+            if not name.endswith((EXAMPLES, TABLE))
+        ]
         return {str(key): array for dataset in datasets for key, array in dataset.data_vars.items()}
+
+    def _node(self, stack: str) -> xr.DataTree:
+        if stack not in self.stacks:
+            raise AtlasError(f"this atlas has no stack {stack!r}; it has {', '.join(self.stacks)}")
+        return self.tree if len(self.stacks) == 1 else self.tree.children[stack]
 
     @property
     def measures(self) -> list[str]:
@@ -117,6 +186,17 @@ def _measures(names: Iterable[str]) -> list[str]:
     known = set(names)
     companions = {name + companion for name in known for companion in COMPANIONS}
     return [name for name in names if name not in companions]
+
+
+def _groups(stacks: Results, *, several: bool) -> dict[str, xr.Dataset]:
+    """A group for each measure, by its path."""
+    groups = {}
+    for stack, arrays in stacks.items():
+        for name in _measures(arrays):
+            family = (name, *(name + companion for companion in COMPANIONS))
+            path = f"/{stack}/{name}" if several else f"/{name}"
+            groups[path] = _dataset({key: arrays[key] for key in family if key in arrays})
+    return groups
 
 
 def _dataset(arrays: Mapping[str, LabelledArray]) -> xr.Dataset:

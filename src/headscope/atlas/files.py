@@ -17,7 +17,7 @@ FORMAT_KEY = "headscope_format"
 FORMAT = 1
 """Raised when an older headscope could misread a new file; new arrays alone do not raise it."""
 
-NESTED = ("options", "versions")
+NESTED = ("options", "versions", "probes")
 """Attributes that hold JSON, since NetCDF attributes are flat."""
 
 _HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"

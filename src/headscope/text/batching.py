@@ -40,9 +40,10 @@ class TextBatch:
 def bucketed(
     encoded: Iterable[Encoded], *, texts_at: Callable[[int], int], longest: int
 ) -> Iterator[list[Encoded]]:
-    """Batches of texts of like length (whatever has one); `texts_at(length)` says how many texts of that length go together.
+    """Batches of texts of like length; `texts_at(length)` says how many texts of that length go together.
 
-    `longest` is the most tokens a text has; it decides how many texts are held at a time.
+    A text may be anything that has a length. `longest` is the most tokens a text has; it decides how many texts
+    are held at a time.
     """
     stream = iter(encoded)
     while window := list(islice(stream, READ_AHEAD * max(1, texts_at(longest)))):

@@ -110,7 +110,7 @@ class TextEncoder:
                 return replace(encoded, cut=is_cut)
             is_cut = True
             # The last word that has a token may have lost some of its own; the words before it are whole.
-            content = content.up_to(max(max(encoded.word), 0))
+            content = content.up_to(max(0, *encoded.word))
 
     def _encode(
         self,

@@ -22,6 +22,11 @@ class Skipped:
         if len(self.places) < SHOWN:
             self.places.append(place)
 
+    def merge(self, other: "Skipped") -> None:
+        """Count all that `other` has counted."""
+        self.count += other.count
+        self.places = (self.places + other.places)[:SHOWN]
+
     def note(self) -> str | None:
         """One line for the user; None when nothing was left out."""
         if not self.count:

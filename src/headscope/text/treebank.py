@@ -175,7 +175,7 @@ def _check_tree(heads: Sequence[int], places: Sequence[str]) -> None:
     """Every word must come to a root when one follows the heads."""
     reaches_root = [False] * len(heads)
     for start in range(len(heads)):
-        path = []
+        path: list[int] = []
         word = start
         while word != ROOT and not reaches_root[word]:
             if len(path) > len(heads):

@@ -1,0 +1,102 @@
+"""What every probe ends in: arrays, a table, examples and the facts behind them, ready for an atlas."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from headscope.atlas import Atlas, Example, Results
+from headscope.errors import AtlasError
+from headscope.models import Model
+from headscope.run.provenance import provenance
+
+Row = dict[str, Any]
+"""A row of a table: column and value, plain data."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a probe's numbers come from."""
+
+    data: str  # the names of the files
+    data_hash: str  # SHA-256 over what was read of them
+    annotator: str | None  # the program that annotated it just now; None for what the files say
+    texts: int
+    documents: int
+    tokens: int
+    texts_cut: int
+    skipped: int  # texts that could not be used
+    options: Mapping[str, object]
+    duration: float
+    notes: tuple[str, ...] = ()
+    """What a user should know before trusting the numbers, one line each."""
+
+
+@dataclass(frozen=True)
+class ProbeResult(ABC):
+    """What a probe found in a model."""
+
+    probe: ClassVar[str]
+
+    model: Model
+    source: Source
+    examples: Mapping[str, Sequence[Example]] = field(default_factory=dict, kw_only=True)
+    """Best heads at work, by stack."""
+
+    @abstractmethod
+    def arrays(self) -> Results:
+        """The numbers by stack and name."""
+
+    @abstractmethod
+    def table(self, *, stack: str | None = None) -> list[Row]:
+        """The rows the command prints, of one stack; the first one by default."""
+
+    def to_atlas(self, atlas: Atlas | None = None) -> Atlas:
+        """A new atlas of this result, or the given one with this result added."""
+        arrays = self.arrays()
+        source = self.source
+        if atlas is None:
+            about = provenance(
+                self.model,
+                corpus=source.data,
+                corpus_hash=source.data_hash,
+                texts=source.texts,
+                documents=source.documents,
+                tokens=source.tokens,
+                texts_cut=source.texts_cut,
+                options=source.options,
+                duration=source.duration,
+            )
+            atlas = Atlas.build({stack: {} for stack in arrays}, provenance=about)
+        check_same_model(atlas, self.model)
+        return atlas.with_probe(
+            self.probe,
+            arrays,
+            facts={
+                "data": source.data,
+                "data_hash": f"sha256:{source.data_hash}",
+                "annotated_by": source.annotator or "the files",
+                "texts": source.texts,
+                "documents": source.documents,
+                "tokens": source.tokens,
+                "texts_cut": source.texts_cut,
+                "skipped": source.skipped,
+                "notes": list(source.notes),
+                "options": dict(source.options),
+                "created": datetime.now(UTC).isoformat(timespec="seconds"),
+                "duration_s": round(source.duration, 3),
+            },
+            table={stack: self.table(stack=stack) for stack in arrays},
+            examples=self.examples,
+        )
+
+
+def check_same_model(atlas: Atlas, model: Model) -> None:
+    """Raise AtlasError unless the atlas is of this very model."""
+    facts = atlas.provenance
+    if facts.get("weights_hash") != f"sha256:{model.weights_hash}":
+        raise AtlasError(
+            f"the atlas is of {facts.get('model')!r}, whose weights differ from those of {model.name!r}; write to "
+            "another file"
+        )

@@ -1,0 +1,156 @@
+"""Word vectors from text files: GloVe's form, and word2vec's, which has a line above that tells their size."""
+
+import os
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headscope.errors import TextError
+from headscope.text.files import TextStream, nothing_found, open_text, shown
+from headscope.text.skipped import Skipped
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """The vectors of some words, as a file has them."""
+
+    name: str  # of the file
+    numbers: Mapping[str, int]  # the row of each word
+    values: Array  # (word, dimension) float32
+    skipped: Skipped
+    """Lines that could not be used."""
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def width(self) -> int:
+        """How many numbers a vector has."""
+        return int(self.values.shape[1])
+
+    def find(self, word: str) -> Array | None:
+        """(dimension,) the vector of the word as it is spelled, or else of its lower-case form; None for neither."""
+        number = self.numbers.get(word)
+        if number is None:
+            number = self.numbers.get(word.lower())
+        return None if number is None else self.values[number]
+
+
+def spellings(words: Iterable[str]) -> set[str]:
+    """The words and their lower-case forms: all that `WordVectors.find` may look for."""
+    found = set(words)
+    return found | {word.lower() for word in found}
+
+
+def read_vectors(path: str | os.PathLike[str], *, wanted: Container[str]) -> WordVectors:
+    """The vectors of the `wanted` words (see `spellings`) from a text file, plain or gzip, read line by line.
+
+    A line is a word and its numbers, separated by spaces; a word may hold spaces, as some of GloVe's do. A first
+    line of two whole numbers is word2vec's, and says how wide the vectors are; else the first vector does. Skipped
+    and told in `skipped` are lines of another width, and wanted words whose numbers are no numbers or that had a
+    line before. Other words' numbers are not looked at. Raises TextError for a file whose first line is no
+    vector, and for one without a vector of any wanted word.
+    """
+    with open_text(path) as stream:
+        lines = (line for line in stream.lines() if line.strip())
+        first = next(lines, None)
+        if first is None:
+            raise nothing_found(path)
+        heading = _heading(first)
+        taken = _Taken(stream, _first_width(stream, first) if heading is None else heading)
+        for line in lines if heading is not None else chain([first], lines):
+            taken.add(line, wanted)
+    if not taken.rows:
+        raise _nothing(path, taken)
+    return WordVectors(Path(path).name, taken.numbers, np.stack(taken.rows), taken.skipped)
+
+
+class _Taken:
+    """What was taken from the file so far."""
+
+    def __init__(self, stream: TextStream, width: int) -> None:
+        self.stream = stream
+        self.width = width
+        self.numbers: dict[str, int] = {}
+        self.rows: list[Array] = []  # (dimension,) each
+        self.skipped = Skipped("vector lines")
+        self.others = 0  # vectors of words that are not wanted
+
+    def add(self, line: str, wanted: Container[str]) -> None:
+        """Take a line's vector if its word is wanted."""
+        parts = line.rstrip().split(" ")
+        if len(parts) == self.width + 1:
+            word = parts[0]
+        else:
+            word = self._spaced(parts)
+            if not word:
+                found = len(parts) - 1
+                self._skip(f"{found} {'number' if found == 1 else 'numbers'} where {self.width} are expected")
+                return
+        if word not in wanted:
+            self.others += 1
+            return
+        if word in self.numbers:
+            self._skip(f"a second vector for {word!r}; the first one counts")
+            return
+        row = _numbers(parts[-self.width :])
+        if row is None:
+            self._skip(f"the vector of {word!r} has something in it that is no number")
+            return
+        self.numbers[word] = len(self.rows)
+        self.rows.append(row)
+
+    def _spaced(self, parts: Sequence[str]) -> str:
+        """The word of a line that has more parts than expected; empty when it is not the word that has them."""
+        inside = parts[1 : -self.width]
+        if len(parts) <= self.width or any(_numbers([part]) is not None for part in inside):
+            return ""
+        return " ".join(parts[: -self.width])
+
+    def _skip(self, reason: str) -> None:
+        self.skipped.add(f"{self.stream.where}: {reason}")
+
+
+def _heading(line: str) -> int | None:
+    """The width that word2vec's first line names (how many words, how wide); None for any other line."""
+    parts = line.split()
+    if len(parts) != 2 or not all(part.isascii() and part.isdecimal() for part in parts):
+        return None
+    return int(parts[1]) or None
+
+
+def _first_width(stream: TextStream, line: str) -> int:
+    parts = line.rstrip().split(" ")
+    if len(parts) < 2 or _numbers(parts[1:]) is None:
+        raise TextError(
+            f"{stream.where}: {line[:40]!r} is no word vector; expected a word and its numbers, separated by spaces, as "
+            "in GloVe's text files"
+        )
+    return len(parts) - 1
+
+
+def _numbers(parts: Sequence[str]) -> Array | None:
+    """(part,) the parts as float32; None when one of them is no finite number."""
+    try:
+        row = np.array(parts, dtype=np.float32)
+    except ValueError:
+        return None
+    return row if np.isfinite(row).all() else None
+
+
+def _nothing(path: str | os.PathLike[str], taken: _Taken) -> TextError:
+    name = shown(path)
+    if taken.others:
+        return TextError(
+            f"{name} has vectors of {taken.others:,} words, and none of a word of these texts; is it of their language?"
+        )
+    return TextError(
+        f"{name}: none of its lines can be used, {taken.skipped.count:,} were skipped, the first is "
+        f"{taken.skipped.places[0] if taken.skipped.places else 'its heading'}"
+    )
