@@ -17,26 +17,32 @@ if TYPE_CHECKING:
     from headscope.models import Model as Model
     from headscope.models import load as load
     from headscope.models import wrap as wrap
+    from headscope.probes import DependencyProbe as DependencyProbe
     from headscope.report import findings as findings
     from headscope.report import write_report as write_report
     from headscope.run import analyze as analyze
     from headscope.text import read_pairs as read_pairs
     from headscope.text import read_text as read_text
+    from headscope.text import read_treebank as read_treebank
+    from headscope.text.annotate import annotate as annotate
 
     open = open_atlas  # by assignment: type checkers take a renaming import for a private one
 
 _PUBLIC = {
     "Atlas": ("headscope.atlas", "Atlas"),
+    "DependencyProbe": ("headscope.probes", "DependencyProbe"),
     "HeadscopeError": ("headscope.errors", "HeadscopeError"),
     "MEASURES": ("headscope.measures", "MEASURES"),
     "Model": ("headscope.models", "Model"),
     "analyze": ("headscope.run", "analyze"),
+    "annotate": ("headscope.text.annotate", "annotate"),
     "figures": ("headscope.figures", None),
     "findings": ("headscope.report", "findings"),
     "load": ("headscope.models", "load"),
     "open": ("headscope.atlas", "open_atlas"),
     "read_pairs": ("headscope.text", "read_pairs"),
     "read_text": ("headscope.text", "read_text"),
+    "read_treebank": ("headscope.text", "read_treebank"),
     "sample_path": ("headscope.data", "sample_path"),
     "wrap": ("headscope.models", "wrap"),
     "write_report": ("headscope.report", "write_report"),

@@ -71,6 +71,7 @@ class TokenBatch:
     segment: Tensor  # (text, token) 0 first text, 1 second text, -1 special tokens and padding
     word: Tensor  # (text, token) number of the word in its text, -1 special tokens and padding
     word_type: Tensor  # (text, token) equal for equal words of a text, -1 punctuation, specials, padding
+    is_cut: Tensor | None = None  # (text,) True for texts that lost their end; None when not known
     _derived: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property

@@ -88,6 +88,14 @@ class Atlas:
         tree.attrs["probes"] = json.dumps(told)
         return Atlas(tree)
 
+    def check_model(self, name: str, weights_hash: str) -> None:
+        """Raise AtlasError unless the atlas is of the model with these weights."""
+        if self.tree.attrs.get("weights_hash") != f"sha256:{weights_hash}":
+            raise AtlasError(
+                f"the atlas is of {self.provenance.get('model')!r}, whose weights differ from those of {name!r}; "
+                "write to another file"
+            )
+
     def _owners(self) -> dict[str, str]:
         """Which probe each of its groups comes from."""
         probes = self.provenance.get("probes", {})

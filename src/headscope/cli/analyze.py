@@ -1,19 +1,30 @@
 """`headscope analyze`: text in, an atlas of every attention head out."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 import headscope as hs
 from headscope.cli.console import only_own_notes, print_json, print_notes, status, stdout
 from headscope.cli.many_values import ManyValuesCommand
-from headscope.cli.options import ATLAS, Debug, Json, Quiet, check_output
+from headscope.cli.options import (
+    ATLAS,
+    AllowPickle,
+    BatchSize,
+    Debug,
+    Device,
+    Dtype,
+    Json,
+    ModelName,
+    Quiet,
+    Revision,
+    batch_size_of,
+    check_output,
+)
 from headscope.errors import OptionError
 
 EXAMPLE = "Example: headscope analyze demo --text corpus.txt more.txt.gz -o atlas.nc"
-
-Precision = Literal["auto", "float32", "float16", "bfloat16", "float64"]
 
 
 class AnalyzeCommand(ManyValuesCommand):
@@ -35,21 +46,8 @@ class AnalyzeCommand(ManyValuesCommand):
             raise
 
 
-def _parse_batch_size(text: str) -> str:
-    if text != "auto" and not (text.isdecimal() and int(text) > 0):
-        raise typer.BadParameter(f"{text!r} is neither auto nor a whole number of at least 1")
-    return text
-
-
 def analyze(
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            show_default=False,
-            help="demo, demo-mrpc, demo-qa, a folder that save_pretrained wrote, or a name on the hub.",
-        ),
-    ],
+    model: ModelName,
     *,
     text: Annotated[
         list[Path] | None,
@@ -97,30 +95,11 @@ def analyze(
             help="Compute what the papers' released code does, quirks included, to reproduce old numbers.",
         ),
     ] = False,
-    batch_size: Annotated[
-        str,
-        typer.Option(
-            metavar="auto|N",
-            parser=_parse_batch_size,
-            help="Texts that go through the model together; changes speed and memory, not the result.",
-        ),
-    ] = "auto",
-    device: Annotated[str, typer.Option(metavar="NAME", help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
-    dtype: Annotated[
-        Precision,
-        typer.Option(help="auto is float32 on a CPU and the weights' own precision elsewhere."),
-    ] = "auto",
-    revision: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Branch, tag or commit on the hub."),
-    ] = None,
-    allow_pickle: Annotated[
-        bool,
-        typer.Option(
-            "--allow-pickle",
-            help="Also load pickled weights, which can run code; only from a source you trust.",
-        ),
-    ] = False,
+    batch_size: BatchSize = "auto",
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    revision: Revision = None,
+    allow_pickle: AllowPickle = False,
     quiet: Quiet = False,
     json: Json = False,
     debug: Debug = False,
@@ -141,7 +120,7 @@ def analyze(
             measures=names,
             max_length=max_length,
             limit=limit,
-            batch_size="auto" if batch_size == "auto" else int(batch_size),
+            batch_size=batch_size_of(batch_size),
             faithful=faithful,
             progress=shown,
         )

@@ -7,6 +7,7 @@ import typer
 import headscope as hs
 from headscope.cli import analyze, report, show
 from headscope.cli.failures import HeadscopeGroup
+from headscope.cli.probe.commands import probe
 from headscope.cli.usage import PlainUsageCommand
 
 app = typer.Typer(
@@ -38,6 +39,7 @@ def headscope(
 
 
 app.command("analyze", cls=analyze.AnalyzeCommand, epilog=analyze.EXAMPLE)(analyze.analyze)
+app.add_typer(probe, name="probe")
 app.command("show", cls=PlainUsageCommand, epilog=show.EXAMPLE)(show.show)
 app.command("report", cls=PlainUsageCommand, epilog=report.EXAMPLE)(report.report)
 

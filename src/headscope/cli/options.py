@@ -2,12 +2,49 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from headscope.errors import OptionError
 
+
+def parse_batch_size(text: str) -> str:
+    """`auto` or a number, as it was given."""
+    if text != "auto" and not (text.isdecimal() and int(text) > 0):
+        raise typer.BadParameter(f"{text!r} is neither auto nor a whole number of at least 1")
+    return text
+
+
+ModelName = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        show_default=False,
+        help="demo, demo-mrpc, demo-qa, a folder that save_pretrained wrote, or a name on the hub.",
+    ),
+]
+BatchSize = Annotated[
+    str,
+    typer.Option(
+        metavar="auto|N",
+        parser=parse_batch_size,
+        help="Texts that go through the model together; changes speed and memory, not the result.",
+    ),
+]
+Device = Annotated[str, typer.Option(metavar="NAME", help="auto, cpu, cuda, cuda:1, mps.")]
+Precision = Literal["auto", "float32", "float16", "bfloat16", "float64"]
+Dtype = Annotated[
+    Precision, typer.Option(help="auto is float32 on a CPU and the weights' own precision elsewhere.")
+]
+Revision = Annotated[str | None, typer.Option(metavar="NAME", help="Branch, tag or commit on the hub.")]
+AllowPickle = Annotated[
+    bool,
+    typer.Option(
+        "--allow-pickle",
+        help="Also load pickled weights, which can run code; only from a source you trust.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object and nothing else; on failure it has an 'error'.")
@@ -15,6 +52,11 @@ Json = Annotated[
 Debug = Annotated[
     bool, typer.Option("--debug", help="Show the traceback of an error; HEADSCOPE_DEBUG=1 does the same.")
 ]
+
+
+def batch_size_of(text: str) -> int | Literal["auto"]:
+    """What `parse_batch_size` let through, as Python takes it."""
+    return "auto" if text == "auto" else int(text)
 
 
 ATLAS, REPORT = "atlas", "report"

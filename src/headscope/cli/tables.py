@@ -27,7 +27,7 @@ def print_heads(console: Console, table: HeadTable) -> None:
         if number:
             console.print()
         rows = [[head, *(row[c] for c in block)] for head, row in zip(heads, cells, strict=True)]
-        _print(console, ["head", *(names[c] for c in block)], rows)
+        print_table(console, ["head", *(names[c] for c in block)], rows)
 
 
 def print_pairs(console: Console, groups: Mapping[str, Sequence[HeadPair]]) -> None:
@@ -37,7 +37,7 @@ def print_pairs(console: Console, groups: Mapping[str, Sequence[HeadPair]]) -> N
         if pairs:
             console.print()
             rows = [[pair.head_a, pair.head_b, shown(pair.distance, decimals)] for pair in pairs]
-            _print(console, ["head", "and head", title], rows)
+            print_table(console, ["head", "and head", title], rows)
 
 
 def shown(number: Number, decimals: int) -> str:
@@ -69,7 +69,8 @@ def blocks(widths: Sequence[int], room: int) -> list[list[int]]:
     return parts
 
 
-def _print(console: Console, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def print_table(console: Console, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A plain table, the first column to the left and the others to the right."""
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
     for number, name in enumerate(header):
         table.add_column(name, justify="left" if number == 0 else "right", no_wrap=True)

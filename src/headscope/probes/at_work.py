@@ -61,7 +61,7 @@ class AtWorkTally(Tally[Pointing]):
     def begin(self, items: Sequence[Pointing], present: Tensor, tokens: TokenBatch) -> None:
         """Lay out the cases of a batch."""
         self._items = items
-        self._batch = PointingBatch(items, present)
+        self._batch = PointingBatch(items, present, tokens)
 
     def update(self, seen: AttentionBatch) -> None:
         """Look at the one layer that matters."""

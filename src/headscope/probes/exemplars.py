@@ -59,6 +59,7 @@ class Exemplars:
         """Look at cases: their label's row, key and `score` (case, *cells), -inf where the guess is wrong."""
         if not len(rows):
             return
+        score = score.to(self.score.dtype)  # a model may compute in float64
         place = (slice(None), *at)
         index = rows.view(-1, *[1] * (score.dim() - 1)).expand_as(score)
         best = torch.full_like(self.score[place], -torch.inf).scatter_reduce(0, index, score, "amax")

@@ -42,9 +42,14 @@ class Halves:
             if sentence.document != ahead[0].document:
                 break
         self.unit = "document" if ahead and ahead[-1].document != ahead[0].document else "sentence"
+        half = SELECT
+        document: int | None = None
         for number, sentence in enumerate(chain(ahead, stream)):
-            turn = sentence.document if self.unit == "document" else number
-            yield Placed(sentence, (turn + 1) % 2, number)  # the first one is scored
+            # Not by the document's number: one whose sentences were all skipped would lose its turn.
+            if self.unit == "sentence" or sentence.document != document:
+                half = SCORE if half == SELECT else SELECT  # the first one is scored
+            document = sentence.document
+            yield Placed(sentence, half, number)
 
 
 def all_for(sentences: Iterable[ParsedSentence], half: int) -> Iterator[Placed]:

@@ -22,6 +22,9 @@ from headscope.types import AttentionBatch, HeadGrid, StackName, TokenBatch
 LONGEST_WITHOUT_LIMIT = 512
 """Most tokens of a text for models that name no limit."""
 
+USUAL = 128
+"""Most tokens an annotated text usually has; how many texts are read ahead goes by it."""
+
 
 class Annotated(Protocol):
     """A text with an annotation of its words: a parsed sentence, a window of coreference, a predicate."""
@@ -90,6 +93,8 @@ class Observer:
         """`max_length` is the most tokens of a text, by default what the model takes; `holds_all`: see `Watch`."""
         self.model = model
         self.max_length = self._longest(max_length)
+        if batch_size != "auto" and (not isinstance(batch_size, int) or batch_size < 1):
+            raise OptionError(f"batch_size must be auto or at least 1, not {batch_size!r}")
         self.batch_size: int | Literal["auto"] = batch_size
         self.progress = progress
         self.watch = Watch(survey(model), holds_all=holds_all)
@@ -142,7 +147,7 @@ class Observer:
         description = f"{self.model.name} on {name}"
         with progress_bar(description) if self.progress else nullcontext(silent) as tell:
             texts_at = self.watch.texts_at(self.batch_size)
-            for batch in bucketed(shown(), texts_at=texts_at, longest=self.max_length):
+            for batch in bucketed(shown(), texts_at=texts_at, longest=min(USUAL, self.max_length)):
                 in_halves(batch, add)
                 part = share()
                 tell(RunProgress(done.texts, max(done.texts, read / part) if part else None))

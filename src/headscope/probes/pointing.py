@@ -63,13 +63,14 @@ class Pointing(Annotated, Protocol):
 class PointingBatch:
     """The cases of a batch whose words have tokens, as tensors."""
 
-    def __init__(self, items: Sequence[Pointing], present: Tensor) -> None:
+    def __init__(self, items: Sequence[Pointing], present: Tensor, tokens: TokenBatch) -> None:
         """`present` (item, word) is False for words without a token; `lost` tells whose case that spoils."""
         self.lost = Skipped("cases")
         has_token = present.tolist()
+        is_cut = [False] * len(items) if tokens.is_cut is None else tokens.is_cut.tolist()
         self.found: list[tuple[int, Case]] = []  # number of the item in the batch, and the case
         for place, item in enumerate(items):
-            self._take(place, item, has_token[place])
+            self._take(place, item, has_token[place], is_cut=is_cut[place])
         self.text = torch.tensor([place for place, _ in self.found], dtype=torch.long)
         self.asking = torch.tensor([case.asking for _, case in self.found], dtype=torch.long)
         self.candidates = self._candidates(present)  # (case, word)
@@ -78,14 +79,16 @@ class PointingBatch:
             self.right[number, list(case.right)] = True
         self.right &= self.candidates
 
-    def _take(self, place: int, item: Pointing, has_token: list[bool]) -> None:
-        words = sum(has_token)
-        length = max((number for number, has in enumerate(has_token) if has), default=-1) + 1
+    def _take(self, place: int, item: Pointing, has_token: list[bool], *, is_cut: bool) -> None:
+        length = len(item.content)
+        has_token = [*has_token, *[False] * (length - len(has_token))]
+        if is_cut:
+            length = max((number for number, has in enumerate(has_token) if has), default=-1) + 1
         for case in item.cases:
             if case.asking >= length or min(case.right) >= length:
                 continue  # cut off with the end of the text, which is told as such
             answers = [word for word in case.right if word < length and has_token[word]]
-            if words and has_token[case.asking] and answers:
+            if has_token[case.asking] and answers:
                 self.found.append(
                     (place, Case(case.label, case.asking, tuple(answers), case.candidates, case.baselines))
                 )
@@ -143,7 +146,7 @@ class PointingTally(Tally[Pointing]):
 
     def begin(self, items: Sequence[Pointing], present: Tensor, tokens: TokenBatch) -> None:
         """Lay out the cases of a batch and score the baselines, which need no attention."""
-        batch = PointingBatch(items, present)
+        batch = PointingBatch(items, present, tokens)
         self._batch = batch
         self.lost = batch.lost
         self._members: dict[int, Tensor] = {}  # (case,) which cases belong to each half

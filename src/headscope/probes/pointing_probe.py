@@ -18,6 +18,7 @@ from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.observe import Observer, Pass
 from headscope.probes.pointing import ALL, Pointing, PointingTally
 from headscope.probes.pointing_result import PointingResult, choose
+from headscope.probes.predict import Answers, PredictTally
 from headscope.probes.result import Source
 from headscope.text.skipped import Skipped
 from headscope.types import HeadId, StackName
@@ -113,6 +114,27 @@ class PointingProbe(ABC, Generic[DataT]):
         self._fitted_on = f"half of the {self.dealt}s of {data.name}"
         return self._result(data, tallies, done, started, chosen=self._fitted_on, scores_all=True)
 
+    def predict(
+        self,
+        data: DataT,
+        label: str = ALL,
+        *,
+        head: HeadId | str | None = None,
+        direction: str | None = None,
+        stack: StackName | None = None,
+    ) -> list[Answers]:
+        """For every text the word that the best head of a label (or the one given) chooses for each that asks.
+
+        A dict a text, from the number of the asking word to that of the chosen one. A word for which the head
+        sees no candidate is not in it.
+        """
+        place = self._stack(stack)
+        tally = PredictTally(self._question(data, label, head, direction, place), faithful=self.faithful)
+        self.observer.observe(
+            self.items(data, SCORE), {place: [tally]}, name=data.name, share=lambda: data.progress
+        )
+        return tally.result()
+
     def examples(
         self,
         data: DataT,
@@ -127,6 +149,8 @@ class PointingProbe(ABC, Generic[DataT]):
 
         Without a head: the best one for the label, which is looked for in the same data if nothing was fitted.
         """
+        if most < 1:
+            raise OptionError(f"most must be at least 1, not {most}")
         place = self._stack(stack)
         asked = self._question(data, label, head, direction, place)
         tally = AtWorkTally(asked, most=most, faithful=self.faithful)

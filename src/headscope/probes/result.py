@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from headscope.atlas import Atlas, Example, Results
-from headscope.errors import AtlasError
 from headscope.models import Model
 from headscope.run.provenance import provenance
 
@@ -69,7 +68,7 @@ class ProbeResult(ABC):
                 duration=source.duration,
             )
             atlas = Atlas.build({stack: {} for stack in arrays}, provenance=about)
-        check_same_model(atlas, self.model)
+        atlas.check_model(self.model.name, self.model.weights_hash)
         return atlas.with_probe(
             self.probe,
             arrays,
@@ -91,12 +90,3 @@ class ProbeResult(ABC):
             examples=self.examples,
         )
 
-
-def check_same_model(atlas: Atlas, model: Model) -> None:
-    """Raise AtlasError unless the atlas is of this very model."""
-    facts = atlas.provenance
-    if facts.get("weights_hash") != f"sha256:{model.weights_hash}":
-        raise AtlasError(
-            f"the atlas is of {facts.get('model')!r}, whose weights differ from those of {model.name!r}; write to "
-            "another file"
-        )

@@ -32,7 +32,7 @@ def _from_words(batch: AttentionBatch, share: Tensor) -> Tensor:
 
 def _members(tokens: TokenBatch) -> Tensor:
     """(text, token, word) True where a token is a piece of a word."""
-    words = int(tokens.word.max()) + 1
+    words = max(1, int(tokens.word.max()) + 1)  # one at least, so that there is a maximum over words
     return tokens.word[:, :, None] == torch.arange(words, device=tokens.word.device)
 
 

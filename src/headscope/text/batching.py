@@ -83,6 +83,7 @@ def _tokens(texts: list[EncodedText], *, pad: int) -> TokenBatch:
         segment=padded([text.segment for text in texts], value=-1),
         word=padded([text.word for text in texts], value=-1),
         word_type=padded([text.word_type for text in texts], value=-1),
+        is_cut=torch.tensor([text.cut for text in texts]),
     )
 
 

@@ -100,8 +100,8 @@ def read_sentences(stream: TextStream, *, first_document: int = 0) -> Iterator[S
 def read_blocks(stream: TextStream, *, skip: Callable[[TextError], None] | None = None) -> Iterator[Block]:
     """The sentences with all their lines; a block may have comments only (the head of a file).
 
-    A sentence with a broken line raises TextError; with `skip`, that is called once for the sentence, its
-    rows are left out and its comments, which may begin a document, come as a block of their own.
+    A sentence with a broken line, or without words, raises TextError; with `skip`, that is called once for the
+    sentence, its rows are left out and its comments, which may begin a document, come as a block of their own.
     """
     comments: list[str] = []
     rows: list[Row] = []
@@ -109,7 +109,7 @@ def read_blocks(stream: TextStream, *, skip: Callable[[TextError], None] | None 
     for line in stream.lines():
         if not line.strip():
             if comments or rows:
-                yield _block(stream, stream.line_number - 1, comments, rows, is_broken=is_broken)
+                yield _block(stream, stream.line_number - 1, comments, rows, is_broken=is_broken, skip=skip)
             comments, rows, is_broken = [], [], False
             continue
         if len(comments) + len(rows) >= MAX_LINES:
@@ -128,17 +128,26 @@ def read_blocks(stream: TextStream, *, skip: Callable[[TextError], None] | None 
                 skip(error)
                 rows, is_broken = [], True
     if comments or rows:
-        yield _block(stream, stream.line_number, comments, rows, is_broken=is_broken)
+        yield _block(stream, stream.line_number, comments, rows, is_broken=is_broken, skip=skip)
 
 
 def _block(
-    stream: TextStream, last_line: int, comments: list[str], rows: list[Row], *, is_broken: bool
+    stream: TextStream,
+    last_line: int,
+    comments: list[str],
+    rows: list[Row],
+    *,
+    is_broken: bool,
+    skip: Callable[[TextError], None] | None,
 ) -> Block:
     if not rows and not is_broken and any(_TEXT.match(comment) for comment in comments):
-        raise TextError(
+        error = TextError(
             f"{stream.where}: a sentence with # text and no word lines; "
             "add its words, or read the text from a .txt file"
         )
+        if skip is None:
+            raise error
+        skip(error)
     return Block(last_line - len(comments) - len(rows) + 1, tuple(comments), tuple(rows))
 
 

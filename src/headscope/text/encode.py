@@ -106,11 +106,15 @@ class TextEncoder:
         is_cut = False
         while True:
             encoded = self._encode(content.text, None, words=content.spans)
+            if not encoded.cut and not len(encoded):
+                # Decoders add no special tokens to a text of nothing, and a model must be given something.
+                return EncodedText([self.tokenizer.eos_token_id or 0], [CLS], [-1], [-1], [-1], cut=is_cut)
             if not encoded.cut:
                 return replace(encoded, cut=is_cut)
             is_cut = True
-            # The last word that has a token may have lost some of its own; the words before it are whole.
-            content = content.up_to(max(0, *encoded.word))
+            # The last word that has a token may be whole or have lost some of its own: try with it, then without.
+            words = max(-1, *encoded.word) + 1
+            content = content.up_to(words if words < len(content) else words - 1)
 
     def _encode(
         self,

@@ -1,5 +1,6 @@
 """Treebanks: sentences whose words have a part of speech, a syntactic head and a relation to it."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -164,7 +165,7 @@ def _head(row: Row, words: int, where: str) -> int:
     if head == "_" or relation == "_":
         also = ", only enhanced ones in DEPS" if enhanced != "_" else ""
         raise TextError(f"{where}: no HEAD and DEPREL{also}; basic trees are needed")
-    if not head.isdecimal() or not head.isascii() or int(head) > words:
+    if not re.fullmatch("[0-9]{1,9}", head) or int(head) > words:
         raise TextError(
             f"{where}: HEAD is {head[:20]!r}; expected 0 for the root or a word from 1 to {words}"
         )

@@ -1,0 +1,1 @@
+"""`headscope probe`: what heads know of syntax, coreference, roles and linguistic features."""

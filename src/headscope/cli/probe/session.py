@@ -1,0 +1,133 @@
+"""What every probe command does around its probe: load, run, write into the atlas, print."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import headscope as hs
+from headscope.cli.console import only_own_notes, print_json, print_notes, status, stdout
+from headscope.cli.options import ATLAS, Precision, check_output
+from headscope.cli.probe.columns import Column
+from headscope.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from headscope.probes.result import ProbeResult
+
+
+@dataclass(frozen=True)
+class Loading:
+    """How models are loaded."""
+
+    revision: str | None
+    device: str
+    dtype: Precision
+    allow_pickle: bool
+
+    def load(self, name: str, *, shown: bool) -> "hs.Model":
+        """The model, with a line on the terminal while it takes its time."""
+        with status(f"loading {name}", shown=shown):
+            return hs.load(
+                name,
+                revision=self.revision,
+                device=self.device,
+                dtype=self.dtype,
+                allow_pickle=self.allow_pickle,
+            )
+
+
+@dataclass(frozen=True)
+class Session:
+    """One run of a probe command."""
+
+    model: str
+    loading: Loading
+    output: Path | None
+    inputs: Sequence[Path]
+    quiet: bool
+    json: bool
+    debug: bool
+
+    @property
+    def shown(self) -> bool:
+        """Whether progress and tables are printed."""
+        return not (self.quiet or self.json)
+
+    def run(self, probe: Callable[["hs.Model"], "ProbeResult"], columns: Sequence[Column]) -> None:
+        """Run a probe on the model, write what it found, and print its table."""
+        if self.output is not None:
+            check_output(self.output, option="-o", kind=ATLAS, inputs=self.inputs)
+        with only_own_notes(debug=self.debug) as notes:
+            existing = self._existing()
+            model = self.loading.load(self.model, shown=self.shown)
+            if existing is not None:
+                existing.check_model(model.name, model.weights_hash)
+            result = probe(model)
+            if self.output is not None:
+                result.to_atlas(existing).save(self.output)
+        notes = [*notes, *result.source.notes]
+        if self.json:
+            print_json(
+                {
+                    "output": None if self.output is None else str(self.output),
+                    **_facts(result),
+                    "notes": notes,
+                }
+            )
+        elif self.shown:
+            print_notes(notes)
+            self._print(result, columns, added=existing is not None)
+
+    def _existing(self) -> "hs.Atlas | None":
+        """The atlas that is there already, to add to."""
+        if self.output is None or not self.output.is_file() or not self.output.stat().st_size:
+            return None
+        return hs.open(self.output)
+
+    def _print(self, result: "ProbeResult", columns: Sequence[Column], *, added: bool) -> None:
+        console = stdout()
+        source = result.source
+        console.print(
+            f"{result.model.name} on {source.data}: {source.texts:,} texts, {source.tokens:,} tokens, "
+            f"{source.duration:.1f} s",
+            soft_wrap=True,
+        )
+        if chosen := source.options.get("chosen_on"):
+            console.print(f"best heads and baselines chosen on {chosen}", soft_wrap=True)
+        if source.annotator:
+            console.print(f"annotated automatically by {source.annotator}", soft_wrap=True)
+        stacks = list(result.arrays())
+        for stack in stacks:
+            console.print()
+            if len(stacks) > 1:
+                console.print(stack, style="bold")
+            rows = result.table(stack=stack)
+            used = [column for column in columns if column.is_used(rows)]
+            print_table(
+                console,
+                [column.title for column in used],
+                [[column.text(row) for column in used] for row in rows],
+            )
+        if self.output is not None:
+            console.print()
+            done = "added to" if added else "written to"
+            console.print(f"{done} {self.output}; next: headscope report {self.output}", soft_wrap=True)
+
+
+def _facts(result: "ProbeResult") -> dict[str, Any]:
+    """What a script wants to know about a probe."""
+    source = result.source
+    return {
+        "model": result.model.name,
+        "probe": result.probe,
+        "data": source.data,
+        "annotated_by": source.annotator or "the files",
+        "texts": source.texts,
+        "documents": source.documents,
+        "tokens": source.tokens,
+        "texts_cut": source.texts_cut,
+        "skipped": source.skipped,
+        "options": dict(source.options),
+        "duration": source.duration,
+        "rows": [{"stack": stack, **row} for stack in result.arrays() for row in result.table(stack=stack)],
+    }
