@@ -38,23 +38,33 @@ def page() -> str:
     group: Any = get_command(app)  # Any: Typer keeps the classes of its parameters to itself
     context = group.make_context("headscope", [], resilient_parsing=True)
     parts = [INTRODUCTION.format(description=group.help), _options(group, context)]
-    for name, command in group.commands.items():
-        parts.append(
-            _section(command, command.make_context(name, [], parent=context, resilient_parsing=True))
-        )
+    parts += _sections(group, context)
     return "\n".join(parts)
 
 
+def _sections(group: Any, context: Any) -> list[str]:
+    """A section for every command, in the order of the help; commands of a group follow it."""
+    parts = []
+    for name, command in group.commands.items():
+        inner = command.make_context(name, [], parent=context, resilient_parsing=True)
+        if hasattr(command, "commands"):
+            parts += [f"## {inner.command_path}\n\n{command.help}\n", *_sections(command, inner)]
+        else:
+            parts.append(_section(command, inner))
+    return parts
+
+
 def _section(command: Any, context: Any) -> str:
-    usage = " ".join(["headscope", context.info_name, *command.collect_usage_pieces(context)])
+    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+    level = "#" * (context.command_path.count(" ") + 1)
     if not command.epilog or not command.epilog.startswith(EXAMPLE):
         raise SystemExit(
-            f"headscope {context.info_name} has no example; give it an epilog that starts with {EXAMPLE!r}"
+            f"{context.command_path} has no example; give it an epilog that starts with {EXAMPLE!r}"
         )
     example = command.epilog.removeprefix(EXAMPLE)
     return "\n".join(
         [
-            f"## headscope {context.info_name}",
+            f"{level} {context.command_path}",
             "",
             command.help,
             "",

@@ -17,11 +17,18 @@ if TYPE_CHECKING:
     from headscope.models import Model as Model
     from headscope.models import load as load
     from headscope.models import wrap as wrap
+    from headscope.probes import CoreferenceProbe as CoreferenceProbe
     from headscope.probes import DependencyProbe as DependencyProbe
+    from headscope.probes import FeaturesProbe as FeaturesProbe
+    from headscope.probes import ParserProbe as ParserProbe
+    from headscope.probes import RelationsProbe as RelationsProbe
+    from headscope.probes import parser_table as parser_table
     from headscope.report import findings as findings
     from headscope.report import write_report as write_report
     from headscope.run import analyze as analyze
+    from headscope.text import read_coreference as read_coreference
     from headscope.text import read_pairs as read_pairs
+    from headscope.text import read_roles as read_roles
     from headscope.text import read_text as read_text
     from headscope.text import read_treebank as read_treebank
     from headscope.text.annotate import annotate as annotate
@@ -30,17 +37,24 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "Atlas": ("headscope.atlas", "Atlas"),
+    "CoreferenceProbe": ("headscope.probes", "CoreferenceProbe"),
     "DependencyProbe": ("headscope.probes", "DependencyProbe"),
+    "FeaturesProbe": ("headscope.probes", "FeaturesProbe"),
     "HeadscopeError": ("headscope.errors", "HeadscopeError"),
     "MEASURES": ("headscope.measures", "MEASURES"),
     "Model": ("headscope.models", "Model"),
+    "ParserProbe": ("headscope.probes", "ParserProbe"),
+    "RelationsProbe": ("headscope.probes", "RelationsProbe"),
     "analyze": ("headscope.run", "analyze"),
     "annotate": ("headscope.text.annotate", "annotate"),
     "figures": ("headscope.figures", None),
     "findings": ("headscope.report", "findings"),
     "load": ("headscope.models", "load"),
     "open": ("headscope.atlas", "open_atlas"),
+    "parser_table": ("headscope.probes", "parser_table"),
+    "read_coreference": ("headscope.text", "read_coreference"),
     "read_pairs": ("headscope.text", "read_pairs"),
+    "read_roles": ("headscope.text", "read_roles"),
     "read_text": ("headscope.text", "read_text"),
     "read_treebank": ("headscope.text", "read_treebank"),
     "sample_path": ("headscope.data", "sample_path"),

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.cli.conftest import Run
+from tests.helpers.atlases import empty_atlas, random_atlas, with_dependency
 
 import headscope as hs
 
@@ -207,3 +208,47 @@ def test_a_file_that_is_no_atlas(run: Run, tmp_path: Path, content: bytes) -> No
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
     assert "foreign.nc" in result.stderr
+
+
+@pytest.fixture
+def probed_path(tmp_path: Path) -> Path:
+    """Measures, and what a dependency probe found beside them."""
+    path = tmp_path / "probed.nc"
+    with_dependency(random_atlas()).save(path)
+    return path
+
+
+def test_overview_tells_which_probes_were_run(run: Run, probed_path: Path, tmp_path: Path) -> None:
+    told = run("show", probed_path).stdout
+    assert "probes     dependency on dev.conllu, 120 texts, 2,400 tokens, heads chosen on half of the" in told
+    assert "corpus     corpus.txt" in told
+    assert "dependency_count " in told
+    assert " 1 to 900\n" in told
+    alone = tmp_path / "alone.nc"
+    with_dependency(empty_atlas(), annotated_by="spacy:x").save(alone)
+    told = run("show", alone).stdout
+    assert "annotated by spacy:x" in told
+    assert "corpus" not in told  # it is only that of the probe
+
+
+def test_a_relation_of_a_probe_as_a_table_of_heads(run: Run, probed_path: Path) -> None:
+    result = run("show", probed_path, "dependency_accuracy", "--at", "relation=det", "--top", 2)
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[1].split() == ["head", "dependent_to_head", "head_to_dependent"]
+    assert lines[2].split() == ["1.2", "0.910", "0.100"]
+    assert len(lines) == 4
+
+
+def test_what_is_not_about_heads_is_a_plain_table(run: Run, probed_path: Path) -> None:
+    lines = run("show", probed_path, "dependency_count").stdout.splitlines()
+    assert [line.split() for line in lines[1:]] == [
+        ["relation", "value"], ["det", "900"], ["nmod", "500"], ["obj", "80"], ["dep", "3"], ["orphan", "1"],
+    ]  # fmt: skip
+    lines = run("show", probed_path, "dependency_count", "--top", 1, "--ascending").stdout.splitlines()
+    assert lines[2].split() == ["orphan", "1"]
+    told = json.loads(run("show", probed_path, "dependency_count", "--json").stdout)
+    assert told["rows"][0] == {"stack": "encoder", "relation": "det", "value": 900, "stderr": None}
+    result = run("show", probed_path, "dependency_count", "--head", 1)
+    assert result.exit_code == 2
+    assert "dependency_count has no head; it has relation" in result.stderr

@@ -10,7 +10,17 @@ from tests.helpers.atlases import atlas_of, per_head, previous_token_atlas, rand
 
 from headscope import figures
 from headscope.errors import AtlasError, OptionError
-from headscope.figures.colours import COLOUR_MAPS, LEVELS, LIGHT_RAMPS
+from headscope.figures.colours import (
+    COLOUR_MAPS,
+    INK,
+    LEVELS,
+    LIGHT_RAMPS,
+    MUTED,
+    NO_DATA,
+    PAPER,
+    RULE,
+    SERIES,
+)
 
 
 def values_of(ax: Axes) -> np.ma.MaskedArray:
@@ -117,14 +127,78 @@ def test_a_dollar_sign_starts_no_formula() -> None:
     ax.figure.canvas.draw()
 
 
+def lightness(colours: list[str]) -> list[float]:
+    weights = ((0.2126, 1), (0.7152, 3), (0.0722, 5))
+    return [sum(weight * int(colour[at : at + 2], 16) for weight, at in weights) for colour in colours]
+
+
 def test_ramps_get_steadily_darker() -> None:
-    for name, ramp in LIGHT_RAMPS.items():
-        light = [
-            sum(w * int(c[i : i + 2], 16) for w, i in ((0.2126, 1), (0.7152, 3), (0.0722, 5))) for c in ramp
-        ]
-        assert all(one > other for one, other in itertools.pairwise(light)), name
-        assert len(set(ramp)) == LEVELS
+    halves = {
+        "below 0": LIGHT_RAMPS["signed"][: LEVELS // 2][::-1],
+        "above 0": LIGHT_RAMPS["signed"][LEVELS // 2 :],
+    }
+    one_way = {name: ramp for name, ramp in LIGHT_RAMPS.items() if name != "signed"}
+    for name, ramp in (one_way | halves).items():
+        assert all(one > other for one, other in itertools.pairwise(lightness(ramp))), name
+    assert all(len(set(ramp)) == LEVELS for ramp in LIGHT_RAMPS.values())
     assert COLOUR_MAPS["share"].N == LEVELS
+
+
+def test_a_colour_tells_its_ramp() -> None:
+    """The page maps colours to the theme, for which each must stand for one thing."""
+    every = [colour for ramp in LIGHT_RAMPS.values() for colour in ramp] + [
+        INK,
+        MUTED,
+        RULE,
+        PAPER,
+        NO_DATA,
+        *SERIES,
+    ]
+    assert len(every) == len(set(every))
+
+
+def test_values_on_both_sides_of_0_have_colours_that_say_so() -> None:
+    ax = figures.head_grid(atlas_of(per_head("thing", np.array([[-0.3, 0.1], [0.0, 0.2]]))), "thing")
+    assert ax.collections[0].get_clim() == (-0.3, 0.3)
+    assert ax.collections[0].get_cmap().name == "signed"
+    assert {text.get_text() for text in ax.texts} == {"-.30", ".10", ".00", ".20"}
+
+
+@pytest.mark.parametrize(
+    ("measure", "coords", "title", "bar"),
+    [
+        (
+            "dependency_accuracy",
+            {"relation": ("det", "obj"), "direction": ("dependent_to_head", "head_to_dependent")},
+            "Finding the head of det, dependent to head",
+            "share of right guesses",
+        ),
+        (
+            "coreference_accuracy",
+            {"mention_class": ("proper_noun",), "direction": ("mention_to_antecedent",)},
+            "Finding the antecedent of names, mention to antecedent",
+            "share of right guesses",
+        ),
+        (
+            "feature_preference",
+            {"feature": ("noun", "verb")},
+            "Preference for nouns",
+            "share of attention over share",
+        ),
+        ("parser_weight", {"direction": ("dependent_to_head",)}, "Learned weight of every head", "weight"),
+    ],
+)
+def test_what_probes_found(measure: str, coords: dict[str, tuple[str, ...]], title: str, bar: str) -> None:
+    values = np.full((2, 2, *map(len, coords.values())), 0.7)
+    atlas = atlas_of(per_head(measure, values, coords))
+    select = {dim: labels[0] for dim, labels in coords.items()}
+    ax = figures.head_grid(atlas, measure, select=select)
+    assert ax.get_title(loc="left").startswith(title)
+    assert ax.figure.axes[1].get_xlabel().startswith(bar)
+    dim = next(iter(coords))
+    if len(coords[dim]) > 1:
+        with pytest.raises(OptionError, match="is a ratio, which cannot be added up"):
+            figures.head_grid(atlas, measure, select=select | {dim: list(coords[dim])})
 
 
 def test_in_cross_attention_the_decoder_asks() -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from headscope.atlas import Atlas
-from headscope.types import HeadGrid, LabelledArray
+from headscope.atlas import Atlas, Example
+from headscope.types import HeadGrid, HeadId, LabelledArray
 
 ROLES = ("cls", "sep", "period", "comma", "other")
 FEATURES = ("cls", "sep", "comma", "period", "self", *(f"w{window:02d}" for window in range(16)))
@@ -132,3 +132,113 @@ def previous_token_atlas(*, stack: str = "encoder") -> Atlas:
     values = np.full((3, 8, 17), 0.05)
     values[2, 6, 7] = 0.9
     return atlas_of(per_head("offset_attention", values, {"offset": range(-8, 9)}), stack=stack)
+
+
+DEPENDENCY_WAYS = ("dependent_to_head", "head_to_dependent")
+SENTENCE = ("The", "red", "cat", "sat", ".")
+
+
+def dependency_row(
+    relation: str, cases: int, accuracy: float, offset: float, /, **changes: Any
+) -> dict[str, Any]:
+    """A row of the dependency table, with intervals of 0.02 either way."""
+    row = {
+        "relation": relation,
+        "cases": cases,
+        "head": "1.2",
+        "direction": "dependent_to_head",
+        "accuracy": accuracy,
+        "low": accuracy - 0.02,
+        "high": accuracy + 0.02,
+        "chosen_accuracy": accuracy,
+        "chosen_cases": cases,
+        "offset": -2,
+        "offset_accuracy": offset,
+        "offset_low": offset - 0.02,
+        "offset_high": offset + 0.02,
+    }
+    return row | changes
+
+
+DEPENDENCY_ROWS = (
+    dependency_row("all", 1500, 0.5, 0.3),
+    dependency_row("det", 900, 0.91, 0.58),
+    dependency_row("nmod", 500, 0.32, 0.33),
+    dependency_row("obj", 80, 0.8, 0.35, direction="head_to_dependent"),
+    dependency_row("dep", 3, 1.0, 0.0),
+    dependency_row("orphan", 1, 0.0, 0.0, head=None, direction=None, accuracy=None, low=None, high=None),
+)
+
+
+def example(**changes: Any) -> Example:
+    """The determiner of a short sentence finds its noun, with 0.7 of its attention."""
+    facts: dict[str, Any] = {
+        "probe": "dependency",
+        "label": "det",
+        "direction": "dependent_to_head",
+        "head": HeadId(1, 2),
+        "words": SENTENCE,
+        "asking": 0,
+        "right": (2,),
+        "guess": 2,
+        "weights": (0.1, 0.06, 0.7, 0.02, 0.001),
+        "name": "sentence-1",
+    }
+    return Example(**facts | changes)
+
+
+def probe_facts(**changes: Any) -> dict[str, Any]:
+    facts = {
+        "data": "dev.conllu",
+        "data_hash": "sha256:0",
+        "annotated_by": "the files",
+        "texts": 120,
+        "documents": 7,
+        "tokens": 2400,
+        "texts_cut": 4,
+        "skipped": 3,
+        "notes": ["3 sentences skipped: /home/me/data/dev.conllu:12: a circle; ..."],
+        "options": {"chosen_on": "half of the documents of dev.conllu", "faithful": False},
+        "created": "2026-11-15T10:33:52+00:00",
+        "duration_s": 1.5,
+    }
+    return facts | changes
+
+
+def with_dependency(
+    atlas: Atlas,
+    *,
+    rows: Sequence[Mapping[str, Any]] = DEPENDENCY_ROWS,
+    examples: Sequence[Example] | None = None,
+    layers: int = 3,
+    heads: int = 4,
+    **facts: Any,
+) -> Atlas:
+    """The atlas with what a dependency probe found in every stack of it: 1.2 finds det, all else is 0.1."""
+    labels = [str(row["relation"]) for row in rows if row["relation"] != "all"]
+    values = np.full((len(labels), 2, layers, heads), 0.1)
+    values[0, 0, 1, -2] = 0.91
+    cells = {"direction": DEPENDENCY_WAYS, "layer": range(layers), "head": range(heads)}
+    by_label = {"relation": labels, **cells}
+    arrays = {
+        "dependency_accuracy": LabelledArray(values, tuple(by_label), by_label, "share of right guesses"),
+        "dependency_overall": LabelledArray(values[0], tuple(cells), cells, "share of right guesses"),
+        "dependency_count": LabelledArray(
+            np.array([int(row["cases"]) for row in rows if row["relation"] != "all"]),
+            ("relation",),
+            {"relation": labels},
+            "how many cases",
+        ),
+    }
+    return atlas.with_probe(
+        "dependency",
+        dict.fromkeys(atlas.stacks, arrays),
+        facts=probe_facts(**facts),
+        table=dict.fromkeys(atlas.stacks, rows),
+        examples=dict.fromkeys(atlas.stacks, [example()] if examples is None else examples),
+    )
+
+
+def empty_atlas(*, stacks: Sequence[str] = ("encoder",), **facts: str) -> Atlas:
+    """An atlas that nothing was measured for, as a probe begins one."""
+    return Atlas.build({stack: {} for stack in stacks}, provenance=provenance(**facts))

@@ -5,7 +5,7 @@ import pytest
 
 from headscope.errors import TextError
 from headscope.text import conllu
-from headscope.text.conllu import join_forms, read_blocks, read_sentences
+from headscope.text.conllu import Block, join_forms, read_blocks, read_sentences
 from headscope.text.files import open_text
 
 
@@ -102,3 +102,57 @@ def test_a_sentence_without_end_is_an_error(tmp_path: Path, monkeypatch: pytest.
 def test_odd_characters(tmp_path: Path) -> None:
     text = "# text = a\x07b 👩‍👧 שלום\n" + row("1", "a") + "\n" + row("1", "c\x07d\u2028e")
     assert read(tmp_path / "a.conllu", text) == [("a b 👩‍👧 שלום", 0), ("c d\u2028e", 0)]
+
+
+def blocks(path: Path, text: str) -> tuple[list[Block], list[str]]:
+    """What is left when broken sentences are skipped, and what was told about them."""
+    path.write_text(text, encoding="utf-8")
+    told: list[str] = []
+    with open_text(path) as stream:
+        return list(read_blocks(stream, skip=lambda error: told.append(str(error)))), told
+
+
+def test_a_broken_sentence_is_skipped_and_told_once(tmp_path: Path) -> None:
+    broken = "# sent_id = broken\n" + row("1", "a") + "2\tb\n" + "3\tc\n" + row("4", "d") + "\n"
+    found, told = blocks(tmp_path / "a.conllu", row("1", "one") + "\n" + broken + row("1", "two") + "\n")
+    assert [[line.form for line in block.rows] for block in found] == [["one"], [], ["two"]]
+    assert [block.line_number for block in (found[0], found[2])] == [1, 9]
+    assert len(told) == 1
+    assert "a.conllu:5: expected 10 tab-separated columns, found 2" in told[0]
+
+
+def test_a_broken_sentence_may_still_begin_a_document(tmp_path: Path) -> None:
+    found, told = blocks(tmp_path / "a.conllu", "# newdoc\nbroken\n\n" + row("1", "two") + "\n")
+    assert [(block.starts_document, len(block.rows)) for block in found] == [(True, 0), (False, 1)]
+    assert len(told) == 1
+
+
+def test_comments_after_a_broken_line_still_count(tmp_path: Path) -> None:
+    found, _ = blocks(tmp_path / "a.conllu", "broken\n# newdoc\n\n" + row("1", "two"))
+    assert [block.starts_document for block in found] == [True, False]
+
+
+def test_a_broken_last_sentence_is_skipped(tmp_path: Path) -> None:
+    found, told = blocks(tmp_path / "a.conllu", row("1", "one") + "\n# c\n" + row("1", "a") + "broken")
+    assert [len(block.rows) for block in found] == [1, 0]
+    assert "a.conllu:5" in told[0]
+
+
+def test_a_text_without_words_is_skipped(tmp_path: Path) -> None:
+    text = row("1", "one") + "\n# newdoc\n# text = It rains.\n\n" + row("1", "two") + "\n# text = End."
+    found, told = blocks(tmp_path / "a.conllu", text)
+    assert [len(block.rows) for block in found] == [1, 0, 1, 0]
+    assert found[1].starts_document
+    assert [place.split(": ")[0].rpartition(":")[2] for place in told] == ["5", "8"]
+
+
+def test_a_broken_text_is_told_for_its_line_alone(tmp_path: Path) -> None:
+    _, told = blocks(tmp_path / "a.conllu", "# text = It rains.\nbroken\n\n")
+    assert len(told) == 1
+    assert "tab-separated" in told[0]
+
+
+def test_the_name_of_a_sentence(tmp_path: Path) -> None:
+    text = "# sent_id =  weblog-1 \n" + row("1", "a") + "\n# sent_id_old = 3\n" + row("1", "b")
+    found, _ = blocks(tmp_path / "a.conllu", text)
+    assert [block.name for block in found] == ["weblog-1", ""]

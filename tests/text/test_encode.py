@@ -6,6 +6,7 @@ from tests.helpers.tiny import byte_tokenizer, sentencepiece_tokenizer, wordpiec
 from headscope.errors import OptionError
 from headscope.text.encode import EncodedText, TextEncoder
 from headscope.text.items import TextPair
+from headscope.text.words import WordText
 from headscope.types import ROLES
 
 PAIR = TextPair("The cats sat, ok.", "The cat saw it.")
@@ -117,3 +118,95 @@ def test_punctuation_of_other_scripts() -> None:
         "comma"
     }  # three bytes of 。 (the first token is the first token), two of ،
     assert roles(text)[1] == "period"
+
+
+# Texts whose words are given
+
+
+def test_given_words_need_not_be_the_words_we_would_find() -> None:
+    tokenizer = wordpiece_tokenizer()
+    content = WordText.of(["It", "do", "n't", "New York", "-.-"], space_after=[True, False, True, True, True])
+    encoded = TextEncoder(tokenizer, "pair", 64).encode_words(content)
+    pieces = " ".join(tokens(tokenizer, encoded.source))
+    assert pieces == "[CLS] it d ##o ##n ' t n ##e ##w y ##o ##r ##k - . - [SEP]"
+    assert encoded.source.word == [-1, 0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, -1]
+    assert encoded.source.word_type == [-1, 0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, -1, -1, -1, -1]
+    assert encoded.source.segment == [-1, *[0] * 16, -1]
+    assert encoded.target is None
+    assert not encoded.cut
+
+
+def test_given_words_of_a_decoder() -> None:
+    tokenizer = byte_tokenizer()
+    encoded = TextEncoder(tokenizer, "joined", 64).encode_words(WordText.of(["ab", "c", "", "d"]))
+    assert tokens(tokenizer, encoded.source) == ["a", "b", "Ġ", "c", "Ġ", "Ġ", "d"]
+    assert encoded.source.word == [0, 0, -1, 1, -1, -1, 3]
+    assert encoded.source.segment == [0] * 7
+
+
+def test_an_encoder_decoder_reads_and_writes_the_given_words() -> None:
+    tokenizer = sentencepiece_tokenizer(eos=True)
+    encoder = TextEncoder(tokenizer, "source-target", 64, decoder_start=0)
+    encoded = encoder.encode_words(WordText.of(["the", "cats", "."], space_after=[True, False, True]))
+    assert encoded.target is not None
+    assert tokens(tokenizer, encoded.source) == ["▁the", "▁cat", "s", ".", "</s>"]
+    assert tokens(tokenizer, encoded.target) == ["<pad>", "▁the", "▁cat", "s", "."]
+    assert encoded.source.word == [0, 1, 1, 2, -1]
+    assert encoded.target.word == [-1, 0, 1, 1, 2]
+
+
+def test_a_piece_over_two_words_is_of_the_first() -> None:
+    tokenizer = wordpiece_tokenizer()
+    content = WordText.of(["ca", "t", "it"], space_after=[False, True, True])
+    encoded = TextEncoder(tokenizer, "pair", 64).encode_words(content).source
+    assert tokens(tokenizer, encoded) == ["[CLS]", "cat", "it", "[SEP]"]
+    assert encoded.word == [-1, 0, 2, -1]
+
+
+def words_kept(encoder: TextEncoder, words: list[str]) -> tuple[list[int], bool]:
+    encoded = encoder.encode_words(WordText.of(words))
+    return encoded.source.word, encoded.cut
+
+
+def test_a_long_text_is_cut_after_a_whole_word() -> None:
+    encoder = TextEncoder(wordpiece_tokenizer(), "pair", 6)  # room for four pieces
+    assert words_kept(encoder, ["the", "cats", "sat"]) == ([-1, 0, 1, 1, 2, -1], False)
+    assert words_kept(encoder, ["the", "cats", "sat", "on"]) == ([-1, 0, 1, 1, 2, -1], True)
+    assert words_kept(encoder, ["the", "cats", "mats", "on"]) == ([-1, 0, 1, 1, -1], True)
+    assert words_kept(encoder, ["the", "cats", "xyz", "on"]) == ([-1, 0, 1, 1, -1], True)
+    assert words_kept(encoder, ["the", "x" * 50, "on"]) == ([-1, 0, -1], True)
+    assert words_kept(encoder, ["the", "", "", "x" * 50]) == ([-1, 0, -1], True)
+    assert words_kept(encoder, ["x" * 50, "on"]) == ([-1, -1], True)
+
+
+def test_a_cut_text_is_the_text_of_its_first_words() -> None:
+    encoder = TextEncoder(byte_tokenizer(), "joined", 10)
+    for words in (
+        ["abc", "def", "gh", "i"],
+        ["abc", "def", "ghi", "j"],
+        ["abcdefghi", "j"],
+        ["abcdefghij", "k"],
+    ):
+        long = encoder.encode_words(WordText.of([*words, "more"] * 3)).source
+        kept = max(long.word) + 1
+        short = encoder.encode_words(WordText.of(words[:kept])).source
+        assert (long.ids, long.word, long.cut) == (short.ids, short.word, True)
+        assert len(" ".join(words[: kept + 1])) > 10  # one word more would not fit
+
+
+def test_an_endless_text_is_cut_like_a_long_one() -> None:
+    encoder = TextEncoder(wordpiece_tokenizer(), "pair", 16)
+    long = encoder.encode_words(WordText.of(["the", "cats"] * 3000)).source
+    assert long == encoder.encode_words(WordText.of(["the", "cats"] * 30)).source
+    assert long.cut
+    assert long.word == [-1, 0, 1, 1, 2, 3, 3, 4, 5, 5, 6, 7, 7, 8, -1]
+
+
+def test_a_text_of_nothing_is_one_token_that_is_no_word() -> None:
+    """A model must be given something, and byte-level tokenizers give nothing for nothing."""
+    encoder = TextEncoder(byte_tokenizer(), "joined", 10)
+    for content in (WordText.of([]), WordText.of([""])):
+        encoded = encoder.encode_words(content)
+        assert (len(encoded), encoded.source.word, encoded.cut) == (1, [-1], False)
+    encoded = encoder.encode_words(WordText.of(["x" * 11]))
+    assert (len(encoded), encoded.source.word, encoded.cut) == (1, [-1], True)

@@ -31,7 +31,7 @@ class HeadTable:
     """The numbers of one measure, row by row."""
 
     rows: list[dict[str, Label]]
-    """Layer and head of each row; only one of them, or neither, where the measure has no more."""
+    """Layer and head of each row; only one of them, or what else the rows are about, where it has no more."""
     columns: list[dict[str, Label]]
     """What each column stands for, such as {"query_role": "all", "role": "sep"}."""
     numbers: list[list[Number]]
@@ -42,6 +42,12 @@ class HeadTable:
     def column_names(self) -> list[str]:
         """Short names: `-1`, or `all/sep` where two dimensions meet."""
         return ["/".join(str(label) for label in column.values()) or "value" for column in self.columns]
+
+    @property
+    def row_title(self) -> str:
+        """What the rows are: heads, or the labels of a measure that is not about heads."""
+        dims = {dim for row in self.rows for dim in row}
+        return "head" if dims <= set(ROW_DIMS) else " ".join(sorted(dims))
 
     @property
     def row_names(self) -> list[str]:
@@ -98,8 +104,10 @@ def head_table(
     """The numbers at the given coordinates, with their standard errors where there are some."""
     means = _narrowed(array, at, layer, head)
     errors = None if stderr is None else _narrowed(stderr, at, layer, head).values
-    rows = _combinations(means, [dim for dim in ROW_DIMS if dim in means.dims])
-    columns = _combinations(means, [str(dim) for dim in means.dims if dim not in ROW_DIMS])
+    dims = [str(dim) for dim in means.dims]
+    down = [dim for dim in ROW_DIMS if dim in dims] or dims[:1]
+    rows = _combinations(means, down)
+    columns = _combinations(means, [dim for dim in dims if dim not in down])
     shape = (len(rows), len(columns))
     mean_rows = means.values.reshape(shape).tolist()
     error_rows = [[nan] * shape[1]] * shape[0] if errors is None else errors.reshape(shape).tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -27,15 +28,27 @@ def overview(atlas: hs.Atlas) -> dict[str, Any]:
 def print_overview(console: Console, atlas: hs.Atlas) -> None:
     """The overview as text."""
     data = overview(atlas)
-    for name, text in _facts(data["provenance"]):
+    for name, text in [
+        *_facts(data["provenance"], measured=_is_measured(atlas)),
+        *_probes(data["provenance"]),
+    ]:
         _print_wrapped(console, f"{name:<11}", text)
     for name, stack in data["stacks"].items():
         console.print()
         console.print(f"{name}: {_shape(stack)}", style="bold")
+        lines = {name: ", ".join(about["dims"]) or "one number" for name, about in stack["measures"].items()}
+        first, second = max((18, *map(len, lines))), max((30, *map(len, lines.values())))
         for measure, about in stack["measures"].items():
-            dims = ", ".join(about["dims"]) or "one number"
-            console.print(f"  {measure:<18} {dims:<30} {_range(about)}".rstrip(), soft_wrap=True)
+            line = f"  {measure:<{first}} {lines[measure]:<{second}} {_range(about)}"
+            console.print(line.rstrip(), soft_wrap=True)
             _print_wrapped(console, "    ", about["description"])
+
+
+def _is_measured(atlas: hs.Atlas) -> bool:
+    """Whether there is anything but what probes left; without it the corpus is only that of the first probe."""
+    probes = atlas.provenance.get("probes") or {}
+    found = {name for facts in probes.values() for name in facts.get("arrays", ())}
+    return bool(set(atlas.measures) - found)
 
 
 def _print_wrapped(console: Console, start: str, text: str) -> None:
@@ -60,8 +73,8 @@ def _measure(array: xr.DataArray) -> dict[str, Any]:
         "dims": {str(dim): size for dim, size in array.sizes.items()},
         "description": array.attrs.get("long_name", ""),
         "units": array.attrs.get("units", ""),
-        "minimum": float(array.min()),
-        "maximum": float(array.max()),
+        "minimum": array.min().item(),
+        "maximum": array.max().item(),
     }
 
 
@@ -73,25 +86,47 @@ def _shape(stack: dict[str, Any]) -> str:
 
 def _range(about: dict[str, Any]) -> str:
     units = "" if about["units"] in {"", "1"} else f" {about['units']}"
-    if not about["dims"]:
-        return f"{about['minimum']:.3f}{units}"
-    return f"{about['minimum']:.3f} to {about['maximum']:.3f}{units}"
+    low, high = _number(about["minimum"]), _number(about["maximum"])
+    return f"{low if not about['dims'] else f'{low} to {high}'}{units}"
 
 
-def _facts(provenance: dict[str, Any]) -> list[tuple[str, str]]:
+def _number(value: float) -> str:
+    """Counts as they are, anything else with three decimals."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "-" if isnan(value) else f"{value:.3f}"
+
+
+def _probes(provenance: dict[str, Any]) -> list[tuple[str, str]]:
+    """A line for each probe: on what it was run."""
+    lines = []
+    for name, facts in (provenance.get("probes") or {}).items():
+        sizes = [f"{facts[key]:,} {key}" for key in ("texts", "tokens") if isinstance(facts.get(key), int)]
+        options = facts.get("options") or {}
+        chosen = [f"heads chosen on {options['chosen_on']}"] if options.get("chosen_on") else []
+        automatic = facts.get("annotated_by") not in (None, "the files")
+        by = [f"annotated by {facts['annotated_by']}"] if automatic else []
+        lines.append(f"{name} on {', '.join([str(facts.get('data')), *sizes, *chosen, *by])}")
+    return [("" if number else "probes", line) for number, line in enumerate(lines)]
+
+
+def _facts(provenance: dict[str, Any], *, measured: bool) -> list[tuple[str, str]]:
     known = provenance.get
     revision = f" at {known('revision')}" if known("revision") else ""
     cut = f", {known('texts_cut')} cut short" if known("texts_cut") else ""
     options = {name: value for name, value in (known("options") or {}).items() if name != "measures"}
+    corpus = [
+        ("corpus", f"{known('corpus')} ({_short(known('corpus_hash'))})"),
+        ("texts", f"{known('texts'):,}, {known('tokens'):,} tokens{cut}"),
+        ("options", ", ".join(f"{name} {_word(value)}" for name, value in options.items())),
+    ]
     return [
         (
             "model",
             f"{known('model')}{revision} ({known('architecture')}, weights {_short(known('weights_hash'))})",
         ),
         ("tokenizer", str(known("tokenizer"))),
-        ("corpus", f"{known('corpus')} ({_short(known('corpus_hash'))})"),
-        ("texts", f"{known('texts'):,}, {known('tokens'):,} tokens{cut}"),
-        ("options", ", ".join(f"{name} {_word(value)}" for name, value in options.items())),
+        *(corpus if measured else []),
         ("versions", ", ".join(f"{name} {value}" for name, value in (known("versions") or {}).items())),
         ("made", f"{known('created')}, in {known('duration_s')} s"),
     ]

@@ -13,7 +13,7 @@ from headscope.cli.head_table import HeadTable, head_table
 from headscope.cli.options import Debug
 from headscope.cli.overview import overview, print_overview
 from headscope.cli.pair_table import PAIR_DIMS, HeadPair, ends, head_pairs
-from headscope.cli.tables import decimals_for, print_heads, print_pairs, shown
+from headscope.cli.tables import blocks, decimals_for, print_heads, print_pairs, print_table, shown
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -199,8 +199,27 @@ def _print_heads(console: Console, title: str, table: HeadTable) -> None:
     if table.row_names == [""] and len(table.columns) == 1:
         number = table.numbers[0][0]
         console.print(shown(number, decimals_for([number])))
-    else:
+    elif table.row_title == "head":
         print_heads(console, table)
+    else:
+        _print_plain(console, table)
+
+
+def _print_plain(console: Console, table: HeadTable) -> None:
+    """A row a label, for what is not about heads; counts without decimals."""
+    decimals = decimals_for(number for row in table.numbers for number in row)
+    cells = [
+        [f"{number.mean:,}" if isinstance(number.mean, int) else shown(number, decimals) for number in row]
+        for row in table.numbers
+    ]
+    names = table.column_names
+    widths = [max(map(len, (name, *(row[c] for row in cells)))) for c, name in enumerate(names)]
+    first = max(map(len, (table.row_title, *table.row_names)))
+    for number, block in enumerate(blocks(widths, console.width - first)):
+        if number:
+            console.print()
+        rows = [[label, *(row[c] for c in block)] for label, row in zip(table.row_names, cells, strict=True)]
+        print_table(console, [table.row_title, *(names[c] for c in block)], rows)
 
 
 def _title(stack: str, array: "xr.DataArray", stderr: "xr.DataArray | None") -> str:

@@ -1,5 +1,8 @@
 """Pictures of an atlas: atlas in, matplotlib Axes out, saved as SVG, PDF or PNG."""
 
+from headscope.figures.arcs import head_at_work
+from headscope.figures.dots import relation_accuracy
+from headscope.figures.gallery import heads_at_work
 from headscope.figures.grid import head_grid
 from headscope.figures.layers import entropy_by_layer, role_by_layer
 from headscope.figures.map import head_map
@@ -9,9 +12,12 @@ from headscope.figures.save import save
 __all__ = [
     "distance_profile",
     "entropy_by_layer",
+    "head_at_work",
     "head_grid",
     "head_map",
+    "heads_at_work",
     "offset_profile",
+    "relation_accuracy",
     "role_by_layer",
     "save",
 ]

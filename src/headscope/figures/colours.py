@@ -16,7 +16,7 @@ ACCENT = "#2f6db5"
 ON_LOW = "#24282d"
 ON_HIGH = "#fdfdff"
 
-_BLUE, _PLUM = 255.0, 335.0
+_BLUE, _PLUM, _ORANGE = 255.0, 335.0, 50.0
 _LAYERS_FROM, _LAYERS_TO = (
     85.0,
     300.0,
@@ -66,14 +66,27 @@ AMOUNT_RAMP = ramp(0.975, 0.34, hue=(_PLUM, _PLUM), chroma=(0.006, 0.125))
 LAYER_RAMP = ramp(0.79, 0.38, hue=(_LAYERS_FROM, _LAYERS_TO), chroma=(0.10, 0.12))
 """From the first layer to the last; every step stands out from white."""
 
+SIGNED_RAMP = [
+    *ramp(0.45, 0.97, hue=(_ORANGE, _ORANGE), chroma=(0.125, 0.004))[::2],
+    *ramp(0.97, 0.36, hue=(_BLUE - 5, _BLUE - 5), chroma=(0.004, 0.13))[1::2],
+]
+"""From far below 0, in orange, over nothing to far above 0, in blue.
+
+No colour is that of another ramp: a page tells by the colour which ramp it is from.
+"""
+
 DARK_RAMPS = {
     "share": ramp(0.27, 0.93, hue=(_BLUE, _BLUE), chroma=(0.015, 0.06)),
     "amount": ramp(0.27, 0.93, hue=(_PLUM, _PLUM), chroma=(0.015, 0.06)),
     "layer": ramp(0.90, 0.58, hue=(_LAYERS_FROM, _LAYERS_TO), chroma=(0.10, 0.12)),
+    "signed": [
+        *ramp(0.86, 0.27, hue=(_ORANGE, _ORANGE), chroma=(0.09, 0.008))[::2],
+        *ramp(0.27, 0.93, hue=(_BLUE, _BLUE), chroma=(0.008, 0.06))[1::2],
+    ],
 }
 """The same ramps for a dark page, by name."""
 
-LIGHT_RAMPS = {"share": SHARE_RAMP, "amount": AMOUNT_RAMP, "layer": LAYER_RAMP}
+LIGHT_RAMPS = {"share": SHARE_RAMP, "amount": AMOUNT_RAMP, "layer": LAYER_RAMP, "signed": SIGNED_RAMP}
 
 COLOUR_MAPS = {
     name: ListedColormap(colours, name=name).with_extremes(bad=NO_DATA)

@@ -19,7 +19,7 @@ from headscope.figures.theme import (
     finite,
     size_in_points,
 )
-from headscope.figures.words import slice_title
+from headscope.figures.words import slice_title, value_name
 
 CELLS_WITH_TEXT = 200
 HEADS_WITH_TEXT = 16
@@ -41,8 +41,9 @@ def head_grid(
 
     `select` names one label of each further dimension, as in `select={"offset": -1}`; several labels of
     a share are added up, as in `select={"role": ["period", "comma"], "query_role": "all"}`. Colours run
-    from 0 to the smallest round number that holds all values, for entropy to that of even attention, or over
-    `limits`; the bar says which. Cells without a value are grey. Small grids have the numbers written in.
+    from 0 to the smallest round number that holds all values, for entropy to that of even attention, for
+    values on both sides of 0 as far below as above it, or over `limits`; the bar says which. Cells without
+    a value are grey. Small grids have the numbers written in.
     """
     picked = head_values(atlas, measure, select=select, stack=stack)
     if limits is not None and not limits[0] < limits[1]:
@@ -63,7 +64,7 @@ def draw_values(
         np.arange(heads + 1) - 0.5,
         np.arange(layers + 1) - 0.5,
         np.ma.masked_invalid(picked.values),
-        cmap=COLOUR_MAPS["share" if picked.is_share else "amount"],
+        cmap=COLOUR_MAPS["signed" if low < 0 < high else "share" if picked.is_share else "amount"],
         vmin=low,
         vmax=high,
         edgecolors=PAPER,
@@ -98,7 +99,10 @@ def _limits(atlas: Atlas, picked: HeadValues) -> tuple[float, float]:
         return 0.0, most if most > 0 else 1.0
     if picked.is_share and least >= 0:
         return 0.0, next((step for step in SHARE_STEPS if most <= step), most)
-    return min(0.0, least), most if most > min(0.0, least) else 1.0
+    if picked.is_signed:
+        far = max(most, -least)
+        return -far, far
+    return 0.0, most if most > 0 else 1.0
 
 
 def _colour_bar(ax: Axes, mesh: QuadMesh, picked: HeadValues) -> None:
@@ -115,8 +119,7 @@ def _colour_bar(ax: Axes, mesh: QuadMesh, picked: HeadValues) -> None:
     low, high = mesh.get_clim()
     ticks = [low, (low + high) / 2, high]
     bar.set_ticks(ticks, labels=[f"{tick:.3g}" for tick in ticks])
-    label = "share of attention" if picked.is_share else picked.units
-    bar.set_label(label, fontsize=LABEL_SIZE, color=INK, parse_math=False)
+    bar.set_label(value_name(picked), fontsize=LABEL_SIZE, color=INK, parse_math=False)
     bar.ax.tick_params(labelsize=TICK_SIZE, labelcolor=INK, color=RULE, length=2)
     bar.outline.set_visible(False)
 
@@ -133,15 +136,22 @@ def _write_cells(ax: Axes, picked: HeadValues, low: float, high: float) -> None:
                     va="center_baseline",
                     fontsize=SMALL_SIZE,
                     in_layout=False,  # inside its cell; asking hundreds of texts for their size is slow
-                    color=ON_HIGH if (value - low) / (high - low) > 0.5 else ON_LOW,
+                    color=ON_HIGH if _is_strong(value, low, high) else ON_LOW,
                 )
+
+
+def _is_strong(value: float, low: float, high: float) -> bool:
+    """Whether a cell has one of the colours that light text stands out from."""
+    if low < 0 < high:
+        return abs(value) > 0.5 * (high if value > 0 else -low)
+    return (value - low) / (high - low) > 0.5
 
 
 def cell_text(value: float, *, is_share: bool) -> str:
     """A share as .98, without the 0 that all have; anything else with two digits."""
     if not is_share:
         return (
-            f"{value:.2f}" if abs(value) < 0.995 else f"{value:.1f}" if abs(value) < 99.5 else f"{value:.3g}"
+            f"{value:z.2f}" if abs(value) < 0.995 else f"{value:.1f}" if abs(value) < 99.5 else f"{value:.3g}"
         )
-    written = f"{value:.2f}"
-    return written[1:] if written.startswith("0") else written
+    written = f"{value:z.2f}"
+    return written.replace("0", "", 1) if written.startswith(("0", "-0")) else written

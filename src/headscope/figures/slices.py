@@ -29,8 +29,13 @@ class HeadValues:
 
     @property
     def is_share(self) -> bool:
-        """True for shares of attention, False for nats and the like."""
-        return self.units == "1"
+        """True for shares, False for nats, ratios, weights and the like."""
+        return self.units == "1" and not _is_ratio(self.measure)
+
+    @property
+    def is_signed(self) -> bool:
+        """True when a value may be on either side of 0: a difference, a change, a learned weight."""
+        return bool((self.values[np.isfinite(self.values)] < 0).any())
 
     def order(self) -> list[HeadId]:
         """The heads that have a value, largest first."""
@@ -44,6 +49,15 @@ class HeadValues:
         value = float(self.values[head.layer, head.head])
         error = None if self.stderr is None else float(self.stderr[head.layer, head.head])
         return value, error if error is not None and np.isfinite(error) else None
+
+
+def is_accuracy(measure: str) -> bool:
+    """True for shares of right guesses, which are no shares of attention."""
+    return measure.removesuffix("_stderr").endswith(("_accuracy", "_overall"))
+
+
+def _is_ratio(measure: str) -> bool:
+    return measure.removesuffix("_stderr").startswith(("feature_preference", "parser_weight"))
 
 
 def stack_with(atlas: Atlas, measure: str, stack: str | None) -> str:
@@ -111,10 +125,9 @@ def _chosen(array: xr.DataArray, measure: str, select: Select, units: str) -> di
             chosen[dim] = (known[0],)
             continue
         chosen[dim] = tuple(_known(label, known, dim, listed) for label in _listed(select[dim]))
-        if len(chosen[dim]) > 1 and units != "1":
-            raise OptionError(
-                f"{measure!r} is in {units}, which cannot be added up; select one {dim}: {listed}"
-            )
+        if len(chosen[dim]) > 1 and (units != "1" or _is_ratio(measure) or is_accuracy(measure)):
+            what = "a ratio" if units == "1" else f"in {units}"
+            raise OptionError(f"{measure!r} is {what}, which cannot be added up; select one {dim}: {listed}")
         if not chosen[dim]:
             raise OptionError(f"select={{{dim!r}: ...}} is empty; choose from {listed}")
     return chosen

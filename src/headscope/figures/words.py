@@ -1,6 +1,7 @@
 """What slices of an atlas are called, in the words a reader of that kind of model would use."""
 
 from headscope.atlas import Atlas
+from headscope.figures.probe_words import feature_name, probe_slice_title, probe_value_name
 from headscope.figures.slices import Choice, HeadValues
 
 FEATURE_WINDOWS = 16
@@ -50,10 +51,18 @@ def pattern_name(pattern: Choice) -> str:
     return _PATTERNS.get(str(pattern), str(pattern).replace("_", " "))
 
 
+def class_name(atlas: Atlas, stack: str, feature: Choice) -> str:
+    """A class of words or a special token, as the features probe tells them apart."""
+    return role_name(atlas, stack, feature) if feature in ("cls", "sep") else feature_name(feature)
+
+
 def slice_title(atlas: Atlas, picked: HeadValues) -> str:
     """A title for one number per head."""
     measure, is_error = picked.measure.removesuffix("_stderr"), picked.measure.endswith("_stderr")
-    title = _title(atlas, picked, measure)
+    probed = probe_slice_title(
+        measure, picked.select, feature=lambda name: class_name(atlas, picked.stack, name)
+    )
+    title = probed or _title(atlas, picked, measure)
     return f"Standard error: {title[0].lower()}{title[1:]}" if is_error else title
 
 
@@ -72,6 +81,11 @@ def _title(atlas: Atlas, picked: HeadValues, measure: str) -> str:
         return "Attention to " + " and ".join(pattern_name(pattern) for pattern in select["pattern"])
     chosen = "; ".join(f"{dim} {', '.join(map(str, labels))}" for dim, labels in select.items())
     return measure.replace("_", " ").capitalize() + (f" ({chosen})" if chosen else "")
+
+
+def value_name(picked: HeadValues) -> str:
+    """What the numbers are, for the bar that explains their colours."""
+    return probe_value_name(picked) or ("share of attention" if picked.is_share else picked.units)
 
 
 def _asked_by(atlas: Atlas, stack: str, query_roles: tuple[Choice, ...]) -> str:

@@ -107,6 +107,7 @@ class DependencyProbe(PointingProbe[Treebank]):
     label_name = "relation"
     directions = DependencyResult.directions
     unit = "sentences"
+    chosen_things = "best heads and offsets"
     baseline_labels = OFFSETS
     result_kind = DependencyResult
 

@@ -1,15 +1,56 @@
-"""Choosing on one half and scoring on the other: a treebank split by documents."""
+"""Choosing on one half and scoring on the other: texts dealt out by their documents."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import Generic, Protocol, TypeVar
 
 from headscope.text.treebank import ParsedSentence
 from headscope.text.words import WordText
 
 SELECT, SCORE = 0, 1
 LOOK_AHEAD = 10_000
-"""How many sentences are read in search of a second document."""
+"""How many texts are read in search of a second document."""
+
+
+class InDocument(Protocol):
+    """A text that knows the number of its document."""
+
+    @property
+    def document(self) -> int:
+        """The number of its document."""
+
+
+Text = TypeVar("Text", bound=InDocument)
+
+
+class Turns(Generic[Text]):
+    """Texts dealt out by turns: every other document, or every other text where there is one document."""
+
+    def __init__(self, texts: Iterable[Text], *, kind: str) -> None:
+        """`kind` is what a text is: sentence, window."""
+        self.texts = texts
+        self.kind = kind
+        self.unit = "document"
+        """What is dealt out: document or `kind`; known once the first text was asked for."""
+
+    def __iter__(self) -> Iterator[tuple[Text, int, int]]:
+        """Every text with its half and its place among all."""
+        stream = iter(self.texts)
+        ahead: list[Text] = []
+        for text in islice(stream, LOOK_AHEAD):
+            ahead.append(text)
+            if text.document != ahead[0].document:
+                break
+        self.unit = "document" if ahead and ahead[-1].document != ahead[0].document else self.kind
+        half = SELECT
+        document: int | None = None
+        for number, text in enumerate(chain(ahead, stream)):
+            # Not by the document's number: one whose texts were all skipped would lose its turn.
+            if self.unit == self.kind or text.document != document:
+                half = SCORE if half == SELECT else SELECT  # the first one is scored
+            document = text.document
+            yield text, half, number
 
 
 @dataclass(frozen=True)
@@ -27,29 +68,18 @@ class Placed:
 
 
 class Halves:
-    """Sentences dealt out by turns: every other document, or every other sentence where there is one document."""
+    """The sentences of a treebank, dealt out by turns."""
 
     def __init__(self, sentences: Iterable[ParsedSentence]) -> None:
-        self.sentences = sentences
-        self.unit = "document"
+        self._turns = Turns(sentences, kind="sentence")
+
+    @property
+    def unit(self) -> str:
         """What is dealt out: document or sentence; known once the first sentence was asked for."""
+        return self._turns.unit
 
     def __iter__(self) -> Iterator[Placed]:
-        stream = iter(self.sentences)
-        ahead: list[ParsedSentence] = []
-        for sentence in islice(stream, LOOK_AHEAD):
-            ahead.append(sentence)
-            if sentence.document != ahead[0].document:
-                break
-        self.unit = "document" if ahead and ahead[-1].document != ahead[0].document else "sentence"
-        half = SELECT
-        document: int | None = None
-        for number, sentence in enumerate(chain(ahead, stream)):
-            # Not by the document's number: one whose sentences were all skipped would lose its turn.
-            if self.unit == "sentence" or sentence.document != document:
-                half = SCORE if half == SELECT else SELECT  # the first one is scored
-            document = sentence.document
-            yield Placed(sentence, half, number)
+        return (Placed(sentence, half, number) for sentence, half, number in self._turns)
 
 
 def all_for(sentences: Iterable[ParsedSentence], half: int) -> Iterator[Placed]:

@@ -4,7 +4,7 @@ import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
@@ -51,6 +51,8 @@ class PointingProbe(ABC, Generic[DataT]):
     unit: ClassVar[str]
     """What a text is, in the plural: sentences, windows."""
     baseline_labels: ClassVar[tuple[str, ...] | tuple[int, ...]]
+    chosen_things: ClassVar[str] = "best heads"
+    """What is chosen on one half, in words."""
     result_kind: ClassVar[type[PointingResult]]
 
     def __init__(
@@ -71,6 +73,7 @@ class PointingProbe(ABC, Generic[DataT]):
         self.observer = Observer(self.model, max_length=max_length, batch_size=batch_size, progress=progress)
         self._fitted: dict[StackName, PointingTally] | None = None
         self._fitted_on = ""
+        self._fit_notes: list[str] = []
 
     @abstractmethod
     def items(self, data: DataT, half: int | None) -> Iterable[Pointing]:
@@ -87,9 +90,13 @@ class PointingProbe(ABC, Generic[DataT]):
 
     def fit(self, data: DataT) -> Self:
         """Choose the best head of every label on this data."""
-        self._fitted = self._empty()
-        self._observe(data, SELECT, self._fitted)
-        self._fitted_on = data.name
+        tallies = self._empty()
+        done = self._observe(data, SELECT, tallies)
+        tally = next(iter(tallies.values()))
+        if not tally.accuracy[SELECT].count(ALL):
+            raise TextError(f"{data.name} has no case to choose on: {self._nothing_to_score()}")
+        self._fitted, self._fitted_on = tallies, data.name
+        self._fit_notes = [f"in {data.name}: {note}" for note in self._losses(tally, done)]
         return self
 
     def score(self, data: DataT) -> PointingResult:
@@ -111,6 +118,7 @@ class PointingProbe(ABC, Generic[DataT]):
         tallies = self._empty()
         done = self._observe(data, None, tallies)
         self._fitted = tallies
+        self._fit_notes = []
         self._fitted_on = f"half of the {self.dealt}s of {data.name}"
         return self._result(data, tallies, done, started, chosen=self._fitted_on, scores_all=True)
 
@@ -232,7 +240,7 @@ class PointingProbe(ABC, Generic[DataT]):
             name=data.name,
             share=lambda: data.progress,
         )
-        return _Done(seen, account)
+        return _Done(seen, account, data.skipped)
 
     def _result(
         self,
@@ -246,8 +254,10 @@ class PointingProbe(ABC, Generic[DataT]):
     ) -> PointingResult:
         tally = next(iter(tallies.values()))
         if not tally.accuracy[SCORE].count(ALL):
-            raise TextError(f"{data.name} has no case to score: {self._nothing_to_score()}")
-        examples = self._exemplars(data, tallies)
+            skipped = done.skipped.note()
+            raise TextError(
+                f"{data.name} has no case to score: {self._nothing_to_score()}{f' ({skipped})' if skipped else ''}"
+            )
         source = Source(
             data=data.name,
             data_hash=done.account.digest.hexdigest(),
@@ -256,19 +266,21 @@ class PointingProbe(ABC, Generic[DataT]):
             documents=done.account.documents,
             tokens=done.seen.tokens,
             texts_cut=done.seen.texts_cut,
-            skipped=data.skipped.count,
+            skipped=done.skipped.count,
             options={
                 "chosen_on": chosen,
                 "max_length": self.observer.max_length,
                 "faithful": self.faithful,
                 **self.options(),
             },
-            duration=perf_counter() - started,
+            duration=0.0,
             notes=tuple(self._notes(data, tally, done, chosen, split=scores_all)),
         )
+        # Reads the data again, and with that begins all counts of what was left out anew: after the notes.
+        examples = self._exemplars(data, tallies)
         return self.result_kind(
             self.model,
-            source,
+            replace(source, duration=perf_counter() - started),
             tallies,
             self.baseline_labels,
             chosen,
@@ -286,10 +298,24 @@ class PointingProbe(ABC, Generic[DataT]):
             yield f"the annotation is automatic, by {data.annotator}; its errors count against the heads"
         if split:
             yield (
-                f"best heads and baselines were chosen on {chosen} and scored on the other half; give a second file "
+                f"{self.chosen_things} were chosen on {chosen} and scored on the other half; give a second file "
                 "(--select) to choose on"
             )
-        for skipped in (data.skipped, tally.lost):
+        yield from self._fit_notes
+        yield from self._losses(tally, done)
+        parts = (SELECT, SCORE) if split else (SCORE,)
+        counts = {
+            label: sum(tally.accuracy[half].count(label) for half in parts) for label in tally.first_seen
+        }
+        rare = [
+            f"{label} ({count}, {tally.first_seen[label]})" for label, count in counts.items() if count < FEW
+        ]
+        if rare:
+            yield f"fewer than {FEW} cases, so that the numbers say little: {', '.join(sorted(rare))}"
+
+    def _losses(self, tally: PointingTally, done: "_Done") -> Iterator[str]:
+        """What of the data could not be used."""
+        for skipped in (done.skipped, tally.lost):
             if note := skipped.note():
                 yield note
         if done.seen.texts_cut:
@@ -297,15 +323,6 @@ class PointingProbe(ABC, Generic[DataT]):
                 f"{done.seen.texts_cut:,} of {done.seen.texts:,} {self.unit} were longer than "
                 f"{self.observer.max_length} tokens and were cut after a whole word"
             )
-        counts = {
-            label: tally.accuracy[SELECT].count(label) + tally.accuracy[SCORE].count(label)
-            for label in tally.first_seen
-        }
-        rare = [
-            f"{label} ({count}, {tally.first_seen[label]})" for label, count in counts.items() if count < FEW
-        ]
-        if rare:
-            yield f"fewer than {FEW} cases, so that the numbers say little: {', '.join(sorted(rare))}"
 
     def _exemplars(self, data: DataT, tallies: Mapping[StackName, PointingTally]) -> dict[str, list[Example]]:
         """For every label the text that shows its best head best: found in the pass, shown again for its weights."""
@@ -329,7 +346,7 @@ class PointingProbe(ABC, Generic[DataT]):
         if not numbers:
             return {}
         half = SCORE  # the numbering is the same whatever the half
-        chosen = (item for item in self.items(data, half) if item.number in numbers)
+        chosen = _numbered(self.items(data, half), numbers)
         quiet = self.observer.progress
         self.observer.progress = False
         try:
@@ -345,6 +362,7 @@ class PointingProbe(ABC, Generic[DataT]):
 class _Done:
     seen: Pass
     account: "_Account"
+    skipped: Skipped  # by the reader in this pass; a later reading starts a new count
 
 
 class _Account:
@@ -361,6 +379,16 @@ class _Account:
             document = item.document
             self.digest.update(f"{item.content.text}\0{item.cases!r}\n".encode())
             yield item
+
+
+def _numbered(items: Iterable[Pointing], numbers: set[int]) -> Iterator[Pointing]:
+    """The items of these numbers; what comes after the last of them is not read."""
+    last = max(numbers)
+    for item in items:
+        if item.number in numbers:
+            yield item
+        if item.number >= last:
+            return
 
 
 def _selection(tally: PointingTally) -> PointingTally:

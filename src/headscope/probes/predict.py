@@ -29,7 +29,7 @@ class PredictTally(Tally[Pointing]):
 
     def begin(self, items: Sequence[Pointing], present: Tensor, tokens: TokenBatch) -> None:
         """Lay out the cases of a batch."""
-        self._batch = PointingBatch(items, present)
+        self._batch = PointingBatch(items, present, tokens)
         self._numbers = [item.number for item in items]
         self.answers = {number: {} for number in self._numbers}
 

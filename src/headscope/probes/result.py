@@ -89,4 +89,3 @@ class ProbeResult(ABC):
             table={stack: self.table(stack=stack) for stack in arrays},
             examples=self.examples,
         )
-

@@ -1,8 +1,11 @@
 """What a finding is."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from headscope.atlas import Atlas
+from headscope.atlas.atlas import COMPANIONS
 from headscope.types import HeadId
 
 
@@ -35,6 +38,32 @@ class Subject:
     def has(self, measure: str) -> bool:
         """Whether the stack was measured so."""
         return measure in self.atlas.stack(self.stack)
+
+    @property
+    def probes(self) -> dict[str, dict[str, Any]]:
+        """What is known about every probe that was run in this stack, by its name."""
+        told = self.atlas.provenance.get("probes")
+        probes = told if isinstance(told, dict) else {}
+        return {
+            name: facts
+            for name, facts in probes.items()
+            if isinstance(facts, dict) and (self.has_any(facts) or self.atlas.table(name, stack=self.stack))
+        }
+
+    def has_any(self, facts: Mapping[str, Any]) -> bool:
+        """Whether the stack has an array of the probe that these facts are about."""
+        return any(self.has(str(name)) for name in facts.get("arrays", ()))
+
+    @property
+    def probe_arrays(self) -> set[str]:
+        """The names of the arrays that probes left, standard errors and baselines included."""
+        names = {str(name) for facts in self.probes.values() for name in facts.get("arrays", ())}
+        return names | {name + companion for name in names for companion in COMPANIONS}
+
+    @property
+    def has_measures(self) -> bool:
+        """Whether there is anything but what probes left."""
+        return bool(set(self.atlas.stack(self.stack)) - self.probe_arrays)
 
     @property
     def is_causal(self) -> bool:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 
 from headscope.atlas import Atlas
 from headscope.report.finding import Finding, Subject
+from headscope.report.know import coreference, syntax
+from headscope.report.know import roles as semantic_roles
 from headscope.report.spread import breadth, likeness
 from headscope.report.where import distances, habits, neighbours, roles
 
@@ -14,6 +16,9 @@ _LOOKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     distances,
     likeness,
     habits,
+    syntax,
+    coreference,
+    semantic_roles,
 )
 
 

@@ -1,8 +1,7 @@
 """The report: one HTML file with everything in it, made to be read, mailed and printed."""
 
 import os
-from collections.abc import Iterable, Sequence
-from html import escape
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from importlib.resources import files
 from itertools import groupby
@@ -13,15 +12,26 @@ from typing import Any
 from headscope.atlas import Atlas, replacing
 from headscope.report.finding import Finding, Subject
 from headscope.report.gather import findings
-from headscope.report.pictures import Picture, ramp_styles
-from headscope.report.sections import Section, Table, sections
-from headscope.report.wording import count
+from headscope.report.pictures import ramp_styles
+from headscope.report.render import facts_html, kept_together, row_html, section_html, written
+from headscope.report.section import Section
+from headscope.report.sections import sections
+from headscope.report.wording import count, listed
 
 STACK_TITLES = {
     "encoder": "Encoder",
     "decoder": "Decoder",
     "cross": "Cross attention, from what is written to what was read",
 }
+
+SUBJECTS = {
+    "dependency": "syntax",
+    "coreference": "coreference",
+    "relations": "semantic roles",
+    "features": "kinds of words",
+    "parser": "syntax",
+}
+"""What each probe is about."""
 
 
 def write_report(atlas: Atlas, path: str | os.PathLike[str]) -> Path:
@@ -40,11 +50,11 @@ def render(atlas: Atlas) -> str:
     parts = [(stack, list(sections(Subject(atlas, stack)))) for stack in atlas.stacks]
     several = len(parts) > 1
     return Template(_resource("page.html")).substitute(
-        version=escape(version("headscope")),
-        title=escape(f"Attention heads of {model}"),
+        version=written(version("headscope")),
+        title=written(f"Attention heads of {model}"),
         style=_style(),
-        heading=f"Attention heads of {escape(model)}",
-        lead=escape(_lead(atlas)),
+        heading=f"Attention heads of {written(model)}",
+        lead=written(_lead(atlas)),
         facts=_facts(atlas),
         contents=_contents(parts, several=several),
         body="\n".join(
@@ -52,10 +62,10 @@ def render(atlas: Atlas) -> str:
                 _found(atlas, several=several),
                 *(_stack(atlas, stack, found, several=several) for stack, found in parts),
                 _method(atlas),
-                _provenance(facts),
+                _provenance(atlas),
             ]
         ),
-        footer=escape(
+        footer=written(
             f"Made by headscope {version('headscope')}. This file needs no network and runs no script."
         ),
     )
@@ -80,12 +90,31 @@ def _shape(atlas: Atlas, stack: str) -> str:
 
 
 def _lead(atlas: Atlas) -> str:
-    facts = atlas.provenance
     shapes = "; ".join(
         f"{stack}: {_shape(atlas, stack)}" if len(atlas.stacks) > 1 else _shape(atlas, stack)
         for stack in atlas.stacks
     )
-    return f"What each attention head looked at ({shapes}) while the model read {_texts(facts)}."
+    subjects = list(dict.fromkeys(SUBJECTS.get(name, name.replace("_", " ")) for name in _probes(atlas)))
+    if _is_measured(atlas):
+        more = f", and what they know of {listed(subjects)}" if subjects else ""
+        return f"What each attention head looked at ({shapes}) while the model read {_texts(atlas.provenance)}{more}."
+    return (
+        f"What attention heads ({shapes}) know of {listed(subjects)}, asked on {listed(_probed_on(atlas))}."
+    )
+
+
+def _is_measured(atlas: Atlas) -> bool:
+    """Whether the atlas holds anything but what probes left."""
+    return any(Subject(atlas, stack).has_measures for stack in atlas.stacks) or not _probes(atlas)
+
+
+def _probes(atlas: Atlas) -> dict[str, dict[str, Any]]:
+    """The facts of every probe, in whatever stack it was run."""
+    return {name: facts for stack in atlas.stacks for name, facts in Subject(atlas, stack).probes.items()}
+
+
+def _probed_on(atlas: Atlas) -> list[str]:
+    return list(dict.fromkeys(str(facts.get("data") or "a corpus") for facts in _probes(atlas).values()))
 
 
 def _texts(facts: dict[str, Any]) -> str:
@@ -101,20 +130,17 @@ def _facts(atlas: Atlas) -> str:
     options = facts.get("options")
     options = options if isinstance(options, dict) else {}
     form = "published, quirks included" if options.get("faithful") else "corrected"
-    shown = {
-        "Model": facts.get("model"),
-        "Architecture": facts.get("architecture"),
-        "Texts from": facts.get("corpus"),
-        "Texts cut at": f"{options['max_length']} tokens" if "max_length" in options else None,
-        "Form": form if options else None,
-        "Made": str(facts.get("created", ""))[:10] or None,
-    }
-    rows = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(str(value))}</dd></div>"
-        for name, value in shown.items()
-        if value
-    )
-    return f'<dl class="facts">{rows}</dl>'
+    shown = {"Model": facts.get("model"), "Architecture": facts.get("architecture")}
+    if _is_measured(atlas):  # without measures these are facts about the first of the probes
+        shown |= {
+            "Texts from": facts.get("corpus"),
+            "Texts cut at": f"{options['max_length']} tokens" if "max_length" in options else None,
+            "Form": form if options else None,
+        }
+    data = _probed_on(atlas)
+    shown |= {"Probed on": ", ".join(data) if len(data) < 3 else f"{len(data)} data sets"}
+    shown |= {"Made": str(facts.get("created", ""))[:10]}
+    return facts_html({name: str(value) for name, value in shown.items() if value}, kind="facts")
 
 
 def _contents(parts: Sequence[tuple[str, list[Section]]], *, several: bool) -> str:
@@ -131,125 +157,125 @@ def _contents(parts: Sequence[tuple[str, list[Section]]], *, several: bool) -> s
 
 
 def _link(target: str, text: str) -> str:
-    return f'<a href="#{escape(target)}">{escape(text)}</a>'
+    return f'<a href="#{written(target)}">{written(text)}</a>'
 
 
 def _found(atlas: Atlas, *, several: bool) -> str:
     found = findings(atlas)
-    intro = (
-        f"Heads are written layer.head, both counted from 0. All numbers are means over "
-        f"{_texts(atlas.provenance)}; ± is the standard error over texts. Each head named here was picked "
-        "because its number is the largest or smallest on these same texts, which flatters it a little."
-    )
-    parts = [f'<section aria-labelledby="found"><h2 id="found">What was found</h2><p>{escape(intro)}</p>']
+    parts = [
+        f'<section aria-labelledby="found"><h2 id="found">What was found</h2><p>{written(_intro(atlas))}</p>'
+    ]
     if not found:
-        parts.append("<p>The atlas has no measure that findings are drawn from.</p>")
+        nothing = (
+            "The atlas has no measure that findings are drawn from."
+            if _is_measured(atlas)
+            else "No head stands out from what needs no attention."
+        )
+        parts.append(f"<p>{nothing}</p>")
     for stack, group in groupby(found, key=lambda finding: finding.stack):
         if several:
-            parts.append(f"<h3>{escape(STACK_TITLES.get(stack, stack))}</h3>")
+            parts.append(f"<h3>{written(STACK_TITLES.get(stack, stack))}</h3>")
         parts.append(f'<div class="found">{_cards(group, level=4 if several else 3)}</div>')
     return "".join(parts) + "</section>"
+
+
+def _intro(atlas: Atlas) -> str:
+    intro = "Heads are written layer.head, both counted from 0."
+    if _is_measured(atlas):
+        which = "Numbers with ± are" if _probes(atlas) else "All numbers are"
+        intro += (
+            f" {which} means over {_texts(atlas.provenance)}; ± is the standard error over texts. Each head "
+            "named here was picked because its number is the largest or smallest on these same texts, which "
+            "flatters it a little."
+        )
+    if _probes(atlas):
+        data = listed(_probed_on(atlas))
+        intro += (
+            f" What heads know was asked on {data}; numbers with a 95% interval are about that. Such a head "
+            "is the best of many: read its number beside that of what needs no attention."
+        )
+    return intro
 
 
 def _cards(found: Iterable[Finding], *, level: int) -> str:
     cards = []
     for topic, group in groupby(found, key=lambda finding: finding.topic):
-        items = "".join(f"<li>{_kept_together(finding.text)}</li>" for finding in group)
-        cards.append(f'<div class="card"><h{level}>{escape(topic)}</h{level}><ul>{items}</ul></div>')
+        items = "".join(f"<li>{kept_together(finding.text)}</li>" for finding in group)
+        cards.append(f'<div class="card"><h{level}>{written(topic)}</h{level}><ul>{items}</ul></div>')
     return "".join(cards)
-
-
-def _kept_together(text: str) -> str:
-    """Escaped, with a number and its error on one line."""
-    return (
-        escape(text)
-        .replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
-        .replace("(± ", "(±\N{NO-BREAK SPACE}")
-    )
 
 
 def _stack(atlas: Atlas, stack: str, found: Sequence[Section], *, several: bool) -> str:
     if not several:
-        return "\n".join(_section(stack, section, level=2) for section in found)
+        return "\n".join(section_html(stack, section, level=2) for section in found)
     title = f"{STACK_TITLES.get(stack, stack)}: {_shape(atlas, stack)}"
-    inner = "\n".join(_section(stack, section, level=3) for section in found)
-    name = escape(stack)
-    return f'<section aria-labelledby="{name}"><h2 id="{name}">{escape(title)}</h2>{inner}</section>'
-
-
-def _section(stack: str, section: Section, *, level: int) -> str:
-    key = escape(f"{stack}-{section.key}")
-    pictures = "".join(_figure(one, level=level + 1) for one in section.pictures)
-    return "".join(
-        [
-            f'<section aria-labelledby="{key}"><h{level} id="{key}">{escape(section.title)}</h{level}>',
-            f"<p>{escape(section.introduction)}</p>",
-            *(_table(table) for table in section.tables),
-            f'<div class="pictures">{pictures}</div>' if pictures else "",
-            *(f"<p>{escape(note)}</p>" for note in section.notes),
-            "</section>",
-        ]
-    )
-
-
-def _figure(one: Picture, *, level: int) -> str:
-    kind = ' class="wide"' if one.is_wide else ""
-    return (
-        f"<figure{kind}><h{level}>{escape(one.title)}</h{level}>"
-        f'<div class="scroll">{one.svg}</div><figcaption>{_kept_together(one.caption)}</figcaption></figure>'
-    )
-
-
-def _table(table: Table) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.columns)
-    rows = "".join(_row(*row) for row in table.rows)
-    return (
-        f'<div class="scroll"><table><caption>{escape(table.caption)}</caption><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
-
-
-def _row(heading: str, *cells: str) -> str:
-    written = "".join(f"<td>{_kept_together(cell)}</td>" for cell in cells)
-    return f'<tr><th scope="row">{escape(heading)}</th>{written}</tr>'
+    inner = "\n".join(section_html(stack, section, level=3) for section in found)
+    name = written(stack)
+    return f'<section aria-labelledby="{name}"><h2 id="{name}">{written(title)}</h2>{inner}</section>'
 
 
 def _method(atlas: Atlas) -> str:
-    options = atlas.provenance.get("options")
-    faithful = isinstance(options, dict) and options.get("faithful")
-    cut = int(atlas.provenance.get("texts_cut") or 0)
-    notes = [
-        "Attention is what query token i gives key token j, after the softmax, while the unchanged model "
-        "ran in evaluation mode. Special tokens count as tokens; padding never does.",
-        "A number is first the mean over a text's queries, then over texts, so every text weighs the same. "
-        "The standard error is over texts.",
-        "Attention says where a head looks, not what it passes on, nor whether the model needs it. A head "
-        "with little attention on a token may still matter, and the other way round.",
-        "All of this holds for these texts. Other texts, languages or lengths can give other numbers, and "
-        "the heads named as extremes are extremes on this sample.",
-        "Every map has its own colour scale; the bar below it says which. Do not compare colours between "
-        "maps without looking at the bars.",
-        "The head map is metric multidimensional scaling of the distances, the best of several starts "
-        "with a fixed seed.",
-    ]
-    if faithful:
-        notes.append(
-            "The published forms were asked for (faithful): entropy and distances are computed from "
-            "smoothed attention, and distances are summed over queries, so that they have no standard "
-            "error and long texts weigh more."
-        )
-    if cut:
-        notes.append(f"{count(cut, 'text')} did not fit the longest text allowed and lost the end.")
-    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    items = "".join(f"<li>{written(note)}</li>" for note in _limits(atlas))
     return (
         f'<section aria-labelledby="method"><h2 id="method">Method and limits</h2><ul>{items}</ul></section>'
     )
 
 
-def _provenance(facts: dict[str, Any]) -> str:
-    rows = [
-        _row(key.replace("_", " "), _plain(value)) for key, value in facts.items() if value not in ("", None)
-    ]
+def _limits(atlas: Atlas) -> Iterator[str]:
+    options = atlas.provenance.get("options")
+    cut = int(atlas.provenance.get("texts_cut") or 0)
+    yield (
+        "Attention is what query token i gives key token j, after the softmax, while the unchanged model "
+        "ran in evaluation mode. Special tokens count as tokens; padding never does."
+    )
+    if _is_measured(atlas):
+        yield (
+            "A number is first the mean over a text's queries, then over texts, so every text weighs the same. "
+            "The standard error is over texts."
+        )
+    if _probes(atlas):
+        yield (
+            "Probes ask about words: attention to a word that the tokenizer split is the sum over its "
+            "pieces, attention from it the mean over them. Intervals are 95% and treat the texts, not the "
+            "words, as the sample."
+        )
+        yield (
+            "That a head finds a relation does not say that the model uses it for that, nor that it looks for "
+            "nothing else. Errors of the annotation count against the heads."
+        )
+    yield (
+        "Attention says where a head looks, not what it passes on, nor whether the model needs it. A head "
+        "with little attention on a token may still matter, and the other way round."
+    )
+    yield (
+        "All of this holds for these texts. Other texts, languages or lengths can give other numbers, and "
+        "the heads named as extremes are extremes on this sample."
+    )
+    yield (
+        "Every map has its own colour scale; the bar below it says which. Do not compare colours between "
+        "maps without looking at the bars."
+    )
+    if "head_distance" in atlas:
+        yield (
+            "The head map is metric multidimensional scaling of the distances, the best of several starts "
+            "with a fixed seed."
+        )
+    if _is_measured(atlas) and isinstance(options, dict) and options.get("faithful"):
+        yield (
+            "The published forms were asked for (faithful): entropy and distances are computed from "
+            "smoothed attention, and distances are summed over queries, so that they have no standard "
+            "error and long texts weigh more."
+        )
+    if cut and _is_measured(atlas):
+        yield f"{count(cut, 'text')} did not fit the longest text allowed and lost the end."
+
+
+def _provenance(atlas: Atlas) -> str:
+    facts = {key.replace("_", " "): value for key, value in atlas.provenance.items() if key != "probes"}
+    for probe, about in _probes(atlas).items():
+        told = {key: value for key, value in about.items() if key not in ("notes", "arrays")}
+        facts[f"{probe} probe"] = told
+    rows = [row_html(key, _plain(value)) for key, value in facts.items() if value not in ("", None)]
     return (
         '<section aria-labelledby="provenance"><h2 id="provenance">Where the numbers come from</h2>'
         '<table class="provenance"><caption>What was analysed, how, and by which versions</caption>'
@@ -260,5 +286,7 @@ def _provenance(facts: dict[str, Any]) -> str:
 def _plain(value: object) -> str:
     """Nested values in one line."""
     if isinstance(value, dict):
-        return "; ".join(f"{name} {_plain(inner)}" for name, inner in value.items())
+        return "; ".join(f"{str(name).replace('_', ' ')} {_plain(inner)}" for name, inner in value.items())
+    if value is None:
+        return "none"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,7 +1,9 @@
 """Pictures for the page: matplotlib figures as inline SVG whose colours follow the page's theme."""
 
+import hashlib
 import io
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
@@ -23,9 +25,11 @@ from headscope.figures.colours import (
     SERIES,
 )
 from headscope.figures.save import VECTOR_SETTINGS
+from headscope.figures.sentence import printed
 
 POINTS_TO_PIXELS = 96 / 72
 MOST_ENLARGED = 1.3  # pictures grow with their place on the page, up to this
+LEAST_OF_TEXT, MOST_OF_TEXT = 0.85, 1.1  # those that are read like text stay near their size, and scroll
 
 _NAMED = {
     INK: "ink",
@@ -61,17 +65,26 @@ def picture(
     caption: str,
     key: str,
     is_wide: bool = False,
+    least: float = 0.0,
+    is_text: bool = False,
 ) -> Picture:
-    """Draw on Axes of our own (inches) and keep the SVG; `key` tells its ids from those of other pictures."""
-    figure = Figure(figsize=size, layout="constrained")
+    """Draw on Axes of our own (inches) and keep the SVG; `key` tells its ids from those of other pictures.
+
+    On a small screen the picture shrinks down to `least` of its size, then it scrolls. One that `is_text` has no
+    margins, and stays near its size on any screen.
+    """
+    figure = Figure(figsize=size, layout=None if is_text else "constrained")
     figure.patch.set_visible(False)
-    ax = figure.subplots()
+    ax = figure.add_axes((0, 0, 1, 1)) if is_text else figure.subplots()
     draw(ax)
     ax.set_title("", loc="left")  # the page has it as a heading
     buffer = io.StringIO()
-    with rc_context(VECTOR_SETTINGS):
+    with rc_context(VECTOR_SETTINGS), warnings.catch_warnings():
+        # Text stays text, so that the reader's fonts matter, not ours.
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from", category=UserWarning)
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    return Picture(title, caption, _inline(buffer.getvalue(), f"{title}. {caption}", key), is_wide)
+    svg = _inline(buffer.getvalue(), f"{title}. {caption}", key, least=least, is_text=is_text)
+    return Picture(title, caption, svg, is_wide)
 
 
 def ramp_styles(*, dark: bool) -> str:
@@ -82,31 +95,50 @@ def ramp_styles(*, dark: bool) -> str:
     )
 
 
-def _inline(svg: str, label: str, key: str) -> str:
+def _inline(svg: str, label: str, key: str, *, least: float, is_text: bool) -> str:
     """An SVG document as an element of a page: smaller, themed, with its own ids and a text alternative."""
     body = svg[svg.index("<svg") :]
     opening, body = body.split(">", 1)
     body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", body, flags=re.DOTALL)
-    body = re.sub(r"\s*font-family:[^;\"]*;?", "", body)
-    body = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", body)
-    body = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), body)
-    body = re.sub(r"#[0-9a-f]{6}\b", lambda colour: _themed(colour[0]), body)
-    body = _own_ids(body.replace("xlink:href", "href"), key)
+    body = _TAG.sub(lambda tag: _tidied(tag[0]), body)
+    body = _own_ids(body, key)
     body = re.sub(r"\s*\n\s*", " ", body).replace("> <", "><")
+    body = _BAR_CELL.sub(r'<path d="M\1 \2V\3H\4V\2z"\5/>', body)
     body = _CELLS.sub(lambda run: _merged(run[0]), body)
     body = re.sub(r"<g>\s*</g>|<g\s*/>|<defs>\s*</defs>", "", body)
+    for _ in range(3):  # groups of one text, around each other
+        body = re.sub(r"<g>(<text[^>]*>[^<]*</text>)</g>", r"\1", body)
     width, height = _box(opening)
-    most = width * POINTS_TO_PIXELS * MOST_ENLARGED
+    pixels = width * POINTS_TO_PIXELS
+    least, most = (LEAST_OF_TEXT, MOST_OF_TEXT) if is_text else (least, MOST_ENLARGED)
+    limits = f"max-width:{pixels * most:.0f}px" + (f";min-width:{pixels * least:.0f}px" if least else "")
     return (
-        f'<svg viewBox="0 0 {width:g} {height:g}" style="max-width:{most:.0f}px" '
-        f'role="img" aria-label="{escape(label, quote=True)}">{body.strip()}'
+        f'<svg viewBox="0 0 {width:g} {height:g}" style="{limits}" '
+        f'role="img" aria-label="{escape(printed(label), quote=True)}">{body.strip()}'
     )
+
+
+_TAG = re.compile(r"<[^>]*>")
+
+
+def _tidied(tag: str) -> str:
+    """A tag with short numbers, the page's fonts and the page's colours; what is between tags is the reader's."""
+    tag = re.sub(r"\s*font-family:[^;\"]*;?", "", tag)
+    tag = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", tag)
+    tag = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), tag)
+    tag = re.sub(r"#[0-9a-f]{6}\b", lambda colour: _themed(colour[0]), tag)
+    tag = re.sub(r' style="[^"]*"', lambda style: re.sub(r"([:;]) ", r"\1", style[0]), tag)
+    return tag.replace("xlink:href", "href")
 
 
 _NUMBER = r"-?[\d.]+"
 _CELL = re.compile(
     rf'<path d="M ({_NUMBER}) ({_NUMBER}) L ({_NUMBER}) \2 L \3 ({_NUMBER}) L \1 \4 L \1 \2 "([^>]*)/>'
 )
+_BAR_CELL = re.compile(
+    rf'<path d="M ({_NUMBER}) ({_NUMBER}) L \1 ({_NUMBER}) L ({_NUMBER}) \3 L \4 \2 L \1 \2 "([^>]*)/>'
+)
+"""The same, drawn the other way around: the steps of a colour bar."""
 _CELLS = re.compile(r'(?:<path d="M [^>]*/>){2,}')
 
 
@@ -127,11 +159,18 @@ def _themed(colour: str) -> str:
 
 
 def _own_ids(body: str, key: str) -> str:
-    """Ids that are used get the picture's key, the others go."""
-    used = set(re.findall(r"url\(#([^)]+)\)", body)) | set(re.findall(r'href="#([^"]+)"', body))
-    body = re.sub(r"url\(#([^)]+)\)", rf"url(#{key}-\1)", body)
-    body = re.sub(r'href="#([^"]+)"', rf'href="#{key}-\1"', body)
-    return re.sub(r' id="([^"]*)"', lambda found: f' id="{key}-{found[1]}"' if found[1] in used else "", body)
+    """Ids that are used get short names that no other picture's ids have, the others go."""
+    used = dict.fromkeys(re.findall(r"url\(#([^)]+)\)", body) + re.findall(r'href="#([^"]+)"', body))
+    digest = hashlib.blake2s(f"{key} {body}".encode("utf-8", "replace"), digest_size=6).hexdigest()
+    start = f"p{digest}"
+    names = {name: f"{start}-{number}" for number, name in enumerate(used)}
+
+    def own(tag: str) -> str:
+        tag = re.sub(r"url\(#([^)]+)\)", lambda at: f"url(#{names[at[1]]})", tag)
+        tag = re.sub(r'href="#([^"]+)"', lambda at: f'href="#{names[at[1]]}"', tag)
+        return re.sub(r' id="([^"]*)"', lambda at: f' id="{names[at[1]]}"' if at[1] in names else "", tag)
+
+    return _TAG.sub(lambda tag: own(tag[0]), body)
 
 
 def _box(opening: str) -> tuple[float, float]:

@@ -1,23 +1,23 @@
 """The sections of a stack's part of the page: which pictures, and how to read them."""
 
-import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from itertools import islice, product
 
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 
 from headscope import figures
 from headscope.errors import AtlasError
 from headscope.figures.grid import draw_values, grid_size
 from headscope.figures.slices import Array, HeadValues, Select, choices, head_values
-from headscope.figures.words import pattern_name, role_name, slice_title
+from headscope.figures.words import pattern_name, role_name
 from headscope.heads import head_map
 from headscope.report.finding import Subject
+from headscope.report.grids import array_of, extreme, grid, key_of
 from headscope.report.pictures import Picture, picture
-from headscope.report.wording import amount, share
+from headscope.report.probes import probe_sections
+from headscope.report.section import Section, Table
+from headscope.report.wording import share
 from headscope.types import HeadId
 
 PROFILE_SIZE = (5.4, 3.5)
@@ -40,27 +40,6 @@ DISTANCE_GROUPS = {
 }
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table of the page; the first cell of a row is its heading."""
-
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
-class Section:
-    """One subject: what it is, and its pictures."""
-
-    key: str
-    title: str
-    introduction: str
-    pictures: list[Picture] = field(default_factory=list)
-    tables: list[Table] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
 def sections(subject: Subject) -> Iterator[Section]:
     """Every section that the stack has numbers for."""
     makers: dict[str, Callable[[Subject], Section]] = {
@@ -77,13 +56,14 @@ def sections(subject: Subject) -> Iterator[Section]:
     others = _others(subject)
     if others.pictures:
         yield others
+    yield from probe_sections(subject)
 
 
 def _neighbours(subject: Subject) -> Section:
-    known = [int(offset) for offset in choices(_array(subject, "offset_attention"), "offset")]
+    known = [int(offset) for offset in choices(array_of(subject, "offset_attention"), "offset")]
     wanted = [-1, 0, -2, -3] if subject.is_causal else [-1, 0, 1, -2, 2]
     pictures = [
-        _grid(subject, "offset_attention", {"offset": offset}, "at that place")
+        grid(subject, "offset_attention", {"offset": offset}, "at that place")
         for offset in wanted
         if offset in known
     ]
@@ -95,7 +75,7 @@ def _neighbours(subject: Subject) -> Section:
             caption="One line a head: its mean attention to the token so many places before (left) or after "
             "(right) the query. Bands are one standard error either way; often they are thinner than "
             "the line.",
-            key=_key(subject, "offset-profile"),
+            key=key_of(subject, "offset-profile"),
             is_wide=True,
         )
     )
@@ -110,11 +90,11 @@ def _neighbours(subject: Subject) -> Section:
 
 
 def _roles(subject: Subject) -> Section:
-    array = _array(subject, "role_attention")
+    array = array_of(subject, "role_attention")
     asking, targets = choices(array, "query_role"), choices(array, "role")
     wanted = [("all", role) for role in targets] + [("sep", "sep"), ("other", "sep")]
     pictures = [
-        _grid(subject, "role_attention", {"query_role": query, "role": role}, "on it")
+        grid(subject, "role_attention", {"query_role": query, "role": role}, "on it")
         for query, role in wanted
         if query in asking and role in targets
     ]
@@ -139,16 +119,16 @@ def _role_by_layer(subject: Subject, role: str) -> Picture:
         title=f"Attention to {role_name(subject.atlas, subject.stack, role)}, layer by layer",
         caption="Every dot is a head, with its standard error; the line joins the layers' means. Mind "
         "the scale.",
-        key=_key(subject, f"role-{role}"),
+        key=key_of(subject, f"role-{role}"),
         is_wide=True,
     )
 
 
 def _breadth(subject: Subject) -> Section:
-    asking = choices(_array(subject, "entropy"), "query_role")
+    asking = choices(array_of(subject, "entropy"), "query_role")
     # The first token of a stack that looks back sees itself alone: 0 by construction.
     wanted = [query for query in asking if query == "all" or not subject.is_causal]
-    pictures = [_grid(subject, "entropy", {"query_role": query}, "") for query in wanted]
+    pictures = [grid(subject, "entropy", {"query_role": query}, "") for query in wanted]
     pictures += [_entropy_by_layer(subject, str(query)) for query in wanted]
     return Section(
         "breadth",
@@ -167,7 +147,7 @@ def _entropy_by_layer(subject: Subject, query: str) -> Picture:
         title=f"Entropy by layer{source}",
         caption="Every dot is a head, with its standard error; low dots look at few tokens. The dashed line is a "
         "head that looks evenly at all it can see.",
-        key=_key(subject, f"entropy-{query}"),
+        key=key_of(subject, f"entropy-{query}"),
         is_wide=True,
     )
 
@@ -175,20 +155,20 @@ def _entropy_by_layer(subject: Subject, query: str) -> Picture:
 def _adding_up(subject: Subject) -> str:
     """Whether a head's shares make up all of its attention; learned sinks (gpt-oss) take some of it away."""
     if subject.has("role_attention"):
-        mass = float(_array(subject, "role_attention").sel(query_role="all").sum("role").mean())
+        mass = float(array_of(subject, "role_attention").sel(query_role="all").sum("role").mean())
         if mass < 1 - 1e-3:
             return f"The shares of a head add up to {mass:.2f} on average: the rest goes to the model's own sink."
     return "The shares of a head add up to 1."
 
 
 def _distances(subject: Subject) -> Section:
-    known = set(choices(_array(subject, "distance_features"), "feature"))
+    known = set(choices(array_of(subject, "distance_features"), "feature"))
     special: Select = {"feature": tuple(name for name in ("cls", "sep", "comma", "period") if name in known)}
-    pictures = [_grid(subject, "distance_features", special, "on special tokens and punctuation")]
+    pictures = [grid(subject, "distance_features", special, "on special tokens and punctuation")]
     pictures[0] = Picture("Attention to special tokens and punctuation", pictures[0].caption, pictures[0].svg)
     for group in DISTANCE_GROUPS.values():
         if set(group) <= known:
-            pictures.append(_grid(subject, "distance_features", {"feature": group}, "there"))
+            pictures.append(grid(subject, "distance_features", {"feature": group}, "there"))
     pictures += [_distance_lines(subject, None), *_chosen_distance_lines(subject)]
     return Section(
         "distances",
@@ -200,7 +180,7 @@ def _distances(subject: Subject) -> Section:
 
 
 def _chosen_distance_lines(subject: Subject) -> list[Picture]:
-    known = set(choices(_array(subject, "distance_features"), "feature"))
+    known = set(choices(array_of(subject, "distance_features"), "feature"))
     groups = [DISTANCE_GROUPS[name] for name in ("near", "far")]
     if not all(set(group) <= known for group in groups):
         return []
@@ -229,13 +209,13 @@ def _distance_lines(subject: Subject, heads: list[HeadId] | None) -> Picture:
         title=title,
         caption=f"{caption} Dashed: a head that spreads its attention evenly. Above it on the left "
         "means local.",
-        key=_key(subject, f"distance-{'layers' if heads is None else 'heads'}"),
+        key=key_of(subject, f"distance-{'layers' if heads is None else 'heads'}"),
         is_wide=True,
     )
 
 
 def _habits(subject: Subject) -> Section:
-    array = _array(subject, "named_patterns")
+    array = array_of(subject, "named_patterns")
     known = choices(array, "pattern")
     shown = [name for name in known if float(np.nanmax(array.sel(pattern=name).values)) > 0]
     absent = [str(label) for label in array["pattern"].values if label not in shown]
@@ -262,7 +242,7 @@ def _habits(subject: Subject) -> Section:
         "habit points at, from the queries for which it points anywhere. A head can follow several at "
         "once, and a long text offers more targets to some habits (its own sentence) than to others "
         "(the next word).",
-        [_grid(subject, "named_patterns", {"pattern": name}, "on it") for name in shown],
+        [grid(subject, "named_patterns", {"pattern": name}, "on it") for name in shown],
         [Table("The strongest heads for each habit, layer.head and share of attention", columns, rows)]
         if rows
         else [],
@@ -273,12 +253,12 @@ def _habits(subject: Subject) -> Section:
 def _likeness(subject: Subject) -> Section:
     pictures: list[Picture] = []
     notes = []
-    array = _array(subject, "head_distance")
+    array = array_of(subject, "head_distance")
     units = str(array.attrs.get("units", "1"))
     try:
         places = head_map(subject.atlas, stack=subject.stack)
         pictures.append(_head_map(subject, places, "layer", None))
-        if subject.has("entropy") and "all" in choices(_array(subject, "entropy"), "query_role"):
+        if subject.has("entropy") and "all" in choices(array_of(subject, "entropy"), "query_role"):
             pictures.append(_head_map(subject, places, "entropy", {"query_role": "all"}))
     except AtlasError as error:
         notes.append(f"There is no head map: {error}.")
@@ -313,8 +293,8 @@ def _mean_distance(
         lambda ax: draw_values(picked, title="", limits=(0.0, most or 1.0), ax=ax),
         size=grid_size(*shape),
         title="Mean distance to all other heads",
-        caption=f"The stronger the colour, the less a head looks like the others.{_extreme(picked)}",
-        key=_key(subject, "mean-distance"),
+        caption=f"The stronger the colour, the less a head looks like the others.{extreme(picked)}",
+        key=key_of(subject, "mean-distance"),
     )
 
 
@@ -329,7 +309,7 @@ def _head_map(subject: Subject, places: xr.Dataset, color: str, select: Select |
         caption="Every dot is a head; heads that lie near each other look at the same tokens. Directions "
         "mean nothing, only distances do. The stress says how much a flat map distorts them: below 0.1 "
         "little, above 0.2 a good deal.",
-        key=_key(subject, f"map-{by}"),
+        key=key_of(subject, f"map-{by}"),
         is_wide=True,
     )
 
@@ -337,54 +317,16 @@ def _head_map(subject: Subject, places: xr.Dataset, color: str, select: Select |
 def _others(subject: Subject) -> Section:
     """Measures that came from elsewhere, slice by slice."""
     pictures = []
+    probed = subject.probe_arrays
     for measure, array in subject.atlas.stack(subject.stack).items():
-        if measure in KNOWN or measure.endswith("_stderr") or not {"layer", "head"} <= set(array.dims):
+        if (
+            measure in KNOWN
+            or measure in probed
+            or measure.endswith("_stderr")
+            or not {"layer", "head"} <= set(array.dims)
+        ):
             continue
         dims = [str(dim) for dim in array.dims if dim not in ("layer", "head")]
         for labels in islice(product(*(choices(array, dim) for dim in dims)), MOST_UNKNOWN_SLICES):
-            pictures.append(_grid(subject, measure, dict(zip(dims, labels, strict=True)), ""))
+            pictures.append(grid(subject, measure, dict(zip(dims, labels, strict=True)), ""))
     return Section("others", "Other measures", "Measures added by other packages.", pictures)
-
-
-def _grid(subject: Subject, measure: str, select: Select, where: str) -> Picture:
-    picked = head_values(subject.atlas, measure, select=select, stack=subject.stack)
-
-    def draw(ax: Axes) -> object:
-        return figures.head_grid(subject.atlas, measure, select=select, stack=subject.stack, ax=ax)
-
-    much = (
-        f"the larger the share of a head's attention {where}"
-        if picked.is_share and where
-        else "the larger the value"
-    )
-    if measure == "entropy":
-        much = "the more evenly the head looks; pale cells look at few tokens"
-    chosen = "-".join(str(label) for labels in picked.select.values() for label in labels)
-    return picture(
-        draw,
-        size=grid_size(*picked.values.shape),
-        title=slice_title(subject.atlas, picked),
-        caption=f"The stronger the colour, {much}.{_extreme(picked)}",
-        key=_key(subject, f"{measure}-{chosen}"),
-    )
-
-
-def _extreme(picked: HeadValues) -> str:
-    order = picked.order()
-    if not order:
-        return " No head has a value."
-    value, error = picked.at(order[0])
-    written = share(value, error) if picked.is_share else amount(value, error, units=picked.units)
-    missing = int(np.isnan(picked.values).sum())
-    return f" Highest: head {order[0]}, {written}." + (
-        f" Grey: no value ({missing} heads)." if missing else ""
-    )
-
-
-def _array(subject: Subject, measure: str) -> xr.DataArray:
-    return subject.atlas.stack(subject.stack)[measure]
-
-
-def _key(subject: Subject, name: str) -> str:
-    """An id that no other picture of the page has, safe whatever characters the names hold."""
-    return re.sub(r"[^A-Za-z0-9-]", lambda other: f"_{ord(other[0]):x}_", f"{subject.stack}-{name}")

@@ -10,9 +10,14 @@ def share(value: float, stderr: float | None = None) -> str:
     return f"{value:.1%}{_error(None if stderr is None else 100 * stderr, 1)}"
 
 
+def interval(low: float | None, high: float | None) -> str:
+    """A 95 % interval of a share, in per cent."""
+    return "" if low is None or high is None else f"{100 * low:.1f} to {high:.1%}"
+
+
 def amount(value: float, stderr: float | None = None, *, units: str, digits: int = 2) -> str:
     """A number with its unit and standard error."""
-    return f"{value:,.{digits}f}{_error(stderr, digits)} {units}"
+    return f"{value:,.{digits}f}{_error(stderr, digits)} {units}".rstrip()
 
 
 def _error(stderr: float | None, digits: int) -> str:

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 from headscope.errors import TextError
 from headscope.text import conllu, jsonl, pairs, plain
-from headscope.text.files import TextStream, check_file, nothing_found, open_text
+from headscope.text.files import TextStream, check_file, joined_names, nothing_found, open_text
 from headscope.text.items import Item, Sentence, TextPair
 from headscope.text.sentences import clean, stream_sentences
 
@@ -17,7 +17,6 @@ Text = str | tuple[str, str | None] | TextPair
 
 Format = Literal["plain", "jsonl", "tsv", "conllu"]
 
-_NAMES_SHOWN = 3
 _ENDINGS: dict[str, Format] = {".jsonl": "jsonl", ".tsv": "tsv", ".conllu": "conllu"}
 
 
@@ -113,9 +112,8 @@ def _from_files(files: list[tuple[FilePath, Format]], *, pairs_only: bool) -> Co
         check_file(path)
     formats = [(Path(path), kind) for path, kind in files]
     names = [path.name for path, _ in formats]
-    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
     return Corpus(
-        name=", ".join(names[:_NAMES_SHOWN]) + more,
+        name=joined_names(names),
         paths=tuple(path for path, _ in formats),
         start=lambda faithful: _FileReading(formats, faithful=faithful, pairs_only=pairs_only),
     )

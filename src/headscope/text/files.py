@@ -6,7 +6,7 @@ import io
 import os
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,6 +16,7 @@ from headscope.errors import OptionError, TextError
 LINE_LIMIT = 16 * 2**20
 """Longest line, in characters, that `TextStream.lines` hands out unless told otherwise."""
 
+_NAMES_SHOWN = 3
 _HEAD_BYTES = 64 * 2**10
 _LINE_READ_BYTES = 8 * 2**10  # small, so that progress moves in small steps on small files
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -26,6 +27,12 @@ def shown(path: str | os.PathLike[str]) -> str:
     """The path as messages print it: on one line, whatever characters the name holds."""
     text = os.fspath(path)
     return text if text.isprintable() else repr(text)
+
+
+def joined_names(names: Sequence[str]) -> str:
+    """The names of files as one short name: the first three, and how many more there are."""
+    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    return ", ".join(names[:_NAMES_SHOWN]) + more
 
 
 def nothing_found(path: str | os.PathLike[str]) -> TextError:

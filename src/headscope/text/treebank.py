@@ -8,7 +8,7 @@ from pathlib import Path
 
 from headscope.errors import TextError
 from headscope.text.conllu import Block, Row, read_blocks
-from headscope.text.files import TextStream, check_file, open_text, shown
+from headscope.text.files import TextStream, check_file, joined_names, open_text, shown
 from headscope.text.skipped import Skipped
 from headscope.text.words import WordText
 
@@ -53,7 +53,7 @@ class Treebank:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = tuple(paths)
-        self.name = ", ".join(path.name for path in paths)
+        self.name = joined_names([path.name for path in paths])
         self.skipped = Skipped("sentences")
         """What the iteration begun last left out so far."""
         self._stream: TextStream | None = None

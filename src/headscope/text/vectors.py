@@ -129,19 +129,19 @@ def _first_width(stream: TextStream, line: str) -> int:
     parts = line.rstrip().split(" ")
     if len(parts) < 2 or _numbers(parts[1:]) is None:
         raise TextError(
-            f"{stream.where}: {line[:40]!r} is no word vector; expected a word and its numbers, separated by spaces, as "
-            "in GloVe's text files"
+            f"{stream.where}: {line[:40]!r} is no word vector; expected a word and its numbers, separated by spaces, "
+            "as in GloVe's text files"
         )
     return len(parts) - 1
 
 
 def _numbers(parts: Sequence[str]) -> Array | None:
-    """(part,) the parts as float32; None when one of them is no finite number."""
+    """(part,) the parts as float32; None when one of them is no finite number, or too large a one."""
     try:
-        row = np.array(parts, dtype=np.float32)
+        row = np.array(parts, dtype=np.float64)
     except ValueError:
         return None
-    return row if np.isfinite(row).all() else None
+    return row.astype(np.float32) if (np.abs(row) <= np.finfo(np.float32).max).all() else None
 
 
 def _nothing(path: str | os.PathLike[str], taken: _Taken) -> TextError:
@@ -150,7 +150,9 @@ def _nothing(path: str | os.PathLike[str], taken: _Taken) -> TextError:
         return TextError(
             f"{name} has vectors of {taken.others:,} words, and none of a word of these texts; is it of their language?"
         )
+    if not taken.skipped.count:
+        return TextError(f"{name} has a heading and no vector; fetch the file again")
     return TextError(
         f"{name}: none of its lines can be used, {taken.skipped.count:,} were skipped, the first is "
-        f"{taken.skipped.places[0] if taken.skipped.places else 'its heading'}"
+        f"{taken.skipped.places[0]}"
     )

@@ -3,7 +3,7 @@
 import typer
 from typer.core import TyperGroup
 
-from headscope.cli.probe import dependency
+from headscope.cli.probe import coreference, dependency, examples, features, parser, relations
 from headscope.cli.probe.usage import ProbeCommand
 
 probe = typer.Typer(
@@ -25,3 +25,8 @@ def show_help(context: typer.Context) -> None:
 
 
 probe.command("dependency", cls=ProbeCommand, epilog=dependency.EXAMPLE)(dependency.dependency)
+probe.command("coreference", cls=ProbeCommand, epilog=coreference.EXAMPLE)(coreference.coreference)
+probe.command("relations", cls=ProbeCommand, epilog=relations.EXAMPLE)(relations.relations)
+probe.command("features", cls=ProbeCommand, epilog=features.EXAMPLE)(features.features)
+probe.command("parser", cls=ProbeCommand, epilog=parser.EXAMPLE)(parser.parser)
+probe.command("examples", cls=ProbeCommand, epilog=examples.EXAMPLE)(examples.examples)

@@ -71,7 +71,10 @@ def coreference(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Score every head as a finder of antecedents, beside rules that look at no attention."""
+    """Find which head resolves coreference.
+
+    Every head guesses the antecedent of every mention, beside rules that look at no attention.
+    """
     session = Session(
         model,
         Loading(revision, device, dtype, allow_pickle),

@@ -73,7 +73,10 @@ def dependency(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Score every head as a finder of syntactic heads, relation by relation and in both directions."""
+    """Find which head tracks which relation.
+
+    Every head guesses the syntactic head of every word, in both directions, beside fixed offsets.
+    """
     session = Session(
         model,
         Loading(revision, device, dtype, allow_pickle),

@@ -70,8 +70,16 @@ def relations(
     ] = None,
     min_distance: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Leave out arguments nearer to the predicate.", show_default=False),
+        typer.Option(
+            min=1, metavar="N", help="Leave out arguments nearer to the predicate.", show_default=False
+        ),
     ] = None,
+    modifiers: Annotated[
+        bool,
+        typer.Option(
+            "--modifiers", help="Also count modifiers: PropBank's ARGM, FrameNet's non-core elements."
+        ),
+    ] = False,
     max_length: MaxLength = None,
     faithful: FirstPiece = False,
     batch_size: BatchSize = "auto",
@@ -83,7 +91,10 @@ def relations(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Compare the attention between predicates and their arguments with that of equally distant words."""
+    """Find which head ties predicates to roles.
+
+    Attention between predicates and their arguments, against words at the same distance in the same sentence.
+    """
     session = Session(
         model,
         Loading(revision, device, dtype, allow_pickle),
@@ -101,6 +112,7 @@ def relations(
             max_words=max_words,
             max_argument=max_argument,
             min_distance=min_distance,
+            core_only=not modifiers,
             max_length=max_length,
             batch_size=batch_size_of(batch_size),
             faithful=faithful,

@@ -93,7 +93,7 @@ class Session:
             soft_wrap=True,
         )
         if chosen := source.options.get("chosen_on"):
-            console.print(f"best heads and baselines chosen on {chosen}", soft_wrap=True)
+            console.print(f"best heads chosen on {chosen}", soft_wrap=True)
         if source.annotator:
             console.print(f"annotated automatically by {source.annotator}", soft_wrap=True)
         stacks = list(result.arrays())

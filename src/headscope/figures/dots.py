@@ -1,0 +1,145 @@
+"""Best heads beside their baselines: a dot a label, with its interval."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from headscope.atlas import Atlas
+from headscope.errors import AtlasError
+from headscope.figures.colours import ACCENT, INK, MUTED, RULE, SERIES
+from headscope.figures.probe_words import chart_title, row_name
+from headscope.figures.scores import ALL, COLUMNS, BestHead, Score, best_heads, check_probed
+from headscope.figures.sentence import printed
+from headscope.figures.theme import SMALL_SIZE, axes, dress, legend
+
+ROW = 0.22  # inches a row
+MOST_ROWS = 24
+_LOOKS = (("D", MUTED), ("s", SERIES[4]), ("^", SERIES[1]))
+"""Marker and colour of the baselines, in turn."""
+
+
+def relation_accuracy(
+    atlas: Atlas,
+    probe: str = "dependency",
+    *,
+    stack: str | None = None,
+    most: int = MOST_ROWS,
+    ax: Axes | None = None,
+) -> Axes:
+    """The best head of every relation beside the baselines, the most accurate first.
+
+    In one glance what Table 1 of Clark et al. (2019) tells. Bars are 95 % intervals. `probe` is dependency (a row a
+    relation), coreference (a row a mention class), relations (a row a role) or parser (a row a parser). Of many rows
+    the `most` frequent are shown, and those with few cases only for want of others.
+    """
+    check_probed(atlas, probe)
+    rows = shown_rows(best_heads(atlas, probe, stack=stack), most=most)
+    if not rows:
+        raise AtlasError(f"the {probe!r} probe of this atlas has no row with a score to draw")
+    ax = axes(ax, size=dots_size(len(rows)))
+    return _draw(ax, probe, rows)
+
+
+def shown_rows(rows: Sequence[BestHead], *, most: int = MOST_ROWS) -> list[BestHead]:
+    """What a chart has room for: the row over all first, then the best of the most frequent."""
+    labelled = [row for row in rows if row.label != ALL]
+    enough = [row for row in labelled if not row.has_few_cases] or labelled
+    frequent = sorted(enough, key=lambda row: -(row.cases or 0))[:most]
+    ranked = sorted(frequent, key=lambda row: -row.score.value)
+    return [row for row in rows if row.label == ALL] + ranked
+
+
+def dots_size(rows: int) -> tuple[float, float]:
+    """Inches for so many rows, axis and legend."""
+    return 6.6, ROW * rows + 1.0
+
+
+def _draw(ax: Axes, probe: str, rows: Sequence[BestHead]) -> Axes:
+    places = np.arange(len(rows))
+    names = list(dict.fromkeys(one.name for row in rows for one in row.baselines))
+    ax.hlines(places, 0, 1, color=RULE, linewidth=0.6, zorder=0, transform=ax.get_yaxis_transform())
+    for number, name in enumerate(names):
+        marker, colour = _LOOKS[number % len(_LOOKS)]
+        found = [(place, one) for place, row in enumerate(rows) for one in row.baselines if one.name == name]
+        _dots(ax, found, label=name, marker=marker, colour=colour, hollow=True)
+    controls = [(place, row.score) for place, row in enumerate(rows) if row.is_baseline]
+    scores = [(place, row.score) for place, row in enumerate(rows) if not row.is_baseline]
+    if controls:
+        _dots(ax, controls, label="for comparison", marker="D", colour=MUTED, hollow=True)
+    if scores:
+        label = "with the model's attention" if controls else "best head"
+        _dots(ax, scores, label=label, marker="o", colour=ACCENT, hollow=False)
+    dress(ax, title=chart_title(probe), x=COLUMNS[probe].value_name, y="")
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.set_yticks(places, [printed(row_name(probe, row.label)) for row in rows], parse_math=False)
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    _scale(ax, [one for row in rows for one in (row.score, *row.baselines)])
+    _beside(ax, rows)
+    if names or controls:
+        legend(ax, columns=4)
+    return ax
+
+
+def _scale(ax: Axes, scores: Sequence[Score]) -> None:
+    """From 0 to 1, or less where nothing comes near 1; with a line at 0 where something is below it."""
+    lowest = min(one.value if one.low is None else one.low for one in scores)
+    highest = max(one.value if one.high is None else one.high for one in scores)
+    if lowest < 0:
+        ax.axvline(0, color=MUTED, linewidth=0.8, linestyle="--", zorder=1)
+        ax.margins(x=0.04)
+    else:
+        ax.set_xlim(0, 1.0 if highest > 0.5 else highest * 1.08 or 1.0)
+
+
+def _dots(
+    ax: Axes, found: Sequence[tuple[int, Score]], *, label: str, marker: str, colour: str, hollow: bool
+) -> None:
+    known = [
+        (place, one.low, one.high) for place, one in found if one.low is not None and one.high is not None
+    ]
+    for place, low, high in known:
+        ax.plot(
+            [low, high],
+            [place, place],
+            color=colour,
+            linewidth=1.0 if hollow else 2.0,
+            alpha=0.7 if hollow else 0.45,
+            solid_capstyle="butt",
+            zorder=2 if hollow else 4,
+        )
+    ax.plot(
+        [one.value for _, one in found],
+        [place for place, _ in found],
+        linestyle="none",
+        marker=marker,
+        markersize=4.2 if hollow else 5.0,
+        markerfacecolor="none" if hollow else colour,
+        markeredgecolor=colour,
+        markeredgewidth=1.1,
+        label=label,
+        clip_on=False,
+        zorder=3 if hollow else 5,
+    )
+
+
+def _beside(ax: Axes, rows: Sequence[BestHead]) -> None:
+    """The heads and the numbers of cases, to the right of the plot."""
+    has_heads = any(row.head is not None for row in rows)
+    columns = {"head": [str(row.head or "") for row in rows]} if has_heads else {}
+    if any(row.cases is not None for row in rows):
+        columns["cases"] = ["" if row.cases is None else f"{row.cases:,}" for row in rows]
+    for number, (heading, texts) in enumerate(columns.items()):
+        x = 1.08 + 0.1 * number
+        for place, text in enumerate([heading, *texts]):
+            ax.text(
+                x,
+                place - 1,
+                text,
+                transform=ax.get_yaxis_transform(),
+                fontsize=SMALL_SIZE,
+                color=INK if place else MUTED,
+                ha="right",
+                va="center_baseline",
+            )

@@ -1,0 +1,110 @@
+"""Heads at work on the page: pictures of the examples that an atlas keeps, and a list of the rest."""
+
+from collections.abc import Sequence
+
+from headscope import figures
+from headscope.atlas import Example
+from headscope.figures.arcs import arcs_size
+from headscope.figures.probe_words import direction_name, looks_back, row_name
+from headscope.figures.sentence import short
+from headscope.report.finding import Subject
+from headscope.report.grids import key_of
+from headscope.report.pictures import Picture, picture
+from headscope.report.section import Part, Table
+from headscope.report.wording import count
+
+MOST_PICTURES = 8
+WIDE = 4.8  # inches; a picture that needs more gets a row of its own
+LONGEST_NAME = 40
+WORDS_BEFORE, WORDS_AFTER = 8, 8
+
+_HOW_TO_READ = (
+    "Each picture is the text of the scored part in which the best head is right and most sure, so it shows "
+    "the head at its best, not on average. The thicker a line, the more attention; arrows run from the word "
+    "that looks to the word it looks at. The numbers below the words are attention in per cent; what goes to "
+    "special tokens is not shown."
+)
+
+
+def at_work(subject: Subject, probe: str, labels: Sequence[str]) -> list[Part]:
+    """The examples of a probe: pictures for the first few of `labels`, and a folded list of the others."""
+    found = {
+        example.label: example for example in _usable(subject.atlas.examples(probe, stack=subject.stack))
+    }
+    shown = [found[label] for label in labels if label in found][:MOST_PICTURES]
+    if not shown:
+        shown = list(found.values())[:MOST_PICTURES]
+    others = [example for example in found.values() if example not in shown]
+    parts = []
+    if shown:
+        parts.append(Part("Heads at work", _HOW_TO_READ, [_picture(subject, example) for example in shown]))
+    if others:
+        title = f"{count(len(others), 'more example')}"
+        parts.append(Part(title, tables=[_table(others)], is_folded=True))
+    return parts
+
+
+def _usable(examples: Sequence[Example]) -> list[Example]:
+    """Those that can be drawn; an atlas from elsewhere may hold anything."""
+    return [
+        one
+        for one in examples
+        if len(one.weights) == len(one.words)
+        and all(0 <= word < len(one.words) for word in (one.asking, one.guess, *one.right))
+    ]
+
+
+def _picture(subject: Subject, example: Example) -> Picture:
+    size = arcs_size(example)
+    key = key_of(subject, f"{example.probe}-{example.label}-{example.head}-at-work")
+    return picture(
+        lambda ax: figures.head_at_work(example, ax=ax),
+        size=size,
+        title=f"{row_name(example.probe, example.label)}: head {example.head}, {direction_name(example.direction)}",
+        caption=_caption(example),
+        key=key,
+        is_wide=size[0] > WIDE,
+        is_text=True,
+    )
+
+
+def _caption(example: Example) -> str:
+    asking, chosen = (short(example.words[word]) for word in (example.asking, example.guess))
+    much = f"{example.confidence:.0%}"
+    what = (
+        f"“{chosen}” looks at “{asking}” with {much} of its attention"
+        if looks_back(example.direction)
+        else f"“{asking}” looks at “{chosen}” with {much} of its attention"
+    )
+    verdict = "which is right" if example.is_right else "which is wrong"
+    return f"{what}, {verdict}. Text: {_name(example)}."
+
+
+def _table(examples: Sequence[Example]) -> Table:
+    rows = tuple(
+        (
+            row_name(example.probe, example.label),
+            f"{example.head}, {direction_name(example.direction)}",
+            example.words[example.asking],
+            example.words[example.guess] + ("" if example.is_right else " (wrong)"),
+            f"{example.confidence:.0%}",
+            _excerpt(example),
+        )
+        for example in examples
+    )
+    return Table(
+        "The text that shows each other head best", ("", "Head", "Asks", "Chosen", "Attention", "Text"), rows
+    )
+
+
+def _excerpt(example: Example) -> str:
+    """The words around what matters, so that a long window stays a line or two."""
+    first = max(0, min(example.asking, example.guess) - WORDS_BEFORE)
+    last = min(len(example.words), max(example.asking, example.guess) + WORDS_AFTER + 1)
+    words = " ".join(example.words[first:last])
+    return f"{'… ' if first else ''}{words}{' …' if last < len(example.words) else ''}"
+
+
+def _name(example: Example) -> str:
+    name = example.name
+    return name if len(name) <= LONGEST_NAME else f"…{name[-LONGEST_NAME:]}"

@@ -1,0 +1,74 @@
+"""Layers x heads grids for the page."""
+
+import re
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from headscope import figures
+from headscope.figures.grid import grid_size
+from headscope.figures.slices import HeadValues, Select, head_values, is_accuracy
+from headscope.figures.words import slice_title
+from headscope.report.finding import Subject
+from headscope.report.pictures import Picture, picture
+from headscope.report.wording import amount, share
+from headscope.types import HeadId
+
+
+def grid(subject: Subject, measure: str, select: Select, where: str) -> Picture:
+    """One number per head as a map; `where` says what the share of attention is given to."""
+    picked = head_values(subject.atlas, measure, select=select, stack=subject.stack)
+
+    def draw(ax: Axes) -> object:
+        return figures.head_grid(subject.atlas, measure, select=select, stack=subject.stack, ax=ax)
+
+    chosen = "-".join(str(label) for labels in picked.select.values() for label in labels)
+    return picture(
+        draw,
+        size=grid_size(*picked.values.shape),
+        title=slice_title(subject.atlas, picked),
+        caption=f"The stronger the colour, {_much(picked, where)}.{extreme(picked)}",
+        key=key_of(subject, f"{measure}-{chosen}"),
+    )
+
+
+def _much(picked: HeadValues, where: str) -> str:
+    if picked.measure == "entropy":
+        return "the more evenly the head looks; pale cells look at few tokens"
+    if picked.is_signed:
+        return "the farther from 0; blue is above it and orange below"
+    if is_accuracy(picked.measure):
+        return "the more often the head is right"
+    if picked.is_share and where:
+        return f"the larger the share of a head's attention {where}"
+    return "the larger the value"
+
+
+def extreme(picked: HeadValues) -> str:
+    """A sentence on the highest head, on the lowest where that is below 0, and on heads without a value."""
+    order = picked.order()
+    if not order:
+        return " No head has a value."
+    text = f" Highest: head {order[0]}, {_value(picked, order[0])}."
+    if picked.is_signed:
+        text += f" Lowest: head {order[-1]}, {_value(picked, order[-1])}."
+    missing = int(np.isnan(picked.values).sum())
+    return text + (f" Grey: no value ({missing} heads)." if missing else "")
+
+
+def _value(picked: HeadValues, head: HeadId) -> str:
+    value, error = picked.at(head)
+    if picked.is_share:
+        return share(value, error)
+    return amount(value, error, units="" if picked.units == "1" else picked.units)
+
+
+def array_of(subject: Subject, measure: str) -> xr.DataArray:
+    """A measure of the stack."""
+    return subject.atlas.stack(subject.stack)[measure]
+
+
+def key_of(subject: Subject, name: str) -> str:
+    """An id that no other picture of the page has, safe whatever characters the names hold."""
+    return re.sub(r"[^A-Za-z0-9-]", lambda other: f"_{ord(other[0]):x}_", f"{subject.stack}-{name}")

@@ -1,0 +1,111 @@
+"""The sections on what heads know: one for each probe that an atlas holds."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice, product
+from typing import Any
+
+import numpy as np
+
+from headscope.figures.slices import choices
+from headscope.report.at_work import at_work
+from headscope.report.finding import Subject
+from headscope.report.grids import array_of, grid
+from headscope.report.pictures import Picture
+from headscope.report.probe_features import features, parser
+from headscope.report.probe_heads import coreference, dependency, relations
+from headscope.report.probe_table import plain_table
+from headscope.report.section import Part, Section
+from headscope.report.wording import count
+
+MOST_UNKNOWN_GRIDS = 6
+
+_MAKERS: dict[str, Callable[[Subject, int], Section]] = {
+    "dependency": dependency,
+    "coreference": coreference,
+    "relations": relations,
+    "features": features,
+    "parser": parser,
+}
+
+
+def probe_sections(subject: Subject) -> Iterator[Section]:
+    """A section for every probe that was run in the stack, those we know first."""
+    probes = subject.probes
+    heads = _heads(subject)
+    for probe in sorted(probes, key=lambda name: [*_MAKERS, name].index(name)):
+        section = _MAKERS[probe](subject, heads) if probe in _MAKERS else _unknown(subject, probe)
+        section.facts.update(_facts(probes[probe]))
+        section.notes.extend(_notes(probes[probe]))
+        yield section
+
+
+def _heads(subject: Subject) -> int:
+    layers, heads = subject.atlas.shape(subject.stack) or (0, 0)
+    return layers * heads
+
+
+def _facts(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Where the numbers come from, in words; what the atlas does not tell is left out."""
+    options = facts.get("options")
+    options = options if isinstance(options, dict) else {}
+    by = str(facts.get("annotated_by") or "")
+    counted = [
+        count(int(facts[key]), word)
+        for key, word in (("texts", "text"), ("documents", "document"), ("tokens", "token"))
+        if isinstance(facts.get(key), int)
+    ]
+    left_out = [
+        f"{facts[key]:,} {words}"
+        for key, words in (("skipped", "skipped"), ("texts_cut", "cut short"))
+        if isinstance(facts.get(key), int)
+    ]
+    found = {
+        "Data": str(facts.get("data") or ""),
+        "Size": ", ".join(counted),
+        "Annotation": "from the files" if by == "the files" else f"automatic, by {by}" if by else "",
+        "Heads chosen on": str(options.get("chosen_on") or ""),
+        "Beside": str(options.get("against") or ""),
+        "Texts left out": ", ".join(left_out),
+        "Form": "published, quirks included" if options.get("faithful") else "",
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _notes(facts: Mapping[str, Any]) -> list[str]:
+    """What the probe said about its numbers, without the folders of the files it names."""
+    notes = facts.get("notes")
+    found = [_FOLDER.sub("", str(note)) for note in notes] if isinstance(notes, list) else []
+    return [f"{note[0].upper()}{note[1:]}{'' if note.endswith('.') else '.'}" for note in found if note]
+
+
+_FOLDER = re.compile(r"[^\s('\"]*[/\\](?=[^\s/\\:]+:\d)")
+
+
+def _unknown(subject: Subject, probe: str) -> Section:
+    """A probe from elsewhere: its table as it stands, its maps and its examples."""
+    name = probe.replace("_", " ")
+    table = plain_table(subject.atlas.table(probe, stack=subject.stack), f"What the {name} probe found")
+    parts = at_work(subject, probe, [])
+    pictures = list(islice(_grids(subject, probe), MOST_UNKNOWN_GRIDS))
+    if pictures:
+        parts.insert(0, Part("Every head", pictures=pictures))
+    return Section(
+        re.sub(r"[^A-Za-z0-9-]", "-", f"probe-{probe}"),
+        f"{name[:1].upper()}{name[1:]}",
+        "A probe added by another package.",
+        tables=[table] if table is not None else [],
+        parts=parts,
+    )
+
+
+def _grids(subject: Subject, probe: str) -> Iterator[Picture]:
+    for measure in subject.probes[probe].get("arrays", ()):
+        if not subject.has(measure):
+            continue
+        array = array_of(subject, measure)
+        if not {"layer", "head"} <= set(array.dims) or not np.isfinite(array.values).any():
+            continue
+        dims = [str(dim) for dim in array.dims if dim not in ("layer", "head")]
+        for labels in product(*(choices(array, dim) for dim in dims)):
+            yield grid(subject, measure, dict(zip(dims, labels, strict=True)), "")

@@ -1,0 +1,93 @@
+"""Sections, tables and pictures as HTML; every text that comes from outside is escaped here."""
+
+from collections.abc import Mapping
+from html import escape
+
+from headscope.figures.sentence import printed
+from headscope.report.pictures import Picture
+from headscope.report.section import Part, Section, Table
+
+
+def section_html(stack: str, section: Section, *, level: int) -> str:
+    """A section under a heading of this level."""
+    key = written(f"{stack}-{section.key}")
+    return "".join(
+        [
+            f'<section aria-labelledby="{key}"><h{level} id="{key}">{written(section.title)}</h{level}>',
+            f"<p>{kept_together(section.introduction)}</p>",
+            facts_html(section.facts, kind="facts small") if section.facts else "",
+            *(table_html(table) for table in section.tables),
+            _pictures(section.pictures, level=level + 1),
+            *(_part(part, level=level + 1) for part in section.parts),
+            f'<ul class="notes">{"".join(f"<li>{written(note)}</li>" for note in section.notes)}</ul>'
+            if section.notes
+            else "",
+            "</section>",
+        ]
+    )
+
+
+def facts_html(facts: Mapping[str, str], *, kind: str) -> str:
+    """Names and values side by side."""
+    rows = "".join(
+        f"<div><dt>{written(name)}</dt><dd>{written(value)}</dd></div>" for name, value in facts.items()
+    )
+    return f'<dl class="{kind}">{rows}</dl>'
+
+
+def _part(part: Part, *, level: int) -> str:
+    inner = "".join(
+        [
+            f"<p>{kept_together(part.introduction)}</p>" if part.introduction else "",
+            *(table_html(table) for table in part.tables),
+            _pictures(part.pictures, level=level + 1),
+        ]
+    )
+    if part.is_folded:
+        return f"<details><summary>{written(part.title)}</summary>{inner}</details>"
+    return f"<h{level}>{written(part.title)}</h{level}>{inner}"
+
+
+def _pictures(pictures: list[Picture], *, level: int) -> str:
+    return (
+        f'<div class="pictures">{"".join(_figure(one, level) for one in pictures)}</div>' if pictures else ""
+    )
+
+
+def _figure(one: Picture, level: int) -> str:
+    kind = ' class="wide"' if one.is_wide else ""
+    return (
+        f"<figure{kind}><h{level}>{written(one.title)}</h{level}>"
+        f'<div class="scroll">{one.svg}</div><figcaption>{kept_together(one.caption)}</figcaption></figure>'
+    )
+
+
+def table_html(table: Table) -> str:
+    """A table that scrolls where it does not fit."""
+    head = "".join(f'<th scope="col">{written(name)}</th>' for name in table.columns)
+    rows = "".join(row_html(*row) for row in table.rows)
+    kind = ' class="figures"' if table.is_figures else ""
+    return (
+        f'<div class="scroll"><table{kind}><caption>{written(table.caption)}</caption><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def row_html(heading: str, *cells: str) -> str:
+    """A row whose first cell says what it is about."""
+    others = "".join(f"<td>{kept_together(cell)}</td>" for cell in cells)
+    return f'<tr><th scope="row">{written(heading)}</th>{others}</tr>'
+
+
+def written(text: str) -> str:
+    """Any text, as text: nothing in it is markup, and nothing turns the page around it."""
+    return escape(printed(" ".join(text.split())))
+
+
+def kept_together(text: str) -> str:
+    """The same, with a number and its error on one line."""
+    return (
+        written(text)
+        .replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
+        .replace("(± ", "(±\N{NO-BREAK SPACE}")
+    )

@@ -1,0 +1,363 @@
+"""What probes found, in the report: the right rows, heads and words, for any probe and any text."""
+
+import itertools
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.helpers.atlases import (
+    DEPENDENCY_ROWS,
+    atlas_of,
+    dependency_row,
+    empty_atlas,
+    example,
+    per_head,
+    probe_facts,
+    with_dependency,
+)
+from tests.report.test_page import Reader
+
+from headscope.atlas import Atlas, Example
+from headscope.report import Finding, findings, page
+from headscope.types import HeadId, LabelledArray
+
+GRID = {"layer": range(2), "head": range(2)}
+
+
+def read(atlas: Atlas) -> tuple[str, Reader, str]:
+    """The page, what a parser makes of it, and its words."""
+    html = page.render(atlas)
+    reader = Reader(html)
+    assert len(reader.ids) == len(set(reader.ids))
+    assert {link[1:] for link in reader.links} <= set(reader.ids)
+    headings = reader.headings
+    assert all(after - before <= 1 for before, after in itertools.pairwise(headings))
+    words = "".join(reader.words).replace("\N{NO-BREAK SPACE}", " ")
+    assert not re.search(r"\bnan\b|\bNone\b", words)
+    return html, reader, words
+
+
+def measured() -> Atlas:
+    """An atlas with one measure."""
+    return atlas_of(per_head("entropy", np.ones((3, 4, 1)), {"query_role": ("all",)}, units="nats"))
+
+
+def about(atlas: Atlas, topic: str) -> list[Finding]:
+    return [finding for finding in findings(atlas) if finding.topic == topic]
+
+
+def with_table(
+    probe: str,
+    rows: Sequence[dict[str, Any]],
+    arrays: dict[str, LabelledArray] | None = None,
+    examples: Sequence[Example] = (),
+    **facts: Any,
+) -> Atlas:
+    return empty_atlas().with_probe(
+        probe,
+        {"encoder": arrays or {}},
+        facts=probe_facts(**facts),
+        table={"encoder": rows},
+        examples={"encoder": examples},
+    )
+
+
+def per_cell(name: str, values: np.ndarray[Any, Any], **coords: Sequence[str]) -> dict[str, LabelledArray]:
+    labels = {**coords, **GRID}
+    return {name: LabelledArray(values, tuple(labels), labels, name)}
+
+
+def test_only_what_is_clearly_above_its_baseline_is_a_finding() -> None:
+    found = about(with_dependency(empty_atlas()), "Syntax")
+    assert [finding.heads for finding in found] == [(HeadId(1, 2),)] * 3 + [()]
+    assert str(found[1]) == (
+        "Head 1.2 finds the noun of a determiner (det): 91.0% (95% interval 89.0 to 93.0%) of 900 cases, against "
+        "58.0% for the best fixed offset (−2)."
+    )
+    assert found[1].value == 0.91
+    assert str(found[2]).startswith("Head 1.2 finds the verb of an object (obj) (head to dependent): 80.0%")
+    assert str(found[3]) == (
+        "Of 3 relations with 30 cases or more, 2 have a head clearly above the best fixed offset; not nmod."
+    )
+
+
+@pytest.mark.parametrize(("accuracy", "named"), [(0.63, True), (0.61, False), (0.5, False)])
+def test_intervals_that_touch_are_not_clear(accuracy: float, named: bool) -> None:
+    atlas = with_dependency(empty_atlas(), rows=[dependency_row("det", 900, accuracy, 0.58)])
+    assert bool(about(atlas, "Syntax")) == named
+
+
+def test_few_cases_are_no_finding_and_are_folded_away() -> None:
+    atlas = with_dependency(empty_atlas(), rows=[dependency_row("dep", 29, 0.9, 0.1)])
+    assert about(atlas, "Syntax") == []
+    html, _, _ = read(atlas)
+    folded = re.findall(r"<details>.*?</details>", html, flags=re.DOTALL)
+    assert len(folded) == 1
+    assert "1 relations with fewer than 30 cases, which say little" in folded[0]
+    assert "90.0%" in folded[0]
+
+
+def test_the_section_has_its_table_pictures_and_facts() -> None:
+    html, reader, words = read(with_dependency(measured()))
+    section = html[html.index('<section aria-labelledby="encoder-probe-dependency"') :]
+    assert "Syntax: which head finds which relation" in words
+    row = re.search(r'<tr><th scope="row">det</th>.*?</tr>', section)
+    assert row is not None
+    cells = re.findall(r"<td>(.*?)</td>", row[0])
+    assert cells == [
+        "900", "1.2", "dependent to head", "91.0%", "89.0 to 93.0%", "−2", "58.0%", "56.0 to 60.0%", "clearly",
+    ]  # fmt: skip
+    assert "dev.conllu" in words
+    assert "120 texts, 7 documents, 2,400 tokens" in words
+    assert "3 skipped, 4 cut short" in words
+    assert "half of the documents of dev.conllu" in words
+    assert "the best of 24 candidates (12 heads, two directions)" in words
+    titles = [str(image["aria-label"]) for image in reader.images]
+    for start in (
+        "Best head for each relation.",
+        "Finding the head of any word, dependent to head.",
+        "Finding the head of det, dependent to head.",
+        "det: head 1.2, dependent to head. “The” looks at “cat” with 70% of its attention, which is right.",
+    ):
+        assert any(title.startswith(start) for title in titles), start
+
+
+def test_folders_are_not_told() -> None:
+    notes = [
+        r"a: /home/me/data/dev.conllu:12: no",
+        r"b (C:\data\x.conllu:3), c ./y.conllu:4: d/e",
+        "5 of 6 and/or 7",
+    ]
+    _, _, words = read(with_dependency(empty_atlas(), notes=notes))
+    assert "A: dev.conllu:12: no." in words
+    assert "B (x.conllu:3), c y.conllu:4: d/e." in words
+    assert "5 of 6 and/or 7." in words
+    assert "/home/me" not in words
+
+
+def test_automatic_annotation_and_choosing_on_the_same_texts_are_said() -> None:
+    _, _, words = read(
+        with_dependency(
+            empty_atlas(), annotated_by="spacy:en_core_web_sm", options={"chosen_on": "dev.conllu"}
+        )
+    )
+    assert "automatic, by spacy:en_core_web_sm" in words
+    assert "chosen on the very texts it is scored on, which flatters it" in words
+    _, _, words = read(with_dependency(empty_atlas(), options={}))
+    assert "the best of many looks better than it is" in words
+
+
+def test_without_measures_nothing_is_claimed_about_them() -> None:
+    _, _, words = read(with_dependency(empty_atlas()))
+    assert "What attention heads (3 layers × 4 heads) know of syntax, asked on dev.conllu." in words
+    for claim in (
+        "corpus.txt (",
+        "Texts from",
+        "Texts cut at",
+        "means over",
+        "head map",
+        "mean over a text's queries",
+    ):
+        assert claim not in words
+    _, _, both = read(with_dependency(measured()))
+    assert (
+        "while the model read 64 texts (7,036 tokens) from corpus.txt, and what they know of syntax." in both
+    )
+    assert "Numbers with ± are means over 64 texts" in both
+    _, _, plain = read(measured())
+    assert "All numbers are means over 64 texts" in plain
+    assert "95% interval" not in plain
+
+
+def test_examples_are_pictures_first_and_then_a_list() -> None:
+    rows = [dependency_row(f"r{number}", 100 + number, 0.9, 0.1) for number in range(12)]
+    examples = [example(label=f"r{number}", name=f"text-{number}") for number in range(12)]
+    html, reader, words = read(with_dependency(empty_atlas(), rows=rows, examples=examples))
+    drawn = [
+        str(image["aria-label"]) for image in reader.images if "which is right" in str(image["aria-label"])
+    ]
+    assert [title.split(":")[0] for title in drawn] == [f"r{number}" for number in range(11, 3, -1)]
+    assert "4 more examples" in words
+    listed = html[html.index("<summary>4 more examples") :]
+    assert re.findall(r'<th scope="row">(r\d+)</th>', listed) == [f"r{number}" for number in range(4)]
+
+
+def test_words_from_outside_are_text() -> None:
+    evil = (
+        "<script>alert(1)</script>",
+        "$x$",
+        '"><b>',
+        "3.14159265",
+        "#2f6db5",
+        "👩\u200d🚀",
+        "\u202eevil\ud800",
+    )
+    weights = (0.1, 0.2, 0.5, 0.1, 0.05, 0.03, 0.02)
+    bad = example(words=evil, weights=weights, label="<i>", name="</svg><script>")
+    rows = [dependency_row("<i>", 100, 0.9, 0.1), dependency_row("&amp;", 100, 0.9, 0.1)]
+    html, reader, words = read(with_dependency(empty_atlas(), rows=rows, examples=[bad], data="<script>"))
+    assert reader.tags["script"] == reader.tags["b"] == reader.tags["i"] == 0
+    assert "3.14159265" in words
+    assert "#2f6db5" in words
+    assert "&amp;amp;" in html
+    assert "\u202e" not in html
+    html.encode("utf-8")
+
+
+def test_every_colour_of_the_pictures_is_the_themes() -> None:
+    html, _, _ = read(with_dependency(empty_atlas(), examples=[example(guess=1)]))
+    assert re.findall(r"(?:fill|stroke): ?#[0-9a-f]+", html) == []
+    assert "var(--series-1)" in html  # a wrong guess
+
+
+def test_coreference_names_every_rule() -> None:
+    row = {
+        "mention_class": "pronoun", "cases": 400, "head": "1.1", "direction": "mention_to_antecedent",
+        "accuracy": 0.65, "low": 0.6, "high": 0.7, "nearest": 0.27, "nearest_low": 0.25, "nearest_high": 0.3,
+        "head_match": 0.52, "head_match_low": 0.5, "head_match_high": 0.55,
+        "rules": 0.8, "rules_low": 0.75, "rules_high": 0.85,
+    }  # fmt: skip
+    ways = ("mention_to_antecedent", "antecedent_to_mention")
+    arrays = per_cell(
+        "coreference_accuracy", np.full((1, 2, 2, 2), 0.3), mention_class=("pronoun",), direction=ways
+    )
+    shown = example(probe="coreference", label="pronoun", direction="mention_to_antecedent")
+    atlas = with_table("coreference", [row], arrays, [shown])
+    assert str(about(atlas, "Coreference")[0]) == (
+        "Head 1.1 finds the antecedent of pronouns: 65.0% (95% interval 60.0 to 70.0%) of 400 cases, against "
+        "27.0% for the nearest mention, 52.0% for the nearest with the same head word and 80.0% for a "
+        "cascade of rules; a cascade of rules is clearly better."
+    )
+    _, reader, words = read(atlas)
+    assert "Coreference: which head finds what a mention refers to" in words
+    assert "clearly not" in words
+    titles = [str(image["aria-label"]).split(". ")[0] for image in reader.images]
+    assert titles == [
+        "Best head for each kind of mention",
+        "Finding the antecedent of pronouns, mention to antecedent",
+        "pronouns: head 1.2, mention to antecedent",
+    ]
+
+
+def test_roles_are_a_finding_where_the_difference_is_above_0() -> None:
+    def row(role: str, low: float) -> dict[str, Any]:
+        return {
+            "role": role, "cases": 50, "head": "0.1", "direction": "predicate_to_argument", "attention": 0.45,
+            "control": 0.18, "difference": 0.27, "low": low, "high": 0.33,
+        }  # fmt: skip
+
+    ways = ("predicate_to_argument", "argument_to_predicate")
+    values = np.linspace(-0.1, 0.27, 16).reshape(2, 2, 2, 2)
+    arrays = per_cell("relation_difference", values, role=("ARG1", "ARG2"), direction=ways)
+    atlas = with_table("relations", [row("ARG1", 0.21), row("ARG2", -0.01)], arrays)
+    found = about(atlas, "Roles")
+    assert [str(finding).split(":")[0] for finding in found] == [
+        "Head 0.1 ties predicates to ARG1 (mostly what it is done to), predicate to argument"
+    ]
+    _, reader, words = read(atlas)
+    assert "45.0%18.0%27.0%21.0 to 33.0%" in words
+    assert any("blue is above it and orange below" in str(image["aria-label"]) for image in reader.images)
+
+
+def feature_row(feature: str, queries: str, **more: Any) -> dict[str, Any]:
+    return {
+        "feature": feature, "queries": queries, "texts": 90, "uniform": 0.04, "head": "1.0", "attention": 0.19,
+        "attention_stderr": 0.005, "control": 0.12, "preference_head": "1.1", "preference": 2.06,
+        "preference_stderr": 0.05, **more,
+    }  # fmt: skip
+
+
+def test_features_of_one_model_and_of_two() -> None:
+    arrays = per_cell("feature_attention", np.full((2, 2, 2), 0.2), feature=("noun", "cls"))
+    one = with_table("features", [feature_row("noun", "all"), feature_row("cls", "cls")], arrays)
+    _, reader, words = read(one)
+    assert "nouns901.019.0% ± 0.512.0%4.0%1.12.06 ± 0.05" in words
+    assert "From [CLS] in the last layer alone" in words
+    assert "What changed between the models" not in words
+    assert [str(image["aria-label"]).split(".")[0] for image in reader.images] == [
+        "Attention to nouns",
+        "Attention to [CLS]",
+    ]
+    change = {
+        "change_head": "0.1",
+        "change": -0.07,
+        "change_low": -0.09,
+        "change_high": -0.05,
+        "change_sure": True,
+    }
+    second = {"head_against": "0.0", "attention_against": 0.1, "attention_stderr_against": 0.004}
+    _, _, words = read(with_table("features", [feature_row("noun", "all", **change, **second)], arrays))
+    assert "nouns1.0: 19.0% ± 0.50.0: 10.0% ± 0.40.1-7.0-9.0 to -5.0yes" in words
+
+
+def test_parsers_stand_beside_what_needs_no_attention() -> None:
+    rows = [
+        {"probe": name, "uas": uas, "low": uas - 0.01, "high": uas + 0.01, "cases": 500, "epochs": epochs}
+        for name, uas, epochs in (
+            ("attention", 0.61, 4),
+            ("best_offset", 0.36, None),
+            ("random_attention", 0.3, 2),
+        )
+    ]
+    weights = per_cell(
+        "parser_weight", np.array([[[1.0, -2.0], [0.5, 0.0]]]), direction=("dependent_to_head",)
+    )
+    atlas = with_table("parser", rows, weights)
+    assert str(about(atlas, "Syntax")[0]) == (
+        "A parser that only weighs the heads' attention gets 61.0% of words right (95% interval 60.0 to "
+        "62.0%), against 36.0% for the best fixed offset and 30.0% for the same parser on a model with "
+        "random weights."
+    )
+    html, _, words = read(atlas)
+    assert "attention61.0%60.0 to 62.0%5004" in words
+    assert "best fixed offset36.0%35.0 to 37.0%500–" in words
+    assert "Highest: head 0.0, 1.00. Lowest: head 0.1, -2.00." in words
+    assert "var(--signed-0)" in html
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ([], "A probe added by another package."),
+        (
+            [{"thing": "a<b", "share": 0.25, "share_stderr": 0.01, "many": 1200, "sure": True, "gone": None}],
+            "0.250 ± 0.010",
+        ),
+        ([{"a": 1}, {"b": [1, 2], "b_low": 3}], "[1, 2]"),
+    ],
+)
+def test_a_probe_from_elsewhere_is_shown_as_it_is(rows: list[dict[str, Any]], says: str) -> None:
+    arrays = per_cell("strange_number", np.full((2, 2, 2), 0.4), kind=("x", '"><i>'))
+    _, reader, words = read(with_table('my "<probe>', rows, arrays, [example(probe="mine", label="z")]))
+    assert says in words
+    assert reader.tags["figure"] == 3
+    assert reader.tags["probe"] == reader.tags["i"] == 0
+
+
+@pytest.mark.parametrize("probe", ["dependency", "coreference", "relations", "features", "parser"])
+def test_a_known_name_with_a_foreign_table(probe: str) -> None:
+    for rows in (
+        [],
+        [{"x": "y"}],
+        [{"relation": "det", "accuracy": "much", "head": "first", "cases": "many"}],
+    ):
+        read(
+            with_table(probe, rows, {}, [example(weights=(1.0,)), example(guess=99)], notes="x", options=None)
+        )
+    missing = [dependency_row("ghost", 99, 0.9, 0.1, direction="sideways")]
+    read(with_dependency(empty_atlas(), rows=missing))
+
+
+def test_every_stack_has_its_own_section() -> None:
+    atlas = with_dependency(empty_atlas(stacks=("encoder", "decoder")), rows=DEPENDENCY_ROWS)
+    _, reader, _ = read(atlas)
+    assert {"encoder-probe-dependency", "decoder-probe-dependency"} <= set(reader.ids)
+    assert {finding.stack for finding in about(atlas, "Syntax")} == {"encoder", "decoder"}
+    assert len(findings(atlas, stack="decoder")) * 2 == len(findings(atlas))
+
+
+def test_arrays_of_probes_are_not_measures_from_elsewhere() -> None:
+    _, _, words = read(with_dependency(measured()))
+    assert "Other measures" not in words

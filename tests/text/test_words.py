@@ -1,0 +1,74 @@
+"""A text given as words: every word stands where its span says."""
+
+import numpy as np
+
+from headscope.text.words import WordText
+
+
+def test_words_are_joined_by_spaces() -> None:
+    content = WordText.of(["The", "cat", "sat"])
+    assert content.text == "The cat sat"
+    assert content.spans == ((0, 3), (4, 7), (8, 11))
+    assert content.words == ["The", "cat", "sat"]
+    assert len(content) == 3
+
+
+def test_no_space_where_the_file_says_so() -> None:
+    content = WordText.of(["do", "n't", "go", "."], space_after=[False, True, False, True])
+    assert content.text == "don't go."
+    assert content.words == ["do", "n't", "go", "."]
+
+
+def test_no_words() -> None:
+    content = WordText.of([])
+    assert (content.text, content.spans, content.words, len(content)) == ("", (), [], 0)
+
+
+def test_unprintable_characters_become_spaces_and_move_nothing() -> None:
+    content = WordText.of(["a\x07b", "\x00", "\ud800", "c"])
+    assert content.text == "a b     c"
+    assert content.words == ["a b", " ", " ", "c"]
+
+
+def test_empty_words_have_empty_spans() -> None:
+    content = WordText.of(["", "a", ""], space_after=[False, False, True])
+    assert content.text == "a"
+    assert content.spans == ((0, 0), (0, 1), (1, 1))
+    assert content.words == ["", "a", ""]
+
+
+def test_words_with_spaces_and_other_scripts() -> None:
+    words = ["New York", "👩‍👧", "שלום", "né"]
+    assert WordText.of(words).words == words
+
+
+def test_joined_texts_have_a_space_between_them() -> None:
+    first = WordText.of(["It", "rains", "."], space_after=[True, False, False])
+    joined = WordText.joined([first, WordText.of([]), WordText.of(["So", "what"])])
+    assert joined.text == "It rains.  So what"
+    assert joined.words == ["It", "rains", ".", "So", "what"]
+    assert WordText.joined([]) == WordText.of([])
+
+
+def test_the_first_words_of_a_text() -> None:
+    content = WordText.of(["I", "do", "n't", "go"], space_after=[True, False, True, True])
+    assert content.up_to(3) == WordText.of(["I", "do", "n't"], space_after=[True, False, True])
+    assert content.up_to(4) == content
+    assert content.up_to(9) == content
+    assert content.up_to(0) == WordText.of([])
+
+
+def test_any_words_come_back() -> None:
+    rng = np.random.default_rng(0)
+    letters = "abc .é字\u200b'"
+    for _ in range(200):
+        words = ["".join(rng.choice(list(letters), rng.integers(0, 5))) for _ in range(rng.integers(0, 8))]
+        spaces = [bool(space) for space in rng.integers(0, 2, len(words))]
+        content = WordText.of(words, space_after=spaces)
+        slow = "".join(word + " " * space for word, space in zip(words, spaces, strict=True))
+        assert content.text == (slow[:-1] if words and spaces[-1] else slow)
+        assert content.words == words
+        count = int(rng.integers(0, 8))
+        assert content.up_to(count).words == words[:count]
+        joined = WordText.joined([content, content.up_to(count), content])
+        assert joined.words == [*words, *words[:count], *words]
