@@ -75,6 +75,13 @@ def test_tables_of_measures_are_complete(path: Path) -> None:
         assert f"{name}.md)" in path.read_text(encoding="utf-8")
 
 
+def test_every_probe_has_a_page_and_every_page_a_probe() -> None:
+    probes = {name.removesuffix("Probe").lower() for name in hs.__all__ if name.endswith("Probe")}
+    assert {page.stem for page in (DOCS / "probes").glob("*.md")} - {"index"} == probes
+    index = (DOCS / "probes" / "index.md").read_text(encoding="utf-8")
+    assert all(f"]({name}.md)" in index for name in probes)
+
+
 @pytest.mark.parametrize("name", [*hs.__all__])
 def test_every_public_name_is_explained(name: str) -> None:
     guide = "\n".join(page.read_text(encoding="utf-8") for page in (DOCS / "guide").glob("*.md"))

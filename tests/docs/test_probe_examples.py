@@ -14,7 +14,7 @@ from headscope.atlas import Results
 from headscope.probes.coreference import CoreferenceProbe, CoreferenceResult
 from headscope.probes.coreference_rules import RULES
 from headscope.probes.dependency import OFFSETS, DependencyProbe, DependencyResult
-from headscope.probes.features import FeatureText
+from headscope.probes.features_classes import FeatureText
 from headscope.probes.features_result import FeaturesResult, StackSums
 from headscope.probes.features_tally import FeatureSums, FeatureTally, Values
 from headscope.probes.halves import SCORE
@@ -109,7 +109,7 @@ def check_map(probe: str, names: Sequence[str], weights: Map) -> None:
 def check_row(probe: str, labels: Sequence[str], found: Sequence[float]) -> None:
     """The page has a row that begins with the labels and ends with the numbers, to four decimals."""
     numbers = [f"{round(value, 4) + 0:g}" for value in found]
-    begins, ends = (" | ".join(map(re.escape, cells)) for cells in (labels, numbers))
+    begins, ends = (r" \| ".join(map(re.escape, cells)) for cells in (labels, numbers))
     row = rf"^\| {begins} \|(?:.* \|)? {ends} \|$"
     assert re.search(row, worked_example(probe), re.MULTILINE), f"{probe}.md has no row {labels} {numbers}"
 

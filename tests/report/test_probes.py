@@ -89,6 +89,15 @@ def test_intervals_that_touch_are_not_clear(accuracy: float, named: bool) -> Non
     assert bool(about(atlas, "Syntax")) == named
 
 
+def test_a_model_that_knows_no_syntax_is_said_to_know_none() -> None:
+    rows = [dependency_row(name, 90, 0.1, 0.4) for name in ("all", "det", "obj")]
+    assert [str(finding) for finding in about(with_dependency(empty_atlas(), rows=rows), "Syntax")] == [
+        "Over all relations no head is clearly above the best fixed offset; head 1.2 is the best: 10.0% (95% interval "
+        "8.0 to 12.0%) of 90 cases, against 40.0% for the best fixed offset (−2).",
+        "Of 2 relations with 30 cases or more, none has a head clearly above the best fixed offset.",
+    ]
+
+
 def test_few_cases_are_no_finding_and_are_folded_away() -> None:
     atlas = with_dependency(empty_atlas(), rows=[dependency_row("dep", 29, 0.9, 0.1)])
     assert about(atlas, "Syntax") == []
@@ -294,7 +303,7 @@ def test_features_of_one_model_and_of_two() -> None:
 
 def test_parsers_stand_beside_what_needs_no_attention() -> None:
     rows = [
-        {"probe": name, "uas": uas, "low": uas - 0.01, "high": uas + 0.01, "cases": 500, "epochs": epochs}
+        {"parser": name, "uas": uas, "low": uas - 0.01, "high": uas + 0.01, "cases": 500, "epochs": epochs}
         for name, uas, epochs in (
             ("attention", 0.61, 4),
             ("best_offset", 0.36, None),

@@ -94,7 +94,7 @@ COLUMNS = {
         "attention of the pair, less that of other pairs as far apart",
         {},
     ),
-    "parser": Columns("probe", "uas", "share of words with the right head (UAS)", {}),
+    "parser": Columns("parser", "uas", "share of words with the right head (UAS)", {}),
 }
 """The probes whose tables can be drawn."""
 

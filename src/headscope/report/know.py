@@ -23,13 +23,13 @@ def syntax(subject: Subject) -> Iterator[Finding]:
     for row in rows:
         offset = row.best_baseline
         if row.label == ALL and offset is not None:
-            verb = "finds" if row.is_above(offset) else "does not clearly find"
-            than = "more often than" if row.is_above(offset) else "more of them than"
-            text = (
-                f"Over all relations, head {row.head} {verb} the syntactic head of a word {than} the best "
-                f"fixed offset: {_beside(row, offset)}."
+            start = (
+                f"Head {row.head} finds the syntactic head of a word, whatever the relation, more often than any fixed "
+                "offset"
+                if row.is_above(offset)
+                else f"Over all relations no head is clearly above the best fixed offset; head {row.head} is the best"
             )
-            yield _finding(subject, "Syntax", text, row)
+            yield _finding(subject, "Syntax", f"{start}: {_beside(row, offset)}.", row)
     ranked = convincing(rows)
     for row in [row for row in ranked if is_clear(row)][:MOST]:
         offset = row.best_baseline
@@ -119,10 +119,10 @@ def _tally(
     if len(ranked) < 2:
         return
     clear = [row for row in ranked if is_clear(row)]
-    text = f"Of {count(len(ranked), what)} with {FEW_CASES} cases or more, {len(clear)} have a head clearly above "
-    text += baseline
+    text = f"Of {count(len(ranked), what)} with {FEW_CASES} cases or more, "
+    text += f"{len(clear) or 'none'} {'have' if len(clear) > 1 else 'has'} a head clearly above {baseline}"
     unclear = [row.label for row in ranked if not is_clear(row)]
-    text += f"; not {listed(unclear)}." if 0 < len(unclear) <= MOST else "."
+    text += f"; not {listed(unclear)}." if clear and 0 < len(unclear) <= MOST else "."
     yield Finding(subject.stack, topic, text, (), len(clear) / len(ranked), None)
 
 

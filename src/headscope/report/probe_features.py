@@ -162,24 +162,29 @@ def _parser_table(rows: Sequence[Row]) -> Table | None:
     caption = "Share of words with the right head (UAS)"
     if not any("uas" in row for row in rows):
         return plain_table(rows, caption)
-    others = plain_table([{key: row[key] for key in row if key not in _SCORED} for row in rows], "")
+    shares = {key: title for key, title in _SHARES.items() if any(key in row for row in rows)}
+    told = ("parser", "uas", "uas_stderr", "low", "high", *shares)
+    others = plain_table([{key: row[key] for key in row if key not in told} for row in rows], "")
     more = others or Table("", (), ((),) * len(rows))
     return Table(
         caption,
-        ("Parser", "Right", "95% interval", *more.columns),
+        ("Parser", "Right", "95% interval", *shares.values(), *more.columns),
         tuple(
             (
-                row_name("parser", str(row.get("probe"))),
+                row_name("parser", str(row.get("parser"))),
                 _percent(row, "uas"),
                 interval(number(row.get("low")), number(row.get("high"))) or "–",
+                *(_percent(row, key) for key in shares),
                 *cells,
             )
             for row, cells in zip(rows, more.rows, strict=True)
         ),
+        is_figures=True,
     )
 
 
-_SCORED = ("probe", "uas", "uas_stderr", "low", "high")
+_SHARES = {"uas_headed": "Without roots", "dev_uas": "On dev"}
+"""Other shares of right words that the probe tells about a parser."""
 
 
 def _parser_chart(subject: Subject, rows: int) -> Picture:

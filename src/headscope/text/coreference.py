@@ -1,18 +1,17 @@
 """Coreference corpora: documents in which it is marked what stands for the same thing."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
 from headscope.errors import TextError
+from headscope.text.annotated import AnnotatedFiles
 from headscope.text.conllu import COLUMNS
 from headscope.text.coreference_columns import BEGIN, FEWEST, read_column_documents
 from headscope.text.coreference_document import CoreferenceDocument, Draft
 from headscope.text.coreference_entity import read_entity_documents
-from headscope.text.files import TextStream, check_file, joined_names, open_text, shown
-from headscope.text.skipped import Skipped
+from headscope.text.files import TextStream, check_file, open_text, shown
 
 Read = Callable[[TextStream, Callable[[str], None]], Iterator[Draft]]
 
@@ -22,61 +21,28 @@ LOOK_AT = 1000
 _ID = re.compile(r"[0-9]+([-.][0-9]+)?")
 
 
-class CoreferenceCorpus:
+class CoreferenceCorpus(AnnotatedFiles):
     """Documents with their mentions, read one at a time and as often as wanted; made by `read_coreference`.
 
     A sentence or a mention that cannot be used is skipped and told in `skipped`, and the others still count.
     """
 
-    annotator: str | None = None
-    """The mentions are those that the files mark; no program is run to find them."""
-
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self.paths = tuple(paths)
-        self.name = joined_names([path.name for path in paths])
-        self.skipped = Skipped("records")
-        """What the iteration begun last left out so far: sentences and mentions."""
-        self._stream: TextStream | None = None
-        self._bytes_done = 0
-
-    def __repr__(self) -> str:
-        """The corpus by its name."""
-        return f"CoreferenceCorpus({self.name!r})"
-
-    @cached_property
-    def _bytes(self) -> int | None:
-        regular = all(path.is_file() for path in self.paths)
-        return sum(path.stat().st_size for path in self.paths) or None if regular else None
-
-    @property
-    def progress(self) -> float | None:
-        """Share of the file bytes read so far; None when unknown."""
-        if self._bytes is None:
-            return None
-        current = self._stream.bytes_read if self._stream else 0
-        return min(1.0, (self._bytes_done + current) / self._bytes)
+    kind = "records"  # sentences and mentions
 
     def __iter__(self) -> Iterator[CoreferenceDocument]:
         """The documents from the beginning; raises TextError when not a single mention can be used."""
-        self.skipped = Skipped("records")
-        self._bytes_done = 0
         number = -1
         sentences = mentions = 0
-        for path in self.paths:
+        for stream in self._streams():
             before: str | None = None
-            read = _format(path)
-            with open_text(path) as stream:
-                self._stream = stream
-                for draft in read(stream, self.skipped.add):
-                    # The parts of one document come one after the other, under one name.
-                    number += not draft.name or draft.name != before
-                    before = draft.name
-                    document = draft.document(number)
-                    sentences += len(document.sentences)
-                    mentions += len(document.mentions)
-                    yield document
-                self._bytes_done += stream.size
-            self._stream = None
+            for draft in _format(stream.path)(stream, self.skipped.add):
+                # The parts of one document come one after the other, under one name.
+                number += not draft.name or draft.name != before
+                before = draft.name
+                document = draft.document(number)
+                sentences += len(document.sentences)
+                mentions += len(document.mentions)
+                yield document
         if not mentions:
             raise self._nothing(sentences)
 

@@ -11,15 +11,15 @@ FrameNet's files are told by their name, `.xml` or `.xml.gz`; see `headscope.tex
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from headscope.errors import TextError
 from headscope.text.align import Span, word_spans
-from headscope.text.files import TextStream, check_file, joined_names, open_text, shown
+from headscope.text.annotated import AnnotatedFiles
+from headscope.text.files import TextStream, check_file, joined_names, shown
 from headscope.text.framenet import FrameAnnotation, Frames, read_annotations
 from headscope.text.sentences import clean
 from headscope.text.skipped import Skipped
@@ -65,65 +65,33 @@ class Predicate:
         return f"{self.path}:{self.line}"
 
 
-class RoleCorpus:
+class RoleCorpus(AnnotatedFiles):
     """Predicates that can be iterated over, lazily and as often as wanted; made by `read_roles`.
 
     The predicates of a sentence come one after the other. A row or an argument that cannot be used is skipped
     and told in `skipped`, and the others still count.
     """
 
-    annotator: str | None = None
-    """What annotated the sentences, when it was a program that ran just now; None for what the files say."""
-
-    def __init__(self, paths: Sequence[Path], *, name: str) -> None:
-        self.paths = tuple(paths)
-        self.name = name
-        self.skipped = Skipped("annotations")
-        """What the iteration begun last left out so far."""
-        self._stream: TextStream | None = None
-        self._bytes_done = 0
-
-    def __repr__(self) -> str:
-        """The corpus by its name."""
-        return f"RoleCorpus({self.name!r})"
-
-    @cached_property
-    def _bytes(self) -> int | None:
-        regular = all(path.is_file() for path in self.paths)
-        return sum(path.stat().st_size for path in self.paths) or None if regular else None
-
-    @property
-    def progress(self) -> float | None:
-        """Share of the file bytes read so far; None when unknown."""
-        if self._bytes is None:
-            return None
-        current = self._stream.bytes_read if self._stream else 0
-        return min(1.0, (self._bytes_done + current) / self._bytes)
+    kind = "annotations"
 
     def __iter__(self) -> Iterator[Predicate]:
         """The predicates from the beginning; raises TextError when none of them can be used."""
-        self.skipped = Skipped("annotations")
-        self._bytes_done = 0
         document = -1
         found = False
         frames: dict[Path, Frames] = {}
-        for path in self.paths:
-            with open_text(path) as stream:
-                self._stream = stream
-                if _is_xml(path):
-                    release = path.parent.parent
-                    known = frames.setdefault(release, Frames(release))
-                    rows = _frame_rows(stream, known, self.skipped)
-                else:
-                    rows = _json_rows(stream, self.skipped)
-                last: str | None = None  # a file begins a document
-                for row in rows:
-                    document += row.document != last
-                    last = row.document
-                    found = True
-                    yield row.placed(document, shown(path))
-                self._bytes_done += stream.size
-            self._stream = None
+        for stream in self._streams():
+            if _is_xml(stream.path):
+                release = stream.path.parent.parent
+                known = frames.setdefault(release, Frames(release))
+                rows = _frame_rows(stream, known, self.skipped)
+            else:
+                rows = _json_rows(stream, self.skipped)
+            last: str | None = None  # a file begins a document
+            for row in rows:
+                document += row.document != last
+                last = row.document
+                found = True
+                yield row.placed(document, shown(stream.path))
         if not found:
             raise self._nothing()
 

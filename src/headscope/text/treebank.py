@@ -3,13 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from headscope.errors import TextError
+from headscope.text.annotated import AnnotatedFiles
 from headscope.text.conllu import Block, Row, read_blocks
-from headscope.text.files import TextStream, check_file, joined_names, open_text, shown
-from headscope.text.skipped import Skipped
+from headscope.text.files import check_file, shown
 from headscope.text.words import WordText
 
 ROOT = -1
@@ -42,65 +41,33 @@ class ParsedSentence:
         return f"{self.path}:{self.line if word is None else self.lines[word]}"
 
 
-class Treebank:
+class Treebank(AnnotatedFiles):
     """Parsed sentences that can be iterated over, lazily and as often as wanted; made by `read_treebank`.
 
     A sentence that cannot be used is skipped and told in `skipped`, and the others still count.
     """
 
-    annotator: str | None = None
-    """What annotated the sentences, when it was a program that ran just now; None for what the files say."""
-
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self.paths = tuple(paths)
-        self.name = joined_names([path.name for path in paths])
-        self.skipped = Skipped("sentences")
-        """What the iteration begun last left out so far."""
-        self._stream: TextStream | None = None
-        self._bytes_done = 0
-
-    def __repr__(self) -> str:
-        """The treebank by its name."""
-        return f"Treebank({self.name!r})"
-
-    @cached_property
-    def _bytes(self) -> int | None:
-        regular = all(path.is_file() for path in self.paths)
-        return sum(path.stat().st_size for path in self.paths) or None if regular else None
-
-    @property
-    def progress(self) -> float | None:
-        """Share of the file bytes read so far; None when unknown."""
-        if self._bytes is None:
-            return None
-        current = self._stream.bytes_read if self._stream else 0
-        return min(1.0, (self._bytes_done + current) / self._bytes)
+    kind = "sentences"
 
     def __iter__(self) -> Iterator[ParsedSentence]:
         """The sentences from the beginning; raises TextError when none of them can be used."""
-        self.skipped = Skipped("sentences")
-        self._bytes_done = 0
         found = False
         document = -1
-        for path in self.paths:
+        for stream in self._streams():
             starts = True  # a file begins a document
-            with open_text(path) as stream:
-                self._stream = stream
-                for block in read_blocks(stream, skip=lambda error: self.skipped.add(str(error))):
-                    starts = starts or block.starts_document
-                    if not block.rows:
-                        continue
-                    document += starts
-                    starts = False
-                    try:
-                        sentence = parse(block, document=document, path=shown(path))
-                    except TextError as error:
-                        self.skipped.add(str(error))
-                        continue
-                    found = True
-                    yield sentence
-                self._bytes_done += stream.size
-            self._stream = None
+            for block in read_blocks(stream, skip=lambda error: self.skipped.add(str(error))):
+                starts = starts or block.starts_document
+                if not block.rows:
+                    continue
+                document += starts
+                starts = False
+                try:
+                    sentence = parse(block, document=document, path=shown(stream.path))
+                except TextError as error:
+                    self.skipped.add(str(error))
+                    continue
+                found = True
+                yield sentence
         if not found:
             raise self._nothing()
 

@@ -6,21 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import headscope as hs
-from headscope.cli.options import (
-    AllowPickle,
-    BatchSize,
-    Debug,
-    Device,
-    Dtype,
-    Json,
-    ModelName,
-    Quiet,
-    Revision,
-    batch_size_of,
-)
+from headscope.cli.options import ModelName
 from headscope.cli.probe.columns import count, percent, percent_interval, words
-from headscope.cli.probe.options import FirstPiece, MaxLength, Output
-from headscope.cli.probe.session import Loading, Session
+from headscope.cli.probe.common import Common, with_common
+from headscope.cli.probe.options import FirstPiece, Output
+from headscope.cli.probe.session import Session
 
 if TYPE_CHECKING:
     from headscope.probes.result import ProbeResult
@@ -41,6 +31,7 @@ COLUMNS = [
 ]
 
 
+@with_common
 def coreference(
     model: ModelName,
     *,
@@ -60,38 +51,20 @@ def coreference(
         ),
     ] = None,
     output: Output = None,
-    max_length: MaxLength = None,
     faithful: FirstPiece = False,
-    batch_size: BatchSize = "auto",
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    revision: Revision = None,
-    allow_pickle: AllowPickle = False,
-    quiet: Quiet = False,
-    json: Json = False,
-    debug: Debug = False,
+    common: Common,
 ) -> None:
     """Find which head resolves coreference.
 
     Every head guesses the antecedent of every mention, beside rules that look at no attention.
     """
-    session = Session(
-        model,
-        Loading(revision, device, dtype, allow_pickle),
-        output,
-        [*data, *(select or [])],
-        quiet,
-        json,
-        debug,
-    )
+    session = Session(model, output, [*data, *(select or [])], common)
 
     def run(loaded: "hs.Model") -> "ProbeResult":
         probe = hs.CoreferenceProbe(
             loaded,
-            max_length=max_length,
-            batch_size=batch_size_of(batch_size),
             faithful=faithful,
-            progress=session.shown,
+            **common.probe_options,
         )
         scored = hs.read_coreference(*data)
         if not select:

@@ -6,21 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import headscope as hs
-from headscope.cli.options import (
-    AllowPickle,
-    BatchSize,
-    Debug,
-    Device,
-    Dtype,
-    Json,
-    ModelName,
-    Quiet,
-    Revision,
-    batch_size_of,
-)
+from headscope.cli.options import ModelName
 from headscope.cli.probe.columns import count, percent, percent_interval, signed, words
-from headscope.cli.probe.options import Annotate, FirstPiece, MaxLength, Output, treebank
-from headscope.cli.probe.session import Loading, Session
+from headscope.cli.probe.common import Common, with_common
+from headscope.cli.probe.options import Annotate, FirstPiece, Output, treebank
+from headscope.cli.probe.session import Session
 
 if TYPE_CHECKING:
     from headscope.probes.result import ProbeResult
@@ -40,6 +30,7 @@ COLUMNS = [
 ]
 
 
+@with_common
 def dependency(
     model: ModelName,
     *,
@@ -62,39 +53,21 @@ def dependency(
         typer.Option("--base-relations", help="Count subtypes as their base relation: nmod:poss as nmod."),
     ] = False,
     annotate: Annotate = None,
-    max_length: MaxLength = None,
     faithful: FirstPiece = False,
-    batch_size: BatchSize = "auto",
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    revision: Revision = None,
-    allow_pickle: AllowPickle = False,
-    quiet: Quiet = False,
-    json: Json = False,
-    debug: Debug = False,
+    common: Common,
 ) -> None:
     """Find which head tracks which relation.
 
     Every head guesses the syntactic head of every word, in both directions, beside fixed offsets.
     """
-    session = Session(
-        model,
-        Loading(revision, device, dtype, allow_pickle),
-        output,
-        [*treebank_files, *(select or [])],
-        quiet,
-        json,
-        debug,
-    )
+    session = Session(model, output, [*treebank_files, *(select or [])], common)
 
     def run(loaded: "hs.Model") -> "ProbeResult":
         probe = hs.DependencyProbe(
             loaded,
             base_relations=base_relations,
-            max_length=max_length,
-            batch_size=batch_size_of(batch_size),
             faithful=faithful,
-            progress=session.shown,
+            **common.probe_options,
         )
         scored = treebank(treebank_files, annotate)
         if not select:

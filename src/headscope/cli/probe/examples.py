@@ -8,19 +8,9 @@ from rich.console import Console
 
 import headscope as hs
 from headscope.cli.console import only_own_notes, print_json, stdout
-from headscope.cli.options import (
-    AllowPickle,
-    BatchSize,
-    Debug,
-    Device,
-    Dtype,
-    Json,
-    ModelName,
-    Revision,
-    batch_size_of,
-)
-from headscope.cli.probe.options import Annotate, FirstPiece, MaxLength, treebank
-from headscope.cli.probe.session import Loading
+from headscope.cli.options import ModelName
+from headscope.cli.probe.common import Common, with_common
+from headscope.cli.probe.options import Annotate, FirstPiece, treebank
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -30,6 +20,7 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: headscope probe examples demo --treebank dev.conllu --relation obj --head 7.4 --most 3"
 
 
+@with_common
 def examples(
     model: ModelName,
     *,
@@ -70,15 +61,8 @@ def examples(
         typer.Option("--picture", metavar="FILE", help="Also draw them, as .svg, .pdf or .png."),
     ] = None,
     annotate: Annotate = None,
-    max_length: MaxLength = None,
     faithful: FirstPiece = False,
-    batch_size: BatchSize = "auto",
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    revision: Revision = None,
-    allow_pickle: AllowPickle = False,
-    json: Json = False,
-    debug: Debug = False,
+    common: Common,
 ) -> None:
     """Show a head at work on sentences.
 
@@ -86,14 +70,9 @@ def examples(
     """
     if sum(map(bool, (treebank_files, coreference, roles))) != 1:
         raise OptionError("give one of --treebank FILE, --coreference FILE and --roles FILE")
-    shared: dict[str, Any] = {
-        "max_length": max_length,
-        "batch_size": batch_size_of(batch_size),
-        "faithful": faithful,
-        "progress": not json,
-    }
-    with only_own_notes(debug=debug) as notes:
-        loaded = Loading(revision, device, dtype, allow_pickle).load(model, shown=not json)
+    shared = common.probe_options | {"faithful": faithful}
+    with only_own_notes(debug=common.debug) as notes:
+        loaded = common.load(model)
         probe: Any
         data: Any
         if treebank_files:
@@ -105,11 +84,11 @@ def examples(
         found = probe.examples(data, relation, head=head, direction=direction, most=most)
         if picture is not None:
             hs.figures.save(hs.figures.heads_at_work([*found.right, *found.wrong]), picture)
-    if json:
+    if common.json:
         records = {"right": list(map(_record, found.right)), "wrong": list(map(_record, found.wrong))}
         print_json({"model": model, "picture": picture and str(picture), **records, "warnings": notes})
-        return
-    _print(stdout(), found)
+    elif common.shown:
+        _print(stdout(), found)
 
 
 def _print(console: Console, found: "AtWork") -> None:

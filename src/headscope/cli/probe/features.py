@@ -6,21 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import headscope as hs
-from headscope.cli.options import (
-    AllowPickle,
-    BatchSize,
-    Debug,
-    Device,
-    Dtype,
-    Json,
-    ModelName,
-    Quiet,
-    Revision,
-    batch_size_of,
-)
+from headscope.cli.options import ModelName
 from headscope.cli.probe.columns import Column, count, number, words
-from headscope.cli.probe.options import Annotate, MaxLength, Output, treebank
-from headscope.cli.probe.session import Loading, Session
+from headscope.cli.probe.common import Common, with_common
+from headscope.cli.probe.options import Annotate, Output, treebank
+from headscope.cli.probe.session import Session
 
 if TYPE_CHECKING:
     from headscope.probes.result import ProbeResult
@@ -45,6 +35,7 @@ COLUMNS = [
 ]
 
 
+@with_common
 def features(
     model: ModelName,
     *,
@@ -61,31 +52,20 @@ def features(
     ] = None,
     output: Output = None,
     annotate: Annotate = None,
-    max_length: MaxLength = None,
-    batch_size: BatchSize = "auto",
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    revision: Revision = None,
-    allow_pickle: AllowPickle = False,
-    quiet: Quiet = False,
-    json: Json = False,
-    debug: Debug = False,
+    common: Common,
 ) -> None:
     """Measure attention to kinds of words.
 
     Nouns, verbs, pronouns, subjects, objects, negation, [CLS] and [SEP]; from all tokens and from [CLS] alone. A star
     marks a change that is sure after correction for the many heads and classes looked at.
     """
-    loading = Loading(revision, device, dtype, allow_pickle)
-    session = Session(model, loading, output, treebank_files, quiet, json, debug)
+    session = Session(model, output, treebank_files, common)
 
     def run(loaded: "hs.Model") -> "ProbeResult":
         probe = hs.FeaturesProbe(
             loaded,
-            against=None if against is None else loading.load(against, shown=session.shown),
-            max_length=max_length,
-            batch_size=batch_size_of(batch_size),
-            progress=session.shown,
+            against=None if against is None else common.load(against),
+            **common.probe_options,
         )
         return probe.score(treebank(treebank_files, annotate))
 

@@ -6,19 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import headscope as hs
-from headscope.cli.options import (
-    AllowPickle,
-    Debug,
-    Device,
-    Dtype,
-    Json,
-    ModelName,
-    Quiet,
-    Revision,
-)
+from headscope.cli.options import ModelName
 from headscope.cli.probe.columns import count, percent, percent_interval, signed, words
-from headscope.cli.probe.options import Annotate, MaxLength, Output, treebank
-from headscope.cli.probe.session import Loading, Session
+from headscope.cli.probe.common import Common, with_common
+from headscope.cli.probe.options import Annotate, Output, treebank
+from headscope.cli.probe.session import Session
 
 if TYPE_CHECKING:
     from headscope.probes.result import ProbeResult
@@ -38,6 +30,7 @@ COLUMNS = [
 GIGABYTE = 1 << 30
 
 
+@with_common
 def parser(
     model: ModelName,
     *,
@@ -75,23 +68,14 @@ def parser(
         ),
     ] = 4.0,
     annotate: Annotate = None,
-    max_length: MaxLength = None,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    revision: Revision = None,
-    allow_pickle: AllowPickle = False,
-    quiet: Quiet = False,
-    json: Json = False,
-    debug: Debug = False,
+    common: Common,
 ) -> None:
     """Train parsers on all heads together.
 
     With attention alone, and with attention and words, beside their baselines in one table.
     """
     given = [*train, *test, *(dev or [])]
-    session = Session(
-        model, Loading(revision, device, dtype, allow_pickle), output, given, quiet, json, debug
-    )
+    session = Session(model, output, given, common)
 
     def run(loaded: "hs.Model") -> "ProbeResult":
         return hs.parser_table(
@@ -103,8 +87,7 @@ def parser(
             seed=seed,
             max_epochs=max_epochs,
             cache_limit=int(cache_limit * GIGABYTE),
-            max_length=max_length,
-            progress=session.shown,
+            **common.probe_options,
         )
 
     session.run(run, COLUMNS)

@@ -6,21 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import headscope as hs
-from headscope.cli.options import (
-    AllowPickle,
-    BatchSize,
-    Debug,
-    Device,
-    Dtype,
-    Json,
-    ModelName,
-    Quiet,
-    Revision,
-    batch_size_of,
-)
+from headscope.cli.options import ModelName
 from headscope.cli.probe.columns import count, interval, number, words
-from headscope.cli.probe.options import FirstPiece, MaxLength, Output
-from headscope.cli.probe.session import Loading, Session
+from headscope.cli.probe.common import Common, with_common
+from headscope.cli.probe.options import FirstPiece, Output
+from headscope.cli.probe.session import Session
 
 if TYPE_CHECKING:
     from headscope.probes.result import ProbeResult
@@ -39,6 +29,7 @@ COLUMNS = [
 ]
 
 
+@with_common
 def relations(
     model: ModelName,
     *,
@@ -80,30 +71,14 @@ def relations(
             "--modifiers", help="Also count modifiers: PropBank's ARGM, FrameNet's non-core elements."
         ),
     ] = False,
-    max_length: MaxLength = None,
     faithful: FirstPiece = False,
-    batch_size: BatchSize = "auto",
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    revision: Revision = None,
-    allow_pickle: AllowPickle = False,
-    quiet: Quiet = False,
-    json: Json = False,
-    debug: Debug = False,
+    common: Common,
 ) -> None:
     """Find which head ties predicates to roles.
 
     Attention between predicates and their arguments, against words at the same distance in the same sentence.
     """
-    session = Session(
-        model,
-        Loading(revision, device, dtype, allow_pickle),
-        output,
-        [*data, *(select or [])],
-        quiet,
-        json,
-        debug,
-    )
+    session = Session(model, output, [*data, *(select or [])], common)
 
     def run(loaded: "hs.Model") -> "ProbeResult":
         probe = hs.RelationsProbe(
@@ -113,10 +88,8 @@ def relations(
             max_argument=max_argument,
             min_distance=min_distance,
             core_only=not modifiers,
-            max_length=max_length,
-            batch_size=batch_size_of(batch_size),
             faithful=faithful,
-            progress=session.shown,
+            **common.probe_options,
         )
         scored = hs.read_roles(*data)
         if not select:

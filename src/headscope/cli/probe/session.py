@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import headscope as hs
-from headscope.cli.console import only_own_notes, print_json, print_notes, status, stdout
-from headscope.cli.options import ATLAS, Precision, check_output
+from headscope.cli.console import only_own_notes, print_json, print_notes, stdout
+from headscope.cli.options import ATLAS, check_output
 from headscope.cli.probe.columns import Column
+from headscope.cli.probe.common import Common
 from headscope.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -16,57 +17,28 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Loading:
-    """How models are loaded."""
-
-    revision: str | None
-    device: str
-    dtype: Precision
-    allow_pickle: bool
-
-    def load(self, name: str, *, shown: bool) -> "hs.Model":
-        """The model, with a line on the terminal while it takes its time."""
-        with status(f"loading {name}", shown=shown):
-            return hs.load(
-                name,
-                revision=self.revision,
-                device=self.device,
-                dtype=self.dtype,
-                allow_pickle=self.allow_pickle,
-            )
-
-
-@dataclass(frozen=True)
 class Session:
     """One run of a probe command."""
 
     model: str
-    loading: Loading
     output: Path | None
     inputs: Sequence[Path]
-    quiet: bool
-    json: bool
-    debug: bool
-
-    @property
-    def shown(self) -> bool:
-        """Whether progress and tables are printed."""
-        return not (self.quiet or self.json)
+    common: Common
 
     def run(self, probe: Callable[["hs.Model"], "ProbeResult"], columns: Sequence[Column]) -> None:
         """Run a probe on the model, write what it found, and print its table."""
         if self.output is not None:
             check_output(self.output, option="-o", kind=ATLAS, inputs=self.inputs)
-        with only_own_notes(debug=self.debug) as notes:
+        with only_own_notes(debug=self.common.debug) as notes:
             existing = self._existing()
-            model = self.loading.load(self.model, shown=self.shown)
+            model = self.common.load(self.model)
             if existing is not None:
                 existing.check_model(model.name, model.weights_hash)
             result = probe(model)
             if self.output is not None:
                 result.to_atlas(existing).save(self.output)
         notes = [*notes, *result.source.notes]
-        if self.json:
+        if self.common.json:
             print_json(
                 {
                     "output": None if self.output is None else str(self.output),
@@ -74,7 +46,7 @@ class Session:
                     "notes": notes,
                 }
             )
-        elif self.shown:
+        elif self.common.shown:
             print_notes(notes)
             self._print(result, columns, added=existing is not None)
 
