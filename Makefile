@@ -15,6 +15,10 @@ BIN := .venv/bin
 demo: .venv/installed
 	mkdir -p demo
 	$(BIN)/headscope analyze demo --text src/headscope/data/articles.txt -o demo/demo.nc
+	$(BIN)/headscope probe dependency demo --treebank src/headscope/data/treebank.conllu -o demo/demo.nc
+	$(BIN)/headscope probe coreference demo --data src/headscope/data/treebank.conllu -o demo/demo.nc
+	$(BIN)/headscope probe relations demo --data src/headscope/data/roles.jsonl -o demo/demo.nc
+	$(BIN)/headscope probe features demo --treebank src/headscope/data/treebank.conllu -o demo/demo.nc
 	$(BIN)/headscope report demo/demo.nc -o demo/report.html
 	@echo "The report:  demo/report.html  (open it in a browser)"
 	@echo "The atlas:   demo/demo.nc      (look at it with: $(BIN)/headscope show demo/demo.nc)"
