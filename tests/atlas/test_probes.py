@@ -15,7 +15,7 @@ from headscope.atlas.examples import as_text, from_text
 from headscope.errors import AtlasError
 from headscope.models import wrap
 from headscope.probes.dependency import DependencyProbe
-from headscope.probes.result import ProbeResult
+from headscope.probes.result import ProbeResult, without_folders
 from headscope.text.treebank import Treebank, read_treebank
 from headscope.types import HeadId, LabelledArray
 
@@ -149,7 +149,7 @@ def test_what_is_known_about_a_probe(treebank: Treebank) -> None:
     assert facts["annotated_by"] == "the files"
     assert (facts["texts"], facts["documents"], facts["texts_cut"], facts["skipped"]) == (12, 3, 0, 0)
     assert facts["tokens"] == result.source.tokens
-    assert facts["notes"] == list(result.source.notes)
+    assert facts["notes"] == [without_folders(note) for note in result.source.notes]
     assert facts["options"] == result.source.options
     assert facts["duration_s"] >= 0
     assert {"dependency_accuracy", "dependency_table", "dependency_examples"} <= set(facts["arrays"])
@@ -290,3 +290,10 @@ def test_any_netcdf_tool_can_read_the_lines(plain: Atlas, tmp_path: Path) -> Non
     add(plain, "one", {"encoder": arrays(2, "a")}, examples=(EXAMPLE,)).save(tmp_path / "a.nc")
     with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf", group="one_examples") as lines:
         assert [str(line) for line in lines["one_examples"].values] == [as_text(EXAMPLE)]
+
+
+def test_an_atlas_names_files_without_their_folders() -> None:
+    note = "2 sentences skipped: /home/me/a.conllu:7: HEAD is 'x/y'; ../b c/d.conllu:12: no HEAD; C:\\e.conllu:3: x"
+    assert without_folders(note) == (
+        "2 sentences skipped: a.conllu:7: HEAD is 'x/y'; ../b d.conllu:12: no HEAD; e.conllu:3: x"
+    )

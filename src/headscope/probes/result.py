@@ -1,5 +1,6 @@
 """What every probe ends in: arrays, a table, examples and the facts behind them, ready for an atlas."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,14 @@ from typing import Any, ClassVar
 from headscope.atlas import Atlas, Example, Results
 from headscope.models import Model
 from headscope.run.provenance import provenance
+
+_FOLDER = re.compile(r"[^\s('\"]*[/\\](?=[^\s/\\:]+:\d)")
+
+
+def without_folders(note: str) -> str:
+    """The note with the files it names by their names alone: an atlas is passed on, a folder means little there."""
+    return _FOLDER.sub("", note)
+
 
 Row = dict[str, Any]
 """A row of a table: column and value, plain data."""
@@ -81,7 +90,7 @@ class ProbeResult(ABC):
                 "tokens": source.tokens,
                 "texts_cut": source.texts_cut,
                 "skipped": source.skipped,
-                "notes": list(source.notes),
+                "notes": [without_folders(note) for note in source.notes],
                 "options": dict(source.options),
                 "created": datetime.now(UTC).isoformat(timespec="seconds"),
                 "duration_s": round(source.duration, 3),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from headscope.figures.slices import choices
+from headscope.probes.result import without_folders
 from headscope.report.at_work import at_work
 from headscope.report.finding import Subject
 from headscope.report.grids import array_of, grid
@@ -79,11 +80,8 @@ def _facts(facts: Mapping[str, Any]) -> dict[str, str]:
 def _notes(facts: Mapping[str, Any]) -> list[str]:
     """What the probe said about its numbers, without the folders of the files it names."""
     notes = facts.get("notes")
-    found = [_FOLDER.sub("", str(note)) for note in notes] if isinstance(notes, list) else []
+    found = [without_folders(str(note)) for note in notes] if isinstance(notes, list) else []
     return [f"{note[0].upper()}{note[1:]}{'' if note.endswith('.') else '.'}" for note in found if note]
-
-
-_FOLDER = re.compile(r"[^\s('\"]*[/\\](?=[^\s/\\:]+:\d)")
 
 
 def _unknown(subject: Subject, probe: str) -> Section:
