@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from tests.helpers.treebanks import cluster_error
 
-from headscope.probes.accuracy import Accuracy, Cases, interval
+from headscope.probes.accuracy import DOCUMENT_GROUPS, Accuracy, Cases, DocumentAccuracy, interval
 
 Sample = tuple[list[int], list[str], NDArray[np.bool_]]
 
@@ -214,3 +214,46 @@ def test_an_interval_stays_inside() -> None:
 def test_no_interval_without_cases() -> None:
     assert all(math.isnan(bound) for bound in interval(math.nan, math.nan, 0))
     assert all(math.isnan(bound) for bound in interval(math.nan, 0.1, 5))
+
+
+def test_few_clusters_make_the_interval_wider() -> None:
+    """Student's t with 2 degrees of freedom is 4.3027 where the normal quantile is 1.96."""
+    shrunk = 100 * (1.959964 / 4.302653) ** 2
+    stderr = math.sqrt(0.3 * 0.7 / 100)
+    assert interval(0.3, stderr, 400, 3) == pytest.approx(interval(0.3, math.sqrt(0.21 / shrunk), 400))
+    assert interval(0.3, stderr, 400, 10**6) == pytest.approx(interval(0.3, stderr, 400), abs=1e-5)
+
+
+# Documents as the sample
+
+
+def by_document(parts: list[Sample]) -> DocumentAccuracy:
+    accuracy = DocumentAccuracy(2, 3)
+    for owner, labels, right in parts:
+        part = accuracy.empty()
+        cases = part.begin(owner, labels)
+        for column in range(3):
+            part.add(cases, torch.from_numpy(right[:, :, column]), (slice(None), column))
+        accuracy.merge(part)
+    return accuracy
+
+
+def test_the_error_over_documents_adds_up_what_batches_tore_apart() -> None:
+    owner, labels, right = data = sample(3, texts=30)
+    shuffled = np.random.default_rng(0).permutation(len(owner))
+    cuts = np.array_split(shuffled, 5)
+    parts = [([owner[i] for i in cut], [labels[i] for i in cut], right[cut]) for cut in cuts]
+    found = by_document([*parts, ([], [], right[:0])])
+    for label in ("det", "obj"):
+        documents, values = of_label(data, label)
+        assert found.clusters(label) == len(set(documents.tolist()))
+        np.testing.assert_allclose(found.shares(label), values.mean(0))
+        np.testing.assert_allclose(found.stderr(label), cluster_error(values, documents))
+    assert np.isnan(found.stderr("missing")).all()
+
+
+def test_more_documents_than_groups_share_them() -> None:
+    data = sample(4, texts=3 * DOCUMENT_GROUPS)
+    found = by_document([data])
+    documents, values = of_label(data, "det")
+    np.testing.assert_allclose(found.stderr("det"), cluster_error(values, documents % DOCUMENT_GROUPS))

@@ -111,7 +111,8 @@ def assert_share(found: tuple[object, ...], values: NDArray[np.float64], cases: 
     """A share and the ends of its interval."""
     texts = np.array([case.text for case in cases])
     error = float(cluster_error(values, texts)) if len(set(texts)) > 1 else float("nan")
-    assert found == pytest.approx((values.mean(), *interval(float(values.mean()), error, len(values))))
+    ends = interval(float(values.mean()), error, len(values), len(set(texts)))
+    assert found == pytest.approx((values.mean(), *ends))
 
 
 # Against the slow way

@@ -12,8 +12,9 @@ from tests.helpers.tiny import tiny
 from tests.helpers.treebanks import as_file, random_sentences, word_maps
 
 from headscope.errors import OutputError
+from headscope.probes import parser_attention
 from headscope.probes.observe import Observer
-from headscope.probes.parser_attention import MapCache, StoredMaps, WordMaps
+from headscope.probes.parser_attention import MapCache, StoredMaps, WordMaps, moment
 from headscope.probes.parser_data import Account, Batch, Batcher
 from headscope.run.watch import Watch
 from headscope.text.treebank import read_treebank
@@ -152,3 +153,23 @@ def test_a_full_disk_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(caught.value.__cause__, OSError)
     assert caught.value.__cause__.errno == errno.ENOSPC
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("most", [1, 3, 100])
+def test_the_moment_is_the_mean_over_pairs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(parser_attention, "MOMENT_BATCHES", most)
+    maps, batches = read("bert", tmp_path, batch_size=3)
+    step = {1: len(batches), 3: 2, 100: 1}[most]
+    assert len(batches) == 5
+    products = []
+    for batch in batches[::step]:
+        found = maps.read(batch).double().numpy()
+        for row, place in enumerate(batch.places):
+            for a, b in np.ndindex(2 * (len(SENTENCES[place].forms),)):
+                if a != b:
+                    products.append(np.outer(found[row, a, b], found[row, a, b]))
+    with MapCache(1 << 20) as cache:
+        result = moment(StoredMaps(maps, batches, cache))
+    np.testing.assert_allclose(result.numpy(), np.mean(products, 0), rtol=1e-4)

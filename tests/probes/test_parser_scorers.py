@@ -15,12 +15,14 @@ from headscope.probes.parser_scorers import (
     DistanceWordsScorer,
     Scene,
     Scorer,
+    even_mixing,
 )
 
 TEXTS, WORDS, HEADS, DIMENSION = 3, 14, 5, 4
+MIXING = torch.randn(HEADS, HEADS, generator=torch.Generator().manual_seed(9))
 SCORERS = {
-    "attention": lambda: AttentionScorer(HEADS),
-    "attention_words": lambda: AttentionWordsScorer(HEADS, DIMENSION),
+    "attention": lambda: AttentionScorer(MIXING),
+    "attention_words": lambda: AttentionWordsScorer(MIXING, DIMENSION),
     "distances_words": lambda: DistanceWordsScorer(DIMENSION),
 }
 
@@ -122,10 +124,27 @@ def test_a_sentence_of_one_word_has_only_root(name: str) -> None:
 
 def test_constant_vectors_make_the_words_probe_the_attention_probe() -> None:
     plain, shown = scorer("attention"), scene()
-    made = AttentionWordsScorer(HEADS, 1)
+    made = AttentionWordsScorer(torch.eye(HEADS), 1)
     with torch.no_grad():
-        made.weight[:, 0, :, 0] = plain.weight / 4
-        made.weight[:, 1, :, 0] = plain.weight * 3 / 4
+        made.mixed[:, 0, :, 0] = plain.weight / 4
+        made.mixed[:, 1, :, 0] = plain.weight * 3 / 4
         made.root_weight[:, 0] = plain.root_weight
     constant = Scene(shown.present, shown.attention, torch.ones(TEXTS, WORDS, 1))
     torch.testing.assert_close(made(constant), plain(shown))
+
+
+def test_mixtures_are_of_equal_size_and_not_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    # Five heads that are nearly the same, as those of a network that has learned nothing.
+    pairs = torch.from_numpy(0.1 + 0.001 * rng.standard_normal((1000, HEADS)))
+    moment = pairs.T @ pairs / len(pairs)
+    monkeypatch.setattr("headscope.probes.parser_scorers.HOLD_BACK", 1e-9)
+    mixed = pairs @ even_mixing(moment).double().T
+    np.testing.assert_allclose((mixed.T @ mixed / len(pairs)).numpy(), np.eye(HEADS), atol=0.02)
+
+
+def test_mixtures_are_held_back_where_heads_say_nothing() -> None:
+    moment = torch.diag(torch.tensor([1.0, 1.0, 1.0, 1.0, 0.0]))
+    expected = np.diag([1 / np.sqrt(1 + 0.1 * 0.8)] * 4 + [1 / np.sqrt(0.1 * 0.8)])
+    np.testing.assert_allclose(even_mixing(moment).numpy(), expected, rtol=1e-6, atol=1e-7)
+    assert torch.equal(even_mixing(torch.zeros(3, 3)), torch.eye(3))

@@ -22,7 +22,7 @@ from headscope.atlas import Example
 from headscope.errors import OptionError, TextError
 from headscope.probes.dependency import DependencyProbe
 from headscope.probes.pointing import ALL
-from headscope.text.treebank import Treebank
+from headscope.text.treebank import Treebank, read_treebank
 from headscope.types import HeadId
 
 DIRECTIONS = ("dependent_to_head", "head_to_dependent")
@@ -55,6 +55,7 @@ def test_where_the_numbers_come_from(whole: Treebank) -> None:
     )
     assert source.options == {
         "chosen_on": "half of the documents of a.conllu",
+        "chosen_on_hash": f"sha256:{source.data_hash}",
         "max_length": 40,
         "faithful": False,
         "base_relations": False,
@@ -64,6 +65,18 @@ def test_where_the_numbers_come_from(whole: Treebank) -> None:
         "give a second file (--select) to choose on"
     )
     assert len(source.data_hash) == 64
+
+
+def test_choosing_on_a_copy_of_what_is_scored_is_told(tmp_path: Path) -> None:
+    copy = tmp_path / "copy.conllu"
+    copy.write_text(GOOD + OTHER, encoding="utf-8")
+    scored = treebank(tmp_path, GOOD + OTHER)
+    flattered = DependencyProbe(tiny("bert")).fit(read_treebank(copy)).score(scored).source
+    assert "chosen on the very texts they are scored on" in flattered.notes[0]
+    copy.write_text(OTHER + GOOD, encoding="utf-8")
+    honest = DependencyProbe(tiny("bert")).fit(read_treebank(copy)).score(scored).source
+    assert not any("very texts" in note for note in honest.notes)
+    assert honest.options["chosen_on_hash"] != f"sha256:{honest.data_hash}"
 
 
 def test_the_digest_is_of_words_and_trees(tmp_path: Path) -> None:

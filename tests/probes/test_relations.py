@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import t as student_t
 from tests.helpers.framenet import write_framenet
 from tests.helpers.relations import Array, cluster_error, eager_words, made_up, slow, strongest
 from tests.helpers.tiny import tiny
@@ -102,10 +103,8 @@ def test_the_best_head_is_chosen_apart_from_where_it_is_scored(tmp_path: Path) -
     assert row["chosen_difference"] == pytest.approx(chosen_on.max())
     assert row["difference"] == pytest.approx(scored.shares("ARG0")[place])
     assert row["difference"] < scored.shares("ARG0").max()  # another head is better where it is scored
-    error = scored.stderr("ARG0")[place]
-    assert (row["low"], row["high"]) == pytest.approx(
-        (row["difference"] - 1.96 * error, row["difference"] + 1.96 * error), abs=1e-5
-    )
+    half = scored.stderr("ARG0")[place] * student_t.ppf(0.975, scored.clusters("ARG0") - 1)
+    assert (row["low"], row["high"]) == pytest.approx((row["difference"] - half, row["difference"] + half))
     assert row["attention"] == pytest.approx(tally.attention[SCORE].shares("ARG0")[place])
     assert row["control"] == pytest.approx(tally.control[SCORE].shares("ARG0")[place])
     assert row["cases"] + row["chosen_cases"] <= len(slow(corpus.paths[0], "bert", "ARG0").attention)

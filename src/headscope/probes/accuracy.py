@@ -3,15 +3,19 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
+from scipy.special import stdtrit
 from torch import Tensor
 
 Array = np.ndarray[Any, Any]
 
 Z = 1.959964  # two-sided 95 %
+
+DOCUMENT_GROUPS = 41
+"""Odd, so that every other document still falls into all of them."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,7 @@ class Cases:
 
     group: Tensor  # (case,) number of the (text, label) the case belongs to
     row: Tensor  # (group,) the label's row in the tally
+    text: Tensor  # (group,) the text
 
     @classmethod
     def of(cls, texts: Sequence[int], rows: Sequence[int]) -> Self:
@@ -27,7 +32,9 @@ class Cases:
         known: dict[tuple[int, int], int] = {}
         group = [known.setdefault(key, len(known)) for key in zip(texts, rows, strict=True)]
         return cls(
-            torch.tensor(group, dtype=torch.long), torch.tensor([row for _, row in known], dtype=torch.long)
+            torch.tensor(group, dtype=torch.long),
+            torch.tensor([row for _, row in known], dtype=torch.long),
+            torch.tensor([text for text, _ in known], dtype=torch.long),
         )
 
 
@@ -38,6 +45,15 @@ class Accuracy:
     sample (the ratio estimator of survey statistics: texts are clusters of cases), and needs only sums, so that
     parts merge exactly.
     """
+
+    sums: ClassVar[tuple[str, ...]] = (
+        "cases",
+        "texts",
+        "cases_squared",
+        "right",
+        "right_squared",
+        "right_cases",
+    )
 
     def __init__(self, *cells: int) -> None:
         """`cells` is the shape of what is scored for each label."""
@@ -52,9 +68,9 @@ class Accuracy:
         )  # over texts, of the text's right ones
         self.right_cases = torch.zeros(0, *cells, dtype=torch.float64)  # over texts, right times cases
 
-    def empty(self) -> "Accuracy":
+    def empty(self) -> Self:
         """The same cells, nothing counted."""
-        return Accuracy(*self.cells)
+        return type(self)(*self.cells)
 
     def row(self, label: str) -> int:
         """The row of a label, a new one if need be."""
@@ -94,12 +110,16 @@ class Accuracy:
         rows = torch.tensor([self.row(label) for label in other.labels], dtype=torch.long)
         self._grow()
         if len(rows):
-            for name in _SUMS:
+            for name in self.sums:
                 getattr(self, name).index_add_(0, rows, getattr(other, name))
 
     def count(self, label: str) -> int:
         """How many cases a label has."""
         return int(self.cases[self.labels[label]]) if label in self.labels else 0
+
+    def clusters(self, label: str) -> int:
+        """How many texts a label's cases come from."""
+        return int(self.texts[self.labels[label]]) if label in self.labels else 0
 
     def shares(self, label: str) -> Array:
         """(*cells) the share of right guesses; nan for a label without cases."""
@@ -127,25 +147,75 @@ class Accuracy:
     def _grow(self) -> None:
         missing = len(self.labels) - len(self.cases)
         if missing:
-            for name in _SUMS:
+            for name in self.sums:
                 sums = getattr(self, name)
                 setattr(self, name, torch.cat([sums, sums.new_zeros(missing, *sums.shape[1:])]))
 
 
-_SUMS = ("cases", "texts", "cases_squared", "right", "right_squared", "right_cases")
+class DocumentAccuracy(Accuracy):
+    """The same with documents as the sample, for cases whose texts are parts of few documents.
+
+    Documents are dealt out to a fixed number of groups, and the error is that over groups (random groups, also of
+    survey statistics): exactly over documents while there are no more of them than groups, and memory does not grow
+    with their number. `begin` is given the number of the document in place of that of the text.
+    """
+
+    sums: ClassVar[tuple[str, ...]] = (*Accuracy.sums, "group_cases", "group_right")
+
+    def __init__(self, *cells: int) -> None:
+        """`cells` is the shape of what is scored for each label."""
+        super().__init__(*cells)
+        self.group_cases = torch.zeros(0, DOCUMENT_GROUPS, dtype=torch.float64)  # (label, group)
+        self.group_right = torch.zeros(
+            0, DOCUMENT_GROUPS, *cells, dtype=torch.float64
+        )  # (label, group, *cells)
+
+    def begin(self, texts: Sequence[int], labels: Sequence[str]) -> Cases:
+        """Count the cases of a batch, each given by its document and label, before their guesses are scored."""
+        cases = super().begin([document % DOCUMENT_GROUPS for document in texts], labels)
+        ones = torch.ones(len(cases.group), dtype=torch.float64)
+        self.group_cases.index_put_((cases.row[cases.group], cases.text[cases.group]), ones, accumulate=True)
+        return cases
+
+    def add(self, cases: Cases, right: Tensor, at: tuple[int | slice, ...] = ()) -> None:
+        """Count `right` (case, *cells), True for a right guess; `at` picks the cells it is about."""
+        super().add(cases, right, at)
+        if len(cases.group):
+            sums = self.group_right[(slice(None), slice(None), *at)]
+            place = (cases.row[cases.group], cases.text[cases.group])
+            sums.index_put_(place, right.to("cpu", torch.float64), accumulate=True)
+
+    def clusters(self, label: str) -> int:
+        """How many groups of documents a label's cases come from."""
+        return int((self.group_cases[self.labels[label]] > 0).sum()) if label in self.labels else 0
+
+    def stderr(self, label: str) -> Array:
+        """(*cells) the standard error of the share over documents; nan for fewer than two of them."""
+        groups = self.clusters(label)
+        if groups < 2:
+            return np.full(self.cells, np.nan)
+        row = self.labels[label]
+        share = self.right[row] / self.cases[row]
+        size = self.group_cases[row].view(-1, *[1] * len(self.cells))
+        spread = ((self.group_right[row] - share * size) ** 2).sum(0)
+        result: Array = (spread / self.cases[row] ** 2 * groups / (groups - 1)).sqrt().numpy()
+        return result
 
 
-def interval(share: float, stderr: float, cases: int) -> tuple[float, float]:
+def interval(share: float, stderr: float, cases: int, clusters: int | None = None) -> tuple[float, float]:
     """A 95 % confidence interval of a share that stays inside 0 and 1.
 
     Wilson's interval, with as many independent cases as would give the standard error that was seen. Where that
-    says nothing (one text, or all guesses alike) every case counts as independent.
+    says nothing (one text, or all guesses alike) every case counts as independent. `clusters` is how many texts or
+    documents the error comes from: of few it is itself unsure, and the interval wider (Korn and Graubard 1998).
     """
     if not cases or math.isnan(share):
         return math.nan, math.nan
     effective = float(cases)
     if stderr > 0 and 0 < share < 1:  # nan compares as False
         effective = min(effective, share * (1 - share) / stderr**2)
+        if clusters is not None and clusters > 1:
+            effective *= (Z / float(stdtrit(clusters - 1, 0.975))) ** 2
     centre = (share + Z * Z / (2 * effective)) / (1 + Z * Z / effective)
     half = (
         Z / (1 + Z * Z / effective) * math.sqrt(share * (1 - share) / effective + Z * Z / (4 * effective**2))

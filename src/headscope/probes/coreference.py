@@ -165,6 +165,7 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
     label_name = "mention_class"
     directions = CoreferenceResult.directions
     unit = "windows"
+    by_document = True
     baseline_labels = tuple(RULES)
     result_kind = CoreferenceResult
 

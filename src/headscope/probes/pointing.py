@@ -7,7 +7,7 @@ from typing import Protocol, Self
 import torch
 from torch import Tensor
 
-from headscope.probes.accuracy import Accuracy, Cases
+from headscope.probes.accuracy import Accuracy, Cases, DocumentAccuracy
 from headscope.probes.exemplars import READABLE, Exemplars, case_keys
 from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.observe import Annotated, Tally
@@ -127,14 +127,21 @@ class PointingBatch:
 class PointingTally(Tally[Pointing]):
     """How often every head is right, by label, in each half; and where it is right most surely."""
 
-    def __init__(self, grid: HeadGrid, *, baselines: int, faithful: bool = False) -> None:
-        """`baselines` is how many of them each case brings along."""
+    def __init__(
+        self, grid: HeadGrid, *, baselines: int, faithful: bool = False, by_document: bool = False
+    ) -> None:
+        """`baselines` is how many of them each case brings along.
+
+        `by_document` takes documents for the sample that errors are about, instead of texts.
+        """
         self.grid = grid
         self.baselines = baselines
         self.faithful = faithful
         cells = (DIRECTIONS, grid.layers, grid.heads)
-        self.accuracy = {half: Accuracy(*cells) for half in (SELECT, SCORE)}
-        self.baseline = {half: Accuracy(baselines) for half in (SELECT, SCORE)}
+        self.by_document = by_document
+        kind = DocumentAccuracy if by_document else Accuracy
+        self.accuracy = {half: kind(*cells) for half in (SELECT, SCORE)}
+        self.baseline = {half: kind(baselines) for half in (SELECT, SCORE)}
         self.exemplars = Exemplars(*cells)
         self.lost = Skipped("cases")
         self.first_seen: dict[str, str] = {}
@@ -142,7 +149,9 @@ class PointingTally(Tally[Pointing]):
 
     def empty(self) -> "PointingTally":
         """A tally of the same kind that has counted nothing."""
-        return PointingTally(self.grid, baselines=self.baselines, faithful=self.faithful)
+        return PointingTally(
+            self.grid, baselines=self.baselines, faithful=self.faithful, by_document=self.by_document
+        )
 
     def begin(self, items: Sequence[Pointing], present: Tensor, tokens: TokenBatch) -> None:
         """Lay out the cases of a batch and score the baselines, which need no attention."""
@@ -155,7 +164,7 @@ class PointingTally(Tally[Pointing]):
         for half in (SELECT, SCORE):
             members = (halves == half).nonzero()[:, 0]
             found = [batch.found[number] for number in members.tolist()]
-            texts = [place for place, _ in found] * 2
+            texts = [items[place].document if self.by_document else place for place, _ in found] * 2
             labels = [case.label for _, case in found] + [ALL] * len(found)
             self._members[half] = members
             self._cases[half] = self.accuracy[half].begin(texts, labels)

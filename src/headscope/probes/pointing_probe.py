@@ -1,10 +1,9 @@
 """The probe over heads that point: choose the best head of every label on one part, score it on another."""
 
-import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
@@ -15,8 +14,9 @@ from headscope.errors import OptionError, TextError
 from headscope.models import Model, load
 from headscope.probes.at_work import AtWork, AtWorkTally, Question
 from headscope.probes.halves import SCORE, SELECT
-from headscope.probes.observe import Observer, Pass
+from headscope.probes.observe import Observer
 from headscope.probes.pointing import ALL, Pointing, PointingTally
+from headscope.probes.pointing_pass import Account, Reading, numbered, selection
 from headscope.probes.pointing_result import PointingResult, choose
 from headscope.probes.predict import Answers, PredictTally
 from headscope.probes.result import Source
@@ -51,6 +51,8 @@ class PointingProbe(ABC, Generic[DataT]):
     unit: ClassVar[str]
     """What a text is, in the plural: sentences, windows."""
     baseline_labels: ClassVar[tuple[str, ...] | tuple[int, ...]]
+    by_document: ClassVar[bool] = False
+    """Whether errors are over documents: where texts are windows of a few of them."""
     chosen_things: ClassVar[str] = "best heads"
     """What is chosen on one half, in words."""
     result_kind: ClassVar[type[PointingResult]]
@@ -72,7 +74,7 @@ class PointingProbe(ABC, Generic[DataT]):
         self.faithful = faithful
         self.observer = Observer(self.model, max_length=max_length, batch_size=batch_size, progress=progress)
         self._fitted: dict[StackName, PointingTally] | None = None
-        self._fitted_on = ""
+        self._fitted_on = self._fitted_hash = ""
         self._fit_notes: list[str] = []
 
     @abstractmethod
@@ -96,6 +98,7 @@ class PointingProbe(ABC, Generic[DataT]):
         if not tally.accuracy[SELECT].count(ALL):
             raise TextError(f"{data.name} has no case to choose on: {self._nothing_to_score()}")
         self._fitted, self._fitted_on = tallies, data.name
+        self._fitted_hash = done.account.digest.hexdigest()
         self._fit_notes = [f"in {data.name}: {note}" for note in self._losses(tally, done)]
         return self
 
@@ -109,7 +112,7 @@ class PointingProbe(ABC, Generic[DataT]):
         tallies = self._empty()
         done = self._observe(data, SCORE, tallies)
         for stack, tally in tallies.items():
-            tally.merge(_selection(self._fitted[stack]))
+            tally.merge(selection(self._fitted[stack]))
         return self._result(data, tallies, done, started, chosen=self._fitted_on, scores_all=False)
 
     def fit_score(self, data: DataT) -> PointingResult:
@@ -120,6 +123,7 @@ class PointingProbe(ABC, Generic[DataT]):
         self._fitted = tallies
         self._fit_notes = []
         self._fitted_on = f"half of the {self.dealt}s of {data.name}"
+        self._fitted_hash = done.account.digest.hexdigest()
         return self._result(data, tallies, done, started, chosen=self._fitted_on, scores_all=True)
 
     def predict(
@@ -228,25 +232,30 @@ class PointingProbe(ABC, Generic[DataT]):
 
     def _empty(self) -> dict[StackName, PointingTally]:
         return {
-            grid.stack: PointingTally(grid, baselines=len(self.baseline_labels), faithful=self.faithful)
+            grid.stack: PointingTally(
+                grid,
+                baselines=len(self.baseline_labels),
+                faithful=self.faithful,
+                by_document=self.by_document,
+            )
             for grid in self.observer.grids
         }
 
-    def _observe(self, data: DataT, half: int | None, tallies: Mapping[StackName, PointingTally]) -> "_Done":
-        account = _Account()
+    def _observe(self, data: DataT, half: int | None, tallies: Mapping[StackName, PointingTally]) -> Reading:
+        account = Account()
         seen = self.observer.observe(
             account.of(self.items(data, half)),
             {stack: [tally] for stack, tally in tallies.items()},
             name=data.name,
             share=lambda: data.progress,
         )
-        return _Done(seen, account, data.skipped)
+        return Reading(seen, account, data.skipped)
 
     def _result(
         self,
         data: DataT,
         tallies: dict[StackName, PointingTally],
-        done: "_Done",
+        done: Reading,
         started: float,
         *,
         chosen: str,
@@ -269,6 +278,7 @@ class PointingProbe(ABC, Generic[DataT]):
             skipped=done.skipped.count,
             options={
                 "chosen_on": chosen,
+                "chosen_on_hash": f"sha256:{self._fitted_hash}",
                 "max_length": self.observer.max_length,
                 "faithful": self.faithful,
                 **self.options(),
@@ -292,7 +302,7 @@ class PointingProbe(ABC, Generic[DataT]):
         return "give a file with more annotated texts"
 
     def _notes(
-        self, data: DataT, tally: PointingTally, done: "_Done", chosen: str, *, split: bool
+        self, data: DataT, tally: PointingTally, done: Reading, chosen: str, *, split: bool
     ) -> Iterator[str]:
         if data.annotator:
             yield f"the annotation is automatic, by {data.annotator}; its errors count against the heads"
@@ -300,6 +310,11 @@ class PointingProbe(ABC, Generic[DataT]):
             yield (
                 f"{self.chosen_things} were chosen on {chosen} and scored on the other half; give a second file "
                 "(--select) to choose on"
+            )
+        elif self._fitted_hash == done.account.digest.hexdigest():
+            yield (
+                f"{self.chosen_things} were chosen on the very texts they are scored on, which flatters them; choose "
+                "on others"
             )
         yield from self._fit_notes
         yield from self._losses(tally, done)
@@ -313,7 +328,7 @@ class PointingProbe(ABC, Generic[DataT]):
         if rare:
             yield f"fewer than {FEW} cases, so that the numbers say little: {', '.join(sorted(rare))}"
 
-    def _losses(self, tally: PointingTally, done: "_Done") -> Iterator[str]:
+    def _losses(self, tally: PointingTally, done: Reading) -> Iterator[str]:
         """What of the data could not be used."""
         for skipped in (done.skipped, tally.lost):
             if note := skipped.note():
@@ -346,7 +361,7 @@ class PointingProbe(ABC, Generic[DataT]):
         if not numbers:
             return {}
         half = SCORE  # the numbering is the same whatever the half
-        chosen = _numbered(self.items(data, half), numbers)
+        chosen = numbered(self.items(data, half), numbers)
         quiet = self.observer.progress
         self.observer.progress = False
         try:
@@ -356,44 +371,3 @@ class PointingProbe(ABC, Generic[DataT]):
         return {
             stack: [one for tally in own for one in tally.result().right] for stack, own in wanted.items()
         }
-
-
-@dataclass(frozen=True)
-class _Done:
-    seen: Pass
-    account: "_Account"
-    skipped: Skipped  # by the reader in this pass; a later reading starts a new count
-
-
-class _Account:
-    """What was read: a digest, and how many documents."""
-
-    def __init__(self) -> None:
-        self.digest = hashlib.sha256()
-        self.documents = 0
-
-    def of(self, items: Iterable[Pointing]) -> Iterator[Pointing]:
-        document: int | None = None
-        for item in items:
-            self.documents += item.document != document
-            document = item.document
-            self.digest.update(f"{item.content.text}\0{item.cases!r}\n".encode())
-            yield item
-
-
-def _numbered(items: Iterable[Pointing], numbers: set[int]) -> Iterator[Pointing]:
-    """The items of these numbers; what comes after the last of them is not read."""
-    last = max(numbers)
-    for item in items:
-        if item.number in numbers:
-            yield item
-        if item.number >= last:
-            return
-
-
-def _selection(tally: PointingTally) -> PointingTally:
-    """Only what was counted to choose on."""
-    only = tally.empty()
-    only.accuracy[SELECT].merge(tally.accuracy[SELECT])
-    only.baseline[SELECT].merge(tally.baseline[SELECT])
-    return only

@@ -140,7 +140,7 @@ def _share(name: str, accuracy: Accuracy, label: str, place: tuple[int, ...], pr
     if not cases:
         return {name: None, f"{prefix}low": None, f"{prefix}high": None}
     share = float(accuracy.shares(label)[place])
-    low, high = interval(share, float(accuracy.stderr(label)[place]), cases)
+    low, high = interval(share, float(accuracy.stderr(label)[place]), cases, accuracy.clusters(label))
     return {name: share, f"{prefix}low": low, f"{prefix}high": high}
 
 

@@ -18,11 +18,12 @@ error treats sentences as the sample. The best head of a role is the one with th
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from headscope.models import Model
 from headscope.probes.halves import SCORE, Turns
 from headscope.probes.pointing import ALL, Pointing, PointingTally
+from headscope.probes.pointing_pass import Reading
 from headscope.probes.pointing_probe import PointingProbe
 from headscope.probes.relations_pairs import PAPER, Filters, Pair, RoleSentence, Sifted
 from headscope.probes.relations_result import RelationsResult
@@ -147,7 +148,7 @@ class RelationsProbe(PointingProbe[RoleCorpus]):
         return super()._nothing_to_score()
 
     def _notes(
-        self, data: RoleCorpus, tally: PointingTally, done: Any, chosen: str, *, split: bool
+        self, data: RoleCorpus, tally: PointingTally, done: Reading, chosen: str, *, split: bool
     ) -> Iterator[str]:
         yield from super()._notes(data, tally, done, chosen, split=split)
         assert isinstance(tally, RelationsTally)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
-from headscope.probes.accuracy import Accuracy, Array, Z
+from headscope.probes.accuracy import Accuracy, Array
 from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.pointing import ALL, PointingTally
 from headscope.probes.pointing_result import Choice, Coords, PointingResult, choose
@@ -122,7 +123,10 @@ def _difference(sums: Accuracy, label: str, choice: Choice | None) -> Row:
     error = float(sums.stderr(label)[_place(choice)])
     if math.isnan(error):
         return {"difference": mean, "low": None, "high": None}
-    return {"difference": mean, "low": mean - Z * error, "high": mean + Z * error}
+    half = error * float(
+        stdtrit(sums.clusters(label) - 1, 0.975)
+    )  # of few sentences the error is itself unsure
+    return {"difference": mean, "low": mean - half, "high": mean + half}
 
 
 def _pair(

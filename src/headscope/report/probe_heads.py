@@ -275,7 +275,9 @@ def _chosen(subject: Subject, kind: _Kind, heads: int) -> str:
     many = f"The best head of each row is the best of {count(2 * heads, 'candidate')} ({heads} heads, two directions)"
     if not on:
         return f"{many}, and the best of many looks better than it is."
-    if on == facts.get("data"):
+    split = str(on).startswith("half of")
+    known = options.get("chosen_on_hash") if isinstance(options, dict) else None
+    if not split and (known == facts.get("data_hash") if known else on == facts.get("data")):
         return f"{many}, chosen on the very texts it is scored on, which flatters it."
     return (
         f"{many}, chosen on {on}. Its number is from texts that took no part in the choice, so the choice does not "
