@@ -8,9 +8,16 @@ from tests.helpers.treebanks import block
 
 import headscope as hs
 
-SENTENCES = (
-    block(("the", 2, "det", "DET"), ("cat", 3, "nsubj", "NOUN"), ("saw", 0, "root", "VERB"), ("it", 3, "obj", "PRON"))
-    + block(("a", 2, "det", "DET"), ("dog", 3, "nsubj", "NOUN"), ("sat", 0, "root", "VERB"), (".", 3, "punct", "PUNCT"))
+SENTENCES = block(
+    ("the", 2, "det", "DET"),
+    ("cat", 3, "nsubj", "NOUN"),
+    ("saw", 0, "root", "VERB"),
+    ("it", 3, "obj", "PRON"),
+) + block(
+    ("a", 2, "det", "DET"),
+    ("dog", 3, "nsubj", "NOUN"),
+    ("sat", 0, "root", "VERB"),
+    (".", 3, "punct", "PUNCT"),
 )
 BROKEN = "1\tonly\tthree\n\n"
 
@@ -41,7 +48,9 @@ def roles(tmp_path: Path) -> Path:
     return path
 
 
-def test_dependency_prints_a_table_and_says_what_was_chosen_where(run: Run, model: Path, treebank: Path) -> None:
+def test_dependency_prints_a_table_and_says_what_was_chosen_where(
+    run: Run, model: Path, treebank: Path
+) -> None:
     result = run("probe", "dependency", model, "--treebank", treebank)
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
@@ -57,14 +66,18 @@ def test_dependency_writes_the_contract_into_a_new_atlas(
     run: Run, model: Path, treebank: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out.nc"
-    result = run("probe", "dependency", model, "--treebank", treebank, "--select", treebank, "-o", out, "--json")
+    result = run(
+        "probe", "dependency", model, "--treebank", treebank, "--select", treebank, "-o", out, "--json"
+    )
     told = json.loads(result.stdout)
     assert (told["texts"], told["skipped"], told["probe"]) == (6, 1, "dependency")
     atlas = hs.open(out)
     accuracy = atlas["dependency_accuracy"]
     assert accuracy.dims == ("relation", "direction", "layer", "head")
     assert list(accuracy["direction"].values) == ["dependent_to_head", "head_to_dependent"]
-    assert dict(zip(atlas["dependency_count"]["relation"].values, atlas["dependency_count"].values, strict=True)) == {
+    assert dict(
+        zip(atlas["dependency_count"]["relation"].values, atlas["dependency_count"].values, strict=True)
+    ) == {
         "det": 6,
         "nsubj": 6,
         "obj": 3,
@@ -79,7 +92,8 @@ def test_a_probe_adds_to_an_atlas_of_the_same_model(
     run: Run, model: Path, corpus: Path, treebank: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out.nc"
-    assert run("analyze", model, "--text", corpus, "--measures", "entropy", "--max-length", 32, "-o", out).exit_code == 0
+    analyzed = run("analyze", model, "--text", corpus, "--measures", "entropy", "--max-length", 32, "-o", out)
+    assert analyzed.exit_code == 0
     before = hs.open(out)["entropy"]
     result = run("probe", "dependency", model, "--treebank", treebank, "-o", out)
     assert result.exit_code == 0, result.stderr
@@ -105,12 +119,15 @@ def test_a_probe_refuses_an_atlas_of_another_model_before_it_runs(
 
 def test_the_other_probes(run: Run, model: Path, treebank: Path, roles: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.nc"
+    parts = ("--train", treebank, "--dev", treebank, "--test", treebank)
     done = [
         run("probe", "relations", model, "--data", roles, "-o", out),
         run("probe", "features", model, "--treebank", treebank, "--against", model, "-o", out),
-        run("probe", "coreference", model, "--data", hs.sample_path("treebank"), "--max-length", 64, "-o", out),
-        run("probe", "parser", model, "--train", treebank, "--dev", treebank, "--test", treebank, "--max-epochs", 2, "-o", out),
-    ]  # fmt: skip
+        run(
+            "probe", "coreference", model, "--data", hs.sample_path("treebank"), "--max-length", 64, "-o", out
+        ),
+        run("probe", "parser", model, *parts, "--max-epochs", 2, "-o", out),
+    ]
     assert [one.exit_code for one in done] == [0, 0, 0, 0], [one.stderr for one in done]
     relations, features, coreference, parser = (one.stdout for one in done)
     assert "ARG0" in relations
@@ -123,13 +140,31 @@ def test_the_other_probes(run: Run, model: Path, treebank: Path, roles: Path, tm
         "random_attention", "random_attention_words",
     ]  # fmt: skip
     atlas = hs.open(out)
-    names = {"relation_difference", "feature_attention", "feature_change", "coreference_accuracy", "parser_uas"}
+    names = {
+        "relation_difference",
+        "feature_attention",
+        "feature_change",
+        "coreference_accuracy",
+        "parser_uas",
+    }
     assert names <= set(atlas.measures)
     assert list(atlas.provenance["probes"]) == ["relations", "features", "coreference", "parser"]
 
 
 def test_examples_show_a_head_at_work(run: Run, model: Path, treebank: Path, tmp_path: Path) -> None:
-    asked = ("probe", "examples", model, "--treebank", treebank, "--relation", "nsubj", "--head", "1.2", "--most", 2)
+    asked = (
+        "probe",
+        "examples",
+        model,
+        "--treebank",
+        treebank,
+        "--relation",
+        "nsubj",
+        "--head",
+        "1.2",
+        "--most",
+        2,
+    )
     result = run(*asked, "--picture", tmp_path / "a.svg")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("head 1.2, nsubj, ")
@@ -154,7 +189,7 @@ def test_examples_show_a_head_at_work(run: Run, model: Path, treebank: Path, tmp
         (["examples", "MODEL"], "give one of --treebank FILE, --coreference FILE and --roles FILE"),
         (["examples", "MODEL", "--treebank", "TREEBANK", "--relation", "iobj"], "det, nsubj, obj"),
         (["examples", "MODEL", "--treebank", "TREEBANK", "--relation", "obj", "--head", "9.9"], "no head 9.9"),
-        (["parser", "MODEL", "--train", "TREEBANK", "--test", "TREEBANK", "--vectors", "no.txt"], "no.txt: no such file"),
+        (["parser", "MODEL", "--train", "TREEBANK", "--test", "TREEBANK", "--vectors", "no.txt"], "no such file"),
     ],
 )  # fmt: skip
 def test_what_cannot_work_is_told_in_one_line(
