@@ -147,9 +147,9 @@ def test_foreign_files(tmp_path: Path) -> None:
 
 
 def test_a_newer_file(atlas: Atlas, tmp_path: Path) -> None:
-    atlas.tree.attrs["headscope_format"] = 2
+    atlas.tree.attrs["headscope_format"] = 3
     atlas.save(tmp_path / "a.nc")
-    with pytest.raises(AtlasError, match="has atlas format 2, this headscope reads up to 1"):
+    with pytest.raises(AtlasError, match="has atlas format 3, this headscope reads up to 2"):
         hs.open(tmp_path / "a.nc")
 
 

@@ -11,12 +11,15 @@ import numpy as np
 import xarray as xr
 
 from headscope.atlas.examples import Example, as_text, from_text
-from headscope.atlas.files import FORMAT, FORMAT_KEY, NESTED, read_tree, write_tree
+from headscope.atlas.files import FORMAT, FORMAT_KEY, NESTED, PLAIN_FORMAT, read_tree, write_tree
 from headscope.errors import AtlasError
 from headscope.types import LabelledArray
 
 EXAMPLES, TABLE = "_examples", "_table"
 """How the names of arrays end that hold lines of JSON instead of numbers."""
+
+STACKS = ("encoder", "decoder", "cross")
+"""All stacks there can be, in the order of the forward pass."""
 
 Results = Mapping[str, Mapping[str, LabelledArray]]
 """Arrays by stack and name."""
@@ -42,7 +45,7 @@ class Atlas:
         Each measure has a group of its own (with its companions) because two measures may use one dimension
         with different labels: `query_role` is all, cls to one measure and all, sep, other to another.
         """
-        root = xr.Dataset(attrs={**provenance, "stacks": ",".join(stacks), FORMAT_KEY: FORMAT})
+        root = xr.Dataset(attrs={**provenance, "stacks": ",".join(stacks), FORMAT_KEY: PLAIN_FORMAT})
         return cls(xr.DataTree.from_dict({"/": root} | _groups(stacks, several=len(stacks) > 1)))
 
     def with_probe(
@@ -59,13 +62,8 @@ class Atlas:
         `facts` say where its numbers come from; they stand in the provenance under `probes`. `table` has, for
         each stack, the rows that the probe prints, and `examples` its best heads at work.
         """
-        foreign = [stack for stack in stacks if stack not in self.stacks]
-        if foreign:
-            raise AtlasError(
-                f"the atlas has the stacks {', '.join(self.stacks)}, and the probe looked at {', '.join(foreign)}; "
-                "they are of different models"
-            )
-        several = len(self.stacks) > 1
+        known = [stack for stack in STACKS if stack in (*self.stacks, *stacks)]
+        several = len(known) > 1
         added = _groups(stacks, several=several)
         lines = {
             EXAMPLES: {stack: [as_text(one) for one in found] for stack, found in examples.items()},
@@ -78,14 +76,38 @@ class Atlas:
                 added[path] = xr.Dataset({name: ("line", np.array(texts, dtype=object))})
         owned = [name for name, by in self._owners().items() if by == probe]
         kept = {
-            path: node.to_dataset(inherit=False)
+            self._path(path, several=several): node.to_dataset(inherit=False)
             for path, node in self.tree.subtree_with_keys
             if path.rpartition("/")[2] not in owned
         }
         names = sorted({path.rpartition("/")[2] for path in added})
         told = {**self.provenance.get("probes", {}), probe: {**facts, "arrays": names}}
         tree = xr.DataTree.from_dict({**kept, **{path.lstrip("/"): group for path, group in added.items()}})
-        tree.attrs["probes"] = json.dumps(told)
+        tree.attrs |= {"probes": json.dumps(told), "stacks": ",".join(known), FORMAT_KEY: FORMAT}
+        return Atlas(tree)
+
+    def _path(self, path: str, *, several: bool) -> str:
+        """Where a group of this atlas belongs in one of several stacks: below its stack's name."""
+        if several and len(self.stacks) == 1 and path not in (".", "/"):
+            return f"{self.stacks[0]}/{path}"
+        return path
+
+    def with_probes_of(self, other: Atlas) -> Atlas:
+        """This atlas and what probes found in another one of the same model."""
+        owned = other._owners()
+        if not owned:
+            return self
+        if other.stacks != self.stacks:
+            raise AtlasError(
+                f"its probes looked at the stacks {', '.join(other.stacks)}, and the new atlas has "
+                f"{', '.join(self.stacks)}"
+            )
+        groups = {path: node.to_dataset(inherit=False) for path, node in self.tree.subtree_with_keys}
+        for path, node in other.tree.subtree_with_keys:
+            if path.rpartition("/")[2] in owned:
+                groups[path] = node.to_dataset(inherit=False)
+        tree = xr.DataTree.from_dict(groups)
+        tree.attrs |= {"probes": other.tree.attrs["probes"], FORMAT_KEY: FORMAT}
         return Atlas(tree)
 
     def check_model(self, name: str, weights_hash: str) -> None:
@@ -99,7 +121,7 @@ class Atlas:
     def _owners(self) -> dict[str, str]:
         """Which probe each of its groups comes from."""
         probes = self.provenance.get("probes", {})
-        return {name: probe for probe, facts in probes.items() for name in facts["arrays"]}
+        return {name: probe for probe, facts in probes.items() for name in facts.get("arrays", [])}
 
     def examples(self, probe: str, *, stack: str | None = None) -> list[Example]:
         """The cases that show a probe's best heads at work; none when the atlas keeps none."""

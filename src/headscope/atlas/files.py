@@ -14,8 +14,11 @@ import xarray as xr
 from headscope.errors import AtlasError, OutputError
 
 FORMAT_KEY = "headscope_format"
-FORMAT = 1
-"""Raised when an older headscope could misread a new file; new arrays alone do not raise it."""
+FORMAT = 2
+"""The newest layout that is read. Raised when an older headscope could misread a new file; new arrays alone do not
+raise it."""
+PLAIN_FORMAT = 1
+"""What a file is written as that holds numbers only; one with the tables and examples of probes needs FORMAT."""
 
 NESTED = ("options", "versions", "probes")
 """Attributes that hold JSON, since NetCDF attributes are flat."""

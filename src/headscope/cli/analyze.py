@@ -1,5 +1,6 @@
 """`headscope analyze`: text in, an atlas of every attention head out."""
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +23,7 @@ from headscope.cli.options import (
     batch_size_of,
     check_output,
 )
-from headscope.errors import OptionError
+from headscope.errors import HeadscopeWarning, OptionError
 
 EXAMPLE = "Example: headscope analyze demo --text corpus.txt more.txt.gz -o atlas.nc"
 
@@ -72,7 +73,8 @@ def analyze(
             "-o",
             metavar="OUT.nc",
             show_default=False,
-            help="Where to write the atlas. Its folder must be there; an atlas of that name is replaced.",
+            help="Where to write the atlas. Its folder must be there; an atlas of that name is replaced, but "
+            "keeps what probes found in the same model.",
         ),
     ],
     max_length: Annotated[int, typer.Option(min=1, metavar="N", help="Most tokens in one text.")] = 128,
@@ -124,12 +126,27 @@ def analyze(
             faithful=faithful,
             progress=shown,
         )
+        atlas = _with_old_probes(atlas, output)
         atlas.save(output)
     if json:
         print_json({"output": str(output), **run_facts(atlas), "warnings": notes})
     elif shown:
         print_notes(notes)
         print_summary(atlas, output)
+
+
+def _with_old_probes(atlas: "hs.Atlas", output: Path) -> "hs.Atlas":
+    """The new atlas, and what probes found before if the one that it replaces is of the same model."""
+    if not output.is_file() or not output.stat().st_size:
+        return atlas
+    try:
+        old = hs.open(output)
+        if old.provenance.get("weights_hash") != atlas.provenance["weights_hash"]:
+            return atlas
+        return atlas.with_probes_of(old)
+    except hs.HeadscopeError as error:
+        warnings.warn(f"{output} is replaced with all it held: {error}", HeadscopeWarning, stacklevel=2)
+        return atlas
 
 
 def run_facts(atlas: "hs.Atlas") -> dict[str, object]:

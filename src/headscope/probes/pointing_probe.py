@@ -288,6 +288,7 @@ class PointingProbe(ABC, Generic[DataT]):
         )
         # Reads the data again, and with that begins all counts of what was left out anew: after the notes.
         examples = self._exemplars(data, tallies)
+        data.skipped = done.skipped
         return self.result_kind(
             self.model,
             replace(source, duration=perf_counter() - started),
@@ -306,7 +307,9 @@ class PointingProbe(ABC, Generic[DataT]):
     ) -> Iterator[str]:
         if data.annotator:
             yield f"the annotation is automatic, by {data.annotator}; its errors count against the heads"
-        if split:
+        if split and not tally.accuracy[SELECT].count(ALL):
+            yield f"{data.name} is too small to be split, so no head was chosen; give a second file (--select)"
+        elif split:
             yield (
                 f"{self.chosen_things} were chosen on {chosen} and scored on the other half; give a second file "
                 "(--select) to choose on"

@@ -5,7 +5,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from headscope.text.files import TextStream, joined_names, open_text
+from headscope.errors import TextError
+from headscope.text.files import TextStream, joined_names, open_text, shown
 from headscope.text.skipped import Skipped
 
 
@@ -22,6 +23,11 @@ class AnnotatedFiles:
     """What annotated the texts, when it was a program that ran just now; None for what the files say."""
 
     def __init__(self, paths: Sequence[Path], *, name: str | None = None) -> None:
+        for path in paths:
+            if path.exists() and not path.is_file():
+                raise TextError(
+                    f"{shown(path)} is not a regular file, and probes read their data twice; save it to a file first"
+                )
         self.paths = tuple(paths)
         self.name = name or joined_names([path.name for path in paths])
         self.skipped = Skipped(self.kind)

@@ -61,8 +61,11 @@ class Frames:
         if frame not in self._known:
             path = self._folder / f"{frame}.xml"
             # The name comes out of a file: it may not lead anywhere else.
-            is_there = Path(frame).name == frame and path.is_file()
-            self._known[frame] = _read_frame(path) if is_there else {}
+            try:
+                is_there = Path(frame).name == frame and path.is_file()
+                self._known[frame] = _read_frame(path) if is_there else {}
+            except OSError:  # a name that no file can have
+                self._known[frame] = {}
         return self._known[frame].get(element)
 
 

@@ -87,13 +87,22 @@ class RoleCorpus(AnnotatedFiles):
             else:
                 rows = _json_rows(stream, self.skipped)
             last: str | None = None  # a file begins a document
-            for row in rows:
+            for row in self._usable(rows):
                 document += row.document != last
                 last = row.document
                 found = True
                 yield row.placed(document, shown(stream.path))
         if not found:
             raise self._nothing()
+
+    def _usable(self, rows: "Iterator[_Row]") -> "Iterator[_Row]":
+        """The rows of one file; of several files, one that is broken half-way does not spoil the others."""
+        try:
+            yield from rows
+        except TextError as error:
+            if len(self.paths) == 1:
+                raise
+            self.skipped.add(str(error))
 
     def _nothing(self) -> TextError:
         if not self.skipped.count:

@@ -11,6 +11,9 @@ from headscope.text.conllu import Block, Row, read_blocks
 from headscope.text.files import check_file, shown
 from headscope.text.words import WordText
 
+RESERVED = "all"
+"""What tables call all relations together; no relation may have that name."""
+
 ROOT = -1
 """The syntactic head of a sentence's root."""
 
@@ -129,13 +132,15 @@ def _column(rows: Sequence[Row], number: int) -> tuple[str, ...]:
 
 def _head(row: Row, words: int, where: str) -> int:
     head, relation, enhanced = row.columns[6], row.columns[7], row.columns[8]
-    if head == "_" or relation == "_":
+    if head == "_" or relation in ("_", ""):
         also = ", only enhanced ones in DEPS" if enhanced != "_" else ""
         raise TextError(f"{where}: no HEAD and DEPREL{also}; basic trees are needed")
     if not re.fullmatch("[0-9]{1,9}", head) or int(head) > words:
         raise TextError(
             f"{where}: HEAD is {head[:20]!r}; expected 0 for the root or a word from 1 to {words}"
         )
+    if relation == RESERVED or not relation.isprintable():
+        raise TextError(f"{where}: DEPREL is {relation[:20]!r}, which is no name for a relation here")
     return int(head) - 1
 
 

@@ -109,7 +109,7 @@ class _Taken:
     def _spaced(self, parts: Sequence[str]) -> str:
         """The word of a line that has more parts than expected; empty when it is not the word that has them."""
         inside = parts[1 : -self.width]
-        if len(parts) <= self.width or any(_numbers([part]) is not None for part in inside):
+        if any(_numbers([part]) is not None for part in inside):
             return ""
         return " ".join(parts[: -self.width])
 

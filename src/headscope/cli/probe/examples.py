@@ -7,10 +7,10 @@ import typer
 from rich.console import Console
 
 import headscope as hs
-from headscope.cli.console import only_own_notes, print_json, stdout
+from headscope.cli.console import only_own_notes, print_json, print_notes, stdout
 from headscope.cli.options import ModelName
 from headscope.cli.probe.common import Common, with_common
-from headscope.cli.probe.options import Annotate, FirstPiece, treebank
+from headscope.cli.probe.options import Annotate, FirstPiece, Stack, treebank
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from headscope.probes.at_work import AtWork
 
 EXAMPLE = "Example: headscope probe examples demo --treebank dev.conllu --relation obj --head 7.4 --most 3"
+
+PICTURES = (".svg", ".pdf", ".png")
 
 
 @with_common
@@ -55,6 +57,7 @@ def examples(
             metavar="NAME", help="dependent_to_head, head_to_dependent …; without it the better one."
         ),
     ] = None,
+    stack: Stack = None,
     most: Annotated[int, typer.Option(min=1, metavar="N", help="Sentences of each kind.")] = 5,
     picture: Annotated[
         Path | None,
@@ -70,6 +73,8 @@ def examples(
     """
     if sum(map(bool, (treebank_files, coreference, roles))) != 1:
         raise OptionError("give one of --treebank FILE, --coreference FILE and --roles FILE")
+    if picture is not None and picture.suffix.lower() not in PICTURES:
+        raise OptionError(f"--picture {picture}: pictures are saved as {', '.join(PICTURES)}")
     shared = common.probe_options | {"faithful": faithful}
     with only_own_notes(debug=common.debug) as notes:
         loaded = common.load(model)
@@ -81,13 +86,16 @@ def examples(
             probe, data = hs.CoreferenceProbe(loaded, **shared), hs.read_coreference(*coreference)
         else:
             probe, data = hs.RelationsProbe(loaded, **shared), hs.read_roles(*(roles or []))
-        found = probe.examples(data, relation, head=head, direction=direction, most=most)
+        found = probe.examples(data, relation, head=head, direction=direction, stack=stack, most=most)
+        if skipped := data.skipped.note():
+            notes.append(skipped)
         if picture is not None:
             hs.figures.save(hs.figures.heads_at_work([*found.right, *found.wrong]), picture)
     if common.json:
         records = {"right": list(map(_record, found.right)), "wrong": list(map(_record, found.wrong))}
-        print_json({"model": model, "picture": picture and str(picture), **records, "warnings": notes})
+        print_json({"model": model, "picture": picture and str(picture), **records, "notes": notes})
     elif common.shown:
+        print_notes(notes)
         _print(stdout(), found)
 
 

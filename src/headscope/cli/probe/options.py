@@ -1,7 +1,7 @@
 """Options that the probe commands share."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -28,6 +28,10 @@ MaxLength = Annotated[
         show_default=False,
         help="Most tokens in one text; by default what the model takes. Longer ones are cut after a whole word.",
     ),
+]
+Stack = Annotated[
+    Literal["encoder", "decoder"] | None,
+    typer.Option(help="Which part of an encoder-decoder; without it the encoder.", show_default=False),
 ]
 Annotate = Annotated[
     str | None,

@@ -9,7 +9,7 @@ import headscope as hs
 from headscope.cli.options import ModelName
 from headscope.cli.probe.columns import count, percent, percent_interval, signed, words
 from headscope.cli.probe.common import Common, with_common
-from headscope.cli.probe.options import Annotate, Output, treebank
+from headscope.cli.probe.options import Annotate, Output, Stack, treebank
 from headscope.cli.probe.session import Session
 
 if TYPE_CHECKING:
@@ -57,12 +57,16 @@ def parser(
         ),
     ] = "model",
     output: Output = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Where learning starts from.")] = 0,
+    stack: Stack = None,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Where learning starts from.")
+    ] = 0,
     max_epochs: Annotated[int, typer.Option(min=1, metavar="N", help="Most rounds over --train.")] = 30,
     cache_limit: Annotated[
         float,
         typer.Option(
             min=0,
+            max=1e6,
             metavar="GB",
             help="Most disk space for the attention of --train; what does not fit is computed again in every round.",
         ),
@@ -84,6 +88,7 @@ def parser(
             dev=treebank(dev, annotate) if dev else None,
             test=treebank(test, annotate),
             vectors=vectors if vectors == "model" else Path(vectors),
+            stack=stack,
             seed=seed,
             max_epochs=max_epochs,
             cache_limit=int(cache_limit * GIGABYTE),
