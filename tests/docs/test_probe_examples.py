@@ -259,9 +259,9 @@ def test_features(tmp_path: Path) -> None:
 
 
 def test_parser() -> None:
-    scorer = AttentionScorer(1)
+    scorer = AttentionScorer(torch.eye(1))
     with torch.no_grad():
-        scorer.weight.copy_(torch.tensor([[2.0], [1.0]]))
+        scorer.mixed.copy_(torch.tensor([[2.0], [1.0]]))
         scorer.root_weight.copy_(torch.tensor([0.4, 1.0]))
         scores = scorer(Scene(torch.ones(1, 3, dtype=torch.bool), torch.tensor([MAT_MAP])[..., None]))[0]
     names = (*MAT_WORDS, "ROOT")

@@ -28,6 +28,12 @@ def treebank(folder: Path, text: str, name: str = "a.conllu") -> Treebank:
     return read_treebank(path)
 
 
+@pytest.fixture(autouse=True)
+def short_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once over the few sentences is enough here."""
+    monkeypatch.setattr("headscope.probes.parser_training.EPOCH_STEPS", 1)
+
+
 @pytest.fixture
 def train(tmp_path: Path) -> Treebank:
     return treebank(tmp_path, as_file(TRAIN), "train.conllu")

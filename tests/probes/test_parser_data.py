@@ -52,13 +52,12 @@ def test_every_word_is_in_one_batch_with_its_head(
         for row, place in enumerate(batch.places):
             sentence = SENTENCES[place]
             words = len(sentence.forms)
-            assert batch.lengths[row] == words
             assert batch.present[row].tolist() == [True] * words + [False] * (batch.words - words)
             expected = [slow_head(sentence, word) for word in range(words)]
             assert batch.head[row].tolist() == expected + [NO_CASE] * (batch.words - words)
     assert account.sentences == 40
     assert account.documents == 23
-    assert account.words == sum(len(one.forms) for one in SENTENCES)
+    assert account.tokens == sum(len(one) for batch in batches for one in batch.encoded)
     assert account.cases == sum(
         slow_head(one, word) != NO_CASE for one in SENTENCES for word in range(len(one.forms))
     )
@@ -94,7 +93,11 @@ def test_words_without_a_token_are_left_out_and_told(tmp_path: Path) -> None:
     ]
 
 
-def test_a_sentence_without_any_token_is_in_no_batch(tmp_path: Path) -> None:
+@pytest.mark.parametrize("window", [1, 10])
+def test_a_sentence_without_any_token_is_in_no_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int
+) -> None:
+    monkeypatch.setattr(parser_data, "WINDOW", window)
     text = block(("\x07", 0, "root")) + block(("cat", 0, "root"))
     account = Account()
     [batch] = batcher().batches(treebank(tmp_path, text), account)
@@ -110,7 +113,6 @@ def test_words_that_were_cut_off(tmp_path: Path) -> None:
     [batch] = batcher(max_length=8).batches(bank, account)
     shown = batch.words
     assert 1 < shown < 8
-    assert batch.lengths == [10]
     assert batch.head.tolist() == [[*range(1, shown), NO_CASE]]  # the last one's head is gone
     assert account.cut == 1
     assert account.left_out.count == 10 - (shown - 1)
@@ -147,7 +149,7 @@ def test_a_document_without_a_usable_sentence_has_no_turn(tmp_path: Path) -> Non
 
 def fixed(heads: list[list[int]]) -> Batch:
     head = torch.tensor(heads)
-    return Batch([], [], [], head != NO_CASE, torch.zeros_like(head), head)
+    return Batch([], [], head != NO_CASE, torch.zeros_like(head), head)
 
 
 def test_fixed_offsets_against_a_loop() -> None:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from torch import Tensor
 
+from headscope.probes import parser_training
 from headscope.probes.parser_data import NO_CASE, Batch
 from headscope.probes.parser_score import is_right
 from headscope.probes.parser_scorers import (
@@ -26,6 +27,12 @@ EVEN = 10 * torch.eye(HEADS)  # attention over some ten words is of the size of 
 ONE = EncodedInput(EncodedText([], [], [], [], []))
 
 
+@pytest.fixture(autouse=True)
+def short_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once over the few batches is enough here."""
+    monkeypatch.setattr(parser_training, "EPOCH_STEPS", 1)
+
+
 def random_batch(rng: np.random.Generator, texts: int = 8) -> Batch:
     """Random trees of 1 to 9 words, padded."""
     lengths = rng.integers(1, 10, texts)
@@ -36,7 +43,7 @@ def random_batch(rng: np.random.Generator, texts: int = 8) -> Batch:
         for place, word in enumerate(order):
             head[text, word] = ROOT if place == 0 else int(order[rng.integers(place)])
     number = torch.from_numpy(rng.integers(1, VOCABULARY, (texts, words)))
-    return Batch([ONE] * texts, [], lengths.tolist(), head != NO_CASE, number, head)
+    return Batch([ONE] * texts, [], head != NO_CASE, number, head)
 
 
 def attention(rng: np.random.Generator, batch: Batch) -> Tensor:
@@ -98,8 +105,8 @@ def test_a_head_that_points_at_the_syntactic_head_is_found(direction: int, words
 def test_random_attention_gives_chance() -> None:
     lot, dev = lots(attention)
     learner = fitted(AttentionScorer(EVEN), lot, dev)
-    cases = [(int(batch.lengths[text]), batch) for batch in dev.batches for text in batch.cases()[0].tolist()]
-    chance = float(np.mean([1 / length for length, _ in cases]))  # of length candidates: ROOT and all others
+    lengths = [int(batch.present[text].sum()) for batch in dev.batches for text in batch.cases()[0].tolist()]
+    chance = float(np.mean([1 / length for length in lengths]))  # of so many candidates: ROOT and all others
     # Sentences of one word are always right, and choosing on the dev set itself gains a little.
     assert chance - 0.05 < learner.best_uas < chance + 0.1
 
@@ -108,7 +115,7 @@ def test_distances_find_a_fixed_distance_and_not_more() -> None:
     rng = np.random.default_rng(0)
     own = [random_batch(rng) for _ in range(40)]
     for batch in own:
-        for text, length in enumerate(batch.lengths):
+        for text, length in enumerate(batch.present.sum(1).tolist()):
             batch.head[text, :length] = torch.arange(1, length + 1)
             batch.head[text, length - 1] = ROOT
     vectors = torch.ones(VOCABULARY, 1)
@@ -207,3 +214,16 @@ def test_a_batch_without_cases_is_no_step() -> None:
     learner.learn(second, lot.batches[1])
     assert before.any()
     assert torch.equal(learner.scorer.weight, before)
+
+
+@pytest.mark.parametrize(("steps", "rounds"), [(1, 1), (6, 1), (7, 2), (13, 3)])
+def test_an_epoch_goes_over_few_batches_several_times(
+    monkeypatch: pytest.MonkeyPatch, steps: int, rounds: int
+) -> None:
+    monkeypatch.setattr(parser_training, "EPOCH_STEPS", steps)
+    lot, dev = lots(attention, batches=6)
+    seen: list[Batch] = []
+    monkeypatch.setattr(Learner, "learn", lambda self, scene, batch: seen.append(batch))
+    fitted(AttentionScorer(EVEN), lot, dev, epochs=1)
+    assert len(seen) == 6 * rounds
+    assert all(sum(one is batch for one in seen) == rounds for batch in lot.batches)

@@ -9,9 +9,17 @@ from headscope.models import Model, load
 from headscope.probes.accuracy import Accuracy
 from headscope.probes.parser_attention import CACHE_LIMIT
 from headscope.probes.parser_data import Account
-from headscope.probes.parser_run import MODEL_VECTORS, Data, ParserRun, Settings, Vectors, nothing_to_score
+from headscope.probes.parser_run import (
+    MODEL_VECTORS,
+    Data,
+    ParserRun,
+    Plan,
+    Settings,
+    Vectors,
+    nothing_to_score,
+)
 from headscope.probes.parser_score import ParserScore, count, is_right
-from headscope.probes.parser_scorers import AttentionScorer, AttentionWordsScorer, Scorer
+from headscope.probes.parser_scorers import Scorer
 from headscope.probes.parser_training import Learner
 from headscope.text.treebank import ROOT, ParsedSentence, Treebank
 from headscope.types import StackName
@@ -82,20 +90,8 @@ class ParserProbe:
         """
         data = Data(self._run.batcher, train, dev)
         self._run.learn_vectors(data.train)
-        heads = self.grid_size
-        scorer: Scorer = (
-            AttentionWordsScorer(heads, self._run.dimension) if self.words else AttentionScorer(heads)
-        )
-        name = "attention_words" if self.words else "attention"
-        learner = Learner(name, scorer, network="model", device=self.model.device)
-        self._run.fit([learner], data)
-        self._learner = learner
+        [self._learner] = self._run.fit([Plan("model", "model", self.words)], data).values()
         return self
-
-    @property
-    def grid_size(self) -> int:
-        """How many heads are weighed."""
-        return self._run.grid.layers * self._run.grid.heads
 
     @property
     def scorer_(self) -> Scorer:

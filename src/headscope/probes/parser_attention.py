@@ -20,6 +20,7 @@ CACHE_LIMIT = 4 << 30
 """Bytes of attention that are kept on disk unless told otherwise."""
 
 BYTES = 2  # of a float16
+MOMENT_BATCHES = 32
 
 
 class WordMaps:
@@ -120,6 +121,21 @@ class MapCache:
             "free some disk, set TMPDIR to another folder, or pass cache_limit=0 (--cache-limit 0) to compute it again "
             "in every epoch"
         )
+
+
+def moment(maps: "StoredMaps") -> Tensor:
+    """(head, head) the mean over pairs of words of the products of two heads' attention, from some of the batches."""
+    total = torch.zeros(maps.maps.heads, maps.maps.heads, dtype=torch.float64)
+    pairs = 0
+    step = -(-len(maps.batches) // MOMENT_BATCHES)
+    for number in range(0, len(maps.batches), step):
+        present = maps.batches[number].present
+        itself = torch.eye(present.shape[1], dtype=torch.bool)
+        is_pair = present[:, :, None] & present[:, None] & ~itself  # (text, word, word)
+        found = maps[number][is_pair.to(maps.maps.device)]  # (pair, head)
+        total += (found.T @ found).to("cpu", torch.float64)
+        pairs += len(found)
+    return total / max(1, pairs)
 
 
 class StoredMaps:

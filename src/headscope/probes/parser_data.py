@@ -32,7 +32,6 @@ class Batch:
 
     encoded: list[EncodedInput]
     places: list[int]  # where each sentence stands among all that were read
-    lengths: list[int]  # how many words each sentence has, those that were cut off included
     present: Tensor  # (text, word) True for words that have a token
     number: Tensor  # (text, word) in the lexicon
     head: Tensor  # (text, word) index of the syntactic head, ROOT, or NO_CASE
@@ -59,7 +58,6 @@ class Account:
 
     sentences: int = 0
     documents: int = 0
-    words: int = 0
     tokens: int = 0
     cut: int = 0
     cases: int = 0
@@ -73,7 +71,6 @@ class Account:
         self.documents += sentence.document != self._document
         self._document = sentence.document
         self.sentences += 1
-        self.words += len(sentence)
         self.tokens += len(encoded.source)
         self.cut += encoded.cut
         self.cases += sum(head != NO_CASE for head in heads)
@@ -84,7 +81,6 @@ class Account:
 class _Shown:
     encoded: EncodedInput
     place: int
-    length: int
     present: list[bool]
     number: list[int]
     head: list[int]
@@ -126,7 +122,7 @@ class Batcher:
             numbers = self.lexicon.numbers(sentence.forms[: len(pieces)], pieces)
         heads = _cases(sentence, present, account.left_out)
         account.add(sentence, encoded, heads)
-        return _Shown(encoded, account.sentences - 1, len(sentence), present, numbers, heads)
+        return _Shown(encoded, account.sentences - 1, present, numbers, heads)
 
 
 def _size(shown: _Shown) -> tuple[int, int]:
@@ -168,7 +164,6 @@ def _batch(shown: Sequence[_Shown]) -> Batch:
     return Batch(
         encoded=[one.encoded for one in shown],
         places=[one.place for one in shown],
-        lengths=[one.length for one in shown],
         present=padded([one.present for one in shown], value=False).bool(),
         number=padded([one.number for one in shown], value=NO_WORD),
         head=padded([one.head for one in shown], value=NO_CASE),

@@ -11,9 +11,16 @@ from torch import Tensor
 from headscope.errors import ModelError, OptionError, TextError
 from headscope.models import Model
 from headscope.probes.observe import Observer
-from headscope.probes.parser_attention import MapCache, StoredMaps, WordMaps
+from headscope.probes.parser_attention import MapCache, StoredMaps, WordMaps, moment
 from headscope.probes.parser_data import Account, Batch, Batcher, HoldOut, word_counts
 from headscope.probes.parser_lexicon import FileLexicon, Lexicon, ModelLexicon, WordSpace
+from headscope.probes.parser_scorers import (
+    AttentionScorer,
+    AttentionWordsScorer,
+    DistanceWordsScorer,
+    Scorer,
+    even_mixing,
+)
 from headscope.probes.parser_training import Learner, Lot, scenes, train
 from headscope.run.progress import RunProgress, progress_bar, silent
 from headscope.text.treebank import ParsedSentence, Treebank
@@ -44,6 +51,15 @@ class Settings:
                 raise OptionError(f"{name} must be at least {least}, not {getattr(self, name)}")
         if self.batch_size != "auto" and (not isinstance(self.batch_size, int) or self.batch_size < 1):
             raise OptionError(f"batch_size must be auto or at least 1, not {self.batch_size!r}")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A scorer to train."""
+
+    name: str
+    network: str | None  # the one whose attention it looks at; None for distances in place of attention
+    words: bool  # whether its weights depend on the words
 
 
 class Data:
@@ -87,7 +103,6 @@ class ParserRun:
     ) -> None:
         """`networks` by name, the probed one first. `vectors` None: no scorer needs any."""
         self.settings = settings
-        self.networks = networks
         self.model = next(iter(networks.values()))
         self.maps: dict[str, WordMaps] = {}
         for name, network in networks.items():
@@ -149,8 +164,8 @@ class ParserRun:
         assert self.space is not None
         return self.space(self.lexicon.table())
 
-    def fit(self, learners: Sequence[Learner], data: Data) -> None:
-        """Train the learners."""
+    def fit(self, plans: Sequence[Plan], data: Data) -> dict[str, Learner]:
+        """Train a scorer for each plan."""
         vectors = self.vectors()
         with MapCache(self.settings.cache_limit) as cache:
 
@@ -158,17 +173,29 @@ class ParserRun:
                 maps = {name: StoredMaps(one, batches, cache) for name, one in self.maps.items()}
                 return Lot(batches, maps, vectors, self.model.device)
 
-            # The dev set first: it is small, and is looked at in every epoch too.
-            dev = lot(data.dev)
+            training = lot(data.train)
+            mixings = {name: even_mixing(moment(maps)) for name, maps in training.maps.items()}
+            learners = {plan.name: self._learner(plan, mixings) for plan in plans}
             train(
-                learners,
-                lot(data.train),
-                dev,
+                list(learners.values()),
+                training,
+                lot(data.dev),
                 max_epochs=self.settings.max_epochs,
                 patience=self.settings.patience,
                 seed=self.settings.seed,
                 progress=f"parser probe of {self.model.name}" if self.settings.progress else None,
             )
+        return learners
+
+    def _learner(self, plan: Plan, mixings: Mapping[str, Tensor]) -> Learner:
+        scorer: Scorer
+        if plan.network is None:
+            scorer = DistanceWordsScorer(self.dimension)
+        elif plan.words:
+            scorer = AttentionWordsScorer(mixings[plan.network], self.dimension)
+        else:
+            scorer = AttentionScorer(mixings[plan.network])
+        return Learner(plan.name, scorer, network=plan.network, device=self.model.device)
 
     def guesses(
         self, learners: Sequence[Learner], test: Iterable[ParsedSentence], account: Account

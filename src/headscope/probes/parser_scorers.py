@@ -1,7 +1,9 @@
 """How a parser probe scores every candidate for the syntactic head of every word.
 
-All scorers are linear in what they learn and start from 0, so there is one best solution and chance plays no part in
-finding it but for the order of the batches.
+All scorers are linear in what they learn and start from 0, so there is one best solution, and chance plays no part in
+finding it but for the order of the batches. Heads are often much alike (in a network that has learned nothing, all
+of them are), and then steps that suit what they have in common are far too small for what sets them apart. So
+weights of *mixtures* of heads are learned that are not alike; `weight` has each head's own.
 """
 
 from dataclasses import dataclass
@@ -18,6 +20,9 @@ GIVEN, RECEIVED = 0, 1
 """Attention from the dependent to the head, and from the head to the dependent."""
 
 HEAD, DEPENDENT = 0, 1
+
+HOLD_BACK = 0.1
+"""As a share of the mean size of a head's attention."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,20 @@ class Scorer(nn.Module):
         raise NotImplementedError
 
 
+def even_mixing(moment: Tensor) -> Tensor:
+    """(mixture, head) mixtures of heads that are about equally large and not alike.
+
+    `moment` (head, head) is the mean over pairs of words of the products of two heads' attention. The mixtures are its
+    inverse square root, held back where there is next to nothing to tell heads apart by.
+    """
+    if not moment.any():  # sentences of one word have no pairs
+        return torch.eye(len(moment))
+    sizes, directions = torch.linalg.eigh(moment.double())
+    held: Tensor = sizes.clamp_min(0) + HOLD_BACK * sizes.mean()
+    mixing: Tensor = directions * held.rsqrt() @ directions.T
+    return mixing.float()
+
+
 class AttentionScorer(Scorer):
     """sum_k (w_k A_k[j, i] + u_k A_k[i, j]) for word i as the head of word j; ROOT has a + b log(words).
 
@@ -60,12 +79,20 @@ class AttentionScorer(Scorer):
     them have to be outweighed.
     """
 
-    learning_rate = 0.05
+    learning_rate = 0.005
+    mixing: Tensor
 
-    def __init__(self, heads: int) -> None:
+    def __init__(self, mixing: Tensor) -> None:
+        """`mixing` (mixture, head): see `even_mixing`."""
         super().__init__()
-        self.weight = nn.Parameter(torch.zeros(2, heads))  # (direction, head)
+        self.register_buffer("mixing", mixing)
+        self.mixed = nn.Parameter(torch.zeros(2, len(mixing)))  # (direction, mixture)
         self.root_weight = nn.Parameter(torch.zeros(2))
+
+    @property
+    def weight(self) -> Tensor:
+        """(direction, head) w and u."""
+        return self.mixed @ self.mixing
 
     def pairs(self, scene: Scene) -> Tensor:
         """(text, dependent, head) the weighted attention in both directions."""
@@ -80,8 +107,6 @@ class AttentionScorer(Scorer):
 
 class _WordScorer(Scorer):
     """A scorer whose every weight is a linear function of the vectors of head and dependent."""
-
-    learning_rate = 0.02
 
     def __init__(self, dimension: int) -> None:
         super().__init__()
@@ -101,16 +126,27 @@ class AttentionWordsScorer(_WordScorer):
     by word and then multiplied with the attention, so that nothing larger than the attention is ever made.
     """
 
-    def __init__(self, heads: int, dimension: int) -> None:
+    learning_rate = 0.001
+    mixing: Tensor
+
+    def __init__(self, mixing: Tensor, dimension: int) -> None:
+        """`mixing` (mixture, head): see `even_mixing`."""
         super().__init__(dimension)
-        self.weight = nn.Parameter(torch.zeros(2, 2, heads, dimension))  # (direction, side, head, dimension)
+        self.register_buffer("mixing", mixing)
+        self.mixed = nn.Parameter(torch.zeros(2, 2, len(mixing), dimension))
+
+    @property
+    def weight(self) -> Tensor:
+        """(direction, side, head, dimension) W and U, for the head's vector and for the dependent's."""
+        return self.mixing.T @ self.mixed
 
     def pairs(self, scene: Scene) -> Tensor:
         """(text, dependent, head) the attention in both directions, weighted as the pair's words say."""
         assert scene.attention is not None
         assert scene.vectors is not None
-        own = functional.linear(scene.vectors, self.weight.flatten(0, 2))
-        own = own.view(*own.shape[:2], *self.weight.shape[:3])  # (text, word, direction, side, head)
+        weight = self.weight
+        own = functional.linear(scene.vectors, weight.flatten(0, 2))
+        own = own.view(*own.shape[:2], *weight.shape[:3])  # (text, word, direction, side, head)
         # Of attention from word a to word b, a is the dependent in one direction and the head in the other.
         giving = torch.stack([own[:, :, GIVEN, DEPENDENT], own[:, :, RECEIVED, HEAD]], 2)
         taking = torch.stack([own[:, :, GIVEN, HEAD], own[:, :, RECEIVED, DEPENDENT]], 2)
@@ -125,6 +161,8 @@ class DistanceWordsScorer(_WordScorer):
 
     One indicator is 1 for each pair, so its weight, which depends on the pair's words, is the score.
     """
+
+    learning_rate = 0.02
 
     def __init__(self, dimension: int) -> None:
         super().__init__(dimension)

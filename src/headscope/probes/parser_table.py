@@ -16,13 +16,28 @@ from headscope.probes.parser_attention import CACHE_LIMIT
 from headscope.probes.parser_baselines import RIGHT_BRANCHING, best_offset, offset_is_right, untrained
 from headscope.probes.parser_data import Account, word_counts
 from headscope.probes.parser_result import PARSERS, ParserResult
-from headscope.probes.parser_run import MODEL_VECTORS, Data, ParserRun, Settings, Vectors, nothing_to_score
+from headscope.probes.parser_run import (
+    MODEL_VECTORS,
+    Data,
+    ParserRun,
+    Plan,
+    Settings,
+    Vectors,
+    nothing_to_score,
+)
 from headscope.probes.parser_score import ParserScore, count, is_right
-from headscope.probes.parser_scorers import AttentionScorer, AttentionWordsScorer, DistanceWordsScorer, Scorer
 from headscope.probes.parser_training import Learner
 from headscope.probes.result import Source
 from headscope.text.treebank import Treebank
 from headscope.types import StackName
+
+PLANS = (
+    Plan("attention", "model", words=False),
+    Plan("attention_words", "model", words=True),
+    Plan("distances_words", None, words=True),
+    Plan("random_attention", "random", words=False),
+    Plan("random_attention_words", "random", words=True),
+)
 
 
 def parser_table(
@@ -71,26 +86,10 @@ def parser_table(
     data = Data(run.batcher, train, dev)
     run.meet(test)
     run.learn_vectors(data.train)
-    learners = _learners(run)
-    run.fit(list(learners.values()), data)
+    learners = run.fit(PLANS, data)
     trial = _try(run, data, learners, test)
     duration = perf_counter() - started
     return ParserResult(probed, trial.source(duration), run.grid, trial.scores, learners, trial.offset)
-
-
-def _learners(run: ParserRun) -> dict[str, Learner]:
-    heads, dimension = run.grid.layers * run.grid.heads, run.dimension
-    made: dict[str, tuple[Scorer, str | None]] = {
-        "attention": (AttentionScorer(heads), "model"),
-        "attention_words": (AttentionWordsScorer(heads, dimension), "model"),
-        "distances_words": (DistanceWordsScorer(dimension), None),
-        "random_attention": (AttentionScorer(heads), "random"),
-        "random_attention_words": (AttentionWordsScorer(heads, dimension), "random"),
-    }
-    return {
-        name: Learner(name, scorer, network=network, device=run.model.device)
-        for name, (scorer, network) in made.items()
-    }
 
 
 def _try(run: ParserRun, data: Data, learners: Mapping[str, Learner], test: Treebank) -> "_Trial":

@@ -15,6 +15,9 @@ from headscope.probes.parser_data import Batch
 from headscope.probes.parser_scorers import Scene, Scorer
 from headscope.run.progress import RunProgress, progress_bar, silent
 
+EPOCH_STEPS = 100
+"""An epoch has so many steps at least."""
+
 
 @dataclass(frozen=True)
 class Lot:
@@ -114,15 +117,17 @@ def train(
 ) -> None:
     """Train every learner until `patience` epochs bring no better UAS on `dev`, and go back to its best epoch.
 
-    `progress` is what the bar is called; None shows none.
+    An epoch goes over a small training set several times, so that it has some hundred steps. `progress` is what the
+    bar is called; None shows none.
     """
     generator = torch.Generator().manual_seed(seed)
-    sentences = sum(len(one.encoded) for one in lot.batches)
+    rounds = -(-EPOCH_STEPS // len(lot.batches))
+    sentences = rounds * sum(len(one.encoded) for one in lot.batches)
     for epoch in range(1, max_epochs + 1):
         going = [one for one in learners if one.epochs - one.best_epoch < patience]
         if not going:
             break
-        order: list[int] = torch.randperm(len(lot.batches), generator=generator).tolist()
+        order = [number for _ in range(rounds) for number in _shuffled(len(lot.batches), generator)]
         described = f"{progress}, epoch {epoch}"
         with nullcontext(silent) if progress is None else progress_bar(described) as tell:
             done = 0
@@ -136,6 +141,11 @@ def train(
             learner.finish_epoch(uas)
     for learner in learners:
         learner.restore()
+
+
+def _shuffled(size: int, generator: torch.Generator) -> list[int]:
+    order: list[int] = torch.randperm(size, generator=generator).tolist()
+    return order
 
 
 def _uas(learners: Sequence[Learner], lot: Lot) -> list[float]:
