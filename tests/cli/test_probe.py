@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -201,3 +202,39 @@ def test_what_cannot_work_is_told_in_one_line(
     assert result.exit_code == 2
     assert told in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_a_new_analysis_keeps_what_probes_found(
+    run: Run, model: Path, corpus: Path, treebank: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.nc"
+    assert run("probe", "dependency", model, "--treebank", treebank, "-o", out, "-q").exit_code == 0
+    before = hs.open(out)["dependency_accuracy"]
+    again = run("analyze", model, "--text", corpus, "--measures", "entropy", "--max-length", 32, "-o", out)
+    assert again.exit_code == 0, again.stderr
+    assert hs.open(out)["dependency_accuracy"].identical(before)
+    assert "entropy" in hs.open(out)
+
+
+def test_examples_tell_what_was_skipped(run: Run, model: Path, treebank: Path) -> None:
+    asked = ("probe", "examples", model, "--treebank", treebank, "--relation", "det")
+    assert "1 sentence skipped" in run(*asked).stderr
+    assert "1 sentence skipped" in json.loads(run(*asked, "--json").stdout)["notes"][0]
+    wrong = run(*asked, "--picture", "a.jpg")
+    assert (wrong.exit_code, "saved as .svg, .pdf, .png" in wrong.stderr) == (2, True)
+
+
+def test_a_relation_may_not_be_called_all(run: Run, model: Path, treebank: Path) -> None:
+    treebank.write_text(
+        document("a") + document("b") + block(("it", 2, "all"), ("sat", 0, "root")), encoding="utf-8"
+    )
+    result = run("probe", "dependency", model, "--treebank", treebank)
+    assert "1 sentence skipped" in result.stderr
+    assert "DEPREL is 'all'" in result.stderr
+
+
+def test_a_pipe_is_refused_before_anything_runs(run: Run, model: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.conllu")
+    result = run("probe", "dependency", model, "--treebank", tmp_path / "pipe.conllu")
+    assert result.exit_code == 2
+    assert "not a regular file" in result.stderr
