@@ -16,6 +16,7 @@ import torch
 
 import headscope as hs
 from headscope.models import Model
+from headscope.probes import parser_training
 from headscope.probes.observe import Observer
 from headscope.probes.parser import ParserProbe
 from headscope.probes.parser_attention import CACHE_LIMIT
@@ -71,6 +72,9 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help=argparse.SUPPRESS)  # for the child process
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    parser_training.EPOCH_STEPS = (
+        1  # an epoch is to go over the sentences once, as it does on a large treebank
+    )
     model = hs.load("demo", device="cpu")
     if options.limit is not None:
         fit(model, material(options.times), limit=options.limit, epochs=2)
