@@ -34,27 +34,35 @@ def examples(
     model: ModelName,
     *,
     treebank_files: Annotated[
-        list[Path] | None, typer.Option("--treebank", metavar="FILE.conllu...", help="Look at syntactic relations.")
+        list[Path] | None,
+        typer.Option("--treebank", metavar="FILE.conllu...", help="Look at syntactic relations."),
     ] = None,
     coreference: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE...", help="Look at mentions and their antecedents instead.")
+        list[Path] | None,
+        typer.Option(metavar="FILE...", help="Look at mentions and their antecedents instead."),
     ] = None,
     roles: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE...", help="Look at predicates and their arguments instead.")
+        list[Path] | None,
+        typer.Option(metavar="FILE...", help="Look at predicates and their arguments instead."),
     ] = None,
     relation: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="The relation (det), mention class (pronoun) or role (ARG1); all is any of them."
+            metavar="NAME",
+            help="The relation (det), mention class (pronoun) or role (ARG1); all is any of them.",
         ),
     ] = "all",
     head: Annotated[
         str | None,
-        typer.Option(metavar="L.H", help="The head, as in 7.4. Without it: the one that is best on these files."),
+        typer.Option(
+            metavar="L.H", help="The head, as in 7.4. Without it: the one that is best on these files."
+        ),
     ] = None,
     direction: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="dependent_to_head, head_to_dependent …; without it the better one."),
+        typer.Option(
+            metavar="NAME", help="dependent_to_head, head_to_dependent …; without it the better one."
+        ),
     ] = None,
     most: Annotated[int, typer.Option(min=1, metavar="N", help="Sentences of each kind.")] = 5,
     picture: Annotated[

@@ -70,7 +70,9 @@ def relations(
     ] = None,
     min_distance: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Leave out arguments nearer to the predicate.", show_default=False),
+        typer.Option(
+            min=1, metavar="N", help="Leave out arguments nearer to the predicate.", show_default=False
+        ),
     ] = None,
     max_length: MaxLength = None,
     faithful: FirstPiece = False,
