@@ -24,8 +24,9 @@ STACKS = ("encoder", "decoder", "cross")
 Results = Mapping[str, Mapping[str, LabelledArray]]
 """Arrays by stack and name."""
 
-COMPANIONS = ("_stderr", "_uniform", "_uniform_stderr")
-"""What stands beside a measure: its standard error, what even attention would give, and that one's error."""
+COMPANIONS = ("_stderr", "_uniform", "_uniform_stderr", "_folds", "_fold_texts")
+"""What stands beside a measure: its standard error, what even attention would give, that one's error, and the
+measure on each of several parts of the texts."""
 
 
 class Atlas:

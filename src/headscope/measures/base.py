@@ -156,10 +156,14 @@ class PerTextMeasure(Measure):
     def update(self, batch: AttentionBatch) -> None:
         """Count one layer of one batch of texts; with the first, also what even attention would give."""
         values, applies = self.per_text(batch)
-        self.means.add(values, applies=applies, layer=batch.layer)
+        self.count(values, applies, batch)
         if batch.layer == 0:
             values, applies = self.per_text(even_attention(batch, causal=self.grid.causal))
             self.uniform.add(values[:, 0], applies=None if applies is None else applies[:, 0])
+
+    def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:
+        """Add what `per_text` gave for one layer of a batch."""
+        self.means.add(values, applies=applies, layer=batch.layer)
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted."""

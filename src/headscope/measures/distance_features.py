@@ -1,26 +1,46 @@
 """Distance features: 21 numbers that say how far and at what a head looks."""
 
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
 
 from headscope.measures.base import MEASURES, PerTextMeasure
+from headscope.measures.folds import FOLDS, FoldSums
 from headscope.measures.reductions import QueryGroup, class_mass, diagonal_sums
-from headscope.types import CLS, COMMA, OTHER, PERIOD, SEP, AttentionBatch, HeadGrid, TokenBatch
+from headscope.types import (
+    CLS,
+    COMMA,
+    OTHER,
+    PERIOD,
+    SEP,
+    AttentionBatch,
+    HeadGrid,
+    LabelledArray,
+    TokenBatch,
+)
 
 WINDOWS = 16
 SPECIAL_FEATURES = (("cls", CLS), ("sep", SEP), ("comma", COMMA), ("period", PERIOD))
 
 
 @MEASURES.register("distance_features")
+@dataclass
 class DistanceFeatures(PerTextMeasure):
     """The features by which Guan et al. (2020) sort heads into kinds; they add up to 1.
 
     Attention to [CLS], [SEP], `,` and `.`; to the token itself; and to all other tokens by distance, in 16
     windows: w00 holds distances below n / 16, and so on, the window of distance d being floor(16 d / n). The
-    special tokens are left out of the windows and of `self`.
+    special tokens are left out of the windows and of `self`. The sums are also kept for each of 20 parts of the
+    texts, so that features of any half of them can be formed afterwards: do the kinds of heads depend on it?
     """
+
+    folds: FoldSums = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Parts of the same shape as the whole."""
+        self.folds = FoldSums.zeros(*self.means.total.shape)
 
     name: ClassVar[str] = "distance_features"
     summary: ClassVar[str] = "mean attention to special tokens, to the token itself, and by distance"
@@ -37,6 +57,36 @@ class DistanceFeatures(PerTextMeasure):
     def fits(cls, grid: HeadGrid) -> bool:
         """Distances mean nothing between two different texts."""
         return not grid.cross
+
+    def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:
+        """Add one layer of a batch, as a whole and by part."""
+        super().count(values, applies, batch)
+        self.folds.add(values, batch.queries, layer=batch.layer)
+
+    def merge(self, other: Self) -> None:
+        """Count all that `other` has counted."""
+        super().merge(other)
+        self.folds.merge(other.folds)
+
+    def result(self) -> dict[str, LabelledArray]:
+        """The features, their standard error and even baseline, and the features of each part of the texts."""
+        whole = super().result()
+        array = whole[self.name]
+        coords = {"fold": range(FOLDS), **array.coords}
+        return whole | {
+            f"{self.name}_folds": LabelledArray(
+                self.folds.mean(),
+                ("fold", *array.dims),
+                coords,
+                f"{self.name} of each of {FOLDS} parts of the texts",
+            ),
+            f"{self.name}_fold_texts": LabelledArray(
+                self.folds.texts.cpu().numpy().astype("int64"),
+                ("fold",),
+                {"fold": range(FOLDS)},
+                "how many texts each part has",
+            ),
+        }
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, feature)."""

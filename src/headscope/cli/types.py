@@ -1,0 +1,126 @@
+"""`headscope types`: the heads of an atlas sorted into kinds, and how sure that is."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+
+import headscope as hs
+from headscope.cli.console import only_own_notes, print_json, print_notes, status, stdout
+from headscope.cli.options import ATLAS, Debug, Json, Quiet, check_output
+from headscope.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from headscope.heads.kinds import HeadKinds
+
+EXAMPLE = "Example: headscope types atlas.nc --k 4"
+
+
+def types(
+    atlas: Annotated[
+        Path,
+        typer.Argument(
+            metavar="ATLAS",
+            show_default=False,
+            help="A file that headscope analyze wrote, with distance_features.",
+        ),
+    ],
+    *,
+    k: Annotated[int, typer.Option("--k", min=2, metavar="N", help="How many kinds.")] = 4,
+    method: Annotated[
+        Literal["kmeans", "gmm"], typer.Option(help="k-means, or a mixture of Gaussians.")
+    ] = "kmeans",
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Where the search for clusters starts.")] = 0,
+    stack: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="encoder or decoder; without it the first that has the features."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT.nc",
+            help="Where to write the atlas with the kinds in it; by default into ATLAS itself.",
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Sort heads into kinds by where they look.
+
+    Clusters on the 21 distance features, named by what their centres look like, with how stable they are when
+    half of the heads or half of the texts are left out. Written into the atlas as head_type.
+    """
+    target = output or atlas
+    if output is not None:
+        check_output(output, option="-o", kind=ATLAS, inputs=[])
+    shown = not (quiet or json)
+    with only_own_notes(debug=debug) as notes:
+        opened = hs.open(atlas)
+        with status("sorting heads", shown=shown):
+            kinds = hs.head_types(opened, k=k, method=method, seed=seed, stack=stack)
+        kinds.to_atlas(opened).save(target)
+    if json:
+        print_json({"output": str(target), **kinds.facts(), "types": kinds.table(), "warnings": notes})
+    elif shown:
+        print_notes(notes)
+        _print(stdout(), kinds, target)
+
+
+def _print(console: Console, kinds: "HeadKinds", target: Path) -> None:
+    facts = kinds.facts()
+    stack = kinds.features
+    console.print(
+        f"{stack.layers * stack.heads} heads of the {stack.stack}, {facts['k']} kinds by {facts['method']}, "
+        f"seed {facts['seed']}",
+        soft_wrap=True,
+    )
+    console.print()
+    header = [
+        "type",
+        "heads",
+        "share %",
+        "BERT-large, SQuAD %",
+        "special %",
+        "near %",
+        "elsewhere %",
+        "certainty",
+    ]
+    print_table(console, header, [_row(row) for row in kinds.table()])
+    console.print()
+    _print_layers(console, kinds)
+    console.print()
+    heads, texts = facts["stability"]["heads"], facts["stability"]["texts"]
+    over_texts = "not known" if texts is None else f"{100 * texts:.1f} %"
+    console.print(
+        f"stability: {100 * heads:.1f} % of heads keep their kind over halves of the heads, {over_texts} over halves "
+        "of the texts",
+        soft_wrap=True,
+    )
+    silhouettes = ", ".join(f"{k} {value:.2f}" for k, value in facts["silhouettes"].items())
+    console.print(
+        f"silhouette by number of kinds: {silhouettes}; recommended {facts['recommended_k']}", soft_wrap=True
+    )
+    console.print(f"written to {target}; next: headscope report {target}", soft_wrap=True)
+
+
+def _row(row: dict[str, Any]) -> list[str]:
+    published, certainty = row["published"], row["certainty"]
+    return [
+        row["type"],
+        str(row["heads"]),
+        f"{100 * row['share']:.1f}",
+        "-" if published is None else f"{100 * published:.1f}",
+        *(f"{100 * row[name]:.0f}" for name in ("special", "near", "elsewhere")),
+        "-" if certainty is None else f"{certainty:.2f}",
+    ]
+
+
+def _print_layers(console: Console, kinds: "HeadKinds") -> None:
+    """How many heads of each kind every layer has."""
+    header = ["heads by layer", *(str(layer) for layer in range(kinds.features.layers))]
+    rows = [[name, *map(str, kinds.by_layer[:, number])] for number, name in enumerate(kinds.names)]
+    print_table(console, header, rows)

@@ -1,0 +1,88 @@
+"""Kinds of heads in pictures: their features, and the layers they are in."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from headscope.atlas import Atlas
+from headscope.errors import AtlasError
+from headscope.figures.colours import INK, MUTED, PAPER, SERIES
+from headscope.figures.theme import LABEL_SIZE, TICK_SIZE, axes, count_ticks, dress, legend, open_plot
+from headscope.heads.features import head_features
+
+Array = np.ndarray[Any, Any]
+
+
+def kind_colours(names: list[str]) -> dict[str, str]:
+    """A colour for each kind, the same in every picture of an atlas."""
+    return {name: SERIES[number % len(SERIES)] for number, name in enumerate(names)}
+
+
+def kinds_of(atlas: Atlas, stack: str | None) -> tuple[str, list[str], Array]:
+    """The stack, the names of its kinds in order, and (layer, head) the kind of each head."""
+    for name in [stack] if stack else atlas.stacks:
+        arrays = atlas.stack(name)
+        if "head_type" in arrays:
+            order = [str(one) for one in arrays["head_type_centre"]["type"].values]
+            return name, order, arrays["head_type"].transpose("layer", "head").values.astype(str)
+    raise AtlasError("this atlas has no kinds of heads yet; sort them with: headscope types ATLAS")
+
+
+def feature_boxes(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = None) -> Axes:
+    """The 21 distance features of the heads of each kind, side by side (Guan et al. 2020, figure 3).
+
+    A box spans the middle half of a kind's heads, its bar is their median, whiskers reach the farthest head within
+    one and a half box lengths, dots are heads beyond.
+    """
+    name, order, kind = kinds_of(atlas, stack)
+    features = head_features(atlas, stack=name)
+    colours = kind_colours(order)
+    ax = axes(ax, size=(9.0, 3.4))
+    width = 0.8 / len(order)
+    for number, one in enumerate(order):
+        values = features.values[kind.reshape(-1) == one]  # (head, feature)
+        places = np.arange(len(features.names)) + (number - (len(order) - 1) / 2) * width
+        drawn = ax.boxplot(
+            [values[:, column] for column in range(values.shape[1])],
+            positions=places,
+            widths=width * 0.85,
+            patch_artist=True,
+            manage_ticks=False,
+            flierprops={"marker": ".", "markersize": 2, "markeredgecolor": colours[one]},
+            medianprops={"color": INK, "linewidth": 0.8},
+            whiskerprops={"color": colours[one], "linewidth": 0.7},
+            capprops={"visible": False},
+            boxprops={"facecolor": colours[one], "edgecolor": PAPER, "linewidth": 0.3},
+        )
+        drawn["boxes"][0].set_label(f"{one} ({len(values)})")
+    dress(ax, title="Distance features by kind of head", x="feature", y="share of attention")
+    open_plot(ax)
+    ax.set_xticks(range(len(features.names)), features.names, rotation=60, ha="right", fontsize=TICK_SIZE)
+    ax.set_xlim(-0.6, len(features.names) - 0.4)
+    ax.set_ylim(bottom=0)
+    legend(ax, columns=min(4, len(order)))
+    return ax
+
+
+def kinds_by_layer(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = None) -> Axes:
+    """How many heads of each kind every layer has, stacked."""
+    _, order, kind = kinds_of(atlas, stack)
+    colours = kind_colours(order)
+    layers, heads = kind.shape
+    ax = axes(ax, size=(float(np.clip(0.35 * layers + 2, 4.6, 9)), 3.0))
+    below = np.zeros(layers)
+    for one in order:
+        counted = (kind == one).sum(1)
+        ax.bar(
+            range(layers), counted, bottom=below, color=colours[one], width=0.8, label=one, edgecolor=PAPER
+        )
+        below += counted
+    dress(ax, title="Kinds of heads by layer", x="layer", y="heads")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_xticks(count_ticks(layers, most=24))
+    ax.set_ylim(0, heads)
+    ax.yaxis.label.set_fontsize(LABEL_SIZE)
+    ax.tick_params(axis="x", colors=MUTED, labelcolor=INK)
+    legend(ax, columns=min(4, len(order)))
+    return ax

@@ -1,0 +1,146 @@
+"""Clusters of heads by their distance features: k-means or Gaussian mixtures, and how well they are separated."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.metrics import silhouette_score
+from sklearn.mixture import GaussianMixture
+
+from headscope.errors import OptionError
+
+Array = np.ndarray[Any, Any]
+Method = Literal["kmeans", "gmm"]
+
+STARTS = {"kmeans": 20, "gmm": 5}
+KS = range(2, 9)
+"""The numbers of clusters that are compared."""
+NULL_DRAWS = 39
+STRUCTURE = 0.25
+"""A silhouette below this is no substantial structure (Kaufman and Rousseeuw 1990)."""
+DIFFERENCE = 0.05
+"""Kinds whose centres share all but this much of their attention are not told apart in any useful sense."""
+
+# A component of a mixture may shrink to one head; this keeps its variance away from zero (features are shares).
+_LEAST_VARIANCE = 1e-4
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """A clustering of heads."""
+
+    method: Method
+    labels: Array  # (head,)
+    centres: Array  # (cluster, feature)
+    certainty: (
+        Array  # (head,) gmm: probability of its cluster; kmeans: 1 - distance to its centre / to the next
+    )
+    predict: Callable[[Array], Array]
+    """(head, feature) to (head,): the cluster of any heads."""
+
+    @property
+    def k(self) -> int:
+        """How many clusters."""
+        return len(self.centres)
+
+
+def cluster(
+    values: Array, *, k: int, method: Method = "kmeans", seed: int = 0, starts: int | None = None
+) -> Clusters:
+    """Sort heads (head, feature) into k clusters; the same values and seed give the same clusters.
+
+    Clusters are numbered by their centres, not by chance: from least to most attention on special tokens.
+    """
+    if k < 2 or k >= len(values):
+        raise OptionError(f"k is {k}; give at least 2 and fewer than the {len(values)} heads")
+    starts = starts or STARTS[method]
+    if method == "kmeans":
+        fitted: Any = KMeans(k, init="k-means++", n_init=starts, random_state=seed).fit(values)
+        centres = fitted.cluster_centers_
+    elif method == "gmm":
+        fitted = GaussianMixture(
+            k,
+            covariance_type="diag",
+            n_init=starts,
+            reg_covar=_LEAST_VARIANCE,
+            random_state=seed,
+            max_iter=500,
+        ).fit(values)
+        centres = fitted.means_
+    else:
+        raise OptionError(f"{method!r} is no method; choose from kmeans, gmm")
+    order = np.lexsort(centres.T[::-1])  # by the first feature, then the next …
+    rank = np.argsort(order)
+
+    def predict(points: Array) -> Array:
+        found: Array = rank[fitted.predict(points)]
+        return found
+
+    return Clusters(method, predict(values), centres[order], _certainty(values, fitted, method), predict)
+
+
+def _certainty(values: Array, fitted: Any, method: Method) -> Array:
+    if method == "gmm":
+        most: Array = fitted.predict_proba(values).max(1)
+        return most
+    nearest = np.sort(fitted.transform(values), axis=1)[:, :2]
+    return 1 - nearest[:, 0] / np.maximum(nearest[:, 1], np.finfo(float).tiny)
+
+
+def silhouette(values: Array, labels: Array) -> float:
+    """How much nearer heads are to their own cluster than to the next one, from -1 to 1; nan for one cluster."""
+    found = len(np.unique(labels))
+    return float(silhouette_score(values, labels)) if 2 <= found < len(values) else float("nan")
+
+
+def silhouettes(values: Array, *, method: Method = "kmeans", seed: int = 0) -> dict[int, float]:
+    """The silhouette for every number of clusters that is compared."""
+    return {
+        k: silhouette(values, cluster(values, k=k, method=method, seed=seed).labels)
+        for k in KS
+        if k < len(values)
+    }
+
+
+@dataclass(frozen=True)
+class Separation:
+    """Whether clusters are more than slices of one cloud."""
+
+    silhouette: float
+    p_value: float
+    """How often heads drawn from a single normal cloud of the same shape look as well separated."""
+    difference: float
+    """The largest share of attention by which two centres differ."""
+
+    @property
+    def is_clear(self) -> bool:
+        """Well separated: substantial, beyond what one cloud gives, and of a size that matters."""
+        return not self.reasons
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why not, in words."""
+        found = []
+        if not self.silhouette >= STRUCTURE:  # nan is not either
+            found.append(f"silhouette {self.silhouette:.2f} is below {STRUCTURE}")
+        if self.p_value > 0.05:
+            found.append(f"heads from a single cloud look as well separated (p = {self.p_value:.2f})")
+        if self.difference < DIFFERENCE:
+            found.append(f"the kinds differ in no more than {self.difference:.3f} of their attention")
+        return found
+
+
+def separation(values: Array, clusters: Clusters, *, seed: int = 0) -> Separation:
+    """Compare the silhouette with that of heads drawn from one normal distribution with their mean and spread."""
+    seen = silhouette(values, clusters.labels)
+    random = np.random.default_rng(seed)
+    mean, spread = values.mean(0), np.cov(values.T)
+    as_good = 0
+    for draw in range(NULL_DRAWS):
+        drawn = random.multivariate_normal(mean, spread, size=len(values), method="svd")
+        found = cluster(drawn, k=clusters.k, method=clusters.method, seed=seed + draw, starts=3)
+        as_good += silhouette(drawn, found.labels) >= seen
+    gaps = np.abs(clusters.centres[:, None] - clusters.centres[None]).sum(-1) / 2
+    return Separation(seen, (as_good + 1) / (NULL_DRAWS + 1), float(gaps.max()))

@@ -1,0 +1,79 @@
+"""The distance features of all heads of a stack, as a matrix, for the whole corpus and for any half of it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from headscope.atlas import Atlas
+from headscope.errors import AtlasError
+
+MEASURE = "distance_features"
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class HeadFeatures:
+    """One row a head, layer by layer."""
+
+    stack: str
+    layers: int
+    heads: int
+    names: tuple[str, ...]  # of the 21 features
+    values: Array  # (head, feature)
+    uniform: Array  # (feature,) of a head that looks evenly
+    folds: (
+        Array | None
+    )  # (fold, head, feature) of each part of the texts that has texts; None in older atlases
+    fold_texts: Array | None  # (fold,) how many texts each part has
+
+    @property
+    def labels(self) -> list[str]:
+        """Every head as layer.head."""
+        return [f"{layer}.{head}" for layer in range(self.layers) for head in range(self.heads)]
+
+    @property
+    def layer(self) -> Array:
+        """(head,) the layer of each head."""
+        return np.repeat(np.arange(self.layers), self.heads)
+
+    def of_folds(self, chosen: Array) -> Array:
+        """(head, feature) the features that the texts of these parts alone would give."""
+        assert self.folds is not None
+        assert self.fold_texts is not None
+        weights = self.fold_texts[chosen] / self.fold_texts[chosen].sum()
+        mean: Array = np.einsum("f,fhd->hd", weights, self.folds[chosen])
+        return mean
+
+
+def head_features(atlas: Atlas, *, stack: str | None = None) -> HeadFeatures:
+    """The features of a stack; of the first one that has them by default."""
+    array = atlas[f"{stack}/{MEASURE}" if stack else MEASURE]
+    name = stack or next(one for one in atlas.stacks if MEASURE in atlas.stack(one))
+    arrays = atlas.stack(name)
+    array = array.transpose("layer", "head", "feature")
+    layers, heads, features = array.shape
+    values = array.values.reshape(-1, features).astype(float)
+    if not np.isfinite(values).all():
+        raise AtlasError(
+            f"{int((~np.isfinite(values)).any(1).sum())} heads of the {name} have no distance features; analyse "
+            "again on texts the model can read"
+        )
+    folds = fold_texts = None
+    if f"{MEASURE}_folds" in arrays:
+        counts = arrays[f"{MEASURE}_fold_texts"].values
+        by_fold = arrays[f"{MEASURE}_folds"].transpose("fold", "layer", "head", "feature").values
+        has_texts = counts > 0
+        folds = by_fold[has_texts].reshape(int(has_texts.sum()), -1, features).astype(float)
+        fold_texts = counts[has_texts].astype(float)
+    return HeadFeatures(
+        name,
+        layers,
+        heads,
+        tuple(str(one) for one in array["feature"].values),
+        values,
+        arrays[f"{MEASURE}_uniform"].values.astype(float),
+        folds,
+        fold_texts,
+    )

@@ -1,0 +1,102 @@
+"""Heads that do the same: nearest neighbours, groups of near-identical heads, and are layers alike?"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+
+from headscope.atlas import Atlas
+from headscope.errors import AtlasError, OptionError
+from headscope.types import HeadId
+
+MEASURE = "head_distance"
+PERMUTATIONS = 9999
+FEWER_PERMUTATIONS = 999
+MANY_HEADS = 400
+THRESHOLD = 0.05
+"""Nats; the largest possible distance is log 2, 0.69."""
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A head near another."""
+
+    head: HeadId
+    distance: float
+
+
+@dataclass(frozen=True)
+class LayerTest:
+    """Are heads of one layer more alike than heads of different layers?"""
+
+    within: float  # mean distance of heads of one layer
+    between: float  # of heads of different layers
+    p_value: float  # how often heads dealt out to layers at random are as much alike
+    permutations: int
+
+
+class Likeness:
+    """The distances between all heads of a stack."""
+
+    def __init__(self, atlas: Atlas, *, stack: str | None = None) -> None:
+        distance = atlas[f"{stack}/{MEASURE}" if stack else MEASURE]
+        self.heads = [HeadId.parse(str(label)) for label in distance["head_a"].values]
+        self.units = str(distance.attrs.get("units", "1"))
+        self.distance: Array = (distance.values + distance.values.T) / 2  # (head, head)
+        if not np.isfinite(self.distance).all():
+            raise AtlasError(
+                "some distances between heads are missing; analyse again with measure 'head_distance'"
+            )
+
+    def neighbours(self, head: HeadId | str, *, most: int = 5) -> list[Neighbour]:
+        """The heads that look at texts most as this one does, the nearest first."""
+        one = head if isinstance(head, HeadId) else HeadId.parse(head)
+        if one not in self.heads:
+            raise OptionError(f"there is no head {one} in this atlas")
+        row = self.distance[self.heads.index(one)]
+        order = [place for place in np.argsort(row, kind="stable") if self.heads[place] != one]
+        return [Neighbour(self.heads[place], float(row[place])) for place in order[:most]]
+
+    def groups(self, *, threshold: float = THRESHOLD) -> list[list[HeadId]]:
+        """Groups of heads of which no two are farther apart than the threshold, the largest first.
+
+        Complete linkage: every pair of a group is near, not only neighbours in a chain.
+        """
+        if threshold <= 0:
+            raise OptionError(f"threshold is {threshold}; give a distance above 0, such as {THRESHOLD}")
+        if len(self.heads) < 2:
+            return []
+        wanted = self.distance.copy()
+        np.fill_diagonal(wanted, 0.0)
+        label = fcluster(linkage(squareform(wanted, checks=False), "complete"), threshold, "distance")
+        groups: dict[int, list[HeadId]] = {}
+        for head, number in zip(self.heads, label.tolist(), strict=True):
+            groups.setdefault(number, []).append(head)
+        return sorted(
+            (group for group in groups.values() if len(group) > 1), key=lambda group: (-len(group), group)
+        )
+
+    def layer_test(self, *, seed: int = 0) -> LayerTest:
+        """Compare the distances inside layers with those between layers; p by dealing heads out to layers anew."""
+        layers = np.array([head.layer for head in self.heads])
+        if len(np.unique(layers)) < 2 or len(layers) == len(np.unique(layers)):
+            raise AtlasError("to compare layers, an atlas with at least two layers of two heads is needed")
+        one_hot = (layers[:, None] == np.unique(layers)).astype(float)  # (head, layer)
+        total = self.distance.sum() - np.trace(self.distance)
+        pairs = len(layers) * (len(layers) - 1)
+        inside_pairs = float((one_hot.sum(0) * (one_hot.sum(0) - 1)).sum())
+
+        def within(membership: Array) -> float:
+            summed = np.einsum("hl,hk,kl->", membership, self.distance, membership, optimize=True)
+            return float(summed - np.trace(self.distance)) / inside_pairs
+
+        seen = within(one_hot)
+        random = np.random.default_rng(seed)
+        times = PERMUTATIONS if len(layers) <= MANY_HEADS else FEWER_PERMUTATIONS
+        as_near = sum(within(one_hot[random.permutation(len(layers))]) <= seen + 1e-12 for _ in range(times))
+        between = (total - seen * inside_pairs) / (pairs - inside_pairs)
+        return LayerTest(seen, float(between), (as_near + 1) / (times + 1), times)

@@ -1,0 +1,1 @@
+PATTERNS = ("vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous")

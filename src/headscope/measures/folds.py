@@ -1,0 +1,61 @@
+"""Sums for parts of the texts, so that any half of them can be looked at without a second pass."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headscope.types import TokenBatch
+
+FOLDS = 20
+"""How many parts; there are 184,756 ways to take half of them."""
+
+_MIXER = 6364136223846793005  # Knuth's multiplier: neighbouring numbers end up far apart
+_MASK = (1 << 62) - 1
+
+
+def fold_of(tokens: TokenBatch) -> Tensor:
+    """(text,) the part a text belongs to, told by its tokens alone.
+
+    So it does not depend on the batch, the order or the process, and a text that occurs twice is never on both
+    sides of a split.
+    """
+    places = torch.arange(1, tokens.ids.shape[1] + 1, device=tokens.ids.device)
+    mixed = ((tokens.ids + 1) * places * tokens.is_token).sum(-1) * _MIXER & _MASK
+    return (mixed >> 20) % FOLDS
+
+
+@dataclass
+class FoldSums:
+    """Sums over the texts of each part, and how many there are."""
+
+    total: Tensor  # (fold, layer, ...)
+    texts: Tensor  # (fold,)
+
+    @classmethod
+    def zeros(cls, *shape: int) -> Self:
+        """Nothing seen yet."""
+        return cls(torch.zeros(FOLDS, *shape, dtype=torch.float64), torch.zeros(FOLDS, dtype=torch.float64))
+
+    def add(self, values: Tensor, tokens: TokenBatch, *, layer: int) -> None:
+        """Count one layer's `values` (text, ...)."""
+        fold = tokens.derive(fold_of)
+        place = values.device if values.device.type == "cuda" else torch.device("cpu")  # others lack float64
+        self.total, self.texts = self.total.to(place), self.texts.to(place)
+        fold = fold.to(place)
+        self.total[:, layer].index_add_(0, fold, values.detach().to(self.total))
+        if layer == 0:
+            self.texts.index_add_(0, fold, torch.ones_like(fold, dtype=torch.float64))
+
+    def merge(self, other: Self) -> None:
+        """Count all that `other` has counted."""
+        self.total += other.total.to(self.total.device)
+        self.texts += other.texts.to(self.texts.device)
+
+    def mean(self) -> np.ndarray[Any, Any]:
+        """(fold, layer, ...) the mean over the texts of each part; nan for a part without texts."""
+        texts = self.texts.view(-1, *[1] * (self.total.dim() - 1))
+        # Half the digits: they serve to form other samples, whose scatter is far larger.
+        return (self.total / texts).float().cpu().numpy()
