@@ -26,6 +26,10 @@ class CaptureError(HeadscopeError):
     exit_code = 1
 
 
+class InterventionError(HeadscopeError):
+    """A change cannot be made to a model of this kind; nothing was changed."""
+
+
 class AtlasError(HeadscopeError):
     """An atlas file is missing, damaged, foreign or too new, or lacks what was asked of it."""
 

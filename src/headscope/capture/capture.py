@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
 from headscope.capture.fallback import returned_attention
-from headscope.capture.observe import can_watch, watching
+from headscope.capture.observe import can_watch, watching, without_edits
 from headscope.errors import CaptureError, HeadscopeError, ModelError
 from headscope.models.model import Model
 from headscope.models.stacks import Call, Place, Stacks, sort_calls
@@ -70,8 +71,28 @@ class Capture:
             )
 
 
+# Without the model in it, which would keep itself alive.
+_surveyed: WeakKeyDictionary[Model, tuple[Stacks, bool, bool]] = WeakKeyDictionary()
+
+
+def surveyed(model: Model) -> Capture:
+    """`survey(model)`, done once for each model."""
+    if model not in _surveyed:
+        capture = survey(model)
+        _surveyed[model] = (capture.stacks, capture.hooked, capture.pads)
+    return Capture(model, *_surveyed[model])
+
+
 def survey(model: Model) -> Capture:
-    """Watch a short forward pass to learn what stacks, layers and heads the model has, and whether to trust it."""
+    """Watch a short forward pass to learn what stacks, layers and heads the model has, and whether to trust it.
+
+    Edits that are in force are left out of it: a head that looks nowhere would seem to look ahead nowhere too.
+    """
+    with without_edits():
+        return _survey(model)
+
+
+def _survey(model: Model) -> Capture:
     hooked = can_watch(model.core)
     both = probe_inputs(model, [(_SOURCE, _TARGET), (_SOURCE - 2, _TARGET - 2)])
     maps = _maps(model, both, hooked=hooked)

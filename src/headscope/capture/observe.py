@@ -1,7 +1,8 @@
-"""The one hook: watching attention while the real model runs.
+"""The one hook: watching, editing and differentiating attention while the real model runs.
 
 transformers lets a model's attention be computed by a registered function. Ours calls the model's *own* eager
-function, so relative biases, soft caps and sinks stay exact, and hands the weights to whoever is watching.
+function, so relative biases, soft caps and sinks stay exact, and hands what it did to whoever asked for it.
+Calls that nobody asked for take the road they would have taken without us, so that a changed model is not slow.
 The mask function of the same name must be registered too: without it the mask silently becomes None and a
 decoder sees the future.
 """
@@ -11,23 +12,68 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 from transformers.masking_utils import eager_mask
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from headscope.capture.call import AttentionCall
 from headscope.errors import CaptureError
 from headscope.models.quiet import quiet_transformers
 
 NAME = "headscope"
 _EAGER = "eager_attention_forward"
+_FAST = "sdpa"
+"""The one other attention function that takes the masks of the eager one."""
 
 Watcher = Callable[[Tensor], None]
-_watcher: ContextVar[Watcher | None] = ContextVar("headscope_watcher", default=None)
+Handler = Callable[[AttentionCall], AttentionCall]
+Interceptor = Callable[[nn.Module], Handler | None]
+"""Asked at every attention call of its network, in order; answers with what is to be done with it, or None."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Registration:
+    modules: frozenset[int]
+    interceptor: Interceptor
+
+
+# Edits hold in all threads, since all threads share the network; who watches sees the own thread's calls only.
+_everywhere: list[_Registration] = []
+_here: ContextVar[tuple[_Registration, ...]] = ContextVar("headscope_interceptors", default=())
+_suspended: ContextVar[bool] = ContextVar("headscope_edits_suspended", default=False)
 
 # The attention function is a setting of the network, seen by all threads: only one may have it changed at a time.
 _changing = threading.RLock()
+_own_names: dict[int, str] = {}
+"""The attention function each changed configuration (by its id) had before."""
+
+
+@contextmanager
+def intercepting(
+    network: PreTrainedModel, interceptor: Interceptor, *, everywhere: bool = False
+) -> Iterator[None]:
+    """Inside, `interceptor` is asked at every attention call of `network`, `everywhere` in other threads too.
+
+    Those that act everywhere come before the others, and outer ones before inner ones, so that who watches sees
+    what was made of the attention. The network's mode is left alone, and gradients flow.
+    """
+    registration = _Registration(frozenset(map(id, network.modules())), interceptor)
+    with attention_function(network, NAME):
+        if everywhere:
+            _everywhere.append(registration)
+        token = None if everywhere else _here.set((*_here.get(), registration))
+        try:
+            yield
+        finally:
+            if token is None:
+                _everywhere.remove(registration)
+            else:
+                _here.reset(token)
 
 
 @contextmanager
@@ -36,12 +82,34 @@ def watching(network: PreTrainedModel, see: Watcher) -> Iterator[None]:
 
     The network is put in eval mode; its mode and its attention function come back afterwards, whatever happens.
     """
-    token = _watcher.set(see)
+
+    def handle(call: AttentionCall) -> AttentionCall:
+        see(call.weights)
+        return call
+
+    with intercepting(network, lambda module: handle), evaluating(network):
+        yield
+
+
+@contextmanager
+def without_edits() -> Iterator[None]:
+    """Inside, in this thread, edits do not happen: for looking at what a network is rather than what it does."""
+    token = _suspended.set(True)
     try:
-        with attention_function(network, NAME), evaluating(network):
-            yield
+        yield
     finally:
-        _watcher.reset(token)
+        _suspended.reset(token)
+
+
+def edits_suspended() -> bool:
+    """Whether this thread is inside `without_edits`."""
+    return _suspended.get()
+
+
+def is_edited(network: nn.Module) -> bool:
+    """Whether an edit of the network, or of a part of it, is in force."""
+    modules = set(map(id, network.modules()))
+    return any(registration.modules & modules for registration in _everywhere)
 
 
 def can_watch(network: PreTrainedModel) -> bool:
@@ -61,6 +129,8 @@ def attention_function(network: PreTrainedModel, name: str, *, force: bool = Fal
         submodels = [module for module in network.modules() if isinstance(module, PreTrainedModel)]
         configs = {id(model.config): model.config for model in submodels}  # parents before their parts
         before = {key: config._attn_implementation for key, config in configs.items()}
+        outermost = {key: own for key, own in before.items() if own != NAME}
+        _own_names.update(outermost)
         try:
             with quiet_transformers():  # it warns of what can_watch tells apart
                 network.set_attn_implementation(name)
@@ -70,6 +140,8 @@ def attention_function(network: PreTrainedModel, name: str, *, force: bool = Fal
         finally:
             for key, config in configs.items():
                 config._attn_implementation = before[key]
+            for key in outermost:
+                del _own_names[key]
 
 
 @contextmanager
@@ -104,14 +176,35 @@ def _attend(
     attention_mask: Tensor | None = None,
     *positional: Any,
     **options: Any,
-) -> tuple[Tensor, Tensor]:
-    output, weights = own_attention(type(module))(
-        module, query, key, value, attention_mask, *positional, **options
-    )
-    see = _watcher.get()
-    if see is not None:
-        see(weights)
-    return output, weights
+) -> tuple[Tensor, Tensor | None]:
+    handlers = _handlers(module)
+    own_name = _own_names.get(id(getattr(module, "config", None)))
+    if not handlers and own_name == _FAST and not options.get("output_attentions"):
+        fast: Callable[..., tuple[Tensor, None]] = ALL_ATTENTION_FUNCTIONS[_FAST]
+        return fast(module, query, key, value, attention_mask, *positional, **options)
+    mask = _additive(attention_mask, query.dtype)
+    output, weights = own_attention(type(module))(module, query, key, value, mask, *positional, **options)
+    if not handlers:
+        return output, weights
+    call = AttentionCall(module, weights, output, value, mask)
+    for handle in handlers:
+        call = handle(call)
+    return call.output, call.weights
+
+
+def _handlers(module: nn.Module) -> list[Handler]:
+    """What those who asked for the module's network want done with this call."""
+    asked = (*(() if _suspended.get() else _everywhere), *_here.get())
+    answers = [one.interceptor(module) for one in asked if id(module) in one.modules]
+    return [answer for answer in answers if answer is not None]
+
+
+def _additive(mask: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+    """The mask as eager functions take it; one that a user made for sdpa may say True for visible keys."""
+    if mask is None or mask.dtype != torch.bool:
+        return mask
+    hidden = torch.finfo(dtype).min
+    return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, hidden)
 
 
 AttentionInterface.register(NAME, _attend)

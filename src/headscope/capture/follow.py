@@ -1,0 +1,193 @@
+"""Knowing, in any forward pass by anybody, which layer of which stack each attention call belongs to.
+
+Calls are counted from the start of a forward pass, which hooks on the network tell. The encoder and the decoder of
+a model that has both count for themselves, because `generate` runs the encoder once and the decoder many times.
+"""
+
+import inspect
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from torch import nn
+
+from headscope.capture.call import AttentionCall
+from headscope.capture.capture import Capture
+from headscope.capture.observe import Handler, edits_suspended, intercepting
+from headscope.errors import CaptureError
+from headscope.models.stacks import Place
+
+
+@dataclass(eq=False)
+class Section:
+    """A part of the network that is run as one, and the places of its attention calls in order."""
+
+    module: nn.Module
+    places: tuple[Place, ...]
+    begun: int = 0
+    forwards: int = 0
+    """How many forward passes of it have been followed, and how many to their end."""
+
+
+@dataclass(eq=False)
+class Forward:
+    """One forward pass of a section, while it runs."""
+
+    section: Section
+    arguments: tuple[Any, ...]
+    named: Mapping[str, Any]
+    seen: int = 0
+    handled: set[Place] = field(default_factory=set)
+
+    @cached_property
+    def inputs(self) -> dict[str, Any]:
+        """What the section's forward was called with, by name."""
+        names = [name for name in inspect.signature(self.section.module.forward).parameters if name != "self"]
+        return {**dict(zip(names, self.arguments, strict=False)), **self.named}
+
+
+Handle = Callable[[Place, AttentionCall, Forward], AttentionCall]
+
+
+class Follower:
+    """Counts the calls of every forward pass and hands those at the chosen places to `handle`."""
+
+    def __init__(
+        self, capture: Capture, places: Collection[Place], handle: Handle, *, everywhere: bool
+    ) -> None:
+        self.name = capture.model.name
+        self.sections = sections(capture)
+        self.places = frozenset(places)
+        self._handle = handle
+        self._heads = {grid.stack: grid.heads for grid in capture.stacks.grids}
+        self._thread = None if everywhere else threading.get_ident()
+        self._running = threading.local()
+
+    @property
+    def chosen(self) -> list[Section]:
+        """The sections that have chosen places."""
+        return [section for section in self.sections if self.places & set(section.places)]
+
+    def ask(self, module: nn.Module) -> Handler | None:
+        """What to do with the next attention call: the interceptor of `intercepting`."""
+        forward = self._forwards[-1] if self._forwards else None
+        if forward is None:
+            raise CaptureError(
+                f"{self.name}: attention was computed outside of a forward pass of the model, so its layer is not "
+                "known (gradient checkpointing does that: switch it off)"
+            )
+        forward.seen += 1
+        if forward.seen > len(forward.section.places):
+            self._check(forward)
+        place = forward.section.places[forward.seen - 1]
+        if place not in self.places:
+            return None
+
+        def handle(call: AttentionCall) -> AttentionCall:
+            if call.weights.dim() != 4 or call.weights.shape[1] != self._heads[place.stack]:
+                raise CaptureError(
+                    f"{self.name}: layer {place.layer} of the {place.stack} gave attention of shape "
+                    f"{tuple(call.weights.shape)}, which is not of {self._heads[place.stack]} heads"
+                )
+            forward.handled.add(place)
+            return self._handle(place, call, forward)
+
+        return handle
+
+    @contextmanager
+    def hooks(self) -> Iterator[None]:
+        """Inside, the start and the end of every forward pass is noticed."""
+        handles: list[Any] = []
+        try:
+            for section in self.sections:
+                handles += [
+                    section.module.register_forward_pre_hook(self._begin(section), with_kwargs=True),
+                    section.module.register_forward_hook(self._end(section), always_call=True),
+                ]
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    @property
+    def _forwards(self) -> list[Forward]:
+        """The forward passes that run in this thread."""
+        if not hasattr(self._running, "forwards"):
+            self._running.forwards = []
+        found: list[Forward] = self._running.forwards
+        return found
+
+    @property
+    def _looks_away(self) -> bool:
+        return edits_suspended() or self._thread not in (None, threading.get_ident())
+
+    def _begin(self, section: Section) -> Callable[[nn.Module, tuple[Any, ...], dict[str, Any]], None]:
+        def begin(module: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+            if self._looks_away:
+                return
+            earlier = self.sections[: self.sections.index(section)]
+            missed = [one for one in earlier if one in self.chosen and not one.forwards]
+            if missed:
+                raise CaptureError(
+                    f"{self.name}: the {section.places[0].stack} runs on what the {missed[0].places[0].stack} gave "
+                    "earlier, outside; run both inside"
+                )
+            section.begun += 1
+            self._forwards.append(Forward(section, arguments, named))
+
+        return begin
+
+    def _end(self, section: Section) -> Callable[[nn.Module, Any, Any], None]:
+        def end(module: nn.Module, arguments: Any, output: Any) -> None:
+            if self._looks_away or not self._forwards or self._forwards[-1].section is not section:
+                return
+            forward = self._forwards.pop()
+            if output is not None:  # None after an exception, which says more than a count would
+                self._check(forward)
+                section.forwards += 1
+
+        return end
+
+    def _check(self, forward: Forward) -> None:
+        places = forward.section.places
+        if forward.seen != len(places):
+            raise CaptureError(
+                f"{self.name}: {len(places)} attention calls were expected in a forward pass and {forward.seen} "
+                "were seen"
+            )
+        missed = (self.places & set(places)) - forward.handled
+        if missed:
+            raise CaptureError(f"{self.name}: a forward pass left out {', '.join(map(str, missed))}")
+
+
+def sections(capture: Capture) -> tuple[Section, ...]:
+    """The parts of the network that are run as one, in the order in which they run."""
+    core, places = capture.model.core, capture.stacks.places
+    if not capture.model.is_encoder_decoder:
+        return (Section(core, places),)
+    reading = tuple(place for place in places if place.stack == "encoder")
+    writing = tuple(place for place in places if place.stack != "encoder")
+    parts: Any = core  # transformers gives these methods no types
+    return Section(parts.get_encoder(), reading), Section(parts.get_decoder(), writing)
+
+
+@contextmanager
+def following(
+    capture: Capture, places: Collection[Place], handle: Handle, *, everywhere: bool = False
+) -> Iterator[Follower]:
+    """Inside, `handle(place, call, forward)` is given every call at `places` and says what becomes of it.
+
+    Every forward pass is checked at its end: CaptureError when it had more or fewer attention calls than the
+    network has layers, or left out one of `places`.
+    """
+    if not capture.hooked:
+        raise CaptureError(
+            f"{capture.model.name} ({capture.model.architecture}) computes attention in a way that can be looked at "
+            "afterwards but not reached while it runs"
+        )
+    follower = Follower(capture, places, handle, everywhere=everywhere)
+    with intercepting(capture.model.core, follower.ask, everywhere=everywhere), follower.hooks():
+        yield follower

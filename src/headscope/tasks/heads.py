@@ -1,0 +1,157 @@
+"""Task heads: which networks have one, and loading a model again with the one that a task needs.
+
+`headscope.load` leaves task heads out, since attention does not depend on them. A task does.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForQuestionAnswering,
+    AutoModelForSequenceClassification,
+    PreTrainedModel,
+)
+from transformers.models.auto import modeling_auto as auto
+
+from headscope.errors import ModelError
+from headscope.models import Model, load, wrap
+from headscope.models.quiet import quiet_transformers
+from headscope.tasks.network import is_causal
+
+Head = Literal["question-answering", "classification", "masked-lm", "next-token"]
+
+
+@dataclass(frozen=True)
+class _Kind:
+    words: str
+    loader: Any
+    classes: frozenset[str]
+    advice: str
+
+
+def _names(*mappings: Mapping[str, str | tuple[str, ...]]) -> frozenset[str]:
+    found: set[str] = set()
+    for mapping in mappings:
+        for name in mapping.values():
+            found.update([name] if isinstance(name, str) else name)
+    return frozenset(found)
+
+
+_KINDS: dict[Head, _Kind] = {
+    "question-answering": _Kind(
+        "question-answering head",
+        AutoModelForQuestionAnswering,
+        _names(auto.MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES),
+        "use demo-qa or a model fine-tuned on questions",
+    ),
+    "classification": _Kind(
+        "classification head",
+        AutoModelForSequenceClassification,
+        _names(auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES),
+        "use demo-mrpc or a model fine-tuned to classify",
+    ),
+    "masked-lm": _Kind(
+        "masked-language-model head",
+        AutoModelForMaskedLM,
+        # Those that predict masked tokens and something else beside; ELECTRA's discriminator does not.
+        _names(auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES)
+        | {
+            name
+            for name in _names(auto.MODEL_FOR_PRETRAINING_MAPPING_NAMES)
+            if name.endswith("BertForPreTraining") or name == "AlbertForPreTraining"
+        },
+        "use demo or another pretrained encoder, such as bert-base-uncased",
+    ),
+    "next-token": _Kind(
+        "next-token head",
+        AutoModelForCausalLM,
+        _names(auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
+        "use a causal language model, such as gpt2",
+    ),
+}
+
+
+def has_head(network: PreTrainedModel, head: Head) -> bool:
+    """Whether the network has the head, by its class or one that its class is derived from."""
+    classes = _KINDS[head].classes
+    return any(kind.__name__ in classes for kind in type(network).__mro__)
+
+
+def with_head(model: Model | str | os.PathLike[str], head: Head, *, allow_pickle: bool = False) -> Model:
+    """The model with a task head: itself if it has it, else loaded again from where it came from, with it.
+
+    The weights are read again, in the model's precision and onto its device, and must hold all of the head; nothing
+    is made up. `allow_pickle`: see `headscope.load`.
+    """
+    model = model if isinstance(model, Model) else load(model, allow_pickle=allow_pickle)
+    if has_head(model.network, head):
+        return model
+    kind = _KINDS[head]
+    source = model.network.name_or_path
+    if not source:
+        raise ModelError(
+            f"{model.name} ({model.architecture}) has no {kind.words}; wrap a network that has one"
+        )
+    try:
+        with quiet_transformers():
+            network, info = kind.loader.from_pretrained(
+                source,
+                revision=model.revision,
+                dtype=model.dtype,
+                use_safetensors=None if allow_pickle else True,
+                trust_remote_code=False,
+                output_loading_info=True,
+            )
+    except (MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:  # such as an architecture for which transformers has no such head
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ModelError(f"{model.name} has no {kind.words} ({reason}); {kind.advice}") from error
+    if info["missing_keys"] or info["mismatched_keys"]:
+        raise ModelError(f"{model.name} has no {kind.words}; {kind.advice}")
+    _check_same(model, network)
+    network.to(model.device).eval()
+    found = wrap(network, model.tokenizer, name=model.name, revision=model.revision)
+    if head == "next-token":
+        check_causal(found)
+    return found
+
+
+def check_causal(model: Model) -> None:
+    """Raise unless the network reads from left to right: BERT's has a next-token head, but need not be causal."""
+    if not is_causal(model):
+        raise ModelError(
+            f"{model.name} ({model.architecture}) sees the tokens it is to predict; use the task mlm, or a causal "
+            "language model, such as gpt2"
+        )
+
+
+def check_head(model: Model, head: Head) -> None:
+    """Raise unless the model has the head."""
+    if has_head(model.network, head):
+        return
+    # Never loaded in silence: an edit of the model that was given would not reach the new one.
+    raise ModelError(
+        f"{model.name} has no {_KINDS[head].words} here ({model.architecture}); load it with one: "
+        f'model = headscope.tasks.with_head(model, "{head}")'
+    )
+
+
+def _check_same(model: Model, network: PreTrainedModel) -> None:
+    """Raise when the weights that were read are not those in memory, which may have been trained or pruned since."""
+    known = dict(model.core.named_parameters())
+    for name, parameter in network.base_model.named_parameters():
+        own = known.get(name)
+        # A head may come with a pooler that the core lacks, or the core with one made up for want of it.
+        if own is None or "pooler" in name:
+            continue
+        if own.shape != parameter.shape or not torch.equal(own.detach().cpu(), parameter.detach().cpu()):
+            raise ModelError(
+                f"{model.name}: the weights in memory are not those it was loaded from ({name} differs); wrap the "
+                "changed network together with its head"
+            )

@@ -1,0 +1,79 @@
+from pathlib import Path
+
+import pytest
+from tests.helpers.tasks import headed, questions_file
+
+from headscope.errors import OptionError, TextError
+from headscope.tasks import (
+    TASKS,
+    Classification,
+    MaskedLanguageModelling,
+    NextToken,
+    QuestionAnswering,
+    Regression,
+    task_for,
+)
+
+
+def test_every_task_by_its_name(tmp_path: Path) -> None:
+    questions = questions_file(tmp_path / "a.json")
+    labelled = tmp_path / "a.tsv"
+    labelled.write_text("the cat\t1\n")
+    text = tmp_path / "a.txt"
+    text.write_text("The cat sat on the mat.\n")
+    made = {
+        "qa": (questions, headed("bert", "qa"), QuestionAnswering),
+        "classification": (labelled, headed("bert", "classification"), Classification),
+        "regression": (labelled, headed("bert", "classification", 1), Regression),
+        "mlm": (text, headed("bert", "mlm"), MaskedLanguageModelling),
+        "lm": (text, headed("gpt2", "lm"), NextToken),
+    }
+    assert set(TASKS.names()) == set(made)
+    for name, (data, model, kind) in made.items():
+        task = task_for(name, data, model)
+        assert type(task) is kind
+        assert task.name == name
+        result = task.evaluate(model)
+        assert (result.task, result.model, result.data) == (name, model.name, data.name)
+        assert list(result.values) == [metric.name for metric in task.metrics]
+
+
+def test_options_and_several_files(tmp_path: Path) -> None:
+    one, two = questions_file(tmp_path / "a.json"), questions_file(tmp_path / "b.json")
+    task = task_for("qa", [one, str(two)], headed("bert", "qa"), max_answer=2, stride=None)
+    assert isinstance(task, QuestionAnswering)
+    assert (task.max_answer, task.stride, len(task.questions)) == (2, None, 10)
+
+
+def test_labels_are_the_models(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("the cat\tLABEL_2\n")
+    task = task_for("classification", tmp_path / "a.tsv", headed("bert", "classification", 3))
+    assert isinstance(task, Classification)
+    assert task.golds == [2]
+
+
+def test_what_is_unknown(tmp_path: Path) -> None:
+    model = headed("bert", "qa")
+    with pytest.raises(OptionError, match=r"no task called 'squad'; choose from .*qa"):
+        task_for("squad", tmp_path, model)
+    with pytest.raises(
+        OptionError, match="the task qa has no option called 'colour'; choose from max_length, stride"
+    ):
+        task_for("qa", questions_file(tmp_path / "a.json"), model, colour=1)
+    with pytest.raises(OptionError, match="no option called 'labels'"):
+        task_for("classification", tmp_path / "a.tsv", model, labels={})
+    with pytest.raises(OptionError, match="given no file"):
+        task_for("qa", [], model)
+    with pytest.raises(TextError, match="no such file"):
+        task_for("qa", tmp_path / "none.json", model)
+
+
+def test_progress(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("headscope.run.progress.FIRST_LINE_AFTER", 0.0)
+    monkeypatch.setattr("headscope.run.progress.LINE_EVERY", 0.0)
+    task = task_for("qa", questions_file(tmp_path / "a.json"), headed("bert", "qa"), stride=None)
+    task.evaluate(headed("bert", "qa"), batch_size=2, progress=True)
+    told = capsys.readouterr().err
+    assert "tiny-bert-qa on a.json: 5 texts" in told
