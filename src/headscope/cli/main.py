@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import headscope as hs
-from headscope.cli import analyze, report, show
+from headscope.cli import analyze, report, show, types
 from headscope.cli.failures import HeadscopeGroup
 from headscope.cli.probe.commands import probe
 from headscope.cli.usage import PlainUsageCommand
@@ -40,6 +40,7 @@ def headscope(
 
 app.command("analyze", cls=analyze.AnalyzeCommand, epilog=analyze.EXAMPLE)(analyze.analyze)
 app.add_typer(probe, name="probe")
+app.command("types", cls=PlainUsageCommand, epilog=types.EXAMPLE)(types.types)
 app.command("show", cls=PlainUsageCommand, epilog=show.EXAMPLE)(show.show)
 app.command("report", cls=PlainUsageCommand, epilog=report.EXAMPLE)(report.report)
 

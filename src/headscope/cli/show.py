@@ -14,6 +14,7 @@ from headscope.cli.options import Debug
 from headscope.cli.overview import overview, print_overview
 from headscope.cli.pair_table import PAIR_DIMS, HeadPair, ends, head_pairs
 from headscope.cli.tables import blocks, decimals_for, print_heads, print_pairs, print_table, shown
+from headscope.cli.word_table import is_words, print_words, word_records
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -89,6 +90,11 @@ def show(
                 print_overview(stdout(), opened)
             return
         found = _find(opened, measure)
+        if is_words(next(iter(found.values()))[0]):
+            if any(option is not None for option in (top, by, at, ascending or None)):
+                raise OptionError(f"{measure} gives heads a name, not a number: it takes --layer and --head")
+            _show_words(str(atlas), found, layer, head, json=json)
+            return
         chosen = _parse_at(at or [])
         tables = {
             stack: _pairs(arrays, layer, head, by=by, at=chosen, ascending=ascending)
@@ -100,6 +106,31 @@ def show(
             print_json(_as_data(str(atlas), found, tables, top))
         else:
             _print_tables(stdout(), found, tables, top)
+
+
+def _show_words(
+    atlas: str, found: Mapping[str, Arrays], layer: int | None, head: int | None, *, json: bool
+) -> None:
+    named = {
+        stack: word_records(array, layer=layer, head=head)
+        for stack, (array, _) in found.items()
+    }
+    if json:
+        rows = [{"stack": stack, **record} for stack, records in named.items() for record in records]
+        print_json({"atlas": atlas, **_about(found), "rows": rows})
+        return
+    for stack, records in named.items():
+        stdout().print(_title(stack, *found[stack]), style="bold")
+        print_words(stdout(), records)
+
+
+def _about(found: Mapping[str, Arrays]) -> dict[str, str]:
+    about = next(iter(found.values()))[0]
+    return {
+        "measure": str(about.name),
+        "description": about.attrs.get("long_name", ""),
+        "units": about.attrs.get("units", ""),
+    }
 
 
 def _find(atlas: "hs.Atlas", measure: str) -> dict[str, Arrays]:
@@ -165,14 +196,7 @@ def _as_data(
             nearest, farthest = ends(table, top or len(table))
             rows = [pair.record() for pair in (*nearest, *farthest)]
         records += [{"stack": stack, **row} for row in rows]
-    about = next(iter(found.values()))[0]
-    return {
-        "atlas": atlas,
-        "measure": about.name,
-        "description": about.attrs.get("long_name", ""),
-        "units": about.attrs.get("units", ""),
-        "rows": records,
-    }
+    return {"atlas": atlas, **_about(found), "rows": records}
 
 
 def _print_tables(

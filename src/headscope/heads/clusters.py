@@ -14,7 +14,7 @@ from headscope.errors import OptionError
 Array = np.ndarray[Any, Any]
 Method = Literal["kmeans", "gmm"]
 
-STARTS = {"kmeans": 20, "gmm": 5}
+STARTS = {"kmeans": 20, "gmm": 10}
 KS = range(2, 9)
 """The numbers of clusters that are compared."""
 NULL_DRAWS = 39
