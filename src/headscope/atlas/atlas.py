@@ -27,9 +27,9 @@ STACKS = ("encoder", "decoder", "cross")
 Results = Mapping[str, Mapping[str, LabelledArray]]
 """Arrays by stack and name."""
 
-COMPANIONS = ("_stderr", "_uniform", "_uniform_stderr", "_folds", "_fold_texts")
-"""What stands beside a measure: its standard error, what even attention would give, that one's error, and the
-measure on each of several parts of the texts."""
+COMPANIONS = ("_stderr", "_uniform", "_uniform_stderr", "_folds", "_fold_texts", "_lengths")
+"""What stands beside a measure: its standard error, what even attention would give, that one's error, the
+measure on each of several parts of the texts, and how long the texts are that it shows."""
 
 
 class Atlas:
