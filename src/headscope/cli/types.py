@@ -95,8 +95,8 @@ def _print(console: Console, kinds: "HeadKinds", target: Path) -> None:
     heads, texts = facts["stability"]["heads"], facts["stability"]["texts"]
     over_texts = "not known" if texts is None else f"{100 * texts:.1f} %"
     console.print(
-        f"stability: {100 * heads:.1f} % of heads keep their kind in ten fits on half of the heads, {over_texts} on half "
-        "of the texts",
+        f"stability: {100 * heads:.1f} % of heads keep their kind in ten fits on half of the heads, "
+        f"{over_texts} on half of the texts",
         soft_wrap=True,
     )
     silhouettes = ", ".join(f"{k} {value:.2f}" for k, value in facts["silhouettes"].items())

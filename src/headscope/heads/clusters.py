@@ -85,7 +85,7 @@ def _certainty(values: Array, fitted: Any, method: Method) -> Array:
     if method == "gmm":
         most: Array = fitted.predict_proba(values).max(1)
         return most
-    nearest = np.sort(fitted.transform(values), axis=1)[:, :2]
+    nearest: Array = np.sort(fitted.transform(values), axis=1)[:, :2]
     return 1 - nearest[:, 0] / np.maximum(nearest[:, 1], np.finfo(float).tiny)
 
 

@@ -20,7 +20,9 @@ PUBLISHED_SHARES = {"dense": 0.2604, "diagonal": 0.2556, "dense&vertical": 0.341
 """BERT-large on SQuAD, Guan et al. 2020."""
 
 ABOUT_EQUAL = 0.1
+"""Silhouettes that differ by less do not decide between two numbers of kinds."""
 MOST_CANDIDATES = 3
+STABLE = 0.95
 
 Array = np.ndarray[Any, Any]
 
@@ -80,8 +82,8 @@ class HeadKinds:
             )
         if self.recommended_k != self.clusters.k and highest >= STRUCTURE:
             found.append(
-                f"k = {self.recommended_k} suits this model better than k = {self.clusters.k}: kinds are more stable or "
-                "better separated"
+                f"k = {self.recommended_k} is recommended for this model: of the best separated numbers of kinds, the "
+                "largest that is stable, or the most stable"
             )
         if self.by_texts is None:
             found.append(
@@ -204,8 +206,7 @@ def head_types(
         name_kinds(found.centres, features.names),
         separation(features.values, found, seed=seed),
         scores,
-        # The smallest k of equally stable ones: max takes the first.
-        max(candidates, key=lambda one: _least(*stable[one])),
+        _recommended({one: _least(*stable[one]) for one in candidates}),
         by_heads,
         by_texts,
         seed,
@@ -219,6 +220,12 @@ def _candidates(scores: Mapping[int, float]) -> list[int]:
     """The numbers of kinds whose silhouettes are about as high as the highest, at most three of them."""
     ranked = sorted(scores, key=lambda k: -scores[k])
     return sorted(k for k in ranked[:MOST_CANDIDATES] if scores[k] >= scores[ranked[0]] - ABOUT_EQUAL)
+
+
+def _recommended(stability: Mapping[int, float]) -> int:
+    """The most kinds that are stable; where none are, the most stable."""
+    stable = [k for k, share in stability.items() if share >= STABLE]
+    return max(stable) if stable else max(stability, key=lambda k: stability[k])
 
 
 def _stabilities(features: HeadFeatures, clusters: Clusters, seed: int) -> tuple[Stability, Stability | None]:

@@ -14,7 +14,7 @@ from headscope.types import HeadId
 MEASURE = "head_distance"
 PERMUTATIONS = 9999
 FEWER_PERMUTATIONS = 999
-MANY_HEADS = 400
+MANY_HEADS = 200
 THRESHOLD = 0.05
 """Nats; the largest possible distance is log 2, 0.69."""
 

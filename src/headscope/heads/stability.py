@@ -83,9 +83,7 @@ def _again(values: Array, clusters: Clusters, seed: int) -> Clusters:
     return cluster(values, k=clusters.k, method=clusters.method, seed=seed, starts=STARTS)
 
 
-def _stability(
-    fit: Callable[[np.random.Generator, int], Array], clusters: Clusters, seed: int
-) -> Stability:
+def _stability(fit: Callable[[np.random.Generator, int], Array], clusters: Clusters, seed: int) -> Stability:
     random = np.random.default_rng(seed)
     fits = [matched(fit(random, draw), clusters.labels, clusters.k) for draw in range(ROUNDS * REPEATS)]
     found = np.stack(fits).reshape(ROUNDS, REPEATS, -1)  # (round, fit, head)

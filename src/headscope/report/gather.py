@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from headscope.atlas import Atlas
 from headscope.report.finding import Finding, Subject
+from headscope.report.kinds import kinds
 from headscope.report.know import coreference, syntax
 from headscope.report.know import roles as semantic_roles
 from headscope.report.spread import breadth, likeness
@@ -14,6 +15,7 @@ _LOOKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     roles,
     breadth,
     distances,
+    kinds,
     likeness,
     habits,
     syntax,
