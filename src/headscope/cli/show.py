@@ -1,6 +1,6 @@
 """`headscope show`: an atlas as readable tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +10,7 @@ from rich.console import Console
 import headscope as hs
 from headscope.cli.console import only_own_notes, print_json, stdout
 from headscope.cli.head_table import HeadTable, head_table
-from headscope.cli.options import Debug
+from headscope.cli.options import Debug, parse_at
 from headscope.cli.overview import overview, print_overview
 from headscope.cli.pair_table import PAIR_DIMS, HeadPair, ends, head_pairs
 from headscope.cli.tables import blocks, decimals_for, print_heads, print_pairs, print_table, shown
@@ -95,7 +95,7 @@ def show(
                 raise OptionError(f"{measure} gives heads a name, not a number: it takes --layer and --head")
             _show_words(str(atlas), found, layer, head, json=json)
             return
-        chosen = _parse_at(at or [])
+        chosen = parse_at(at or [])
         tables = {
             stack: _pairs(arrays, layer, head, by=by, at=chosen, ascending=ascending)
             if arrays[0].dims == PAIR_DIMS
@@ -111,10 +111,7 @@ def show(
 def _show_words(
     atlas: str, found: Mapping[str, Arrays], layer: int | None, head: int | None, *, json: bool
 ) -> None:
-    named = {
-        stack: word_records(array, layer=layer, head=head)
-        for stack, (array, _) in found.items()
-    }
+    named = {stack: word_records(array, layer=layer, head=head) for stack, (array, _) in found.items()}
     if json:
         rows = [{"stack": stack, **record} for stack, records in named.items() for record in records]
         print_json({"atlas": atlas, **_about(found), "rows": rows})
@@ -143,16 +140,6 @@ def _find(atlas: "hs.Atlas", measure: str) -> dict[str, Arrays]:
         for candidate, arrays in stacks.items()
         if name in arrays
     }
-
-
-def _parse_at(given: Sequence[str]) -> dict[str, str]:
-    chosen = {}
-    for word in given:
-        dim, equals, label = word.partition("=")
-        if not (dim and equals and label):
-            raise OptionError(f"--at {word}: write DIM=LABEL, such as query_role=sep")
-        chosen[dim] = label
-    return chosen
 
 
 def _heads(

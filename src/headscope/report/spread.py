@@ -103,12 +103,11 @@ def likeness(subject: Subject) -> Iterator[Finding]:
             f"from the others on average, where the average head is {means.mean():,.3f} from them."
         )
         yield Finding(subject.stack, "Likeness", text, (labels[odd],), float(means[odd]), None, units)
-        yield from _layers_together(subject, labels, units)
+        yield from _layers_together(subject, units)
 
 
-def _layers_together(subject: Subject, labels: list[HeadId], units: str) -> Iterator[Finding]:
-    layers = [head.layer for head in labels]
-    if not 1 < len(set(layers)) < len(layers):
+def _layers_together(subject: Subject, units: str) -> Iterator[Finding]:
+    if not subject.likeness.has_layers:
         return
     test = subject.likeness.layer_test()
     if test.p_value < SURE:
