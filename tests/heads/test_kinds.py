@@ -35,7 +35,7 @@ def sorted_quietly(atlas: Atlas, **options: Any) -> HeadKinds:
 def test_known_kinds_are_found_and_named(method: Any) -> None:
     kinds = sorted_quietly(kinds_atlas(), method=method)
     assert (kinds.head_type == kinds_of_heads(6, 8)).all()
-    assert kinds.shares == {name: 0.25 for name in kinds.names}
+    assert kinds.shares == dict.fromkeys(kinds.names, 0.25)
     assert kinds.separation.is_clear
     assert kinds.recommended_k == 4
     assert (kinds.by_layer == 2).all()

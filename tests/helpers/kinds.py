@@ -50,7 +50,9 @@ def kinds_atlas(
     if folds:
         coords = {"fold": range(FOLDS), "layer": range(layers), "head": range(heads), **labels}
         arrays["distance_features_folds"] = LabelledArray(parts, tuple(coords), coords, "parts")
-        arrays["distance_features_fold_texts"] = LabelledArray(texts, ("fold",), {"fold": range(FOLDS)}, "texts")
+        arrays["distance_features_fold_texts"] = LabelledArray(
+            texts, ("fold",), {"fold": range(FOLDS)}, "texts"
+        )
     if with_maps:
         maps = random.dirichlet(np.full(32, 0.2), (layers, heads, 32))
         arrays |= per_head("example_map", maps, {"row": range(32), "column": range(32)}, stderr=None)
