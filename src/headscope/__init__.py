@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from headscope.probes import ParserProbe as ParserProbe
     from headscope.probes import RelationsProbe as RelationsProbe
     from headscope.probes import parser_table as parser_table
+    from headscope.probes.patterns import find_patterns as find_patterns
     from headscope.report import findings as findings
     from headscope.report import write_report as write_report
     from headscope.run import analyze as analyze
@@ -54,6 +55,7 @@ _PUBLIC = {
     "annotate": ("headscope.text.annotate", "annotate"),
     "feature_map": ("headscope.heads", "feature_map"),
     "figures": ("headscope.figures", None),
+    "find_patterns": ("headscope.probes.patterns", "find_patterns"),
     "findings": ("headscope.report", "findings"),
     "head_map": ("headscope.heads", "head_map"),
     "head_types": ("headscope.heads", "head_types"),

@@ -7,6 +7,7 @@ from headscope.figures.grid import head_grid
 from headscope.figures.kinds import feature_boxes, kind_examples, kinds_by_layer
 from headscope.figures.layers import entropy_by_layer, role_by_layer
 from headscope.figures.map import feature_map, head_map
+from headscope.figures.patterns import patterns_by_layer
 from headscope.figures.profiles import distance_profile, offset_profile
 from headscope.figures.save import save
 
@@ -22,6 +23,7 @@ __all__ = [
     "kind_examples",
     "kinds_by_layer",
     "offset_profile",
+    "patterns_by_layer",
     "relation_accuracy",
     "role_by_layer",
     "save",

@@ -7,6 +7,7 @@ from headscope.report.finding import Finding, Subject
 from headscope.report.kinds import kinds
 from headscope.report.know import coreference, syntax
 from headscope.report.know import roles as semantic_roles
+from headscope.report.patterns import patterns
 from headscope.report.spread import breadth, likeness
 from headscope.report.where import distances, habits, neighbours, roles
 
@@ -16,6 +17,7 @@ _LOOKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     breadth,
     distances,
     kinds,
+    patterns,
     likeness,
     habits,
     syntax,
