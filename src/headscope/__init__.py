@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from headscope.atlas import open_atlas
     from headscope.data import sample_path as sample_path
     from headscope.errors import HeadscopeError as HeadscopeError
+    from headscope.heads import Likeness as Likeness
+    from headscope.heads import feature_map as feature_map
+    from headscope.heads import head_map as head_map
+    from headscope.heads import head_types as head_types
     from headscope.measures import MEASURES as MEASURES
     from headscope.models import Model as Model
     from headscope.models import load as load
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from headscope.probes import ParserProbe as ParserProbe
     from headscope.probes import RelationsProbe as RelationsProbe
     from headscope.probes import parser_table as parser_table
+    from headscope.probes.patterns import find_patterns as find_patterns
     from headscope.report import findings as findings
     from headscope.report import write_report as write_report
     from headscope.run import analyze as analyze
@@ -41,14 +46,19 @@ _PUBLIC = {
     "DependencyProbe": ("headscope.probes", "DependencyProbe"),
     "FeaturesProbe": ("headscope.probes", "FeaturesProbe"),
     "HeadscopeError": ("headscope.errors", "HeadscopeError"),
+    "Likeness": ("headscope.heads", "Likeness"),
     "MEASURES": ("headscope.measures", "MEASURES"),
     "Model": ("headscope.models", "Model"),
     "ParserProbe": ("headscope.probes", "ParserProbe"),
     "RelationsProbe": ("headscope.probes", "RelationsProbe"),
     "analyze": ("headscope.run", "analyze"),
     "annotate": ("headscope.text.annotate", "annotate"),
+    "feature_map": ("headscope.heads", "feature_map"),
     "figures": ("headscope.figures", None),
+    "find_patterns": ("headscope.probes.patterns", "find_patterns"),
     "findings": ("headscope.report", "findings"),
+    "head_map": ("headscope.heads", "head_map"),
+    "head_types": ("headscope.heads", "head_types"),
     "load": ("headscope.models", "load"),
     "open": ("headscope.atlas", "open_atlas"),
     "parser_table": ("headscope.probes", "parser_table"),

@@ -8,7 +8,7 @@ import torch
 from tests.helpers.attention import batches, measured, random_texts
 
 from headscope.errors import CaptureError
-from headscope.measures import MEASURES, Measure
+from headscope.measures import MEASURES, ExampleMap, Measure
 from headscope.measures.base import PerTextMeasure
 from headscope.types import AttentionBatch, HeadGrid
 
@@ -93,9 +93,11 @@ def test_arrays_are_labelled_and_come_with_their_standard_error(kind: type[Measu
     assert kind.name in result
     for name, array in result.items():
         assert array.values.shape == tuple(len(array.coords[dim]) for dim in array.dims), name
-        assert np.isfinite(array.values).all(), name
+        if not name.endswith("_folds"):  # a part without texts has no mean
+            assert np.isfinite(array.values).all(), name
         assert array.description
-    assert f"{kind.name}_stderr" in result
+    if kind is not ExampleMap:  # one text as it is
+        assert f"{kind.name}_stderr" in result
 
 
 @every_grid

@@ -54,3 +54,28 @@ def test_a_text_of_one_token_looks_at_itself() -> None:
     (text,) = random_texts(grid, [1])
     values = measured(DistanceFeatures, grid, [[text]]).result()["distance_features"].values[0, 0]
     assert values[FEATURES.index("cls")] == 1
+
+
+def test_the_parts_of_the_texts_make_up_the_whole() -> None:
+    texts = random_texts(GRID, list(range(3, 63)))
+    result = measured(DistanceFeatures, GRID, [texts[:7], texts[7:]]).result()
+    counts, parts = result["distance_features_fold_texts"].values, result["distance_features_folds"].values
+    assert counts.sum() == 60
+    assert (counts > 0).sum() > 10
+    filled = counts > 0
+    whole = np.einsum("f,flhd->lhd", counts[filled] / 60, parts[filled].astype(float))
+    np.testing.assert_allclose(whole, result["distance_features"].values, atol=1e-6)
+    assert np.isnan(parts[~filled]).all()
+
+
+def test_a_part_is_the_mean_of_its_own_texts() -> None:
+    texts = random_texts(GRID, list(range(3, 63)))
+    alone = [measured(DistanceFeatures, GRID, [[text]]).result() for text in texts]
+    fold = [int(one["distance_features_fold_texts"].values.argmax()) for one in alone]
+    result = measured(DistanceFeatures, GRID, [texts]).result()
+    for number in set(fold):
+        own = [reference(text) for text, part in zip(texts, fold, strict=True) if part == number]
+        np.testing.assert_allclose(
+            result["distance_features_folds"].values[number], np.mean(own, axis=0), atol=1e-5
+        )
+        assert result["distance_features_fold_texts"].values[number] == len(own)

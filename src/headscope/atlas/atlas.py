@@ -18,15 +18,18 @@ from headscope.types import LabelledArray
 EXAMPLES, TABLE = "_examples", "_table"
 """How the names of arrays end that hold lines of JSON instead of numbers."""
 
+DERIVED = "derived_from"
+"""A fact about a result that was computed from the atlas's own measures: it goes when they are measured anew."""
+
 STACKS = ("encoder", "decoder", "cross")
 """All stacks there can be, in the order of the forward pass."""
 
 Results = Mapping[str, Mapping[str, LabelledArray]]
 """Arrays by stack and name."""
 
-COMPANIONS = ("_stderr", "_uniform", "_uniform_stderr", "_folds", "_fold_texts")
-"""What stands beside a measure: its standard error, what even attention would give, that one's error, and the
-measure on each of several parts of the texts."""
+COMPANIONS = ("_stderr", "_uniform", "_uniform_stderr", "_folds", "_fold_texts", "_lengths")
+"""What stands beside a measure: its standard error, what even attention would give, that one's error, the
+measure on each of several parts of the texts, and how long the texts are that it shows."""
 
 
 class Atlas:
@@ -94,8 +97,14 @@ class Atlas:
         return path
 
     def with_probes_of(self, other: Atlas) -> Atlas:
-        """This atlas and what probes found in another one of the same model."""
-        owned = other._owners()
+        """This atlas and what probes found in another one of the same model.
+
+        What was derived from the other's own measures (kinds of heads) stays behind: they are not this atlas's.
+        """
+        probes = {
+            name: facts for name, facts in other.provenance.get("probes", {}).items() if DERIVED not in facts
+        }
+        owned = [name for name, probe in other._owners().items() if probe in probes]
         if not owned:
             return self
         if other.stacks != self.stacks:
@@ -108,7 +117,7 @@ class Atlas:
             if path.rpartition("/")[2] in owned:
                 groups[path] = node.to_dataset(inherit=False)
         tree = xr.DataTree.from_dict(groups)
-        tree.attrs |= {"probes": other.tree.attrs["probes"], FORMAT_KEY: FORMAT}
+        tree.attrs |= {"probes": json.dumps(probes), FORMAT_KEY: FORMAT}
         return Atlas(tree)
 
     def check_model(self, name: str, weights_hash: str) -> None:

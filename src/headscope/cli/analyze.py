@@ -86,7 +86,7 @@ def analyze(
         str,
         typer.Option(
             metavar="all|NAME,...",
-            help="What to compute: all, or, with commas between them, any of distance_features, entropy, "
+            help="What to compute: all, or, with commas between them, any of distance_features, entropy, example_map, "
             "head_distance, named_patterns, offset_attention, role_attention.",
         ),
     ] = "all",

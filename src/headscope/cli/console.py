@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from textwrap import wrap
 from typing import Any
 
 from rich.console import Console
@@ -52,6 +53,13 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def print_wrapped(console: Console, start: str, text: str) -> None:
+    """The text after `start`; where a line is full it goes on below its own beginning."""
+    lines = wrap(one_line(text), max(console.width - len(start), 20), break_on_hyphens=False)
+    for number, line in enumerate(lines):
+        console.print(f"{start if number == 0 else ' ' * len(start)}{line}", soft_wrap=True)
 
 
 @contextmanager

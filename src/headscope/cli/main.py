@@ -5,9 +5,11 @@ from typing import Annotated
 import typer
 
 import headscope as hs
-from headscope.cli import analyze, report, show
+from headscope.cli import analyze, patterns, redundancy, report, show, types
+from headscope.cli import map as map_command
 from headscope.cli.failures import HeadscopeGroup
 from headscope.cli.probe.commands import probe
+from headscope.cli.reproduce.commands import reproduce
 from headscope.cli.usage import PlainUsageCommand
 
 app = typer.Typer(
@@ -40,6 +42,11 @@ def headscope(
 
 app.command("analyze", cls=analyze.AnalyzeCommand, epilog=analyze.EXAMPLE)(analyze.analyze)
 app.add_typer(probe, name="probe")
+app.command("types", cls=PlainUsageCommand, epilog=types.EXAMPLE)(types.types)
+app.add_typer(reproduce, name="reproduce")
+app.command("patterns", cls=patterns.PatternsCommand, epilog=patterns.EXAMPLE)(patterns.patterns)
+app.command("redundancy", cls=PlainUsageCommand, epilog=redundancy.EXAMPLE)(redundancy.redundancy)
+app.command("map", cls=PlainUsageCommand, epilog=map_command.EXAMPLE)(map_command.map_heads)
 app.command("show", cls=PlainUsageCommand, epilog=show.EXAMPLE)(show.show)
 app.command("report", cls=PlainUsageCommand, epilog=report.EXAMPLE)(report.report)
 

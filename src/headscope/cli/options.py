@@ -1,6 +1,6 @@
 """Options that several commands share, and the checks that come before any work."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -59,8 +59,12 @@ def batch_size_of(text: str) -> int | Literal["auto"]:
     return "auto" if text == "auto" else int(text)
 
 
-ATLAS, REPORT = "atlas", "report"
-_STARTS = {ATLAS: b"\x89HDF\r\n\x1a\n", REPORT: b"<!doctype html"}
+ATLAS, REPORT, PICTURE = "atlas", "report", "picture"
+_STARTS = {
+    ATLAS: (b"\x89HDF\r\n\x1a\n",),
+    REPORT: (b"<!doctype html",),
+    PICTURE: (b"<?xml", b"<svg", b"%PDF", b"\x89PNG"),
+}
 
 
 def check_output(path: Path, *, option: str, kind: str, inputs: Iterable[Path]) -> None:
@@ -92,5 +96,16 @@ def check_output(path: Path, *, option: str, kind: str, inputs: Iterable[Path]) 
 def _may_replace(path: Path, kind: str) -> bool:
     """Whether what is there is empty, or of the kind that would replace it."""
     with path.open("rb") as file:
-        start = file.read(len(_STARTS[kind])).lower()
-    return not start or start == _STARTS[kind].lower()
+        start = file.read(max(map(len, _STARTS[kind]))).lower()
+    return not start or any(start.startswith(known.lower()) for known in _STARTS[kind])
+
+
+def parse_at(given: Sequence[str]) -> dict[str, str]:
+    """What --at says: the label chosen of each dimension."""
+    chosen = {}
+    for word in given:
+        dim, equals, label = word.partition("=")
+        if not (dim and equals and label):
+            raise OptionError(f"--at {word}: write DIM=LABEL, such as query_role=sep")
+        chosen[dim] = label
+    return chosen

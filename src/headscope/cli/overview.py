@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from math import isnan
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 import headscope as hs
-from headscope.cli.console import one_line
+from headscope.cli.console import print_wrapped
+from headscope.cli.word_table import counted, is_words
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -32,7 +32,7 @@ def print_overview(console: Console, atlas: hs.Atlas) -> None:
         *_facts(data["provenance"], measured=_is_measured(atlas)),
         *_probes(data["provenance"]),
     ]:
-        _print_wrapped(console, f"{name:<11}", text)
+        print_wrapped(console, f"{name:<11}", text)
     for name, stack in data["stacks"].items():
         console.print()
         console.print(f"{name}: {_shape(stack)}", style="bold")
@@ -41,7 +41,7 @@ def print_overview(console: Console, atlas: hs.Atlas) -> None:
         for measure, about in stack["measures"].items():
             line = f"  {measure:<{first}} {lines[measure]:<{second}} {_range(about)}"
             console.print(line.rstrip(), soft_wrap=True)
-            _print_wrapped(console, "    ", about["description"])
+            print_wrapped(console, "    ", about["description"])
 
 
 def _is_measured(atlas: hs.Atlas) -> bool:
@@ -49,13 +49,6 @@ def _is_measured(atlas: hs.Atlas) -> bool:
     probes = atlas.provenance.get("probes") or {}
     found = {name for facts in probes.values() for name in facts.get("arrays", ())}
     return bool(set(atlas.measures) - found)
-
-
-def _print_wrapped(console: Console, start: str, text: str) -> None:
-    """The text after `start`; where a line is full it goes on below its own beginning."""
-    lines = wrap(one_line(text), console.width - len(start), break_on_hyphens=False)
-    for number, line in enumerate(lines):
-        console.print(f"{start if number == 0 else ' ' * len(start)}{line}", soft_wrap=True)
 
 
 def _stack(atlas: hs.Atlas, stack: str) -> dict[str, Any]:
@@ -69,12 +62,16 @@ def _stack(atlas: hs.Atlas, stack: str) -> dict[str, Any]:
 
 
 def _measure(array: xr.DataArray) -> dict[str, Any]:
+    values = (
+        {"counts": counted(array)}
+        if is_words(array)
+        else {"minimum": array.min().item(), "maximum": array.max().item()}
+    )
     return {
         "dims": {str(dim): size for dim, size in array.sizes.items()},
         "description": array.attrs.get("long_name", ""),
         "units": array.attrs.get("units", ""),
-        "minimum": array.min().item(),
-        "maximum": array.max().item(),
+        **values,
     }
 
 
@@ -85,6 +82,8 @@ def _shape(stack: dict[str, Any]) -> str:
 
 
 def _range(about: dict[str, Any]) -> str:
+    if "counts" in about:
+        return ", ".join(f"{name} {count}" for name, count in about["counts"].items())
     units = "" if about["units"] in {"", "1"} else f" {about['units']}"
     low, high = _number(about["minimum"]), _number(about["maximum"])
     return f"{low if not about['dims'] else f'{low} to {high}'}{units}"

@@ -1,6 +1,6 @@
 """`headscope show`: an atlas as readable tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,10 +10,11 @@ from rich.console import Console
 import headscope as hs
 from headscope.cli.console import only_own_notes, print_json, stdout
 from headscope.cli.head_table import HeadTable, head_table
-from headscope.cli.options import Debug
+from headscope.cli.options import Debug, parse_at
 from headscope.cli.overview import overview, print_overview
 from headscope.cli.pair_table import PAIR_DIMS, HeadPair, ends, head_pairs
 from headscope.cli.tables import blocks, decimals_for, print_heads, print_pairs, print_table, shown
+from headscope.cli.word_table import is_words, print_words, word_records
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -89,7 +90,12 @@ def show(
                 print_overview(stdout(), opened)
             return
         found = _find(opened, measure)
-        chosen = _parse_at(at or [])
+        if is_words(next(iter(found.values()))[0]):
+            if any(option is not None for option in (top, by, at, ascending or None)):
+                raise OptionError(f"{measure} gives heads a name, not a number: it takes --layer and --head")
+            _show_words(str(atlas), found, layer, head, json=json)
+            return
+        chosen = parse_at(at or [])
         tables = {
             stack: _pairs(arrays, layer, head, by=by, at=chosen, ascending=ascending)
             if arrays[0].dims == PAIR_DIMS
@@ -102,6 +108,28 @@ def show(
             _print_tables(stdout(), found, tables, top)
 
 
+def _show_words(
+    atlas: str, found: Mapping[str, Arrays], layer: int | None, head: int | None, *, json: bool
+) -> None:
+    named = {stack: word_records(array, layer=layer, head=head) for stack, (array, _) in found.items()}
+    if json:
+        rows = [{"stack": stack, **record} for stack, records in named.items() for record in records]
+        print_json({"atlas": atlas, **_about(found), "rows": rows})
+        return
+    for stack, records in named.items():
+        stdout().print(_title(stack, *found[stack]), style="bold")
+        print_words(stdout(), records)
+
+
+def _about(found: Mapping[str, Arrays]) -> dict[str, str]:
+    about = next(iter(found.values()))[0]
+    return {
+        "measure": str(about.name),
+        "description": about.attrs.get("long_name", ""),
+        "units": about.attrs.get("units", ""),
+    }
+
+
 def _find(atlas: "hs.Atlas", measure: str) -> dict[str, Arrays]:
     """The measure in every stack that has it."""
     name = str(atlas[measure].name)  # raises the error that lists what there is
@@ -112,16 +140,6 @@ def _find(atlas: "hs.Atlas", measure: str) -> dict[str, Arrays]:
         for candidate, arrays in stacks.items()
         if name in arrays
     }
-
-
-def _parse_at(given: Sequence[str]) -> dict[str, str]:
-    chosen = {}
-    for word in given:
-        dim, equals, label = word.partition("=")
-        if not (dim and equals and label):
-            raise OptionError(f"--at {word}: write DIM=LABEL, such as query_role=sep")
-        chosen[dim] = label
-    return chosen
 
 
 def _heads(
@@ -165,14 +183,7 @@ def _as_data(
             nearest, farthest = ends(table, top or len(table))
             rows = [pair.record() for pair in (*nearest, *farthest)]
         records += [{"stack": stack, **row} for row in rows]
-    about = next(iter(found.values()))[0]
-    return {
-        "atlas": atlas,
-        "measure": about.name,
-        "description": about.attrs.get("long_name", ""),
-        "units": about.attrs.get("units", ""),
-        "rows": records,
-    }
+    return {"atlas": atlas, **_about(found), "rows": records}
 
 
 def _print_tables(

@@ -79,25 +79,24 @@ def _print(console: Console, kinds: "HeadKinds", target: Path) -> None:
         soft_wrap=True,
     )
     console.print()
+    rows = kinds.table()
     header = [
         "type",
         "heads",
         "share %",
         "BERT-large, SQuAD %",
-        "special %",
-        "near %",
-        "elsewhere %",
+        *(f"{group} %" for group in rows[0]["attention"]),
         "certainty",
     ]
-    print_table(console, header, [_row(row) for row in kinds.table()])
+    print_table(console, header, [_row(row) for row in rows])
     console.print()
     _print_layers(console, kinds)
     console.print()
     heads, texts = facts["stability"]["heads"], facts["stability"]["texts"]
     over_texts = "not known" if texts is None else f"{100 * texts:.1f} %"
     console.print(
-        f"stability: {100 * heads:.1f} % of heads keep their kind over halves of the heads, {over_texts} over halves "
-        "of the texts",
+        f"stability: {100 * heads:.1f} % of heads keep their kind in ten fits on half of the heads, "
+        f"{over_texts} on half of the texts",
         soft_wrap=True,
     )
     silhouettes = ", ".join(f"{k} {value:.2f}" for k, value in facts["silhouettes"].items())
@@ -114,7 +113,7 @@ def _row(row: dict[str, Any]) -> list[str]:
         str(row["heads"]),
         f"{100 * row['share']:.1f}",
         "-" if published is None else f"{100 * published:.1f}",
-        *(f"{100 * row[name]:.0f}" for name in ("special", "near", "elsewhere")),
+        *(f"{100 * share:.0f}" for share in row["attention"].values()),
         "-" if certainty is None else f"{certainty:.2f}",
     ]
 

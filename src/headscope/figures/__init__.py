@@ -4,19 +4,26 @@ from headscope.figures.arcs import head_at_work
 from headscope.figures.dots import relation_accuracy
 from headscope.figures.gallery import heads_at_work
 from headscope.figures.grid import head_grid
+from headscope.figures.kinds import feature_boxes, kind_examples, kinds_by_layer
 from headscope.figures.layers import entropy_by_layer, role_by_layer
-from headscope.figures.map import head_map
+from headscope.figures.map import feature_map, head_map
+from headscope.figures.patterns import patterns_by_layer
 from headscope.figures.profiles import distance_profile, offset_profile
 from headscope.figures.save import save
 
 __all__ = [
     "distance_profile",
     "entropy_by_layer",
+    "feature_boxes",
+    "feature_map",
     "head_at_work",
     "head_grid",
     "head_map",
     "heads_at_work",
+    "kind_examples",
+    "kinds_by_layer",
     "offset_profile",
+    "patterns_by_layer",
     "relation_accuracy",
     "role_by_layer",
     "save",

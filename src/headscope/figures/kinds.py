@@ -1,17 +1,34 @@
-"""Kinds of heads in pictures: their features, and the layers they are in."""
+"""Kinds of heads in pictures: their features, the layers they are in, and what typical ones look like."""
 
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
-from headscope.figures.colours import INK, MUTED, PAPER, SERIES
-from headscope.figures.theme import LABEL_SIZE, TICK_SIZE, axes, count_ticks, dress, legend, open_plot
+from headscope.figures.colours import COLOUR_MAPS, INK, MUTED, PAPER, RULE, SERIES, SHARE_RAMP
+from headscope.figures.theme import (
+    LABEL_SIZE,
+    SMALL_SIZE,
+    TICK_SIZE,
+    axes,
+    count_ticks,
+    dress,
+    legend,
+    open_plot,
+)
 from headscope.heads.features import head_features
+from headscope.types import HeadId
 
 Array = np.ndarray[Any, Any]
+
+EXAMPLES = 4
+GAP = 0.18
+"""Between two maps, as a share of a map's side."""
+FAINT = 1 / 64
+ROOM_FOR_SLANTED = 58
 
 
 def kind_colours(names: list[str]) -> dict[str, str]:
@@ -61,7 +78,7 @@ def feature_boxes(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = N
     ax.set_xticks(range(len(features.names)), features.names, rotation=60, ha="right", fontsize=TICK_SIZE)
     ax.set_xlim(-0.6, len(features.names) - 0.4)
     ax.set_ylim(bottom=0)
-    legend(ax, columns=min(4, len(order)))
+    legend(ax, columns=min(4, len(order)), room=ROOM_FOR_SLANTED)
     return ax
 
 
@@ -86,3 +103,62 @@ def kinds_by_layer(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = 
     ax.tick_params(axis="x", colors=MUTED, labelcolor=INK)
     legend(ax, columns=min(4, len(order)))
     return ax
+
+
+def kind_examples(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = None) -> Axes:
+    """Attention maps of the most typical heads of each kind, all of the same text; queries run down, keys across.
+
+    Typical are those that lie nearest to the centre of their kind and farthest from the others. The colour is the
+    square root of the largest weight in a cell, so that faint lines show too; every map has its own scale.
+    """
+    name, order, kind = kinds_of(atlas, stack)
+    arrays = atlas.stack(name)
+    if "example_map" not in arrays:
+        raise AtlasError(
+            "this atlas has no example_map; analyse again with that measure to see maps of heads"
+        )
+    maps = arrays["example_map"].transpose("layer", "head", "row", "column").values
+    certainty = arrays["head_type_certainty"].transpose("layer", "head").values
+    ax = axes(ax, size=examples_size(len(order)))
+    for row, one in enumerate(order):
+        ranked = np.argsort(-np.where(kind == one, certainty, -np.inf), axis=None, kind="stable")
+        heads = [HeadId(*divmod(int(place), kind.shape[1])) for place in ranked[: int((kind == one).sum())]]
+        ax.text(-0.1, _top(row) + 0.5, one, ha="right", va="center", fontsize=LABEL_SIZE, color=INK)
+        for column, head in enumerate(heads[:EXAMPLES]):
+            _tile(ax, maps[head.layer, head.head], column * (1 + GAP), _top(row), str(head))
+    ax.set_xlim(-0.1, EXAMPLES * (1 + GAP))
+    ax.set_ylim(_top(len(order)), -0.3)
+    ax.set_aspect("equal")
+    dress(ax, title="Typical heads of each kind, on the same text", x="", y="")
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def examples_size(kinds: int) -> tuple[float, float]:
+    """Inches for the typical heads of so many kinds."""
+    return 6.4, 1.25 * kinds + 0.5
+
+
+def _top(row: int) -> float:
+    return row * (1 + 2 * GAP)
+
+
+def _tile(ax: Axes, weights: Array, left: float, top: float, name: str) -> None:
+    """One map, a unit wide and high, its head's name above it."""
+    side = len(weights)
+    edges = np.linspace(0, 1, side + 1)
+    shown = np.sqrt(weights)
+    ax.add_patch(
+        Rectangle((left, top), 1, 1, facecolor=SHARE_RAMP[0], edgecolor=RULE, linewidth=0.6, zorder=0.5)
+    )
+    ax.pcolormesh(
+        left + edges,
+        top + edges,
+        np.ma.masked_less(shown, FAINT),  # what would have the ground's colour is not drawn
+        cmap=COLOUR_MAPS["share"].with_extremes(bad=(0, 0, 0, 0)),
+        vmin=0,
+        vmax=max(float(np.nanmax(shown)), FAINT),
+    )
+    ax.text(left, top - 0.05, name, ha="left", va="bottom", fontsize=SMALL_SIZE, color=MUTED)

@@ -1,4 +1,7 @@
-"""Head map: heads on a plane, near each other when they look at texts alike."""
+"""Heads as points on a plane: near each other when they look at texts alike, or equally far."""
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -8,6 +11,7 @@ from matplotlib.collections import PathCollection
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
 from headscope.figures.colours import COLOUR_MAPS, INK, MUTED, RULE
+from headscope.figures.kinds import kind_colours, kinds_of
 from headscope.figures.slices import Select, head_values, stack_with
 from headscope.figures.theme import (
     LABEL_SIZE,
@@ -18,13 +22,19 @@ from headscope.figures.theme import (
     count_ticks,
     dress,
     label_points,
+    legend,
     note,
 )
-from headscope.figures.words import slice_title
+from headscope.figures.words import slice_title, value_name
 from headscope.heads.map import head_map as scaled_map
+from headscope.heads.tsne import feature_map as neighbour_map
+
+Array = np.ndarray[Any, Any]
 
 FEW_HEADS = 40
 LABELS = 24
+MANY_HEADS = 200
+SIZE = (6.4, 4.6)
 
 
 def head_map(
@@ -39,45 +49,120 @@ def head_map(
 ) -> Axes:
     """Every head as a point; two heads lie near each other when they look at the same tokens.
 
-    `color` is "layer" or the name of a measure, with `select` as in `head_grid`. Directions mean nothing,
-    only distances do; the stress in the corner says how well a plane can show them. `places` is what
-    `headscope.heads.head_map` returned, when it was computed before; it takes seconds for a thousand heads.
+    `color` is "layer", "type" (what `headscope types` found) or the name of a measure, with `select` as in
+    `head_grid`. Directions mean nothing, only distances do; the stress in the corner says how well a plane can show
+    them. `places` is what `headscope.heads.head_map` returned, when it was computed before; it takes seconds for a
+    thousand heads.
     """
     name = stack_with(atlas, "head_distance", stack)
-    if color == "layer" and select:
-        raise OptionError('select goes with a measure; color="layer" takes none')
-    if places is None:
-        places = scaled_map(atlas, stack=name, seed=seed)
-    ax = axes(ax, size=(6.4, 4.6))
-    x, y = places["x"].values, places["y"].values
-    layers = int(places["layer"].max()) + 1
-    if color == "layer":
-        values, title, label = places["layer"].values.astype(float), "Head map, coloured by layer", "layer"
-        shades, low, high = COLOUR_MAPS["layer"], 0.0, float(max(layers - 1, 1))
-    else:
-        picked = head_values(atlas, color, select=select, stack=name)
-        values = picked.values[places["layer"].values, places["head"].values]
-        title, label = (
-            f"Head map: {slice_title(atlas, picked)}",
-            "share of attention" if picked.is_share else picked.units,
-        )
-        shades = COLOUR_MAPS["share" if picked.is_share else "amount"]
-        low, high = 0.0, float(np.nanmax(values)) or 1.0
-    size = 34 if len(x) <= 200 else 14
-    dots = ax.scatter(
-        x, y, c=np.ma.masked_invalid(values), cmap=shades, vmin=low, vmax=high, s=size, edgecolors=MUTED,
-        linewidths=0.5, plotnonfinite=True,
-    )  # fmt: skip
-    dress(ax, title=title, x="", y="")
+    places = scaled_map(atlas, stack=name, seed=seed) if places is None else places
+    ax = axes(ax, size=SIZE)
     _frame(ax, places)
-    _bar(ax, dots, label, layers if color == "layer" else None)
-    _names(ax, places)
+    _draw(ax, places, _Colours(atlas, name, color, select), title="Head map")
+    _scale(ax, places)
     note(ax, f"stress {float(places['stress']):.2f}")
     return ax
 
 
+def feature_map(
+    atlas: Atlas,
+    *,
+    color: str = "type",
+    select: Select | None = None,
+    seed: int = 0,
+    places: xr.Dataset | None = None,
+    stack: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Every head as a point, by t-SNE of its distance features: neighbours look equally far, at like kinds of tokens.
+
+    Only who lies beside whom means something; gaps and sizes of groups do not. `color`, `select` and `places` are as
+    in `head_map`, `places` being what `headscope.heads.feature_map` returned.
+    """
+    name = stack_with(atlas, "distance_features", stack)
+    places = neighbour_map(atlas, stack=name, seed=seed) if places is None else places
+    ax = axes(ax, size=SIZE)
+    _frame(ax, places)
+    _draw(ax, places, _Colours(atlas, name, color, select), title="t-SNE of distance features")
+    return ax
+
+
+@dataclass(frozen=True)
+class _Colours:
+    """What the colours of a map stand for."""
+
+    atlas: Atlas
+    stack: str
+    color: str
+    select: Select | None
+
+
+def _draw(ax: Axes, places: xr.Dataset, by: _Colours, *, title: str) -> None:
+    """The points in the colours asked for, with their names and what the colours mean."""
+    color, select = by.color, by.select
+    if color in ("layer", "type") and select:
+        raise OptionError(f'select goes with a measure; color="{color}" takes none')
+    if color == "type":
+        dress(ax, title=f"{title}, coloured by type", x="", y="")
+        _by_type(ax, by.atlas, places, by.stack)
+    elif color == "layer":
+        dress(ax, title=f"{title}, coloured by layer", x="", y="")
+        layers = int(places["layer"].max()) + 1
+        values = places["layer"].values.astype(float)
+        dots = _dots(ax, places, values, "layer", (0.0, float(max(layers - 1, 1))))
+        _bar(ax, dots, "layer", layers)
+    else:
+        picked = head_values(by.atlas, color, select=select, stack=by.stack)
+        values = picked.values[places["layer"].values, places["head"].values]
+        dress(ax, title=f"{title}: {slice_title(by.atlas, picked)}", x="", y="")
+        far = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+        ramp = "signed" if picked.is_signed else "share" if picked.is_share else "amount"
+        dots = _dots(ax, places, values, ramp, (-far if picked.is_signed else 0.0, far))
+        _bar(ax, dots, value_name(picked), None)
+    _names(ax, places)
+
+
+def _dots(
+    ax: Axes, places: xr.Dataset, values: Array, ramp: str, limits: tuple[float, float]
+) -> PathCollection:
+    return ax.scatter(
+        places["x"].values,
+        places["y"].values,
+        c=np.ma.masked_invalid(values),
+        cmap=COLOUR_MAPS[ramp],
+        vmin=limits[0],
+        vmax=limits[1],
+        s=_size(places),
+        edgecolors=MUTED,
+        linewidths=0.5,
+        plotnonfinite=True,
+    )
+
+
+def _by_type(ax: Axes, atlas: Atlas, places: xr.Dataset, stack: str) -> None:
+    _, order, kind = kinds_of(atlas, stack)
+    of_head = kind[places["layer"].values, places["head"].values]
+    for (name, colour), marker in zip(kind_colours(order).items(), _markers(len(order)), strict=True):
+        own = of_head == name
+        x, y = places["x"].values[own], places["y"].values[own]
+        ax.scatter(
+            x, y, color=colour, marker=marker, s=_size(places), edgecolors=MUTED, linewidths=0.5, label=name
+        )
+    legend(ax, columns=min(4, len(order)), room=6)
+
+
+def _markers(count: int) -> list[str]:
+    """Shapes beside colours, for those who cannot tell these colours apart."""
+    shapes = "osD^vPX*"
+    return [shapes[number % len(shapes)] for number in range(count)]
+
+
+def _size(places: xr.Dataset) -> int:
+    return 34 if places.sizes["label"] <= MANY_HEADS else 14
+
+
 def _frame(ax: Axes, places: xr.Dataset) -> None:
-    """Equal scales, no ticks (directions mean nothing), and a bar that says how long a distance is."""
+    """Equal scales, and no ticks: directions mean nothing."""
     x, y = places["x"].values, places["y"].values
     reach = max(np.ptp(x), np.ptp(y)) or 1.0
     ax.set_xlim(x.min() - 0.08 * reach, x.max() + 0.08 * reach)
@@ -88,6 +173,11 @@ def _frame(ax: Axes, places: xr.Dataset) -> None:
     ax.set_aspect("equal", adjustable="box")
     ax.set_xticks([])
     ax.set_yticks([])
+
+
+def _scale(ax: Axes, places: xr.Dataset) -> None:
+    """A bar that says how long a distance is."""
+    reach = max(np.ptp(places["x"].values), np.ptp(places["y"].values)) or 1.0
     length = _round_down(reach / 4)
     left, low = ax.get_xlim()[0] + 0.03 * reach, ax.get_ylim()[0] + 0.04 * reach
     ax.plot([left, left + length], [low, low], color=INK, linewidth=1.2, solid_capstyle="butt")

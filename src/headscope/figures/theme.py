@@ -43,12 +43,12 @@ def open_plot(ax: Axes) -> None:
     ax.set_axisbelow(True)
 
 
-def legend(ax: Axes, *, columns: int, title: str | None = None) -> None:
-    """A legend below the plot, where it hides nothing."""
+def legend(ax: Axes, *, columns: int, title: str | None = None, room: float = ROOM_FOR_LABELS) -> None:
+    """A legend below the plot, where it hides nothing; `room` is left for ticks and the axis label, in points."""
     _, height = size_in_points(ax)
     box = ax.legend(
         loc="upper left",
-        bbox_to_anchor=(0, -ROOM_FOR_LABELS / height),
+        bbox_to_anchor=(0, -room / height),
         frameon=False,
         fontsize=TICK_SIZE,
         labelcolor=INK,

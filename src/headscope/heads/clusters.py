@@ -14,7 +14,7 @@ from headscope.errors import OptionError
 Array = np.ndarray[Any, Any]
 Method = Literal["kmeans", "gmm"]
 
-STARTS = {"kmeans": 20, "gmm": 5}
+STARTS = {"kmeans": 20, "gmm": 10}
 KS = range(2, 9)
 """The numbers of clusters that are compared."""
 NULL_DRAWS = 39
@@ -85,7 +85,7 @@ def _certainty(values: Array, fitted: Any, method: Method) -> Array:
     if method == "gmm":
         most: Array = fitted.predict_proba(values).max(1)
         return most
-    nearest = np.sort(fitted.transform(values), axis=1)[:, :2]
+    nearest: Array = np.sort(fitted.transform(values), axis=1)[:, :2]
     return 1 - nearest[:, 0] / np.maximum(nearest[:, 1], np.finfo(float).tiny)
 
 

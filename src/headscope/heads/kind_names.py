@@ -11,30 +11,38 @@ Array = np.ndarray[Any, Any]
 PUBLISHED = ("dense", "diagonal", "dense&vertical", "vertical")
 """The four kinds of Guan et al. 2020."""
 
-SPECIAL = ("cls", "sep", "comma", "period")
-NEAR = ("self", "w00")
+GROUPS = {
+    "special": ("cls", "sep", "comma", "period"),
+    "self": ("self",),
+    "near": ("w00",),
+    "middle": ("w01", "w02", "w03"),
+    "far": tuple(f"w{window:02d}" for window in range(4, 16)),
+}
+"""The 21 features in five groups: special tokens and punctuation; the token itself; others less than a sixteenth of
+the text away; less than a quarter; farther."""
 
 MOST = 0.5
 SOME = 0.2
+TOLD = 0.25
+"""A group with this share of a centre's attention is named in its description."""
 
 
 def name_kinds(centres: Array, features: Sequence[str]) -> list[str]:
     """A name for each centre (kind, feature), no two alike.
 
-    A published name where the centre is what that name says; else, and where two centres would get the same
-    name, a description in numbers.
+    A published name where the centre, and no other, is what that name says; else a description.
     """
-    names = [_published(centre, features) for centre in centres]
-    times = Counter(names)
-    described = [
+    published = [_published(group_shares(centre, features)) for centre in centres]
+    times = Counter(published)
+    names = [
         name if name is not None and times[name] == 1 else description(centre, features)
-        for name, centre in zip(names, centres, strict=True)
+        for name, centre in zip(published, centres, strict=True)
     ]
-    seen: Counter[str] = Counter()
+    alike, seen = Counter(names), Counter[str]()
     unique = []
-    for name in described:
+    for name in names:
         seen[name] += 1
-        unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+        unique.append(f"{name} ({seen[name]})" if alike[name] > 1 else name)
     return unique
 
 
@@ -43,17 +51,22 @@ def has_published_names(names: Sequence[str]) -> bool:
     return set(names) <= set(PUBLISHED)
 
 
-def shares(centre: Array, features: Sequence[str]) -> tuple[float, float, float]:
-    """How much attention goes to special tokens and punctuation, to the token and its near ones, and elsewhere."""
+def group_shares(centre: Array, features: Sequence[str]) -> dict[str, float]:
+    """How much of a centre's attention goes to each of the five groups."""
     by_name = dict(zip(features, centre.tolist(), strict=True))
-    special = sum(by_name[name] for name in SPECIAL)
-    near = sum(by_name[name] for name in NEAR)
-    return special, near, sum(centre.tolist()) - special - near
+    return {group: sum(by_name[name] for name in names) for group, names in GROUPS.items()}
 
 
-def _published(centre: Array, features: Sequence[str]) -> str | None:
+def description(centre: Array, features: Sequence[str]) -> str:
+    """Where most of the attention goes, the largest share first: near, near+middle."""
+    share = group_shares(centre, features)
+    ranked = sorted(share, key=lambda group: -share[group])
+    return "+".join([ranked[0], *(group for group in ranked[1:] if share[group] >= TOLD)])
+
+
+def _published(share: dict[str, float]) -> str | None:
     """Vertical: mostly special tokens. Diagonal: mostly near. Dense: mostly elsewhere. None for anything else."""
-    special, near, elsewhere = shares(centre, features)
+    special, near, elsewhere = share["special"], share["self"] + share["near"], share["middle"] + share["far"]
     if special >= MOST:
         return "vertical"
     if near >= MOST:
@@ -63,9 +76,3 @@ def _published(centre: Array, features: Sequence[str]) -> str | None:
     if special >= SOME and elsewhere > near:
         return "dense&vertical"
     return None
-
-
-def description(centre: Array, features: Sequence[str]) -> str:
-    """The centre in three numbers, in percent."""
-    special, near, elsewhere = (round(100 * share) for share in shares(centre, features))
-    return f"special {special} near {near} elsewhere {elsewhere}"

@@ -10,14 +10,19 @@ import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.errors import HeadscopeWarning
-from headscope.heads.clusters import Clusters, Method, Separation, cluster, separation, silhouettes
+from headscope.heads.clusters import STRUCTURE, Clusters, Method, Separation, cluster, separation, silhouettes
 from headscope.heads.features import HeadFeatures, head_features
-from headscope.heads.kind_names import PUBLISHED, has_published_names, name_kinds, shares
+from headscope.heads.kind_names import PUBLISHED, group_shares, has_published_names, name_kinds
 from headscope.heads.stability import Stability, stability_over_heads, stability_over_texts
 from headscope.types import LabelledArray
 
 PUBLISHED_SHARES = {"dense": 0.2604, "diagonal": 0.2556, "dense&vertical": 0.3411, "vertical": 0.1328}
 """BERT-large on SQuAD, Guan et al. 2020."""
+
+ABOUT_EQUAL = 0.1
+"""Silhouettes that differ by less do not decide between two numbers of kinds."""
+MOST_CANDIDATES = 3
+STABLE = 0.95
 
 Array = np.ndarray[Any, Any]
 
@@ -31,14 +36,10 @@ class HeadKinds:
     names: Sequence[str]
     separation: Separation
     silhouettes: Mapping[int, float]
+    recommended_k: int
     by_heads: Stability
     by_texts: Stability | None
     seed: int
-
-    @property
-    def recommended_k(self) -> int:
-        """The number of kinds with the highest silhouette."""
-        return max(self.silhouettes, key=lambda k: self.silhouettes[k])
 
     @property
     def shares(self) -> dict[str, float]:
@@ -71,15 +72,18 @@ class HeadKinds:
                 f"the {self.clusters.k} kinds are not well separated: {'; '.join(self.separation.reasons)}. Read them "
                 "as slices of one cloud, not as kinds"
             )
+        highest = max(self.silhouettes.values())
+        if highest < STRUCTURE:
+            found.append(f"nor would any other number of kinds be: the highest silhouette is {highest:.2f}")
         if not has_published_names(self.names):
             found.append(
                 "not every centre looks like one of the published kinds "
-                f"({', '.join(PUBLISHED)}); those are described in percent of attention instead"
+                f"({', '.join(PUBLISHED)}), or two look like the same one; those are named by where most attention goes"
             )
-        if self.recommended_k != self.clusters.k:
+        if self.recommended_k != self.clusters.k and highest >= STRUCTURE:
             found.append(
-                f"the silhouette recommends k = {self.recommended_k} ({self.silhouettes[self.recommended_k]:.2f}) over "
-                f"k = {self.clusters.k} ({self.silhouettes.get(self.clusters.k, float('nan')):.2f}) for this model"
+                f"k = {self.recommended_k} is recommended for this model: of the best separated numbers of kinds, the "
+                "largest that is stable, or the most stable"
             )
         if self.by_texts is None:
             found.append(
@@ -91,17 +95,14 @@ class HeadKinds:
         """A row for each kind: its share beside the published one, and what its centre looks like."""
         rows = []
         for number, name in enumerate(self.names):
-            special, near, elsewhere = shares(self.clusters.centres[number], self.features.names)
             own = self.clusters.labels == number
             rows.append(
                 {
                     "type": name,
                     "heads": int(own.sum()),
-                    "share": self.shares[name],
+                    "share": float(self.shares[name]),
                     "published": PUBLISHED_SHARES.get(name),
-                    "special": special,
-                    "near": near,
-                    "elsewhere": elsewhere,
+                    "attention": group_shares(self.clusters.centres[number], self.features.names),
                     "certainty": float(self.clusters.certainty[own].mean()) if own.any() else None,
                     "by_layer": self.by_layer[:, number].tolist(),
                 }
@@ -111,6 +112,8 @@ class HeadKinds:
     def facts(self) -> dict[str, Any]:
         """The numbers of the clustering as plain data."""
         return {
+            "data": "distance_features of this atlas",
+            "derived_from": "distance_features",
             "k": self.clusters.k,
             "method": self.clusters.method,
             "seed": self.seed,
@@ -118,6 +121,10 @@ class HeadKinds:
             "stability": {
                 "heads": self.by_heads.share,
                 "texts": None if self.by_texts is None else self.by_texts.share,
+            },
+            "stability_worst": {
+                "heads": self.by_heads.worst,
+                "texts": None if self.by_texts is None else self.by_texts.worst,
             },
             "silhouette": self.separation.silhouette,
             "silhouettes": {str(k): value for k, value in self.silhouettes.items()},
@@ -186,16 +193,48 @@ def head_types(
     """
     features = head_features(atlas, stack=stack)
     found = cluster(features.values, k=k, method=method, seed=seed)
+    scores = silhouettes(features.values, method=method, seed=seed)
+    candidates = _candidates(scores)
+    stable = {
+        one: _stabilities(features, cluster(features.values, k=one, method=method, seed=seed), seed)
+        for one in sorted({k, *candidates})
+    }
+    by_heads, by_texts = stable[k]
     kinds = HeadKinds(
         features,
         found,
         name_kinds(found.centres, features.names),
         separation(features.values, found, seed=seed),
-        silhouettes(features.values, method=method, seed=seed),
-        stability_over_heads(features, found, seed=seed),
-        stability_over_texts(features, found, seed=seed),
+        scores,
+        _recommended({one: _least(*stable[one]) for one in candidates}),
+        by_heads,
+        by_texts,
         seed,
     )
     for note in kinds.notes:
         warnings.warn(note, HeadscopeWarning, stacklevel=2)
     return kinds
+
+
+def _candidates(scores: Mapping[int, float]) -> list[int]:
+    """The numbers of kinds whose silhouettes are about as high as the highest, at most three of them."""
+    ranked = sorted(scores, key=lambda k: -scores[k])
+    return sorted(k for k in ranked[:MOST_CANDIDATES] if scores[k] >= scores[ranked[0]] - ABOUT_EQUAL)
+
+
+def _recommended(stability: Mapping[int, float]) -> int:
+    """The most kinds that are stable; where none are, the most stable."""
+    stable = [k for k, share in stability.items() if share >= STABLE]
+    return max(stable) if stable else max(stability, key=lambda k: stability[k])
+
+
+def _stabilities(features: HeadFeatures, clusters: Clusters, seed: int) -> tuple[Stability, Stability | None]:
+    return (
+        stability_over_heads(features, clusters, seed=seed),
+        stability_over_texts(features, clusters, seed=seed),
+    )
+
+
+def _least(by_heads: Stability, by_texts: Stability | None) -> float:
+    """The share of heads that keep their kind in the less favourable of both readings."""
+    return by_heads.share if by_texts is None else min(by_heads.share, by_texts.share)

@@ -14,7 +14,7 @@ from headscope.types import HeadId
 MEASURE = "head_distance"
 PERMUTATIONS = 9999
 FEWER_PERMUTATIONS = 999
-MANY_HEADS = 400
+MANY_HEADS = 200
 THRESHOLD = 0.05
 """Nats; the largest possible distance is log 2, 0.69."""
 
@@ -52,11 +52,23 @@ class Likeness:
                 "some distances between heads are missing; analyse again with measure 'head_distance'"
             )
 
-    def neighbours(self, head: HeadId | str, *, most: int = 5) -> list[Neighbour]:
-        """The heads that look at texts most as this one does, the nearest first."""
+    def known(self, head: HeadId | str) -> HeadId:
+        """The head, which the atlas must have."""
         one = head if isinstance(head, HeadId) else HeadId.parse(head)
         if one not in self.heads:
-            raise OptionError(f"there is no head {one} in this atlas")
+            raise OptionError(
+                f"there is no head {one} in this atlas; it has {self.heads[0]} to {self.heads[-1]}"
+            )
+        return one
+
+    @property
+    def has_layers(self) -> bool:
+        """Whether there are layers to compare: at least two, and one with two heads."""
+        return 1 < len({head.layer for head in self.heads}) < len(self.heads)
+
+    def neighbours(self, head: HeadId | str, *, most: int = 5) -> list[Neighbour]:
+        """The heads that look at texts most as this one does, the nearest first."""
+        one = self.known(head)
         row = self.distance[self.heads.index(one)]
         order = [place for place in np.argsort(row, kind="stable") if self.heads[place] != one]
         return [Neighbour(self.heads[place], float(row[place])) for place in order[:most]]
@@ -83,7 +95,7 @@ class Likeness:
     def layer_test(self, *, seed: int = 0) -> LayerTest:
         """Compare the distances inside layers with those between layers; p by dealing heads out to layers anew."""
         layers = np.array([head.layer for head in self.heads])
-        if len(np.unique(layers)) < 2 or len(layers) == len(np.unique(layers)):
+        if not self.has_layers:
             raise AtlasError("to compare layers, an atlas with at least two layers of two heads is needed")
         one_hot = (layers[:, None] == np.unique(layers)).astype(float)  # (head, layer)
         total = self.distance.sum() - np.trace(self.distance)

@@ -1,1 +1,144 @@
+"""Which of five patterns an attention map shows (Kovaleva et al. 2019), told by a few small convolutional networks.
+
+How they were trained, on which maps, and how often they are right stands in training/patterns of the project.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import ClassVar, Self
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from headscope.errors import OptionError
+from headscope.heads.pattern_maps import CHANNELS, brightness, pictures
+from headscope.heads.pattern_numbers import NUMBERS, numbers
+from headscope.measures import PerTextMeasure
+from headscope.types import AttentionBatch, HeadGrid
+
 PATTERNS = ("vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous")
+"""Attention to a few keys, to what is near, to both, within one's own part of the text, and none of these."""
+
+TRAINED = Path(__file__).with_name("patterns.safetensors")
+
+_AT_ONCE = 32
+"""How many maps are worked on together; more do not fit a processor's cache."""
+_WIDTH = 8
+
+
+class PatternNetwork(nn.Module):
+    """From pictures and numbers of maps to logits of PATTERNS."""
+
+    def __init__(self, *, dropout: float = 0.3) -> None:
+        super().__init__()
+        widths = (_WIDTH, 2 * _WIDTH, 4 * _WIDTH, 6 * _WIDTH)
+        layers: list[nn.Module] = []
+        for before, after in zip((CHANNELS, *widths), widths, strict=False):
+            layers += [nn.MaxPool2d(2)] if layers else []
+            layers += [nn.Conv2d(before, after, 3, padding=1, bias=False), nn.BatchNorm2d(after), nn.ReLU()]
+        self.picture = nn.Sequential(*layers)
+        self.number = nn.Sequential(nn.BatchNorm1d(NUMBERS), nn.Linear(NUMBERS, 32), nn.ReLU())
+        self.dropout = nn.Dropout(dropout)
+        self.decide = nn.Sequential(
+            nn.Linear(2 * widths[-1] + 32, 48), nn.ReLU(), nn.Dropout(dropout), nn.Linear(48, len(PATTERNS))
+        )
+
+    def forward(self, picture: Tensor, number: Tensor) -> Tensor:
+        """(map, pattern) from (map, channel, row, column) and (map, number)."""
+        places = self.picture(picture).flatten(2)  # (map, feature, place)
+        features = self.dropout(torch.cat([places.mean(-1), places.amax(-1)], -1))
+        logits: Tensor = self.decide(torch.cat([features, self.number(number)], -1))
+        return logits
+
+
+class PatternClassifier:
+    """The mean of a few networks' probabilities."""
+
+    def __init__(self, networks: Sequence[PatternNetwork], facts: Mapping[str, str] | None = None) -> None:
+        self.networks = [network.eval().requires_grad_(False) for network in networks]
+        self.facts = dict(facts or {})
+        """What the file says about itself: when and on what it was trained, and its scores."""
+
+    @classmethod
+    def load(cls, path: str | Path = TRAINED, *, device: str | torch.device = "cpu") -> Self:
+        """The networks that come with the package, or those of another file."""
+        tensors: dict[str, dict[str, Tensor]] = {}
+        with safe_open(str(path), framework="pt") as file:
+            facts = file.metadata() or {}
+            if facts.get("patterns") != ",".join(PATTERNS):
+                raise OptionError(f"{path} holds no pattern networks; make such a file with training.patterns.train")
+            for name in file.keys():  # noqa: SIM118  (it is no mapping)
+                member, _, key = name.partition("/")
+                tensors.setdefault(member, {})[key] = file.get_tensor(name).float()
+        networks = []
+        for member in sorted(tensors):
+            network = PatternNetwork()
+            network.load_state_dict(tensors[member], strict=False)
+            networks.append(network.to(device))
+        return cls(networks, facts)
+
+    def save(self, path: str | Path) -> None:
+        """Write the networks, in half precision, and the facts about them."""
+        tensors = {
+            f"{member}/{key}": value.detach().half().contiguous()
+            for member, network in enumerate(self.networks)
+            for key, value in network.state_dict().items()
+            if value.is_floating_point()
+        }
+        save_file(tensors, str(path), metadata={**self.facts, "patterns": ",".join(PATTERNS)})
+
+    @torch.no_grad()
+    def probabilities(self, maps: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """(map, pattern) of maps (map, query, key), each with `lengths` (map,) tokens and padding on the right."""
+        if maps.ndim != 3 or maps.shape[1] != maps.shape[2]:
+            raise OptionError(f"patterns are for square maps (map, query, key), not for {tuple(maps.shape)}")
+        found = torch.zeros(len(maps), len(PATTERNS), device=maps.device)
+        if lengths is None:
+            lengths = torch.full((len(maps),), maps.shape[-1])
+        for length in lengths.unique().tolist():
+            places = (lengths == length).nonzero()[:, 0].to(maps.device)
+            for some in places.split(_AT_ONCE):
+                found[some] = self._whole(maps[some, :length, :length].float())
+        return found
+
+    def _whole(self, maps: Tensor) -> Tensor:
+        """(map, pattern) of maps (map, query, key) without padding."""
+        picture, number = described(maps)
+        return torch.stack([network(picture, number).softmax(-1) for network in self.networks]).mean(0)
+
+
+def described(maps: Tensor) -> tuple[Tensor, Tensor]:
+    """(map, channel, row, column) and (map, number): what the networks are given of maps without padding."""
+    bright = brightness(maps)
+    return pictures(maps, bright), numbers(maps, bright)
+
+
+class PatternShares(PerTextMeasure):
+    """In what share of the texts a head's map shows each pattern."""
+
+    name = "pattern_share"
+    summary = "share of texts in which the head's map shows the pattern, by a classifier"
+    dims = ("pattern",)
+    coords: ClassVar = {"pattern": PATTERNS}
+
+    @classmethod
+    def fits(cls, grid: HeadGrid) -> bool:
+        """Where queries and keys are the same tokens, so that there is a diagonal."""
+        return not grid.cross
+
+    def per_text(self, batch: AttentionBatch) -> tuple[Tensor, None]:
+        """(text, head, pattern) 1 for the most probable pattern, 0 for the others."""
+        classifier = _trained(batch.attention.device)
+        found = []
+        for attention, kept in zip(batch.attention, batch.queries.is_token, strict=True):
+            maps = attention[:, kept][:, :, kept]  # (head, query, key)
+            found.append(classifier.probabilities(maps).argmax(-1))
+        return nn.functional.one_hot(torch.stack(found), len(PATTERNS)), None
+
+
+@cache
+def _trained(device: torch.device) -> PatternClassifier:
+    return PatternClassifier.load(device=device)

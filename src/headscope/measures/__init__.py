@@ -3,6 +3,7 @@
 from headscope.measures.base import MEASURES, Measure
 from headscope.measures.distance_features import DistanceFeatures
 from headscope.measures.entropy import Entropy
+from headscope.measures.example_map import ExampleMap
 from headscope.measures.head_distance import HeadDistance
 from headscope.measures.named_patterns import NamedPatterns
 from headscope.measures.offset_attention import OffsetAttention
@@ -12,6 +13,7 @@ __all__ = [
     "MEASURES",
     "DistanceFeatures",
     "Entropy",
+    "ExampleMap",
     "HeadDistance",
     "Measure",
     "NamedPatterns",

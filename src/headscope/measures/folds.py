@@ -16,15 +16,15 @@ _MIXER = 6364136223846793005  # Knuth's multiplier: neighbouring numbers end up 
 _MASK = (1 << 62) - 1
 
 
-def fold_of(tokens: TokenBatch) -> Tensor:
-    """(text,) the part a text belongs to, told by its tokens alone.
-
-    So it does not depend on the batch, the order or the process, and a text that occurs twice is never on both
-    sides of a split.
-    """
+def mixed_ids(tokens: TokenBatch) -> Tensor:
+    """(text,) a number told by a text's tokens alone: the same in any batch, order or process."""
     places = torch.arange(1, tokens.ids.shape[1] + 1, device=tokens.ids.device)
-    mixed = ((tokens.ids + 1) * places * tokens.is_token).sum(-1) * _MIXER & _MASK
-    return (mixed >> 20) % FOLDS
+    return (((tokens.ids + 1) * places * tokens.is_token).sum(-1) * _MIXER & _MASK) >> 20
+
+
+def fold_of(tokens: TokenBatch) -> Tensor:
+    """(text,) the part a text belongs to; a text that occurs twice is never on both sides of a split."""
+    return tokens.derive(mixed_ids) % FOLDS
 
 
 @dataclass

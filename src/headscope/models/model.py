@@ -92,9 +92,15 @@ class Model:
 
     @cached_property
     def weights_hash(self) -> str:
-        """SHA-256 over the core's parameters, by name, shape and float32 bytes."""
+        """SHA-256 over the core's parameters, by name, shape and float32 bytes.
+
+        Without a pooler: attention does not depend on it, and where the weights have none (most fine-tuned models)
+        transformers makes one up, another at every loading.
+        """
         digest = hashlib.sha256()
         for name, parameter in sorted(self.core.named_parameters()):
+            if "pooler" in name.split("."):
+                continue
             digest.update(f"{name} {tuple(parameter.shape)}\n".encode())
             digest.update(parameter.detach().to("cpu", torch.float32).contiguous().numpy().tobytes())
         return digest.hexdigest()

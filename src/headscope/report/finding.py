@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from headscope.atlas import Atlas
-from headscope.atlas.atlas import COMPANIONS
+from headscope.atlas.atlas import COMPANIONS, DERIVED
+from headscope.heads import Likeness
 from headscope.types import HeadId
 
 
@@ -42,6 +44,15 @@ class Subject:
     @property
     def probes(self) -> dict[str, dict[str, Any]]:
         """What is known about every probe that was run in this stack, by its name."""
+        return {name: facts for name, facts in self._results.items() if DERIVED not in facts}
+
+    @property
+    def derived(self) -> dict[str, dict[str, Any]]:
+        """The same about what was computed from the atlas's own measures, such as kinds of heads."""
+        return {name: facts for name, facts in self._results.items() if DERIVED in facts}
+
+    @property
+    def _results(self) -> dict[str, dict[str, Any]]:
         told = self.atlas.provenance.get("probes")
         probes = told if isinstance(told, dict) else {}
         return {
@@ -50,14 +61,19 @@ class Subject:
             if isinstance(facts, dict) and (self.has_any(facts) or self.atlas.table(name, stack=self.stack))
         }
 
+    @cached_property
+    def likeness(self) -> Likeness:
+        """The distances between the stack's heads."""
+        return Likeness(self.atlas, stack=self.stack)
+
     def has_any(self, facts: Mapping[str, Any]) -> bool:
         """Whether the stack has an array of the probe that these facts are about."""
         return any(self.has(str(name)) for name in facts.get("arrays", ()))
 
     @property
     def probe_arrays(self) -> set[str]:
-        """The names of the arrays that probes left, standard errors and baselines included."""
-        names = {str(name) for facts in self.probes.values() for name in facts.get("arrays", ())}
+        """The names of the arrays that probes or derived results left, standard errors and baselines included."""
+        names = {str(name) for facts in self._results.values() for name in facts.get("arrays", ())}
         return names | {name + companion for name in names for companion in COMPANIONS}
 
     @property

@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterator
 
 from headscope.atlas import Atlas
 from headscope.report.finding import Finding, Subject
+from headscope.report.kinds import kinds
 from headscope.report.know import coreference, syntax
 from headscope.report.know import roles as semantic_roles
+from headscope.report.patterns import patterns
 from headscope.report.spread import breadth, likeness
 from headscope.report.where import distances, habits, neighbours, roles
 
@@ -14,6 +16,8 @@ _LOOKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     roles,
     breadth,
     distances,
+    kinds,
+    patterns,
     likeness,
     habits,
     syntax,

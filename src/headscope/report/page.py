@@ -30,6 +30,7 @@ SUBJECTS = {
     "relations": "semantic roles",
     "features": "kinds of words",
     "parser": "syntax",
+    "patterns": "patterns",
 }
 """What each probe is about."""
 

@@ -12,6 +12,7 @@ from headscope.probes.result import without_folders
 from headscope.report.at_work import at_work
 from headscope.report.finding import Subject
 from headscope.report.grids import array_of, grid
+from headscope.report.patterns import patterns_section
 from headscope.report.pictures import Picture
 from headscope.report.probe_features import features, parser
 from headscope.report.probe_heads import coreference, dependency, relations
@@ -22,6 +23,7 @@ from headscope.report.wording import count
 MOST_UNKNOWN_GRIDS = 6
 
 _MAKERS: dict[str, Callable[[Subject, int], Section]] = {
+    "patterns": patterns_section,
     "dependency": dependency,
     "coreference": coreference,
     "relations": relations,

@@ -14,6 +14,7 @@ from headscope.figures.words import pattern_name, role_name
 from headscope.heads import head_map
 from headscope.report.finding import Subject
 from headscope.report.grids import array_of, extreme, grid, key_of
+from headscope.report.kinds import kinds_section, near_identical
 from headscope.report.pictures import Picture, picture
 from headscope.report.probes import probe_sections
 from headscope.report.section import Section, Table
@@ -30,6 +31,7 @@ KNOWN = {
     "distance_features",
     "named_patterns",
     "head_distance",
+    "example_map",
 }
 
 DISTANCE_GROUPS = {
@@ -53,6 +55,8 @@ def sections(subject: Subject) -> Iterator[Section]:
     for measure, make in makers.items():
         if subject.has(measure) and np.isfinite(subject.atlas.stack(subject.stack)[measure].values).any():
             yield make(subject)
+        if measure == "distance_features" and "types" in subject.derived:
+            yield kinds_section(subject)
     others = _others(subject)
     if others.pictures:
         yield others
@@ -257,7 +261,8 @@ def _likeness(subject: Subject) -> Section:
     units = str(array.attrs.get("units", "1"))
     try:
         places = head_map(subject.atlas, stack=subject.stack)
-        pictures.append(_head_map(subject, places, "layer", None))
+        colours = ["layer", *(["type"] if subject.has("head_type") else [])]
+        pictures += [_head_map(subject, places, colour, None) for colour in colours]
         if subject.has("entropy") and "all" in choices(array_of(subject, "entropy"), "query_role"):
             pictures.append(_head_map(subject, places, "entropy", {"query_role": "all"}))
     except AtlasError as error:
@@ -269,6 +274,8 @@ def _likeness(subject: Subject) -> Section:
         "The Jensen-Shannon divergence between the attention of two heads, averaged over queries and "
         "texts: 0 when they look at the same tokens everywhere, 0.693 nats when they never do."
     )
+    if len(labels) > 1 and not subject.is_faithful and np.isfinite(array.values).all():
+        introduction += f" {near_identical(subject)}"
     if subject.is_faithful:
         introduction = (
             "The Jensen-Shannon divergence between two heads' attention, summed over all queries, which is "
@@ -299,17 +306,16 @@ def _mean_distance(
 
 
 def _head_map(subject: Subject, places: xr.Dataset, color: str, select: Select | None) -> Picture:
-    by = "layer" if color == "layer" else "entropy"
     return picture(
         lambda ax: figures.head_map(
             subject.atlas, color=color, select=select, places=places, stack=subject.stack, ax=ax
         ),
         size=MAP_SIZE,
-        title=f"Head map, coloured by {by}",
+        title=f"Head map, coloured by {color}",
         caption="Every dot is a head; heads that lie near each other look at the same tokens. Directions "
         "mean nothing, only distances do. The stress says how much a flat map distorts them: below 0.1 "
         "little, above 0.2 a good deal.",
-        key=key_of(subject, f"map-{by}"),
+        key=key_of(subject, f"map-{color}"),
         is_wide=True,
     )
 

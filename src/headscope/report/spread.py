@@ -10,6 +10,8 @@ from headscope.report.finding import Finding, Subject
 from headscope.report.wording import amount, share
 from headscope.types import HeadId
 
+SURE = 0.01
+
 
 def breadth(subject: Subject) -> Iterator[Finding]:
     """The broadest and the sharpest heads and layers, against even attention."""
@@ -101,27 +103,21 @@ def likeness(subject: Subject) -> Iterator[Finding]:
             f"from the others on average, where the average head is {means.mean():,.3f} from them."
         )
         yield Finding(subject.stack, "Likeness", text, (labels[odd],), float(means[odd]), None, units)
-        yield from _layers_together(subject, distance, labels, units)
+        yield from _layers_together(subject, units)
 
 
-def _layers_together(
-    subject: Subject, distance: Array, labels: list[HeadId], units: str
-) -> Iterator[Finding]:
-    layer = np.array([head.layer for head in labels])
-    pairs = np.triu_indices(len(labels), 1)
-    same = layer[pairs[0]] == layer[pairs[1]]
-    if same.all() or not same.any():
+def _layers_together(subject: Subject, units: str) -> Iterator[Finding]:
+    if not subject.likeness.has_layers:
         return
-    within, across = float(distance[pairs][same].mean()), float(distance[pairs][~same].mean())
-    verdict = (
-        "more alike than"
-        if within < 0.95 * across
-        else "less alike than"
-        if within > 1.05 * across
-        else "about as alike as"
-    )
+    test = subject.likeness.layer_test()
+    if test.p_value < SURE:
+        verdict = f"more alike than heads dealt out to layers by chance (p = {test.p_value:.2g})"
+    elif test.p_value > 1 - SURE:
+        verdict = f"less alike than heads dealt out to layers by chance (p = {1 - test.p_value:.2g})"
+    else:
+        verdict = f"about as alike as heads dealt out to layers by chance (p = {test.p_value:.2g})"
     text = (
-        f"Heads of one layer are {verdict} heads of different layers: "
-        f"{amount(within, units=units, digits=3)} apart on average, against {across:,.3f}."
+        f"Heads of one layer are {verdict}: {amount(test.within, units=units, digits=3)} apart on average, against "
+        f"{test.between:,.3f} between layers."
     )
-    yield Finding(subject.stack, "Likeness", text, (), within, None, units)
+    yield Finding(subject.stack, "Likeness", text, (), test.within, None, units)

@@ -32,7 +32,7 @@ def analyze(
     model: Model | str | os.PathLike[str],
     texts: Corpus | TextPair | Iterable[Text],
     *,
-    measures: Sequence[str] | Literal["all"] = "all",
+    measures: Sequence[str | type[Measure]] | Literal["all"] = "all",
     max_length: int = 128,
     limit: int | None = None,
     batch_size: int | Literal["auto"] = "auto",
@@ -43,8 +43,8 @@ def analyze(
 
     `texts` is what `read_text` or `read_pairs` return, or any iterable of strings (documents, split into
     sentences and packed into segments) and (first, second) pairs, taken as they are. `limit` stops after that
-    many segments or pairs. `faithful` computes the published forms, quirks included. Nothing depends on
-    `batch_size` but speed and memory.
+    many segments or pairs. `measures` are names, or classes that are in no registry. `faithful` computes the
+    published forms, quirks included. Nothing depends on `batch_size` but speed and memory.
     """
     started = perf_counter()
     model = model if isinstance(model, Model) else load(model)
@@ -83,12 +83,12 @@ def analyze(
     return Atlas.build(run.results(), provenance=facts)
 
 
-def _chosen(measures: Sequence[str] | Literal["all"]) -> list[type[Measure]]:
+def _chosen(measures: Sequence[str | type[Measure]] | Literal["all"]) -> list[type[Measure]]:
     if isinstance(measures, str):
         measures = MEASURES.names() if measures == "all" else [measures]
     if not measures:
         raise OptionError(f"no measure was asked for; choose from all, {', '.join(MEASURES.names())}")
-    return [MEASURES.get(name) for name in dict.fromkeys(measures)]
+    return [MEASURES.get(one) if isinstance(one, str) else one for one in dict.fromkeys(measures)]
 
 
 def _check(model: Model, *, max_length: int, limit: int | None, batch_size: int | str) -> None:

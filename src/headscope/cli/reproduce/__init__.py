@@ -1,0 +1,1 @@
+"""`headscope reproduce`: a paper's figures with ours beside them."""

@@ -1,0 +1,53 @@
+"""`headscope reproduce guan2020`: kinds of heads beside the published ones."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import headscope as hs
+from headscope.cli.options import batch_size_of
+from headscope.cli.probe.common import Common, with_common
+from headscope.cli.reproduce.options import Limit, ModelOrAtlas, Output, Seed, Text
+from headscope.cli.reproduce.session import Session
+
+if TYPE_CHECKING:
+    from headscope.reproduce import Reproduction
+
+EXAMPLE = "Example: headscope reproduce guan2020 demo --text corpus.txt"
+
+
+@with_common
+def guan2020(
+    model: ModelOrAtlas,
+    *,
+    text: Text = None,
+    limit: Limit = None,
+    k: Annotated[int, typer.Option("--k", min=2, metavar="N", help="How many kinds.")] = 4,
+    seed: Seed = 0,
+    output: Output = None,
+    common: Common,
+) -> None:
+    """Compare kinds of heads with Guan et al. 2020.
+
+    Shares of the kinds, their stability, how many there are and in which layers, beside those of BERT-large.
+    """
+    session = Session(model, output, [*(text or [])], common)
+    session.check()
+    corpus = hs.read_text(*text) if text else None
+
+    def compare(given: "hs.Model | hs.Atlas") -> "Reproduction":
+        # Loads torch, which is too slow for --help.
+        from headscope.reproduce import guan2020 as compared  # noqa: PLC0415
+
+        return compared(
+            given,
+            text=corpus,
+            limit=limit,
+            k=k,
+            seed=seed,
+            max_length=common.max_length,
+            batch_size=batch_size_of(common.batch_size),
+            progress=common.shown,
+        )
+
+    session.run(compare)

@@ -1,0 +1,92 @@
+"""Example map: what every head's attention looks like on one and the same text."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from headscope.errors import CaptureError
+from headscope.measures.base import MEASURES, Measure
+from headscope.measures.folds import mixed_ids
+from headscope.types import AttentionBatch, HeadGrid, LabelledArray, TokenBatch
+
+SIDE = 32
+LONG = 64
+"""A text of this many tokens is long enough to show what a head does; shorter ones are taken when there is none."""
+
+Rank = tuple[int, int]
+"""Length up to LONG, then a number that depends on the tokens alone: the text with the highest is shown."""
+
+
+@MEASURES.register("example_map")
+@dataclass
+class ExampleMap(Measure):
+    """One attention map of every head, pooled to 32 x 32 cells, as a picture of what the other numbers sum up.
+
+    All heads show the same text, which is chosen by its tokens and not by what heads do on it, so that the maps
+    are examples and not the best of many. A cell holds its largest weight.
+    """
+
+    name: ClassVar[str] = "example_map"
+    summary: ClassVar[str] = "attention on one text, the largest weight of each cell"
+
+    grid: HeadGrid
+    maps: Tensor  # (layer, head, row, column)
+    rank: Rank = (0, 0)
+    lengths: tuple[int, int] = (0, 0)  # of the queries' and the keys' text
+
+    @classmethod
+    def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
+        """Nothing seen yet."""
+        return cls(grid, torch.full((grid.layers, grid.heads, SIDE, SIDE), torch.nan))
+
+    def update(self, batch: AttentionBatch) -> None:
+        """Keep the maps of the batch's foremost text, unless there is a better one already."""
+        rank, text = batch.queries.derive(_foremost)
+        if rank < self.rank:
+            return
+        rows, columns = int(batch.queries.lengths[text]), int(batch.keys.lengths[text])
+        self.rank, self.lengths = rank, (rows, columns)
+        weights = batch.attention[text, :, :rows, :columns].detach().float()  # (head, query, key)
+        self.maps[batch.layer] = functional.adaptive_max_pool2d(weights, (SIDE, SIDE)).cpu()
+
+    def merge(self, other: Self) -> None:
+        """Keep the better text of both."""
+        other._check()
+        if other.rank > self.rank:
+            self.maps, self.rank, self.lengths = other.maps.clone(), other.rank, other.lengths
+
+    def result(self) -> dict[str, LabelledArray]:
+        """(layer, head, row, column), and how many tokens the text has."""
+        self._check()
+        coords = {
+            "layer": range(self.grid.layers),
+            "head": range(self.grid.heads),
+            "row": range(SIDE),
+            "column": range(SIDE),
+        }
+        lengths: np.ndarray[Any, Any] = np.array(self.lengths, dtype=float)
+        lengths[lengths == 0] = np.nan
+        return {
+            self.name: LabelledArray(
+                self.maps.numpy(), ("layer", "head", "row", "column"), coords, self.summary
+            ),
+            f"{self.name}_lengths": LabelledArray(
+                lengths, ("side",), {"side": ("query", "key")}, "tokens in the text that example_map shows"
+            ),
+        }
+
+    def _check(self) -> None:
+        """A nan among the maps of a text that was seen came from the model."""
+        if self.lengths[0] and self.maps.isnan().any():
+            raise CaptureError("the model's attention holds nan; if it runs in half precision, use float32")
+
+
+def _foremost(tokens: TokenBatch) -> tuple[Rank, int]:
+    """The rank and the place of the batch's highest text."""
+    number = tokens.derive(mixed_ids)
+    ranks = zip(tokens.lengths.clamp_max(LONG).tolist(), number.tolist(), strict=True)
+    return max((rank, text) for text, rank in enumerate(ranks))

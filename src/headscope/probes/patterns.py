@@ -1,0 +1,108 @@
+"""The five patterns over a corpus: what share of a model's attention maps shows each (Kovaleva et al. 2019)."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import xarray as xr
+
+from headscope.atlas import Atlas, Results
+from headscope.heads.patterns import PATTERNS, PatternShares
+from headscope.models import Model, load
+from headscope.probes.result import ProbeResult, Row, Source
+from headscope.run import analyze
+from headscope.text.corpus import Corpus, Text
+from headscope.text.items import TextPair
+from headscope.types import LabelledArray
+
+WHOLE = "all"
+"""The row of a table that is about all layers."""
+
+
+@dataclass(frozen=True)
+class PatternsResult(ProbeResult):
+    """The shares of the five patterns: for every head, every layer, and the model."""
+
+    probe: ClassVar[str] = "patterns"
+
+    measured: Atlas
+
+    def arrays(self) -> Results:
+        """`pattern_share` of heads, layers and the whole, by stack."""
+        return {
+            stack: {
+                name: LabelledArray(
+                    array.values,
+                    tuple(str(dim) for dim in array.dims),
+                    {str(dim): array[dim].values.tolist() for dim in array.dims},
+                    array.attrs["long_name"],
+                    array.attrs["units"],
+                )
+                for name, array in self.measured.stack(stack).items()
+            }
+            for stack in self.measured.stacks
+            if self.measured.stack(stack)
+        }
+
+    def table(self, *, stack: str | None = None) -> list[Row]:
+        """A row for all layers, then one for each; shares of maps, with standard errors over texts."""
+        arrays = self.measured.stack(stack or self.measured.stacks[0])
+        whole, layers = arrays["pattern_share_whole"], arrays["pattern_share_layer"]
+        rows: list[tuple[str | int, xr.DataArray, xr.DataArray]] = [
+            (WHOLE, whole, arrays["pattern_share_whole_stderr"])
+        ]
+        errors = arrays["pattern_share_layer_stderr"]
+        rows += [(int(layer), layers[layer], errors[layer]) for layer in layers["layer"].values]
+        return [
+            {
+                "layer": layer,
+                **{
+                    pattern: {
+                        "share": float(share.sel(pattern=pattern)),
+                        "stderr": float(error.sel(pattern=pattern)),
+                    }
+                    for pattern in PATTERNS
+                },
+            }
+            for layer, share, error in rows
+        ]
+
+
+def find_patterns(
+    model: Model | str | os.PathLike[str],
+    texts: Corpus | TextPair | Iterable[Text],
+    *,
+    max_length: int = 128,
+    limit: int | None = None,
+    batch_size: int | Literal["auto"] = "auto",
+    progress: bool = False,
+) -> PatternsResult:
+    """Classify every attention map of a model on texts, and count.
+
+    The options are those of `analyze`.
+    """
+    model = model if isinstance(model, Model) else load(model)
+    measured = analyze(
+        model,
+        texts,
+        measures=[PatternShares],
+        max_length=max_length,
+        limit=limit,
+        batch_size=batch_size,
+        progress=progress,
+    )
+    facts = measured.provenance
+    source = Source(
+        data=str(facts["corpus"]),
+        data_hash=str(facts["corpus_hash"]).removeprefix("sha256:"),
+        annotator=None,
+        texts=int(facts["texts"]),
+        documents=int(facts["documents"]),
+        tokens=int(facts["tokens"]),
+        texts_cut=int(facts["texts_cut"]),
+        skipped=0,
+        options={"max_length": max_length, "limit": limit},
+        duration=float(facts["duration_s"]),
+    )
+    return PatternsResult(model, source, measured)

@@ -1,0 +1,148 @@
+"""Kinds of heads on the page: the section, and what is found."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from headscope import figures
+from headscope.errors import AtlasError
+from headscope.figures.kinds import examples_size
+from headscope.heads import feature_map
+from headscope.report.finding import Finding, Subject
+from headscope.report.grids import key_of
+from headscope.report.pictures import Picture, picture
+from headscope.report.section import Section, Table
+from headscope.report.wording import count, listed, share
+
+BOXES_SIZE = (9.0, 3.6)
+LAYERS_SIZE = (6.4, 3.2)
+MAP_SIZE = (5.4, 4.4)
+
+
+def kinds_section(subject: Subject) -> Section:
+    """What kinds there are, how sure that is, and their pictures."""
+    facts = subject.derived["types"]
+    rows = subject.atlas.table("types", stack=subject.stack)
+    return Section(
+        "kinds",
+        "Kinds: heads sorted by where they look",
+        "Heads sorted without a human by their 21 distance features, and named by what the centre of each kind looks "
+        "like: where most of its attention goes. Near is less than a sixteenth of the text away, middle less than a "
+        f"quarter, far beyond that. {_sure(facts)}",
+        _pictures(subject, len(rows)),
+        [_table(rows)],
+        [f"{note[0].upper()}{note[1:]}." for note in facts.get("notes", [])],
+    )
+
+
+def kinds(subject: Subject) -> Iterator[Finding]:
+    """How many heads are of which kind, and whether to believe it."""
+    facts = subject.derived.get("types")
+    if facts is None:
+        return
+    rows = sorted(subject.atlas.table("types", stack=subject.stack), key=lambda row: -row["heads"])
+    counted = listed([f"{row['heads']} {row['type']}" for row in rows])
+    text = f"Sorted into {facts['k']} kinds by where they look, the heads are {counted}. {_sure(facts)}"
+    yield Finding(subject.stack, "Kinds", text, (), float(rows[0]["share"]), None)
+
+
+def _sure(facts: dict[str, Any]) -> str:
+    if not facts["well_separated"]:
+        return "These kinds are not well separated: read them as slices of one cloud."
+    heads, texts = facts["stability"]["heads"], facts["stability"]["texts"]
+    kept = f"{share(heads)} of heads keep their kind in ten fits on half of the heads"
+    return kept + (f", {share(texts)} on half of the texts." if texts is not None else ".")
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
+    groups = list(rows[0]["attention"])
+    return Table(
+        "The kinds; attention in per cent, and the shares published for BERT-large on SQuAD (Guan et al. 2020)",
+        ("Kind", "Heads", "Share", "Published", *(group.capitalize() for group in groups)),
+        tuple(
+            (
+                str(row["type"]),
+                str(row["heads"]),
+                share(row["share"]),
+                "" if row["published"] is None else share(row["published"]),
+                *(f"{100 * value:.0f}" for value in row["attention"].values()),
+            )
+            for row in rows
+        ),
+        is_figures=True,
+    )
+
+
+def _pictures(subject: Subject, kinds: int) -> list[Picture]:
+    atlas, stack = subject.atlas, subject.stack
+    found = [
+        _wide(
+            subject,
+            "Kinds by layer",
+            "How many heads of each kind every layer has.",
+            LAYERS_SIZE,
+            lambda ax: figures.kinds_by_layer(atlas, stack=stack, ax=ax),
+        )
+    ]
+    if subject.has("example_map"):
+        found.append(
+            _wide(
+                subject,
+                "Typical heads of each kind",
+                "Attention maps of the heads nearest to the centre of their kind, all of the same text; queries run "
+                "down, keys across, and every map has its own scale. The colour is the square root of the weight.",
+                examples_size(kinds),
+                lambda ax: figures.kind_examples(atlas, stack=stack, ax=ax),
+            )
+        )
+    found.append(
+        _wide(
+            subject,
+            "Distance features by kind",
+            "A box spans the middle half of a kind's heads, its bar is their median, dots are heads far from it. The "
+            "last 16 features are windows of distance, from less than a sixteenth of the text to all of it.",
+            BOXES_SIZE,
+            lambda ax: figures.feature_boxes(atlas, stack=stack, ax=ax),
+        )
+    )
+    try:
+        places = feature_map(atlas, stack=stack)
+    except AtlasError:
+        return found
+    found += [
+        _wide(
+            subject,
+            f"Neighbours by distance features, coloured by {colour}",
+            "t-SNE: heads that look equally far, at like kinds of tokens, lie together. Gaps and sizes of groups mean "
+            "nothing.",
+            MAP_SIZE,
+            lambda ax, colour=colour: figures.feature_map(  # type: ignore[misc]
+                atlas, color=colour, places=places, stack=stack, ax=ax
+            ),
+        )
+        for colour in ("type", "layer")
+    ]
+    return found
+
+
+def _wide(
+    subject: Subject, title: str, caption: str, size: tuple[float, float], draw: Callable[[Axes], object]
+) -> Picture:
+    return picture(
+        draw, size=size, title=title, caption=caption, key=key_of(subject, title), is_wide=True, least=0.6
+    )
+
+
+def near_identical(subject: Subject) -> str:
+    """Which heads look at texts almost alike, in a sentence."""
+    groups = subject.likeness.groups()
+    heads = sum(map(len, groups))
+    if not groups:
+        return "No two heads are closer than 0.05 nats: none is redundant by this measure."
+    first = listed([str(head) for head in groups[0][:8]])
+    more = f" and {len(groups[0]) - 8} more" if len(groups[0]) > 8 else ""
+    return (
+        f"{count(heads, 'head')} are in {count(len(groups), 'group')} of near-identical ones, no two of a group "
+        f"farther apart than 0.05 nats; the largest is {first}{more}."
+    )

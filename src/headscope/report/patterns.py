@@ -1,0 +1,58 @@
+"""The five patterns on the page: the section, and what is found."""
+
+from collections.abc import Iterator
+
+from headscope import figures
+from headscope.report.finding import Finding, Subject
+from headscope.report.grids import grid, key_of
+from headscope.report.pictures import picture
+from headscope.report.section import Part, Section
+from headscope.report.wording import listed, share
+
+SIZE = (6.8, 3.4)
+
+
+def patterns_section(subject: Subject, _: int) -> Section:
+    """Shares by layer, and every head's share of each pattern."""
+    names = [str(name) for name in subject.atlas.stack(subject.stack)["pattern_share"]["pattern"].values]
+    grids = [grid(subject, "pattern_share", {"pattern": name}, "of its maps") for name in names]
+    return Section(
+        "patterns",
+        "Patterns: what attention maps look like",
+        "Every attention map was sorted by a small convolutional network into one of five patterns: vertical (a few "
+        "keys that most queries look at), diagonal (near tokens), both, block (within one's own part of the text) and "
+        "heterogeneous (none of these). The network was trained on made and on labelled maps and is right in most, "
+        "not in all cases.",
+        [
+            picture(
+                lambda ax: figures.patterns_by_layer(subject.atlas, stack=subject.stack, ax=ax),
+                size=SIZE,
+                title="Patterns by layer",
+                caption="The share of each layer's maps, over all texts and heads, that shows each pattern; at the "
+                "right all layers together.",
+                key=key_of(subject, "patterns-layers"),
+                is_wide=True,
+            )
+        ],
+        parts=[
+            Part(
+                "Every head",
+                "In what share of the texts a head's map shows the pattern.",
+                grids,
+                is_folded=True,
+            )
+        ],
+    )
+
+
+def patterns(subject: Subject) -> Iterator[Finding]:
+    """How common each pattern is in the model."""
+    arrays = subject.atlas.stack(subject.stack)
+    if "pattern_share_whole" not in arrays:
+        return
+    whole, error = arrays["pattern_share_whole"], arrays["pattern_share_whole_stderr"]
+    ranked = sorted(whole["pattern"].values.tolist(), key=lambda name: -float(whole.sel(pattern=name)))
+    told = [f"{share(float(whole.sel(pattern=name)))} {name}" for name in ranked]
+    most = float(whole.sel(pattern=ranked[0]))
+    text = f"Of all attention maps {listed(told)}."
+    yield Finding(subject.stack, "Patterns", text, (), most, float(error.sel(pattern=ranked[0])))

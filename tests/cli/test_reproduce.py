@@ -1,0 +1,138 @@
+import io
+import json
+import warnings
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from tests.cli.conftest import Run
+from tests.helpers.atlases import probe_facts, random_atlas, with_dependency
+from tests.helpers.treebanks import as_file, random_sentences
+
+import headscope as hs
+from headscope.cli.reproduce.show import print_reproduction
+from headscope.reproduce import clark2019, guan2020
+
+
+@pytest.fixture(autouse=True)
+def _few_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kinds of heads have their own tests."""
+    monkeypatch.setattr("headscope.heads.stability.ROUNDS", 1)
+    monkeypatch.setattr("headscope.heads.stability.STARTS", 1)
+    monkeypatch.setattr("headscope.heads.clusters.NULL_DRAWS", 3)
+    monkeypatch.setattr("headscope.heads.likeness.PERMUTATIONS", 99)
+
+
+@pytest.fixture
+def treebank(tmp_path: Path) -> Path:
+    path = tmp_path / "dev.conllu"
+    path.write_text(as_file(random_sentences(12, seed=3, documents=4)), encoding="utf-8")
+    return path
+
+
+def test_clark2019_of_a_model(run: Run, model: Path, corpus: Path, treebank: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.nc"
+    asked = ("reproduce", "clark2019", model, "--text", corpus, "--treebank", treebank, "--max-length", 32)
+    result = run(*asked, "--limit", 2, "-o", out)
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    name = hs.open(out).provenance["model"]
+    assert lines[0].startswith("Clark, Khandelwal, Levy and Manning 2019")
+    assert (
+        "  published: bert-base, 12 layers x 12 heads; 1,000 Wikipedia segments of at most 128 tokens"
+        in lines
+    )
+    assert f"  ours:      {name}, 3 layers x 4 heads; corpus.txt, 2 texts" in lines
+    determiner = next(line.split() for line in lines if line.startswith("det "))
+    assert determiner[:6] == ["det", "94.3", "%", "8-11", "=", "7.10"]
+    assert "  left out: table 2 needs --coreference FILE, or an atlas with that probe" in lines
+    assert "not a failure to reproduce the paper" in lines[-4]
+    assert lines[-1] == f"our figures are kept in {out}; next: headscope report {out}"
+    # The atlas that was kept gives the same figures again, without any data.
+    told = json.loads(run("reproduce", "clark2019", out, "--json").stdout)
+    again = json.loads(run(*asked, "--limit", 2, "--json").stdout)
+    assert told["sections"] == again["sections"]
+    assert (told["output"], told["paper"], told["model"]) == (None, "clark2019", name)
+
+
+def test_guan2020_of_an_atlas(run: Run, atlas_path: Path, tmp_path: Path) -> None:
+    result = run("reproduce", "guan2020", atlas_path, "--k", 3, "--seed", 1)
+    assert result.exit_code == 0, result.stderr
+    assert "Shares of the kinds of heads, k = 3\n" in result.stdout
+    assert "26.04 %" in result.stdout
+    assert "left out: tables 2 and 3 need interventions" in result.stdout
+    told = json.loads(run("reproduce", "guan2020", atlas_path, "--k", 3, "--seed", 1, "--json").stdout)
+    assert [section["key"] for section in told["sections"]] == [
+        "shares", "stability", "number", "layers", "effects",
+    ]  # fmt: skip
+    with warnings.catch_warnings(action="ignore"):
+        expected = hs.head_types(hs.open(atlas_path), k=3, seed=1).shares
+    shares = {row["quantity"]: row["ours"] for row in told["sections"][0]["rows"]}
+    assert {name: one["value"] for name, one in shares.items() if one} == pytest.approx(expected)
+    assert run("reproduce", "guan2020", atlas_path, "--quiet").output == ""
+
+
+def test_guan2020_keeps_the_kinds(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.nc"
+    asked = ("reproduce", "guan2020", model, "--text", corpus, "--max-length", 32, "-o", out)
+    assert run(*asked).exit_code == 0
+    assert "head_type" in hs.open(out)
+    again = run(*asked)
+    assert (again.exit_code, "is there already; choose a new name" in again.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["clark2019", "MODEL"], "give --text FILE, or an atlas in place of MODEL"),
+        (["guan2020", "MODEL"], "give --text FILE, or an atlas in place of MODEL"),
+        (["guan2020", "ATLAS", "--text", "CORPUS"], "is an atlas, which holds results and no model"),
+        (["guan2020", "ATLAS", "-o", "ATLAS"], "is one of the inputs"),
+        (["guan2020", "missing.nc"], "missing.nc cannot be opened"),
+        (["guan2020", "MODEL", "--text", "missing.txt"], "missing.txt: no such file"),
+        (["clark2019", "MODEL", "--train", "TREEBANK"], "--train needs --test FILE too"),
+        (["clark2019", "MODEL", "--choose", "TREEBANK"], "--choose needs --treebank FILE too"),
+        (["clark2019", "MODEL", "--treebank", "CORPUS"], "is no treebank by its name"),
+        (["clark2019", "--text", "CORPUS"], "MODEL is missing"),
+    ],
+)
+def test_what_cannot_work_is_told_in_one_line(
+    *, run: Run, model: Path, corpus: Path, treebank: Path, atlas_path: Path, args: list[str], told: str
+) -> None:
+    places = {"MODEL": model, "CORPUS": corpus, "TREEBANK": treebank, "ATLAS": atlas_path}
+    result = run("reproduce", *(places.get(arg, arg) for arg in args))
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_the_group_prints_its_help(run: Run) -> None:
+    told = run("reproduce").stdout
+    assert "\n  clark2019 " in told
+    assert "\n  guan2020 " in told
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_tables_fit_a_terminal(width: int) -> None:
+    page = io.StringIO()
+    mention = {
+        "mention_class": "proper_noun",
+        "cases": 1234,
+        "head": "2.1",
+        "direction": "antecedent_to_mention",
+    }
+    mention |= {"accuracy": 0.5, "low": 0.4, "high": 0.6, "rules": 0.7, "rules_low": 0.6, "rules_high": 0.8}
+    probed = with_dependency(random_atlas(24, 4), layers=24).with_probe(
+        "coreference",
+        {"encoder": {}},
+        facts=probe_facts(),
+        table={"encoder": [mention]},
+        examples={},
+    )
+    console = Console(file=page, width=width, highlight=False, markup=False)
+    for result in (clark2019(probed), guan2020(probed)):
+        print_reproduction(console, result)
+    assert "…" not in page.getvalue()
+    assert max(map(len, page.getvalue().splitlines())) <= width
+    assert "layers 1, 3, 6, 7" in page.getvalue()  # beside its figure or below the table, never lost
+    assert "8-11 = 7.10" in page.getvalue()
