@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headscope import figures as figures
+    from headscope.ablation import ablate as ablate
     from headscope.atlas import Atlas as Atlas
     from headscope.atlas import open_atlas
+    from headscope.comparison import compare as compare
     from headscope.data import sample_path as sample_path
     from headscope.errors import HeadscopeError as HeadscopeError
     from headscope.heads import Likeness as Likeness
     from headscope.heads import feature_map as feature_map
     from headscope.heads import head_map as head_map
     from headscope.heads import head_types as head_types
+    from headscope.importance import gradient_importance as gradient_importance
+    from headscope.interventions import edit as edit
+    from headscope.interventions import prune as prune
     from headscope.measures import MEASURES as MEASURES
     from headscope.models import Model as Model
     from headscope.models import load as load
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
     from headscope.report import findings as findings
     from headscope.report import write_report as write_report
     from headscope.run import analyze as analyze
+    from headscope.tasks import task_for as task_for
     from headscope.text import read_coreference as read_coreference
     from headscope.text import read_pairs as read_pairs
     from headscope.text import read_roles as read_roles
@@ -51,23 +57,29 @@ _PUBLIC = {
     "Model": ("headscope.models", "Model"),
     "ParserProbe": ("headscope.probes", "ParserProbe"),
     "RelationsProbe": ("headscope.probes", "RelationsProbe"),
+    "ablate": ("headscope.ablation", "ablate"),
     "analyze": ("headscope.run", "analyze"),
     "annotate": ("headscope.text.annotate", "annotate"),
+    "compare": ("headscope.comparison", "compare"),
+    "edit": ("headscope.interventions", "edit"),
     "feature_map": ("headscope.heads", "feature_map"),
     "figures": ("headscope.figures", None),
     "find_patterns": ("headscope.probes.patterns", "find_patterns"),
     "findings": ("headscope.report", "findings"),
+    "gradient_importance": ("headscope.importance", "gradient_importance"),
     "head_map": ("headscope.heads", "head_map"),
     "head_types": ("headscope.heads", "head_types"),
     "load": ("headscope.models", "load"),
     "open": ("headscope.atlas", "open_atlas"),
     "parser_table": ("headscope.probes", "parser_table"),
+    "prune": ("headscope.interventions", "prune"),
     "read_coreference": ("headscope.text", "read_coreference"),
     "read_pairs": ("headscope.text", "read_pairs"),
     "read_roles": ("headscope.text", "read_roles"),
     "read_text": ("headscope.text", "read_text"),
     "read_treebank": ("headscope.text", "read_treebank"),
     "sample_path": ("headscope.data", "sample_path"),
+    "task_for": ("headscope.tasks", "task_for"),
     "wrap": ("headscope.models", "wrap"),
     "write_report": ("headscope.report", "write_report"),
 }

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import headscope as hs
-from headscope.cli import analyze, patterns, redundancy, report, show, types
+from headscope.cli import ablate, analyze, compare, importance, patterns, redundancy, report, show, types
 from headscope.cli import map as map_command
 from headscope.cli.failures import HeadscopeGroup
 from headscope.cli.probe.commands import probe
@@ -45,6 +45,9 @@ app.add_typer(probe, name="probe")
 app.command("types", cls=PlainUsageCommand, epilog=types.EXAMPLE)(types.types)
 app.add_typer(reproduce, name="reproduce")
 app.command("patterns", cls=patterns.PatternsCommand, epilog=patterns.EXAMPLE)(patterns.patterns)
+app.command("ablate", cls=ablate.AblateCommand, epilog=ablate.EXAMPLE)(ablate.ablate)
+app.command("importance", cls=importance.ImportanceCommand, epilog=importance.EXAMPLE)(importance.importance)
+app.command("compare", cls=compare.CompareCommand, epilog=compare.EXAMPLE)(compare.compare)
 app.command("redundancy", cls=PlainUsageCommand, epilog=redundancy.EXAMPLE)(redundancy.redundancy)
 app.command("map", cls=PlainUsageCommand, epilog=map_command.EXAMPLE)(map_command.map_heads)
 app.command("show", cls=PlainUsageCommand, epilog=show.EXAMPLE)(show.show)

@@ -1,6 +1,8 @@
 """Pictures of an atlas: atlas in, matplotlib Axes out, saved as SVG, PDF or PNG."""
 
+from headscope.figures.ablation import ablation_grid, layer_changes, pruning_curve, type_changes
 from headscope.figures.arcs import head_at_work
+from headscope.figures.compare import change_by_layer, kind_changes
 from headscope.figures.dots import relation_accuracy
 from headscope.figures.gallery import heads_at_work
 from headscope.figures.grid import head_grid
@@ -12,6 +14,8 @@ from headscope.figures.profiles import distance_profile, offset_profile
 from headscope.figures.save import save
 
 __all__ = [
+    "ablation_grid",
+    "change_by_layer",
     "distance_profile",
     "entropy_by_layer",
     "feature_boxes",
@@ -20,11 +24,15 @@ __all__ = [
     "head_grid",
     "head_map",
     "heads_at_work",
+    "kind_changes",
     "kind_examples",
     "kinds_by_layer",
+    "layer_changes",
     "offset_profile",
     "patterns_by_layer",
+    "pruning_curve",
     "relation_accuracy",
     "role_by_layer",
     "save",
+    "type_changes",
 ]

@@ -3,7 +3,10 @@
 from collections.abc import Callable, Iterator
 
 from headscope.atlas import Atlas
+from headscope.report.ablation import ablation
+from headscope.report.compare import compared
 from headscope.report.finding import Finding, Subject
+from headscope.report.importance import importance
 from headscope.report.kinds import kinds
 from headscope.report.know import coreference, syntax
 from headscope.report.know import roles as semantic_roles
@@ -23,6 +26,9 @@ _LOOKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     syntax,
     coreference,
     semantic_roles,
+    compared,
+    ablation,
+    importance,
 )
 
 

@@ -9,9 +9,12 @@ import numpy as np
 
 from headscope.figures.slices import choices
 from headscope.probes.result import without_folders
+from headscope.report.ablation import ablation_section
 from headscope.report.at_work import at_work
+from headscope.report.compare import compare_section
 from headscope.report.finding import Subject
 from headscope.report.grids import array_of, grid
+from headscope.report.importance import importance_section
 from headscope.report.patterns import patterns_section
 from headscope.report.pictures import Picture
 from headscope.report.probe_features import features, parser
@@ -24,11 +27,14 @@ MOST_UNKNOWN_GRIDS = 6
 
 _MAKERS: dict[str, Callable[[Subject, int], Section]] = {
     "patterns": patterns_section,
+    "ablation": ablation_section,
+    "importance": importance_section,
     "dependency": dependency,
     "coreference": coreference,
     "relations": relations,
     "features": features,
     "parser": parser,
+    "compare": compare_section,
 }
 
 

@@ -1,0 +1,306 @@
+"""Sweeps: many edits of one model, each held against the untouched model on the same examples."""
+
+import hashlib
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import torch
+
+from headscope.ablation.curve import (
+    ORDERS,
+    RANDOM_ORDERS,
+    STEPS,
+    Curve,
+    Order,
+    importance_order,
+    ordering_metric,
+    plan_curve,
+)
+from headscope.ablation.kinds import features_of, kinds_in
+from headscope.ablation.limit import limited
+from headscope.ablation.passes import Changes, FullPasses, passes_for
+from headscope.ablation.plan import (
+    SWEEPS,
+    Kinds,
+    PlannedEdit,
+    Sweep,
+    all_heads,
+    each_head,
+    each_kind,
+    each_layer,
+    each_pair,
+    sentence_masks,
+)
+from headscope.ablation.result import Ablation, Ablations, Origin, compared
+from headscope.ablation.significance import CORRECTIONS, Correction
+from headscope.atlas import Atlas
+from headscope.capture import Capture, surveyed
+from headscope.errors import HeadscopeWarning, InterventionError, OptionError
+from headscope.interventions import HOWS, How, mean_outputs
+from headscope.interventions.changes import Change
+from headscope.interventions.heads import Member
+from headscope.models import Model
+from headscope.run.progress import RunProgress, Tell, progress_bar, silent
+from headscope.run.watch import in_halves
+from headscope.tasks import Task, TaskBatch, TaskBatches, TaskResult, evaluating, forward, with_head
+from headscope.tasks.base import BatchSize
+from headscope.tasks.metric import Array
+from headscope.types import HeadId
+
+EDITS: tuple[How, ...] = ("zero", "uniform", "mean")
+"""What a sweep does to heads; its sentence masks are a sweep of their own."""
+
+
+@dataclass
+class _Run:
+    """One model, one task, and what passes of it need."""
+
+    capture: Capture
+    task: Task
+    batches: TaskBatches
+    how: How
+    renormalise: bool
+    reuse: bool
+    tell: Tell
+    done: int = 0
+    expected: int = 0
+    _baseline: TaskResult | None = None
+    _changes: Changes | None = None
+
+    @property
+    def baseline(self) -> TaskResult:
+        """How the untouched model does."""
+        assert self._baseline is not None
+        return self._baseline
+
+    def results(self, edits: Sequence[PlannedEdit], see: Callable[[PlannedEdit, TaskResult], None]) -> None:
+        """`see(edit, result)` for each edit; all edits of a batch before the next batch."""
+        network = self.capture.model.network
+        passes = (
+            passes_for(self.capture, self.changes) if self.reuse else FullPasses(self.capture, self.changes)
+        )
+        rows: list[list[Array]] = [[] for _ in range(len(edits) + 1)]
+        self.expected += self.batches.rows * len(rows)
+        with evaluating(network), torch.inference_mode(), passes.ready():
+            for batch in self.batches:
+
+                def add(chosen: list[int], batch: TaskBatch = batch) -> None:
+                    part = batch if len(chosen) == batch.rows else batch.take(chosen)
+                    found: list[Array] = []
+
+                    def run() -> object:
+                        return forward(self.capture.model, part)
+
+                    for edit in (None, *edits):
+                        output = (
+                            passes.untouched(run, part.inputs)
+                            if edit is None
+                            else passes.edited(run, edit.parts)
+                        )
+                        found.append(self.task.read(output, part))
+                        self.done += part.rows
+                        self.tell(RunProgress(self.done, self.expected))
+                    for place, one in enumerate(found):
+                        rows[place].append(one)
+
+                in_halves(list(range(batch.rows)), add)
+        self._baseline = self.task.result(rows[0], self.batches, model=self.capture.model.name)
+        for edit, found in zip(edits, rows[1:], strict=True):
+            see(edit, self.task.result(found, self.batches, model=self.capture.model.name))
+
+    @property
+    def changes(self) -> Changes:
+        """Every way to edit, made ready once."""
+        if self._changes is None:
+            model = self.capture.model
+            means = None
+            if self.how == "mean":
+                means = mean_outputs(self.capture, (batch.inputs for batch in self.batches))
+            self._changes = {
+                how: Change(
+                    model,
+                    how,
+                    renormalise=self.renormalise and how in ("intra", "inter"),
+                    means=means if how == "mean" else None,
+                )
+                for how in HOWS
+            }
+        return self._changes
+
+
+def ablate(
+    model: Model | str | os.PathLike[str],
+    task: Task,
+    *,
+    sweep: Sweep = "heads",
+    how: How = "zero",
+    atlas: Atlas | None = None,
+    order: Order = "importance",
+    limit: int | None = None,
+    correction: Correction = "holm",
+    renormalise: bool = False,
+    random_orders: int = RANDOM_ORDERS,
+    steps: int = STEPS,
+    reuse: bool = True,
+    batch_size: BatchSize = "auto",
+    progress: bool = False,
+) -> Ablations:
+    """Edit heads, one set after another, and see what each does to a task.
+
+    `sweep` is one of "heads" (each alone), "layers", "types" (each kind of head, and all but each), "pairs-of-types",
+    "sentence-masks" (attention within or between sentences removed, `renormalise` as in `edit`) and "cumulative" (ever
+    more heads, those that matter least alone first, beside random orders). `how` is "zero", "uniform" or "mean", the
+    mean being that over the task's own inputs. `atlas` has the kinds of heads, and for "cumulative" what single heads
+    change (`ablation_change`) to order by; without it both are found on the task's own inputs. `limit` takes fewer
+    examples. `reuse=False` runs every pass from the first layer on, which gives the same numbers more slowly.
+    """
+    started = perf_counter()
+    _check(sweep, how, order, correction)
+    if random_orders < 1 or steps < 1:
+        raise OptionError(f"random_orders and steps must be at least 1, not {random_orders} and {steps}")
+    if renormalise and sweep != "sentence-masks":
+        raise OptionError(
+            f"renormalise is for the sweep sentence-masks; {sweep} removes no part of a head's attention"
+        )
+    model, task = with_head(model, task.head), limited(task, limit)
+    capture = surveyed(model)
+    if not capture.hooked:
+        raise InterventionError(
+            f"{model.name} ({model.architecture}) does not let its attention be changed while it runs"
+        )
+    if atlas is not None:
+        atlas.check_model(model.name, model.weights_hash)
+    batches = task.batches(model, batch_size=batch_size)
+    found: list[Ablation] = []
+    with progress_bar(f"{model.name} on {task.data}") if progress else nullcontext(silent) as tell:
+        run = _Run(capture, task, batches, how, renormalise, reuse, tell)
+        plan = _plan(run, sweep, atlas, order, steps=steps, seeds=random_orders)
+
+        def see(edit: PlannedEdit, result: TaskResult) -> None:
+            found.append(compared(edit, run.baseline, result))
+
+        run.results(plan.edits, see)
+    _warn(task, batches)
+    origin = Origin(
+        capture.stacks,
+        sweep,
+        how,
+        _digest(batches),
+        sum(batch.text.tokens for batch in batches),
+        plan.types_from,
+        plan.ordered_by,
+        limit,
+        renormalise,
+        perf_counter() - started,
+    )
+    return Ablations(model, run.baseline, tuple(found), correction, origin, plan.kinds, plan.curve)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The edits of a sweep, and how they were chosen."""
+
+    edits: list[PlannedEdit]
+    kinds: Kinds = field(default_factory=dict)
+    types_from: str = ""
+    curve: Curve | None = None
+    ordered_by: str = ""
+
+
+def _plan(run: _Run, sweep: Sweep, atlas: Atlas | None, order: Order, *, steps: int, seeds: int) -> _Plan:
+    stacks, how = run.capture.stacks, run.how
+    if sweep == "heads":
+        return _Plan(each_head(stacks, how))
+    if sweep == "layers":
+        return _Plan(each_layer(stacks, how))
+    if sweep == "cumulative":
+        known, ordered_by = _single_changes(run, atlas) if order == "importance" else (None, "")
+        ranked = None if known is None else importance_order(known, ordering_metric(run.task.metrics))
+        curve, edits = plan_curve(list(all_heads(stacks)), ranked, how, steps=steps, seeds=seeds)
+        return _Plan(edits, curve=curve, ordered_by=ordered_by)
+    if sweep == "sentence-masks":
+        _check_sentences(run)
+    kinds = kinds_in(atlas or features_of(run.capture, run.batches), stacks)
+    makers = {"types": each_kind, "pairs-of-types": each_pair, "sentence-masks": sentence_masks}
+    types_from = "the task's own inputs" if atlas is None else "the given atlas"
+    return _Plan(makers[sweep](kinds, how), kinds, types_from)
+
+
+def _single_changes(run: _Run, atlas: Atlas | None) -> tuple[dict[Member, float], str]:
+    """What each head alone changes, from the atlas or by a sweep on the same examples; and which of the two."""
+    name = ordering_metric(run.task.metrics).name
+    stacks = run.capture.stacks
+    if atlas is not None and "ablation_change" in atlas:
+        known: dict[Member, float] = {}
+        for grid in stacks.grids:
+            array = atlas.stack(grid.stack)["ablation_change"]
+            if name not in array["metric"].values:
+                raise OptionError(
+                    f"the atlas has no changes of {name}; leave it out, or sweep heads on this task"
+                )
+            values = array.sel(metric=name).transpose("layer", "head").values
+            for layer in range(grid.layers):
+                for head in range(grid.heads):
+                    known[grid.stack, HeadId(layer, head)] = float(values[layer, head])
+        return known, f"changes of {name} by single heads in the given atlas"
+    changes: dict[Member, float] = {}
+
+    def see(edit: PlannedEdit, result: TaskResult) -> None:
+        (member,) = edit.heads
+        changes[member] = result.metric(name) - run.baseline.metric(name)
+
+    run.results(each_head(stacks, run.how), see)
+    return changes, f"changes of {name} by single heads on the same examples"
+
+
+def _check(sweep: str, how: str, order: str, correction: str) -> None:
+    for name, given, known in (
+        ("sweep", sweep, SWEEPS),
+        ("how", how, EDITS),
+        ("order", order, ORDERS),
+        ("correction", correction, CORRECTIONS),
+    ):
+        if given not in known:
+            raise OptionError(f"{name}={given!r} is not known; choose from {', '.join(known)}")
+
+
+def _check_sentences(run: _Run) -> None:
+    model = run.capture.model
+    if not model.has_segments:
+        raise OptionError(
+            f"{model.name} has no segments, so headscope cannot tell its sentences here; mask them in Python with "
+            "hs.edit(model, how='inter', sentences=...)"
+        )
+    if not any(bool((batch.text.source.segment == 1).any()) for batch in run.batches):
+        raise OptionError(
+            f"no text of {run.task.data} is a pair, so there are no two sentences to mask attention between"
+        )
+
+
+def _warn(task: Task, batches: TaskBatches) -> None:
+    """Tell what a user should know before trusting the numbers."""
+    if len(set(batches.documents.tolist())) < 2:
+        warnings.warn(
+            f"{task.data} is a single text or article, so no interval can be given; use data with several",
+            HeadscopeWarning,
+            stacklevel=3,
+        )
+    note = batches.skipped.note()
+    if note is not None:
+        warnings.warn(note, HeadscopeWarning, stacklevel=3)
+
+
+def _digest(batches: TaskBatches) -> str:
+    """SHA-256 over the tokens the network was given, in the order of examples."""
+    rows = {
+        (int(example), tuple(ids[known].tolist()))
+        for batch in batches
+        for example, ids, known in zip(
+            batch.example, batch.text.source.ids, batch.text.source.is_token, strict=True
+        )
+    }
+    return hashlib.sha256(repr(sorted(rows)).encode()).hexdigest()

@@ -1,0 +1,271 @@
+"""`headscope ablate`: edit heads, layers or kinds of heads, and see what each does to a task."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+
+import headscope as hs
+from headscope.cli.console import only_own_notes, print_json, print_notes, status, stdout
+from headscope.cli.many_values import ManyValuesCommand
+from headscope.cli.options import (
+    ATLAS,
+    AllowPickle,
+    BatchSize,
+    Debug,
+    Device,
+    Dtype,
+    Json,
+    ModelName,
+    Quiet,
+    Revision,
+    batch_size_of,
+    check_output,
+)
+from headscope.cli.tables import print_table
+from headscope.errors import OptionError
+
+if TYPE_CHECKING:
+    from headscope.ablation import Ablations
+    from headscope.ablation.result import Ablation
+    from headscope.tasks import Metric
+
+EXAMPLE = "Example: headscope ablate demo-qa --task qa --data questions.json --sweep layers -o atlas.nc"
+
+SHOWN = 10
+MOST_IN_FULL = 30
+
+
+class AblateCommand(ManyValuesCommand):
+    """A command that says in which order it is typed."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """What is needed, in order, for the usage line."""
+        return ["MODEL", "--task NAME", "--data FILE...", "--sweep NAME", "[OPTIONS]"]
+
+
+def ablate(
+    model: ModelName,
+    *,
+    task: Annotated[
+        Literal["qa", "classification", "regression", "mlm", "lm"],
+        typer.Option(
+            show_default=False,
+            help="Answers to questions, classes or scores of texts, masked tokens, the next token.",
+        ),
+    ],
+    data: Annotated[
+        list[Path],
+        typer.Option(
+            "--data",
+            metavar="FILE...",
+            show_default=False,
+            help="SQuAD's JSON for qa, labelled .tsv or .jsonl for classes and scores, text for mlm and lm.",
+        ),
+    ],
+    sweep: Annotated[
+        Literal["heads", "layers", "types", "pairs-of-types", "sentence-masks", "cumulative"],
+        typer.Option(
+            help="Each head alone; each layer; each kind of head, and all but each; every two kinds; attention within "
+            "or between sentences removed; ever more heads."
+        ),
+    ] = "heads",
+    edit: Annotated[
+        Literal["zero", "uniform", "mean"],
+        typer.Option(
+            help="Heads look nowhere; look evenly at all tokens; give their mean output over the same data."
+        ),
+    ] = "zero",
+    atlas: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="ATLAS",
+            help="Where kinds of heads are looked up, and for cumulative what single heads change; without it both are "
+            "found on the data.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT.nc",
+            help="Write what is found here, or add it to the atlas of the same model that is there.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Take N examples only, spread evenly over the data."),
+    ] = None,
+    order: Annotated[
+        Literal["importance", "random"],
+        typer.Option(
+            help="For cumulative: heads that matter least alone first, beside random orders; or random orders only."
+        ),
+    ] = "importance",
+    random_orders: Annotated[
+        int, typer.Option(min=1, metavar="N", help="For cumulative: how many random orders.")
+    ] = 5,
+    steps: Annotated[int, typer.Option(min=1, metavar="N", help="For cumulative: points of a curve.")] = 10,
+    correction: Annotated[
+        Literal["holm", "benjamini-hochberg", "none"],
+        typer.Option(help="How p values allow for the number of edits; see the guide."),
+    ] = "holm",
+    renormalise: Annotated[
+        bool,
+        typer.Option("--renormalise", help="For sentence-masks: scale the attention that is left up again."),
+    ] = False,
+    max_length: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Most tokens in one input; by default what is usual for the task."
+        ),
+    ] = None,
+    stride: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="For qa: tokens by which windows over long passages move on, 128 by default; 0 cuts passages instead.",
+        ),
+    ] = None,
+    batch_size: BatchSize = "auto",
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    revision: Revision = None,
+    allow_pickle: AllowPickle = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Edit heads and measure what a task loses.
+
+    Every edit is held against the untouched model on the same examples: the change of the task's metrics, a 95 %
+    interval, and whether it is significant among so many edits. Layers below an edited one run once.
+    """
+    if output is not None:
+        check_output(output, option="-o", kind=ATLAS, inputs=data)
+    if stride is not None and task != "qa":
+        raise OptionError(f"--stride is for --task qa; {task} has no windows")
+    shown = not (quiet or json)
+    with only_own_notes(debug=debug) as notes:
+        existing = (
+            hs.open(output) if output is not None and output.is_file() and output.stat().st_size else None
+        )
+        kinds = None if atlas is None else hs.open(atlas)
+        with status(f"loading {model}", shown=shown):
+            loaded = hs.load(model, revision=revision, device=device, dtype=dtype, allow_pickle=allow_pickle)
+        if existing is not None:
+            existing.check_model(loaded.name, loaded.weights_hash)
+        given = {"max_length": max_length, "stride": stride}
+        options = {name: value for name, value in given.items() if value is not None}
+        made = hs.task_for(task, list(data), loaded, **options)
+        found = hs.ablate(
+            _with_head(loaded, made.head, allow_pickle=allow_pickle),
+            made,
+            sweep=sweep,
+            how=edit,
+            atlas=kinds,
+            order=order,
+            limit=limit,
+            correction=correction,
+            renormalise=renormalise,
+            random_orders=random_orders,
+            steps=steps,
+            batch_size=batch_size_of(batch_size),
+            progress=shown,
+        )
+        if output is not None:
+            found.to_atlas(existing).save(output)
+    if json:
+        print_json({"output": None if output is None else str(output), **_facts(found), "warnings": notes})
+    elif shown:
+        print_notes(notes)
+        _print(stdout(), found)
+        if output is not None:
+            done = "written to" if existing is None else "added to"
+            stdout().print(f"\n{done} {output}; next: headscope report {output}", soft_wrap=True)
+
+
+def _with_head(model: "hs.Model", head: Any, *, allow_pickle: bool) -> "hs.Model":
+    # Loads torch and transformers, which is too slow for commands that need neither.
+    from headscope.tasks import with_head  # noqa: PLC0415
+
+    return with_head(model, head, allow_pickle=allow_pickle)
+
+
+def _facts(found: "Ablations") -> dict[str, Any]:
+    """What a script wants to know."""
+    return {"model": found.model.name, "sweep": found.origin.sweep, **found.facts(), "edits": found.table()}
+
+
+def _print(console: Console, found: "Ablations") -> None:
+    facts = found.facts()
+    console.print(
+        f"{found.model.name}, {facts['task']} on {facts['data']}: {facts['examples']:,} examples of "
+        f"{facts['documents']:,} independent texts, {facts['duration_s']:.1f} s",
+        soft_wrap=True,
+    )
+    told = []
+    for metric in found.metrics:
+        low, high = facts["baseline_interval"][metric.name]
+        value = facts["baseline"][metric.name]
+        told.append(
+            f"{metric.name} {_number(value, metric)} ({_number(low, metric)} to {_number(high, metric)})"
+        )
+    console.print(f"untouched: {', '.join(told)}", soft_wrap=True)
+    if facts["types_from"]:
+        kinds = ", ".join(f"{len(heads)} {name}" for name, heads in facts["types"].items())
+        console.print(f"kinds of heads, from {facts['types_from']}: {kinds}", soft_wrap=True)
+    if facts["ordered_by"]:
+        console.print(f"order: {facts['ordered_by']}, least harm first", soft_wrap=True)
+    console.print()
+    chosen, title = _chosen(found)
+    console.print(title, style="bold", soft_wrap=True)
+    header = [
+        "edit",
+        "heads",
+        *(column for metric in found.metrics for column in (metric.name, "change", "95 %")),
+    ]
+    print_table(console, header, [_row(found, one) for one in chosen])
+    console.print()
+    console.print(_verdict(found), soft_wrap=True)
+
+
+def _chosen(found: "Ablations") -> tuple[Sequence["Ablation"], str]:
+    """All edits, or those that change the first metric most."""
+    if len(found.edits) <= MOST_IN_FULL or found.curve is not None:
+        return found.edits, f"edits ({found.origin.how}); * is significant"
+    first = found.metrics[0].name
+    ranked = sorted(found.edits, key=lambda one: -abs(one.changes[first].value))
+    return ranked[
+        :SHOWN
+    ], f"the {SHOWN} of {len(found.edits)} edits ({found.origin.how}) that change {first} most"
+
+
+def _row(found: "Ablations", one: "Ablation") -> list[str]:
+    cells = [one.edit.name, str(len(one.edit.heads))]
+    for metric in found.metrics:
+        change = one.changes[metric.name]
+        mark = " *" if found.is_significant(metric.name, one.edit.name) else ""
+        cells += [
+            _number(one.values[metric.name], metric),
+            f"{change.value:+.{metric.digits}f}{mark}",
+            f"{_number(change.low, metric)} to {_number(change.high, metric)}",
+        ]
+    return cells
+
+
+def _number(value: float, metric: "Metric") -> str:
+    return f"{value:z.{metric.digits}f}"
+
+
+def _verdict(found: "Ablations") -> str:
+    parts = []
+    for metric in found.metrics:
+        count = sum(found.is_significant(metric.name, one.edit.name) for one in found.edits)
+        parts.append(f"{count} of {len(found.edits)} for {metric.name}")
+    how = "without correction" if found.correction == "none" else f"after correction ({found.correction})"
+    return f"significant changes {how}: {', '.join(parts)}"

@@ -1,0 +1,37 @@
+"""Whether the heads of two models can be compared one by one."""
+
+from headscope.capture import Capture
+from headscope.errors import OptionError
+from headscope.models import Model
+
+
+def check_tokenizers(first: Model, second: Model) -> None:
+    """Raise OptionError unless both have the same vocabulary: maps of different tokens cannot be laid side by side."""
+    mine, theirs = first.tokenizer.get_vocab(), second.tokenizer.get_vocab()
+    if mine == theirs:
+        return
+    differing = next(
+        (token for token in [*mine, *theirs] if mine.get(token) != theirs.get(token)), ""
+    )  # dictionaries keep their order, so it is the same one each time
+    raise OptionError(
+        f"{first.name} ({len(mine):,} entries) and {second.name} ({len(theirs):,} entries) have different tokenizers, "
+        f"such as at {differing!r}, so their attention maps are over different tokens; compare models that share one, "
+        "or what does not depend on tokens: headscope probe features A --against B --treebank FILE"
+    )
+
+
+def check_shapes(first: Capture, second: Capture) -> None:
+    """Raise OptionError unless both have the same stacks, layers and heads."""
+    if first.stacks.grids == second.stacks.grids:
+        return
+    shapes = [
+        ", ".join(
+            f"{grid.stack} of {grid.layers} layers x {grid.heads} heads" for grid in capture.stacks.grids
+        )
+        for capture in (first, second)
+    ]
+    raise OptionError(
+        f"{first.model.name} ({shapes[0]}) and {second.model.name} ({shapes[1]}) differ in shape, so no head of one "
+        "is the counterpart of a head of the other; what can still be compared are shares and layer means: run "
+        "headscope analyze and headscope types on each, or headscope patterns A B --text FILE"
+    )

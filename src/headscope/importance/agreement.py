@@ -1,0 +1,85 @@
+"""Whether gradients and ablation agree on which heads matter."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import rankdata, spearmanr
+
+from headscope.atlas import Atlas
+
+Array = np.ndarray[Any, Any]
+
+RESAMPLES = 2000
+LEVEL = 0.95
+FEWEST_HEADS = 4
+LOWER_IS_BETTER = ("loss", "perplexity", "mse")
+"""The metrics of tasks that grow when a model does worse."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The rank correlation of a head's importance with what removing it does to a task."""
+
+    stack: str
+    metric: str
+    change: Literal["worse", "either way"]
+    """Whether what counts is how much worse the task is done without the head, or how much it is done differently."""
+    rho: float
+    """Spearman's; 1 when both put the heads in the same order."""
+    p: float
+    """Two-sided, of no correlation between heads."""
+    low: float
+    high: float
+    """A 95 % bootstrap interval over heads."""
+    heads: int
+
+
+def agreement(atlas: Atlas, *, stack: str | None = None) -> list[Agreement]:
+    """`head_importance` against `ablation_change`, for each metric; none where the atlas lacks one of them.
+
+    Importance has no sign, and some heads stand in the way: so both how much worse a metric becomes and how much it
+    changes either way are looked at. Heads are resampled as if they were independent, which neighbours in a layer are
+    not quite.
+    """
+    found = []
+    for name in atlas.stacks if stack is None else [stack]:
+        arrays = atlas.stack(name)
+        if "head_importance" not in arrays or "ablation_change" not in arrays:
+            continue
+        importance = arrays["head_importance"].transpose("layer", "head").values.ravel()
+        changes = arrays["ablation_change"]
+        for metric in [str(label) for label in changes["metric"].values]:
+            change = changes.sel(metric=metric).transpose("layer", "head").values.ravel()
+            harm = change if metric in LOWER_IS_BETTER else -change
+            if importance.shape == harm.shape:
+                found += _correlated(name, metric, "worse", importance, harm)
+                found += _correlated(name, metric, "either way", importance, np.abs(harm))
+    return found
+
+
+def _correlated(
+    stack: str, metric: str, change: Literal["worse", "either way"], importance: Array, effect: Array
+) -> list[Agreement]:
+    known = np.isfinite(importance) & np.isfinite(effect)
+    importance, effect = importance[known], effect[known]
+    if len(effect) < FEWEST_HEADS or np.ptp(importance) == 0 or np.ptp(effect) == 0:
+        return []  # ranks of what is all the same say nothing
+    rho, p = spearmanr(importance, effect)
+    low, high = _interval(importance, effect)
+    return [Agreement(stack, metric, change, float(rho), float(p), low, high, len(effect))]
+
+
+def _interval(one: Array, other: Array) -> tuple[float, float]:
+    """Percentiles of Spearman's correlation over resampled heads; the seed is fixed."""
+    chosen = np.random.default_rng(0).integers(len(one), size=(RESAMPLES, len(one)))  # (resample, head)
+    ranks = [rankdata(values[chosen], axis=1) for values in (one, other)]
+    first, second = (rank - rank.mean(1, keepdims=True) for rank in ranks)
+    size = np.sqrt((first**2).sum(1) * (second**2).sum(1))
+    varies = size > 0
+    if not varies.any():
+        return math.nan, math.nan
+    rho = (first * second).sum(1)[varies] / size[varies]
+    low, high = np.quantile(rho, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)

@@ -1,0 +1,101 @@
+"""`headscope importance`: what it prints, writes and says when something is wrong."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.cli.conftest import Run
+from tests.helpers.tasks import headed, questions_file
+
+import headscope as hs
+from headscope.types import LabelledArray
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random BERT that predicts masked tokens."""
+    path = tmp_path_factory.mktemp("models") / "tiny-mlm"
+    headed("bert", "mlm").network.save_pretrained(path)
+    headed("bert", "mlm").tokenizer.save_pretrained(path)
+    return path
+
+
+def test_it_prints_gradients_and_heads_and_writes_the_atlas(
+    run: Run, folder: Path, corpus: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "atlas.nc"
+    result = run("importance", folder, "--task", "mlm", "--data", corpus, "--max-length", 32, "-o", output)
+    assert result.exit_code == 0, result.stderr
+    atlas = hs.open(output)
+    importance = atlas["head_importance"].values
+    best = np.unravel_index(importance.argmax(), importance.shape)
+    lines = result.stdout.splitlines()
+    assert any(line.startswith(f"{best[0]}.{best[1]} ") for line in lines)
+    assert "full stops and commas" in result.stdout
+    assert "standard error over texts" in result.stdout
+    assert f"written to {output}" in result.stdout
+    assert "Spearman" not in result.stdout
+
+
+def test_json_has_all_and_nothing_else_is_printed(run: Run, folder: Path, corpus: Path) -> None:
+    result = run(
+        "importance", folder, "--task", "mlm", "--data", corpus, "--max-length", 32, "--limit", 2, "--json"
+    )
+    told = json.loads(result.stdout)
+    assert result.stderr == ""
+    assert told["texts"] == 2
+    assert told["options"]["task"] == "mlm"
+    assert len(told["heads"]) == 12
+    assert [row["layer"] for row in told["layers"]] == [0, 1, 2]
+    assert told["layers"][0]["sep"]["gradient"] > 0
+    assert told["loss"] > 0
+    assert told["agreement"] == []
+    assert told["output"] is None
+    quiet = run("importance", folder, "--task", "mlm", "--data", corpus, "--max-length", 32, "-q")
+    assert (quiet.exit_code, quiet.stdout, quiet.stderr) == (0, "", "")
+
+
+def test_ablations_in_the_atlas_are_compared(run: Run, folder: Path, corpus: Path, tmp_path: Path) -> None:
+    output = tmp_path / "atlas.nc"
+    options = ("importance", folder, "--task", "mlm", "--data", corpus, "--max-length", 32, "-o", output)
+    assert run(*options, "-q").exit_code == 0
+    atlas = hs.open(output)
+    values = atlas["head_importance"].values[..., None]
+    coords = {"layer": range(3), "head": range(4), "metric": ["loss"]}
+    change = LabelledArray(values, ("layer", "head", "metric"), coords, "change", "nats")
+    atlas.with_probe(
+        "ablation", {"encoder": {"ablation_change": change}}, facts={}, table={}, examples={}
+    ).save(output)
+    result = run(*options)
+    assert "(loss worse): Spearman's 1.00 over 12 heads" in result.stdout, result.stderr
+    assert f"added to {output}" in result.stdout
+    told, _ = json.loads(run(*options, "--json").stdout)["agreement"]
+    assert (told["metric"], told["heads"]) == ("loss", 12)
+    assert told["rho"] == pytest.approx(1)
+    assert "ablation_change" in hs.open(output)
+    page = tmp_path / "page.html"
+    assert run("report", output, "-o", page).exit_code == 0
+    assert "correlate by 1.00" in page.read_text()
+
+
+def test_what_is_wrong_is_said_in_one_line(
+    run: Run, model: Path, folder: Path, corpus: Path, tmp_path: Path
+) -> None:
+    def said(*args: object) -> str:
+        result = run("importance", *args)
+        assert result.exit_code == 2
+        assert len(result.stderr.strip().splitlines()) == 1, result.stderr
+        return result.stderr
+
+    assert "no question-answering head" in said(
+        folder, "--task", "qa", "--data", questions_file(tmp_path / "q.json")
+    )
+    assert "no masked-language-model head" in said(model, "--task", "mlm", "--data", corpus)
+    assert "missing.txt" in said(folder, "--task", "mlm", "--data", tmp_path / "missing.txt")
+    assert "no folder" in said(folder, "--task", "mlm", "--data", corpus, "-o", tmp_path / "no" / "a.nc")
+    assert "--task" in said(folder, "--task", "poetry", "--data", corpus)
+    assert "--data" in said(folder, "--task", "mlm")
+    assert "max_length 100 is more than the 64 tokens" in said(
+        folder, "--task", "mlm", "--data", corpus, "--max-length", 100
+    )

@@ -1,0 +1,90 @@
+"""The sums of a comparison merge exactly, and padding counts for nothing."""
+
+import numpy as np
+import pytest
+import torch
+from tests.helpers.attention import Text, batches, random_texts
+
+from headscope.comparison.sums import AttentionSums, StackSums, map_cosine, map_divergence
+from headscope.errors import CaptureError
+from headscope.types import HeadGrid
+
+GRID = HeadGrid("encoder", layers=4, heads=3, causal=False)
+LENGTHS = [9, 4, 12, 7, 8]
+
+
+def counted(first: list[Text], second: list[Text], *, extra: int = 0) -> StackSums:
+    sums = StackSums.zeros(GRID, same_input=True)
+    if first:
+        for one, other in zip(
+            batches(GRID, first, extra=extra), batches(GRID, second, extra=extra), strict=True
+        ):
+            sums.update(one, other)
+            sums.same_input["a"].update(one, other)
+            sums.same_input["b"].update(other, other)
+    return sums
+
+
+def two_models() -> tuple[list[Text], list[Text]]:
+    """The same tokens, other maps."""
+    first, second = random_texts(GRID, LENGTHS), random_texts(GRID, LENGTHS)
+    drawn = random_texts(GRID, LENGTHS, seed=1)
+    second = [
+        Text(text.ids, text.role, text.segment, text.word, text.word_type, other.maps)
+        for text, other in zip(second, drawn, strict=True)
+    ]
+    return first, second
+
+
+def numbers(sums: StackSums) -> list[np.ndarray]:  # type: ignore[type-arg]  # of any shape
+    means = [getattr(sums.attention, name) for name in ("cosine", "js", "by_layer", "ends")]
+    means += [same.cosine for same in sums.same_input.values()]
+    for measure in sums.measures:
+        means += [measure.first.means, measure.second.means, measure.change]
+    return [part for mean in means for part in (mean.mean(), mean.stderr())]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_three_parts_merge_to_the_whole(order: tuple[int, ...]) -> None:
+    first, second = two_models()
+    parts = [slice(0, 3), slice(3, 3), slice(3, None)]
+    whole = counted(first, second)
+    merged = StackSums.zeros(GRID, same_input=True)
+    for number in order:
+        merged.merge(counted(first[parts[number]], second[parts[number]]))
+    for ours, theirs in zip(numbers(merged), numbers(whole), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-7)
+
+
+def test_padding_counts_for_nothing() -> None:
+    first, second = two_models()
+    for ours, theirs in zip(
+        numbers(counted(first, second)), numbers(counted(first, second, extra=5)), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def test_merging_in_the_middle_of_a_batch_is_refused() -> None:
+    first, second = two_models()
+    sums = AttentionSums.zeros(GRID)
+    sums.update(batches(GRID, first)[0], batches(GRID, second)[0])
+    with pytest.raises(CaptureError, match="middle of a batch"):
+        sums.merge(AttentionSums.zeros(GRID))
+
+
+def test_known_values() -> None:
+    even, here, there = (
+        torch.full((2, 2), 0.5),
+        torch.tensor([[1.0, 0], [1, 0]]),
+        torch.tensor([[0.0, 1], [0, 1]]),
+    )
+    first = torch.stack([even, here, here, torch.zeros(2, 2), torch.zeros(2, 2)])[
+        None
+    ]  # (text, head, query, key)
+    second = torch.stack([even, there, even, torch.zeros(2, 2), even])[None]
+    np.testing.assert_allclose(map_cosine(first, second)[0], [1, 0, np.sqrt(0.5), 1, 0], atol=1e-6)
+    js = map_divergence(first, second, torch.tensor([2]))[0]
+    np.testing.assert_allclose(js[:2], [0, np.log(2)], atol=1e-6)
+    entropy = -(0.75 * np.log(0.75) + 0.25 * np.log(0.25))
+    np.testing.assert_allclose(js[2], entropy - np.log(2) / 2, atol=1e-6)
+    assert js[2] == pytest.approx(0.2158, abs=1e-4)
