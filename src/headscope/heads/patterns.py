@@ -4,6 +4,7 @@ How they were trained, on which maps, and how often they are right stands in tra
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import ClassVar, Self
@@ -16,8 +17,8 @@ from torch import Tensor, nn
 from headscope.errors import OptionError
 from headscope.heads.pattern_maps import CHANNELS, brightness, pictures
 from headscope.heads.pattern_numbers import NUMBERS, numbers
-from headscope.measures.base import PerTextMeasure
-from headscope.types import AttentionBatch, HeadGrid
+from headscope.measures.base import PerTextMeasure, TextMean
+from headscope.types import AttentionBatch, HeadGrid, LabelledArray
 
 PATTERNS = ("vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous")
 """Attention to a few keys, to what is near, to both, within one's own part of the text, and none of these."""
@@ -121,13 +122,25 @@ def described(maps: Tensor) -> tuple[Tensor, Tensor]:
     return pictures(maps, bright), numbers(maps, bright)
 
 
+@dataclass
 class PatternShares(PerTextMeasure):
-    """In what share of the texts a head's map shows each pattern."""
+    """In what share of the texts a head's map shows each pattern; the same for all heads of a layer and for all."""
 
-    name = "pattern_share"
-    summary = "share of texts in which the head's map shows the pattern, by a classifier"
-    dims = ("pattern",)
+    name: ClassVar[str] = "pattern_share"
+    summary: ClassVar[str] = "share of texts in which the head's map shows the pattern, by a classifier"
+    dims: ClassVar[tuple[str, ...]] = ("pattern",)
     coords: ClassVar = {"pattern": PATTERNS}
+
+    by_layer: TextMean = field(init=False)  # (layer, pattern) of a text's maps
+    whole: TextMean = field(init=False)  # (pattern,)
+    _seen: Tensor | None = field(
+        init=False, default=None
+    )  # (text, pattern) over the layers of a batch so far
+
+    def __post_init__(self) -> None:
+        """Nothing seen of layers and the whole either."""
+        self.by_layer = TextMean.zeros(self.grid.layers, len(PATTERNS))
+        self.whole = TextMean.zeros(len(PATTERNS))
 
     @classmethod
     def fits(cls, grid: HeadGrid) -> bool:
@@ -140,6 +153,42 @@ class PatternShares(PerTextMeasure):
         lengths = batch.queries.lengths.repeat_interleave(heads)  # (text * head,)
         found = _trained(batch.attention.device).probabilities(batch.attention.flatten(0, 1), lengths.cpu())
         return nn.functional.one_hot(found.argmax(-1), len(PATTERNS)).reshape(texts, heads, -1), None
+
+    def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:
+        """Add one layer of a batch: by head, by layer, and with the last layer the whole."""
+        super().count(values, applies, batch)
+        shares = values.double().mean(1)  # (text, pattern)
+        self.by_layer.add(shares, layer=batch.layer)
+        self._seen = shares if self._seen is None else self._seen + shares
+        if batch.layer == self.grid.layers - 1:
+            self.whole.add(self._seen / self.grid.layers)
+            self._seen = None
+
+    def merge(self, other: Self) -> None:
+        """Count all that `other` has counted."""
+        super().merge(other)
+        self.by_layer.merge(other.by_layer)
+        self.whole.merge(other.whole)
+
+    def result(self) -> dict[str, LabelledArray]:
+        """The shares of heads, their errors and even baseline; of layers and of the whole, with their errors."""
+        layers = {"layer": range(self.grid.layers), **self.coords}
+        told = "share of attention maps that show the pattern, by a classifier"
+        return {
+            **super().result(),
+            **self.by_layer.labelled(
+                f"{self.name}_layer",
+                dims=("layer", "pattern"),
+                coords=layers,
+                description=f"{told}; of each layer",
+            ),
+            **self.whole.labelled(
+                f"{self.name}_whole",
+                dims=("pattern",),
+                coords=self.coords,
+                description=f"{told}; of all layers",
+            ),
+        }
 
 
 def _chosen(maps: Tensor, places: list[int]) -> Tensor:
