@@ -201,3 +201,10 @@ def test_named_patterns() -> None:
     page = (PAGES / "named_patterns.md").read_text(encoding="utf-8")
     for row in PAIR_MAP:
         assert " | ".join(f"{value:g}" for value in row) in page
+
+
+def test_example_map() -> None:
+    array = measured("example_map", RAIN, RAIN_MAP)["example_map"]
+    itself = array.values[0, 0, 8:16, 8:16]
+    assert (itself == itself[0, 0]).all()
+    check("example_map", {"rain": float(itself[0, 0])}, {"rain": "0.5"})

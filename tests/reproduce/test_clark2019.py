@@ -97,13 +97,16 @@ def test_distances_within_and_between_layers() -> None:
     layer = np.repeat(np.arange(4), 3)
     distance = np.where(layer[:, None] == layer[None, :], 0.1, 0.3)
     np.fill_diagonal(distance, 0)
-    section = clark2019(atlas_of(head_distance(distance, layers=4, heads=3))).section("distances")
+    arrays = head_distance(distance, layers=4, heads=3)
+    arrays["head_distance_stderr"].values[layer[:, None] != layer[None, :]] = 0.003
+    section = clark2019(atlas_of(arrays)).section("distances")
     within, between, chance = (row.ours for row in section.rows)
     assert within is not None
     assert between is not None
     assert chance is not None
     assert (within.value, between.value) == pytest.approx((0.1, 0.3))
     assert (within.low, within.high) == pytest.approx((0.1 - 0.00196, 0.1 + 0.00196))
+    assert (between.low, between.high) == pytest.approx((0.3 - 0.00588, 0.3 + 0.00588))
     assert chance.value == pytest.approx(1e-4)
 
 
@@ -181,7 +184,9 @@ def test_coreference_and_parsers_are_read_from_their_tables() -> None:
     head, rules = rows["proper noun, best head"], rows["proper noun, rules"]
     assert head.published is not None
     assert head.ours is not None
+    assert rules.published is not None
     assert rules.ours is not None
+    assert rules.published.value == 0.77
     assert (head.published.value, head.published.detail) == (0.73, "5-4 = 4.3")
     assert (head.ours.value, head.ours.low, head.ours.high, head.ours.detail) == (0.5, 0.4, 0.6, "2.1 ←")
     assert (rules.ours.value, rules.ours.low, rules.ours.high) == (0.7, 0.6, 0.8)
@@ -225,6 +230,24 @@ def test_a_model_is_measured_on_what_is_given(tmp_path: Path) -> None:
     assert result.section("distances").ours is not None
     assert "table 2 needs --coreference FILE" in result.section("coreference").needs
     assert "table 3 needs --train FILE and --test FILE" in result.section("parser").needs
+
+
+def test_coreference_and_parsers_of_a_model(tmp_path: Path) -> None:
+    parsed = tmp_path / "dev.conllu"
+    parsed.write_text(as_file(random_sentences(12, seed=3, documents=4)), encoding="utf-8")
+    treebank = hs.read_treebank(parsed)
+    mentions = hs.read_coreference(hs.sample_path("treebank"))
+    result = clark2019(
+        tiny("bert"), coreference=mentions, train=treebank, dev=treebank, test=treebank, max_length=64
+    )
+    expected = hs.CoreferenceProbe(tiny("bert"), max_length=64).fit_score(mentions).table()[0]
+    head = rows_of(result, "coreference")["all, best head"].ours
+    assert head is not None
+    assert (head.value, head.cases) == (expected["accuracy"], expected["cases"])
+    assert all(row.ours is not None for row in result.section("parser").rows)
+    assert len(result.section("parser").rows) == 7
+    assert "section 3 needs --text FILE" in result.section("surface").needs
+    assert "section 6 needs --text FILE" in result.section("distances").needs
 
 
 def test_what_cannot_work_is_told(tmp_path: Path) -> None:

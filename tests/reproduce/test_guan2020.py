@@ -108,6 +108,16 @@ def test_the_average_counts_fits_in_which_a_head_changed(cloud: Reproduction) ->
     assert "texts, mean over fits" not in rows
 
 
+def test_the_ends_are_the_least_and_the_most_lucky_round(cloud: Reproduction) -> None:
+    with warnings.catch_warnings(action="ignore"):
+        rounds = hs.head_types(random_atlas(4, 8), k=3, seed=2).by_heads.rounds
+    rows = {row.quantity: row.ours for row in cloud.section("stability").rows}
+    ours = rows["heads, pre-trained"]
+    assert ours is not None
+    assert rounds.min() < rounds.max()
+    assert (ours.low, ours.value, ours.high) == (rounds.min(), np.median(rounds), rounds.max())
+
+
 def test_warnings_are_notes_and_kinds_without_a_name_have_nothing_published(cloud: Reproduction) -> None:
     section = cloud.section("shares")
     assert section.title.endswith("k = 3")

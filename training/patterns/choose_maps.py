@@ -2,10 +2,13 @@
 
     python -m training.patterns.choose_maps PLAN.jsonl SHEETS
 
-First draw: maps are sorted into rough kinds by three numbers and drawn from each kind alike. The rough kind is not written
-down: the label comes from looking. Only 22 of these 480 maps were then labelled vertical+diagonal, so there is a
-second draw of 100 among maps in which both a line and a column can be followed. Both draws have more doubtful maps
+First draw: maps are sorted into rough kinds by three numbers and drawn from each kind alike. The rough kind is not
+written down: the label comes from looking. Only 22 of these 480 maps were then labelled vertical+diagonal, so there is
+a second draw of 100 among maps in which both a line and a column can be followed. Both draws have more doubtful maps
 than a model has; the third draw of 220 is plain chance among all heads and texts of the trained models.
+
+These three are what the networks are tested on. Two more draws, to train on, are not made here: 229 maps of which an
+earlier network was unsure, and 320 by chance again. All are in labels.jsonl, from which any sheet can be drawn anew.
 """
 
 import json
@@ -18,7 +21,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-
 from training.patterns.contact_sheets import COLUMNS, ROWS, draw_plan
 from training.patterns.real_maps import (
     FOLDS,

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from matplotlib.axes import Axes
 from torch import Tensor
-
 from training.patterns.real_maps import real_text
 
 COLUMNS, ROWS = 5, 4

@@ -1,8 +1,9 @@
 """Made attention maps of each of the five patterns, for training.
 
-A map is a softmax over scores, as a head's is, and the scores are a sum: chance (smooth over a small vocabulary, so that
-equal words make equal rows and columns, and rough), and the structures of its class: columns, a diagonal, blocks. What the class does not
-have may still be there, but weaker than can be followed. The rules of README.md say where one class ends.
+A map is a softmax over scores, as a head's is, and the scores are a sum: chance (smooth over a small vocabulary, so
+that equal words make equal rows and columns, and rough), and the structures of its class: columns, a diagonal, blocks.
+What the class does not have may still be there, but weaker than can be followed. The rules of README.md say where one
+class ends.
 """
 
 from collections.abc import Callable
@@ -62,7 +63,9 @@ class _Text:
         self.causal = causal
         vocabulary = max(3, int(length * rng.uniform(0.4, 1.0)))
         common = rng.zipf(1.6, length) % vocabulary
-        self.word = np.where(rng.random(length) < 0.5, common, rng.integers(0, vocabulary, length))  # (token,)
+        self.word = np.where(
+            rng.random(length) < 0.5, common, rng.integers(0, vocabulary, length)
+        )  # (token,)
         self.second = int(length * rng.uniform(0.25, 0.75))  # where the second text begins
         cuts = {self.second}
         for _ in range(int(rng.integers(0, 4)) if length >= 40 else 0):
@@ -135,7 +138,11 @@ def _diagonal(text: _Text, rng: np.random.Generator, *, low: float, high: float)
         shape = np.maximum(1 - distance / rng.uniform(0.5, 2.5), 0)
     else:  # a band; its scores fall off evenly or as a bell
         width = rng.uniform(1.5, max(2.0, length / 12))
-        shape = np.exp(-0.5 * (distance / width) ** 2) if kind < 0.8 else np.maximum(1 - distance / (2 * width), 0)
+        shape = (
+            np.exp(-0.5 * (distance / width) ** 2)
+            if kind < 0.8
+            else np.maximum(1 - distance / (2 * width), 0)
+        )
     scores: Array = np.maximum(along, 0) * shape
     return scores
 

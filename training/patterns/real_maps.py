@@ -101,7 +101,7 @@ def _random(spread: float) -> Model:
     config = BertConfig(**{**demo.config.to_dict(), "initializer_range": spread})
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        network = BertModel(config).eval()
+        network = BertModel(config).eval()  # type: ignore[no-untyped-call]
     return hs.wrap(network, demo.tokenizer, name="random")
 
 
@@ -111,7 +111,7 @@ def _sharpened(name: str, factor: float) -> Model:
     with torch.no_grad():
         for key, parameter in made.network.named_parameters():
             if ".attention.self.query." in key:
-                parameter *= factor
+                parameter.mul_(factor)
     return made
 
 
@@ -133,4 +133,3 @@ def _watch(name: str) -> Watch:
 def _segments(length: int) -> tuple[TextPair, ...]:
     items = hs.read_text(hs.sample_path("articles")).items()
     return tuple(segments(items, _watch("demo").encoder(length)))
-

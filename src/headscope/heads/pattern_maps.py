@@ -26,7 +26,7 @@ def brightness(maps: Tensor) -> Tensor:
     length = maps.shape[-1]
     count = max(1, round(_BRIGHTEST * length * length))
     highest = maps.flatten(1).topk(count, -1).values[:, -1].clamp_min(_FLAT / length)  # (map,)
-    return (maps / highest[:, None, None]).clamp_max(1).sqrt()
+    return (maps / highest[:, None, None]).clamp_max_(1).sqrt_()
 
 
 def pictures(maps: Tensor, bright: Tensor) -> Tensor:
@@ -34,7 +34,9 @@ def pictures(maps: Tensor, bright: Tensor) -> Tensor:
     length = maps.shape[-1]
     rows = mean_pooling(maps, SIDE)  # (row, query)
     thin, thin_bright = _largest(maps, -1), _largest(bright, -1)  # (map, query, column)
-    logarithm = torch.stack([rows @ maps @ rows.mT, _largest(thin, -2), rows @ thin], 1)  # (map, 3, row, column)
+    logarithm = torch.stack(
+        [rows @ maps @ rows.mT, _largest(thin, -2), rows @ thin], 1
+    )  # (map, 3, row, column)
     seen = torch.stack([rows @ bright @ rows.mT, _largest(thin_bright, -2), rows @ thin_bright], 1)
     return torch.cat([torch.log1p(logarithm * length) / math.log1p(_LARGEST), seen], 1)
 

@@ -1,8 +1,8 @@
 """What a picture of one size may lose of an attention map: a few numbers, taken at full resolution.
 
-A line one token wide is one at any length. The numbers say along what share of the queries a column or a diagonal can be
-followed, by how much it stands out from what lies beside it, how much attention it holds, and how well blocks can be told
-from the rest. Each is about 0 to 1.
+A line one token wide is one at any length. The numbers say along what share of the queries a column or a diagonal
+can be followed, by how much it stands out from what lies beside it, how much attention it holds, and how well blocks
+can be told from the rest. Each is about 0 to 1.
 """
 
 import math
@@ -67,8 +67,8 @@ def _columns_followed(maps: Tensor) -> Tensor:
     length = maps.shape[-1]
     near = _distance(maps) <= _NEAR  # (query, key)
     wide = _widened(maps)
-    beside = (wide[..., : -2 * _NEAR] + wide[..., 2 * _NEAR :]) / 2  # (map, query, key)
-    beside = beside.masked_fill_(near, torch.inf)
+    beside = (wide[..., : -2 * _NEAR] + wide[..., 2 * _NEAR :]).div_(2)  # (map, query, key)
+    beside.masked_fill_(near, torch.inf)
     seen_by = (~near).sum(0).clamp_min(1)  # (key,)
 
     def followed(more_than_beside: float, more_than_even: float) -> Tensor:
@@ -131,7 +131,7 @@ def _two_blocks(maps: Tensor) -> Tensor:
 
 def _entropy(maps: Tensor) -> Tensor:
     """(map, 1) mean entropy of the queries, as a share of that of even attention."""
-    entropy = -(maps * maps.clamp_min(1e-9).log()).sum(-1).mean(-1, keepdim=True)
+    entropy = -maps.clamp_min(1e-9).log_().mul_(maps).sum(-1).mean(-1, keepdim=True)
     return entropy / math.log(max(maps.shape[-1], 2))
 
 
@@ -140,7 +140,7 @@ def _bright_columns(bright: Tensor) -> Tensor:
     far = (_distance(bright) > _NEAR).to(bright)  # (query, key)
     wide = _widened(bright)
     beside = torch.maximum(wide[..., : -2 * _NEAR], wide[..., 2 * _NEAR :])  # (map, query, key)
-    lift, level = (bright - beside).mul_(far), bright * far
+    lift, level = beside.neg_().add_(bright).mul_(far), bright * far
     quarters = _quarters(bright)  # (quarter, query)
     counted = (quarters @ far).clamp_min(1)  # (quarter, key)
     seen_by = far.sum(0).clamp_min(1)  # (key,)
@@ -148,9 +148,9 @@ def _bright_columns(bright: Tensor) -> Tensor:
     lifts = (lift_sums / counted).sort(1, descending=True).values
     dimmest = (level_sums / counted).amin(1)  # (map, key)
     whole, levels = lift_sums.sum(1) / seen_by, level_sums.sum(1) / seen_by
-    even = level.sum((1, 2))[:, None] / far.sum().clamp_min(1)  # (map, 1)
+    even = level_sums.sum((1, 2))[:, None] / far.sum().clamp_min(1)  # (map, 1)
     # Near the diagonal the lift is 0, so what passes this lies away from it.
-    followed = ((lift > 0.12) & (bright > 0.3)).to(bright).sum(1) / seen_by  # (map, key)
+    followed = (lift > 0.12).logical_and_(bright > 0.3).to(bright).sum(1) / seen_by  # (map, key)
     parts = [
         _ranked(lifts[:, 1], (0, 1)),
         _ranked(lifts[:, 3], (0, 1)),

@@ -4,6 +4,7 @@ How they were trained, on which maps, and how often they are right stands in tra
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import ClassVar, Self
@@ -16,8 +17,8 @@ from torch import Tensor, nn
 from headscope.errors import OptionError
 from headscope.heads.pattern_maps import CHANNELS, brightness, pictures
 from headscope.heads.pattern_numbers import NUMBERS, numbers
-from headscope.measures import PerTextMeasure
-from headscope.types import AttentionBatch, HeadGrid
+from headscope.measures.base import PerTextMeasure, TextMean
+from headscope.types import AttentionBatch, HeadGrid, LabelledArray
 
 PATTERNS = ("vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous")
 """Attention to a few keys, to what is near, to both, within one's own part of the text, and none of these."""
@@ -45,9 +46,12 @@ class PatternNetwork(nn.Module):
         self.decide = nn.Sequential(
             nn.Linear(2 * widths[-1] + 32, 48), nn.ReLU(), nn.Dropout(dropout), nn.Linear(48, len(PATTERNS))
         )
+        # So few channels are faster side by side than one after the other.
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def forward(self, picture: Tensor, number: Tensor) -> Tensor:
         """(map, pattern) from (map, channel, row, column) and (map, number)."""
+        picture = picture.contiguous(memory_format=torch.channels_last)
         places = self.picture(picture).flatten(2)  # (map, feature, place)
         features = self.dropout(torch.cat([places.mean(-1), places.amax(-1)], -1))
         logits: Tensor = self.decide(torch.cat([features, self.number(number)], -1))
@@ -69,24 +73,25 @@ class PatternClassifier:
         with safe_open(str(path), framework="pt") as file:
             facts = file.metadata() or {}
             if facts.get("patterns") != ",".join(PATTERNS):
-                raise OptionError(f"{path} holds no pattern networks; make such a file with training.patterns.train")
+                raise OptionError(
+                    f"{path} holds no pattern networks; make such a file with training.patterns.train"
+                )
             for name in file.keys():  # noqa: SIM118  (it is no mapping)
                 member, _, key = name.partition("/")
-                tensors.setdefault(member, {})[key] = file.get_tensor(name).float()
+                tensors.setdefault(member, {})[key] = file.get_tensor(name)
         networks = []
         for member in sorted(tensors):
             network = PatternNetwork()
-            network.load_state_dict(tensors[member], strict=False)
+            network.load_state_dict(tensors[member])
             networks.append(network.to(device))
         return cls(networks, facts)
 
     def save(self, path: str | Path) -> None:
         """Write the networks, in half precision, and the facts about them."""
         tensors = {
-            f"{member}/{key}": value.detach().half().contiguous()
+            f"{member}/{key}": (value.half() if value.is_floating_point() else value).contiguous()
             for member, network in enumerate(self.networks)
             for key, value in network.state_dict().items()
-            if value.is_floating_point()
         }
         save_file(tensors, str(path), metadata={**self.facts, "patterns": ",".join(PATTERNS)})
 
@@ -98,10 +103,11 @@ class PatternClassifier:
         found = torch.zeros(len(maps), len(PATTERNS), device=maps.device)
         if lengths is None:
             lengths = torch.full((len(maps),), maps.shape[-1])
-        for length in lengths.unique().tolist():
-            places = (lengths == length).nonzero()[:, 0].to(maps.device)
-            for some in places.split(_AT_ONCE):
-                found[some] = self._whole(maps[some, :length, :length].float())
+        for length in sorted(set(lengths.tolist())):
+            places = (lengths == length).nonzero()[:, 0].tolist()
+            for start in range(0, len(places), _AT_ONCE):
+                some = places[start : start + _AT_ONCE]
+                found[some] = self._whole(_chosen(maps[:, :length, :length], some).float().contiguous())
         return found
 
     def _whole(self, maps: Tensor) -> Tensor:
@@ -116,13 +122,25 @@ def described(maps: Tensor) -> tuple[Tensor, Tensor]:
     return pictures(maps, bright), numbers(maps, bright)
 
 
+@dataclass
 class PatternShares(PerTextMeasure):
-    """In what share of the texts a head's map shows each pattern."""
+    """In what share of the texts a head's map shows each pattern; the same for all heads of a layer and for all."""
 
-    name = "pattern_share"
-    summary = "share of texts in which the head's map shows the pattern, by a classifier"
-    dims = ("pattern",)
+    name: ClassVar[str] = "pattern_share"
+    summary: ClassVar[str] = "share of texts in which the head's map shows the pattern, by a classifier"
+    dims: ClassVar[tuple[str, ...]] = ("pattern",)
     coords: ClassVar = {"pattern": PATTERNS}
+
+    by_layer: TextMean = field(init=False)  # (layer, pattern) of a text's maps
+    whole: TextMean = field(init=False)  # (pattern,)
+    _seen: Tensor | None = field(
+        init=False, default=None
+    )  # (text, pattern) over the layers of a batch so far
+
+    def __post_init__(self) -> None:
+        """Nothing seen of layers and the whole either."""
+        self.by_layer = TextMean.zeros(self.grid.layers, len(PATTERNS))
+        self.whole = TextMean.zeros(len(PATTERNS))
 
     @classmethod
     def fits(cls, grid: HeadGrid) -> bool:
@@ -131,12 +149,53 @@ class PatternShares(PerTextMeasure):
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, None]:
         """(text, head, pattern) 1 for the most probable pattern, 0 for the others."""
-        classifier = _trained(batch.attention.device)
-        found = []
-        for attention, kept in zip(batch.attention, batch.queries.is_token, strict=True):
-            maps = attention[:, kept][:, :, kept]  # (head, query, key)
-            found.append(classifier.probabilities(maps).argmax(-1))
-        return nn.functional.one_hot(torch.stack(found), len(PATTERNS)), None
+        texts, heads = batch.attention.shape[:2]
+        lengths = batch.queries.lengths.repeat_interleave(heads)  # (text * head,)
+        found = _trained(batch.attention.device).probabilities(batch.attention.flatten(0, 1), lengths.cpu())
+        return nn.functional.one_hot(found.argmax(-1), len(PATTERNS)).reshape(texts, heads, -1), None
+
+    def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:
+        """Add one layer of a batch: by head, by layer, and with the last layer the whole."""
+        super().count(values, applies, batch)
+        shares = values.double().mean(1)  # (text, pattern)
+        self.by_layer.add(shares, layer=batch.layer)
+        self._seen = shares if self._seen is None else self._seen + shares
+        if batch.layer == self.grid.layers - 1:
+            self.whole.add(self._seen / self.grid.layers)
+            self._seen = None
+
+    def merge(self, other: Self) -> None:
+        """Count all that `other` has counted."""
+        super().merge(other)
+        self.by_layer.merge(other.by_layer)
+        self.whole.merge(other.whole)
+
+    def result(self) -> dict[str, LabelledArray]:
+        """The shares of heads, their errors and even baseline; of layers and of the whole, with their errors."""
+        layers = {"layer": range(self.grid.layers), **self.coords}
+        told = "share of attention maps that show the pattern, by a classifier"
+        return {
+            **super().result(),
+            **self.by_layer.labelled(
+                f"{self.name}_layer",
+                dims=("layer", "pattern"),
+                coords=layers,
+                description=f"{told}; of each layer",
+            ),
+            **self.whole.labelled(
+                f"{self.name}_whole",
+                dims=("pattern",),
+                coords=self.coords,
+                description=f"{told}; of all layers",
+            ),
+        }
+
+
+def _chosen(maps: Tensor, places: list[int]) -> Tensor:
+    """The maps at these places, without a copy where they follow each other."""
+    if places[-1] - places[0] == len(places) - 1:
+        return maps[places[0] : places[-1] + 1]
+    return maps[places]
 
 
 @cache

@@ -1,0 +1,7 @@
+"""Published figures with ours beside them, each saying which model and data it comes from."""
+
+from headscope.reproduce.clark2019 import clark2019
+from headscope.reproduce.guan2020 import guan2020
+from headscope.reproduce.table import Figure, Grid, Origin, Reproduction, Row, Section
+
+__all__ = ["Figure", "Grid", "Origin", "Reproduction", "Row", "Section", "clark2019", "guan2020"]

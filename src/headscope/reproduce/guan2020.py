@@ -1,0 +1,219 @@
+"""Guan et al. 2020 with our figures beside the published ones."""
+
+import warnings
+from typing import Any, Literal
+
+from headscope.atlas import Atlas
+from headscope.errors import HeadscopeWarning, OptionError
+from headscope.heads import HeadKinds, head_types
+from headscope.heads.kind_names import PUBLISHED
+from headscope.heads.kinds import PUBLISHED_SHARES
+from headscope.heads.stability import REPEATS, ROUNDS, Stability
+from headscope.reproduce.clark_surface import measured_by
+from headscope.reproduce.gather import ModelOrAtlas, loaded, measure, ready_atlas, refuse_data
+from headscope.reproduce.table import Figure, Grid, Origin, Reproduction, Row, Section, difference_note
+from headscope.text.corpus import Corpus
+
+CITATION = (
+    "Guan, Leng, Li, Chen and Guo 2020: How Far Does BERT Look At: Distance-based Clustering and Analysis of BERT's "
+    "Attention. COLING"
+)
+MODEL = "BERT-large, 24 layers x 16 heads"
+SHAPE = (24, 16)
+KINDS = 4
+STABILITY = {
+    "pre-trained": 0.9598,
+    "SQuAD": 0.9626,
+    "MRPC": 0.9598,
+    "MNLI": 0.9437,
+}
+MEASURE = "distance_features"
+
+
+def guan2020(
+    model: ModelOrAtlas,
+    *,
+    text: Corpus | None = None,
+    limit: int | None = None,
+    k: int = KINDS,
+    seed: int = 0,
+    max_length: int | None = None,
+    batch_size: int | Literal["auto"] = "auto",
+    progress: bool = False,
+) -> Reproduction:
+    """The kinds of heads of Guan et al. 2020 for a model: their shares, stability and distribution over layers.
+
+    `model` is analysed on `text` (the first `limit` segments of it), or is an atlas with `distance_features`, and then
+    without a text. The atlas of the result has the kinds in it.
+    """
+    atlas = ready_atlas(model)
+    if atlas is not None:
+        refuse_data({"text": text})
+        if MEASURE not in atlas:
+            raise OptionError(
+                f"the atlas has no {MEASURE}, of which kinds are made; analyse again with all measures"
+            )
+    elif text is None:
+        raise OptionError(
+            "there is nothing to measure heads on; give a text, or an atlas instead of the model"
+        )
+    else:
+        common: dict[str, Any] = {"max_length": max_length, "batch_size": batch_size, "progress": progress}
+        atlas = measure(loaded(model), text, [MEASURE], limit=limit, faithful=False, **common)
+    return _compared(atlas, k=k, seed=seed)
+
+
+def _compared(atlas: Atlas, *, k: int, seed: int) -> Reproduction:
+    """Everything that the distance features of an atlas give."""
+    # Its warnings are notes of the first section.
+    with warnings.catch_warnings(action="ignore", category=HeadscopeWarning):
+        kinds = head_types(atlas, k=k, seed=seed)
+    ours = measured_by(atlas, kinds.features.stack)
+    return Reproduction(
+        "guan2020",
+        CITATION,
+        (
+            _shares(kinds, ours),
+            _stability(kinds, ours),
+            _number(kinds, ours),
+            _layers(kinds, ours),
+            _effects(),
+        ),
+        (
+            difference_note(
+                SHAPE, (kinds.features.layers, kinds.features.heads), str(atlas.provenance["model"])
+            ),
+        ),
+        kinds.to_atlas(atlas),
+    )
+
+
+def _shares(kinds: HeadKinds, ours: Origin) -> Section:
+    """The shares of the four published kinds, and of kinds that fit none of their names."""
+    heads = {row["type"]: row["heads"] for row in kinds.table()}
+    named = [
+        Row(
+            name,
+            "share",
+            Figure(PUBLISHED_SHARES[name]),
+            Figure(kinds.shares[name], detail=_heads(heads[name])) if name in heads else None,
+        )
+        for name in PUBLISHED
+    ]
+    others = [
+        Row(name, "share", None, Figure(share, detail=_heads(heads[name])))
+        for name, share in kinds.shares.items()
+        if name not in PUBLISHED
+    ]
+    notes = [
+        "The published shares add up to 98.99 %, and 25.56 % is no whole number of 384 heads; 26.56 % (102 heads) "
+        "would be, and would make 100 %.",
+        *map(_sentence, kinds.notes),
+    ]
+    return Section(
+        "shares",
+        f"Shares of the kinds of heads, k = {kinds.clusters.k}",
+        Origin(MODEL, "fine-tuned on SQuAD, k = 4"),
+        ours,
+        (*named, *others),
+        heading="kind",
+        notes=tuple(notes),
+    )
+
+
+def _stability(kinds: HeadKinds, ours: Origin) -> Section:
+    """Both readings of what share of heads keep their kind, and the average over fits."""
+    first, *others = STABILITY
+    by_texts = None if kinds.by_texts is None else _rounds(kinds.by_texts)
+    rows = [
+        Row(f"heads, {first}", "share", Figure(STABILITY[first]), _rounds(kinds.by_heads)),
+        *(Row(f"heads, {name}", "share", Figure(STABILITY[name]), None) for name in others),
+        Row("texts", "share", None, by_texts),
+        Row("heads, mean over fits", "share", None, _average(kinds.by_heads)),
+    ]
+    if kinds.by_texts is not None:
+        rows.append(Row("texts, mean over fits", "share", None, _average(kinds.by_texts)))
+    return Section(
+        "stability",
+        "Stability of the kinds",
+        Origin(MODEL, "pre-trained, and fine-tuned on three tasks"),
+        ours,
+        tuple(rows),
+        heading="half left out of",
+        interval="over rounds",
+        notes=(
+            f"Ours is the share of heads that are of one kind in all of {REPEATS} fits on random halves: the median of "
+            f"{ROUNDS} rounds beside the least and the most. No published figure is a whole number of 384 heads (95.98 "
+            "% are 368.6), so the paper's seems to be an average; the last rows have the share of fits in which a head "
+            "is of its usual kind.",
+            "Ours stands in the row of the pre-trained model; if your model is fine-tuned, compare it with the others.",
+        ),
+    )
+
+
+def _number(kinds: HeadKinds, ours: Origin) -> Section:
+    """Whether four is the right number of kinds for this model."""
+    rows = [
+        Row(
+            "number of kinds",
+            "kinds",
+            Figure(KINDS, detail="chosen"),
+            Figure(kinds.recommended_k, detail="advised"),
+        ),
+        *(
+            Row(f"silhouette of {k}", "silhouette", None, Figure(value))
+            for k, value in kinds.silhouettes.items()
+        ),
+    ]
+    return Section(
+        "number",
+        "Number of kinds",
+        Origin(MODEL, "k = 4"),
+        ours,
+        tuple(rows),
+        notes=(
+            "Advised is, of the numbers with about the highest silhouette, the one with the stablest kinds.",
+        ),
+    )
+
+
+def _layers(kinds: HeadKinds, ours: Origin) -> Section:
+    """How many heads of each kind every layer has."""
+    by_layer = kinds.by_layer
+    return Section(
+        "layers",
+        "Kinds by layer",
+        Origin(MODEL, "shown as a figure, without numbers"),
+        ours,
+        grid=Grid(
+            "heads by layer",
+            tuple(str(layer) for layer in range(len(by_layer))),
+            {name: by_layer[:, number].tolist() for number, name in enumerate(kinds.names)},
+        ),
+    )
+
+
+def _effects() -> Section:
+    """The place of the tables on pruned and replaced kinds."""
+    return Section(
+        "effects",
+        "Tables 2 and 3: kinds of heads pruned or replaced",
+        Origin(MODEL, "SQuAD"),
+        needs="tables 2 and 3 need interventions on heads, which headscope does not make yet",
+    )
+
+
+def _rounds(stability: Stability) -> Figure:
+    return Figure(stability.share, stability.worst, float(stability.rounds.max()))
+
+
+def _average(stability: Stability) -> Figure:
+    return Figure(1 - float(stability.changed.mean()) / REPEATS)
+
+
+def _heads(number: int) -> str:
+    return f"{number} head{'' if number == 1 else 's'}"
+
+
+def _sentence(note: str) -> str:
+    return f"{note[:1].upper()}{note[1:]}."
