@@ -10,11 +10,12 @@ from tests.helpers.tasks import headed, questions_file
 import headscope as hs
 from headscope.ablation import Ablations, ablate
 from headscope.ablation.kinds import features_of, kinds_in
+from headscope.ablation.limit import limited
 from headscope.capture import surveyed
 from headscope.errors import AtlasError, HeadscopeWarning, InterventionError, OptionError
 from headscope.heads import stability
 from headscope.interventions import edit, mean_outputs
-from headscope.tasks import Task, task_for
+from headscope.tasks import QuestionAnswering, Task, task_for
 
 pytestmark = pytest.mark.filterwarnings("ignore::headscope.errors.HeadscopeWarning")
 
@@ -95,10 +96,10 @@ def test_intervals_and_p_are_those_of_a_paired_test(tmp_path: Path) -> None:
 
 def test_mean_takes_the_means_of_the_tasks_own_inputs(tmp_path: Path) -> None:
     model, task = made(tmp_path, "bert", "classification")
-    found = ablate(model, task, sweep="layers", how="mean")
+    found = ablate(model, task, sweep="layers", how="mean", batch_size=2)
     means = mean_outputs(model, [batch.inputs for batch in task.batches(model)])
-    with edit(model, layers=1, how="mean", means=means):
-        assert found.edits[1].values == pytest.approx(task.evaluate(model).values)
+    with edit(model, layers=2, how="mean", means=means):
+        assert found.edits[2].values == pytest.approx(task.evaluate(model).values, abs=1e-5)
 
 
 @pytest.fixture
@@ -182,8 +183,10 @@ def test_a_pruning_curve(tmp_path: Path) -> None:
 def test_fewer_examples(tmp_path: Path) -> None:
     model, task = made(tmp_path, "bert", "qa")
     found = ablate(model, task, sweep="layers", limit=3)
-    whole = task.evaluate(model)
-    np.testing.assert_allclose(found.baseline.scores["f1"], whole.scores["f1"][[0, 2, 4]])  # spread evenly
+    fewer = limited(task, 3)
+    assert isinstance(fewer, QuestionAnswering)
+    assert [one.name for one in fewer.questions.questions] == ["a", "c", "e"]  # spread evenly
+    assert found.baseline.predictions == fewer.evaluate(model).predictions
     assert found.facts()["examples"] == 3
     for name, architecture in (("classification", "bert"), ("mlm", "bert"), ("lm", "gpt2")):
         model, task = made(tmp_path, architecture, name)
