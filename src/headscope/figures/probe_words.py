@@ -59,6 +59,7 @@ _SLICES = {
     "feature_preference": "Preference for {}",
     "feature_preference_change": "Change of preference for {}",
     "feature_change": "Change of attention to {}",
+    "pattern_share": "Maps that are {}",
 }
 """Titles by the name of the array; the braces are for the labels of all dimensions but the direction."""
 
@@ -116,6 +117,8 @@ def probe_value_name(picked: HeadValues) -> str | None:
     measure = picked.measure.removesuffix("_stderr").removesuffix("_against")
     if measure.endswith(("_accuracy", "_overall")):
         return "share of right guesses"
+    if measure == "pattern_share":
+        return "share of texts"
     if measure.startswith("feature_preference"):
         return "share of attention over share of tokens" + (", change" if measure.endswith("_change") else "")
     return {

@@ -96,7 +96,7 @@ def find_patterns(
     source = Source(
         data=str(facts["corpus"]),
         data_hash=str(facts["corpus_hash"]).removeprefix("sha256:"),
-        annotator=None,
+        annotator="the pattern networks of headscope",
         texts=int(facts["texts"]),
         documents=int(facts["documents"]),
         tokens=int(facts["tokens"]),

@@ -40,6 +40,8 @@ def _much(picked: HeadValues, where: str) -> str:
         return "the farther from 0; blue is above it and orange below"
     if is_accuracy(picked.measure):
         return "the more often the head is right"
+    if picked.measure == "pattern_share":
+        return "the more often the head's map shows the pattern"
     if picked.is_share and where:
         return f"the larger the share of a head's attention {where}"
     return "the larger the value"

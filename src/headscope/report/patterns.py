@@ -15,7 +15,7 @@ SIZE = (6.8, 3.4)
 def patterns_section(subject: Subject, _: int) -> Section:
     """Shares by layer, and every head's share of each pattern."""
     names = [str(name) for name in subject.atlas.stack(subject.stack)["pattern_share"]["pattern"].values]
-    grids = [grid(subject, "pattern_share", {"pattern": name}, "of its maps") for name in names]
+    grids = [grid(subject, "pattern_share", {"pattern": name}, "") for name in names]
     return Section(
         "patterns",
         "Patterns: what attention maps look like",
