@@ -6,6 +6,7 @@ from headscope.figures.compare import change_by_layer, kind_changes
 from headscope.figures.dots import relation_accuracy
 from headscope.figures.gallery import heads_at_work
 from headscope.figures.grid import head_grid
+from headscope.figures.importance import gradient_by_layer, importance_grid
 from headscope.figures.kinds import feature_boxes, kind_examples, kinds_by_layer
 from headscope.figures.layers import entropy_by_layer, role_by_layer
 from headscope.figures.map import feature_map, head_map
@@ -20,10 +21,12 @@ __all__ = [
     "entropy_by_layer",
     "feature_boxes",
     "feature_map",
+    "gradient_by_layer",
     "head_at_work",
     "head_grid",
     "head_map",
     "heads_at_work",
+    "importance_grid",
     "kind_changes",
     "kind_examples",
     "kinds_by_layer",
