@@ -52,7 +52,9 @@ def _report(run: Run, atlas: Path, folder: Path) -> str:
     return page.read_text()
 
 
-def test_it_is_added_to_an_atlas_of_the_same_model(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
+def test_it_is_added_to_an_atlas_of_the_same_model(
+    run: Run, model: Path, corpus: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "atlas.nc"
     assert run("analyze", model, "--text", corpus, "--max-length", 32, "-o", path, "-q").exit_code == 0
     result = run("patterns", model, "--text", corpus, "--max-length", 32, "-o", path)
