@@ -30,7 +30,7 @@ def test_types_writes_the_kinds_into_the_atlas(run: Run, path: Path) -> None:
     result = run("types", path)
     assert result.exit_code == 0, result.stderr
     assert (hs.open(path)["head_type"].values == kinds_of_heads(6, 8)).all()
-    assert "stability: 100.0 % of heads" in result.stdout
+    assert "halves of the heads: 100.0 % of heads keep their kind" in result.stdout
     assert "recommended 4" in result.stdout
     assert "26.0" in result.stdout  # the published share of dense heads
 
@@ -113,3 +113,19 @@ def test_map_colours_by_a_part_of_a_measure(run: Run, path: Path, tmp_path: Path
     assert "[SEP]" in picture.read_text()
     assert "write DIM=LABEL" in run("map", path, "-o", picture, "--color", "entropy", "--at", "sep").stderr
     assert ".svg, .pdf or .png" in run("map", path, "-o", tmp_path / "map.jpg").stderr
+
+
+def test_the_atlas_of_another_model_is_not_replaced(run: Run, path: Path, atlas_path: Path) -> None:
+    before = atlas_path.read_bytes()
+    assert "another model" in run("types", path, "-o", atlas_path).stderr
+    assert atlas_path.read_bytes() == before
+
+
+def test_a_report_has_no_section_of_companions(run: Run, path: Path, tmp_path: Path) -> None:
+    assert run("report", path, "-o", tmp_path / "page.html").exit_code == 0
+    assert "Measures added by other packages" not in (tmp_path / "page.html").read_text()
+
+
+def test_a_missing_part_of_a_measure_is_asked_for_in_options(run: Run, path: Path, tmp_path: Path) -> None:
+    result = run("map", path, "-o", tmp_path / "map.svg", "--color", "distance_features")
+    assert "--at feature=LABEL" in result.stderr

@@ -8,7 +8,7 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_samples
 from tests.helpers.atlases import FEATURES, atlas_of, per_head, random_atlas
-from tests.helpers.kinds import centre, kinds_atlas, kinds_of_heads
+from tests.helpers.kinds import EVEN, centre, kinds_atlas, kinds_of_heads
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, HeadscopeWarning, OptionError
@@ -71,9 +71,7 @@ def test_one_cloud_is_called_one() -> None:
     random = np.random.default_rng(1)
     values = np.abs(1 / 21 + random.normal(size=(8, 8, 21)) * 0.003)
     arrays = per_head("distance_features", values / values.sum(-1, keepdims=True), {"feature": FEATURES})
-    arrays["distance_features_uniform"] = LabelledArray(
-        np.full(21, 1 / 21), ("feature",), {"feature": FEATURES}, "even"
-    )
+    arrays["distance_features_uniform"] = LabelledArray(EVEN, ("feature",), {"feature": FEATURES}, "even")
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         kinds = head_types(atlas_of(arrays))
@@ -91,21 +89,21 @@ def test_another_number_of_kinds_gets_the_recommendation() -> None:
 
 @pytest.mark.parametrize("name", ["dense", "diagonal", "dense&vertical", "vertical"])
 def test_a_published_name_where_it_fits(name: str) -> None:
-    assert name_kinds(centre(name)[None], FEATURES) == [name]
+    assert name_kinds(centre(name)[None], FEATURES, EVEN) == [name]
 
 
 def test_two_centres_never_share_a_name() -> None:
     near, itself = np.zeros(21), np.zeros(21)
     near[FEATURES.index("w00")], near[FEATURES.index("w01")] = 0.8, 0.2
     itself[FEATURES.index("self")], itself[FEATURES.index("w05")] = 0.7, 0.3
-    assert name_kinds(np.stack([near, itself]), FEATURES) == ["near", "self+far"]
-    assert name_kinds(np.stack([near, near, itself]), FEATURES) == ["near (1)", "near (2)", "self+far"]
+    assert name_kinds(np.stack([near, itself]), FEATURES, EVEN) == ["near", "self+far"]
+    assert name_kinds(np.stack([near, near, itself]), FEATURES, EVEN) == ["near (1)", "near (2)", "self+far"]
 
 
 def test_a_centre_that_fits_no_published_kind_is_described() -> None:
     mixed = np.zeros(21)
     mixed[FEATURES.index("w00")], mixed[FEATURES.index("w02")], mixed[FEATURES.index("sep")] = 0.45, 0.4, 0.15
-    assert name_kinds(mixed[None], FEATURES) == [description(mixed, FEATURES)] == ["near+middle"]
+    assert name_kinds(mixed[None], FEATURES, EVEN) == [description(mixed, FEATURES)] == ["near+middle"]
     assert group_shares(mixed, FEATURES) == pytest.approx(
         {"special": 0.15, "self": 0, "near": 0.45, "middle": 0.4, "far": 0}
     )
@@ -135,3 +133,45 @@ def test_the_atlas_keeps_the_kinds_until_it_is_measured_anew(tmp_path: Any) -> N
     again = sorted_quietly(atlas, k=2).to_atlas(sorted_once)
     assert len(set(again["head_type"].values.reshape(-1))) == 2
     assert "head_type" not in atlas.with_probes_of(sorted_once)
+
+
+def test_what_an_even_head_has_too_makes_no_name() -> None:
+    short = np.zeros(21)
+    short[FEATURES.index("sep")], short[FEATURES.index("w05")] = 0.3, 0.7  # texts full of special tokens
+    head = np.zeros(21)
+    head[FEATURES.index("sep")], head[FEATURES.index("w05")], head[FEATURES.index("w00")] = 0.35, 0.6, 0.05
+    assert name_kinds(head[None], FEATURES, EVEN) == ["dense&vertical"]
+    even = short * 0.9 + EVEN * 0.1
+    even[FEATURES.index("w00")] = 0.05
+    assert name_kinds(head[None], FEATURES, even) == ["dense"]
+
+
+def test_short_texts_get_no_published_name() -> None:
+    short = EVEN.copy()
+    short[FEATURES.index("w00")] = 0.0
+    assert name_kinds(centre("diagonal")[None], FEATURES, short) == ["near+self"]
+    arrays = per_head("distance_features", kinds_atlas()["distance_features"].values, {"feature": FEATURES})
+    arrays["distance_features_uniform"] = LabelledArray(short, ("feature",), {"feature": FEATURES}, "even")
+    assert any("too short" in note for note in sorted_quietly(atlas_of(arrays)).notes)
+
+
+def test_heads_that_are_all_alike_have_no_kinds() -> None:
+    arrays = per_head("distance_features", np.full((4, 4, 21), 1 / 21), {"feature": FEATURES})
+    arrays["distance_features_uniform"] = LabelledArray(EVEN, ("feature",), {"feature": FEATURES}, "even")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scikit-learn tells of fewer clusters than asked for
+        with pytest.raises(AtlasError, match="look alike"):
+            head_types(atlas_of(arrays))
+
+
+def test_unstable_kinds_are_called_so() -> None:
+    assert any("not quite stable" in note for note in sorted_quietly(random_atlas(6, 8)).notes)
+
+
+def test_kinds_of_another_stack_stay() -> None:
+    atlas = random_atlas(4, 6, stacks=("encoder", "decoder"))
+    both = sorted_quietly(atlas, stack="decoder").to_atlas(sorted_quietly(atlas, k=3).to_atlas(atlas))
+    for stack, k in (("encoder", 3), ("decoder", 4)):
+        assert len(set(both[f"{stack}/head_type"].values.reshape(-1))) == k
+        assert len(both.table("types", stack=stack)) == k
+        assert both.provenance["probes"]["types"]["stacks"][stack]["k"] == k

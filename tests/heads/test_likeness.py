@@ -68,6 +68,7 @@ def test_p_is_small_only_when_layers_hold_together() -> None:
     mixed = random.permutation(points)
     apart = likeness_of(np.linalg.norm(mixed[:, None] - mixed[None], axis=-1), layers=5, heads=4)
     assert apart.layer_test().p_value > 0.01
+    assert together.layer_test().p_farther == 1
 
 
 def test_p_is_the_share_of_all_deals_for_a_tiny_model() -> None:

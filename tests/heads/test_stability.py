@@ -36,6 +36,7 @@ def test_clear_kinds_are_stable_in_both_readings() -> None:
     found = cluster(features.values, k=4)
     heads, texts = stability_over_heads(features, found), stability_over_texts(features, found)
     assert texts is not None
+    assert heads is not None
     assert heads.share == texts.share == texts.worst == 1
     assert not texts.changed.any()
 
@@ -44,6 +45,7 @@ def test_over_heads_it_is_the_share_that_never_changes() -> None:
     features = head_features(random_atlas(6, 8))
     found = cluster(features.values, k=3)
     told = stability_over_heads(features, found, seed=4)
+    assert told is not None
     random = np.random.default_rng(4)
     rounds, changes = [], []
     for number in range(ROUNDS):
@@ -57,6 +59,7 @@ def test_over_heads_it_is_the_share_that_never_changes() -> None:
         rounds.append(np.mean(unchanged))
         changes.append([REPEATS - np.bincount(seen[:, head]).max() for head in range(48)])
     assert told.share == pytest.approx(np.median(rounds))
+    assert told.mean == pytest.approx(np.mean(rounds))
     assert told.worst == min(rounds)
     np.testing.assert_allclose(told.changed, np.mean(changes, axis=0))
     assert 0 < told.share < 1
@@ -75,3 +78,8 @@ def test_features_of_some_parts_are_the_mean_over_their_texts() -> None:
 def test_without_parts_nothing_is_said_about_texts() -> None:
     features = head_features(kinds_atlas(folds=False))
     assert stability_over_texts(features, cluster(features.values, k=4)) is None
+
+
+def test_half_of_few_heads_says_nothing() -> None:
+    features = head_features(random_atlas(2, 4))
+    assert stability_over_heads(features, cluster(features.values, k=4)) is None

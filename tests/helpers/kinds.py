@@ -15,6 +15,8 @@ CENTRES = {
     "vertical": {"cls": 0.1, "sep": 0.7, "period": 0.1, "w03": 0.1},
 }
 KINDS = tuple(CENTRES)
+EVEN = np.array([0.01, 0.02, 0.03, 0.03, 0.01, *(0.9 * (31 - 2 * window) / 256 for window in range(16))])
+"""(feature,) a head that looks evenly, on texts of about a hundred tokens."""
 FOLDS = 20
 
 
@@ -46,7 +48,7 @@ def kinds_atlas(
     whole = np.einsum("f,flhd->lhd", texts / texts.sum(), parts)
     arrays: Arrays = per_head("distance_features", whole, {"feature": FEATURES})
     labels = {"feature": FEATURES}
-    arrays["distance_features_uniform"] = LabelledArray(np.full(21, 1 / 21), ("feature",), labels, "even")
+    arrays["distance_features_uniform"] = LabelledArray(EVEN, ("feature",), labels, "even")
     if folds:
         coords = {"fold": range(FOLDS), "layer": range(layers), "head": range(heads), **labels}
         arrays["distance_features_folds"] = LabelledArray(parts, tuple(coords), coords, "parts")

@@ -128,6 +128,15 @@ class Atlas:
                 "write to another file"
             )
 
+    def found_by(self, probe: str) -> dict[str, dict[str, LabelledArray]]:
+        """The arrays that a probe left, by stack and name, ready to be added to an atlas again."""
+        owned = {name for name, by in self._owners().items() if by == probe}
+        found = {
+            stack: {name: labelled(array) for name, array in self.stack(stack).items() if name in owned}
+            for stack in self.stacks
+        }
+        return {stack: arrays for stack, arrays in found.items() if arrays}
+
     def _owners(self) -> dict[str, str]:
         """Which probe each of its groups comes from."""
         probes = self.provenance.get("probes", {})
@@ -214,6 +223,15 @@ class Atlas:
             f"<Atlas of {facts.get('model')}: {stacks}; {facts.get('texts')} texts, {facts.get('tokens')} tokens; "
             f"{', '.join(self.measures)}>"
         )
+
+
+def labelled(array: xr.DataArray) -> LabelledArray:
+    """An array of an atlas as a measure or a probe gave it."""
+    dims = tuple(str(dim) for dim in array.dims)
+    coords = {dim: array[dim].values.tolist() for dim in dims}
+    return LabelledArray(
+        array.values, dims, coords, array.attrs.get("long_name", ""), array.attrs.get("units", "1")
+    )
 
 
 def open_atlas(path: str | os.PathLike[str]) -> Atlas:

@@ -8,6 +8,7 @@ import typer
 import headscope as hs
 from headscope.cli.console import only_own_notes, print_json, print_notes, status, stdout
 from headscope.cli.options import PICTURE, Debug, Json, check_output, parse_at
+from headscope.errors import OptionError
 
 EXAMPLE = "Example: headscope map atlas.nc --method tsne --color type -o map.svg"
 
@@ -57,7 +58,12 @@ def map_heads(
         opened = hs.open(atlas)
         places = (hs.head_map if method == "mds" else hs.feature_map)(opened, stack=stack, seed=seed)
         draw = hs.figures.head_map if method == "mds" else hs.figures.feature_map
-        ax = draw(opened, color=color, select=_select(at or []), places=places, stack=stack)
+        try:
+            ax = draw(opened, color=color, select=_select(at or []), places=places, stack=stack)
+        except OptionError as error:
+            raise OptionError(
+                str(error).replace("select={'", "--at ").replace("': ...}", "=LABEL")
+            ) from error
         hs.figures.save(ax, output)
     if json:
         points = [

@@ -10,6 +10,7 @@ import headscope as hs
 from headscope.cli.console import only_own_notes, print_json, print_notes, status, stdout
 from headscope.cli.options import ATLAS, Debug, Json, Quiet, check_output
 from headscope.cli.tables import print_table
+from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.heads.kinds import HeadKinds
@@ -55,11 +56,12 @@ def types(
     half of the heads or half of the texts are left out. Written into the atlas as head_type.
     """
     target = output or atlas
-    if output is not None:
+    if output is not None and not (output.exists() and output.samefile(atlas)):
         check_output(output, option="-o", kind=ATLAS, inputs=[])
     shown = not (quiet or json)
     with only_own_notes(debug=debug) as notes:
         opened = hs.open(atlas)
+        _check_other(opened, target)
         with status("sorting heads", shown=shown):
             kinds = hs.head_types(opened, k=k, method=method, seed=seed, stack=stack)
         kinds.to_atlas(opened).save(target)
@@ -68,6 +70,16 @@ def types(
     elif shown:
         print_notes(notes)
         _print(stdout(), kinds, target)
+
+
+def _check_other(atlas: "hs.Atlas", target: Path) -> None:
+    """Refuse to replace the atlas of another model."""
+    if target.is_file() and target.stat().st_size:
+        other = hs.open(target).provenance
+        if other.get("weights_hash") != atlas.provenance.get("weights_hash"):
+            raise OptionError(
+                f"-o {target} is the atlas of another model ({other.get('model')}); choose another name"
+            )
 
 
 def _print(console: Console, kinds: "HeadKinds", target: Path) -> None:
@@ -92,17 +104,20 @@ def _print(console: Console, kinds: "HeadKinds", target: Path) -> None:
     console.print()
     _print_layers(console, kinds)
     console.print()
-    heads, texts = facts["stability"]["heads"], facts["stability"]["texts"]
-    over_texts = "not known" if texts is None else f"{100 * texts:.1f} %"
-    console.print(
-        f"stability: {100 * heads:.1f} % of heads keep their kind in ten fits on half of the heads, "
-        f"{over_texts} on half of the texts",
-        soft_wrap=True,
-    )
+    for half in ("heads", "texts"):
+        usual, mean, worst = (
+            facts[name][half] for name in ("stability", "stability_mean", "stability_worst")
+        )
+        told = (
+            "not known"
+            if usual is None
+            else f"{100 * usual:.1f} % of heads keep their kind in ten fits (median of rounds; mean {100 * mean:.1f}, "
+            f"worst {100 * worst:.1f})"
+        )
+        console.print(f"stability over halves of the {half}: {told}", soft_wrap=True)
     silhouettes = ", ".join(f"{k} {value:.2f}" for k, value in facts["silhouettes"].items())
-    console.print(
-        f"silhouette by number of kinds: {silhouettes}; recommended {facts['recommended_k']}", soft_wrap=True
-    )
+    recommended = facts["recommended_k"] if facts["has_structure"] else "none"
+    console.print(f"silhouette by number of kinds: {silhouettes}; recommended {recommended}", soft_wrap=True)
     console.print(f"written to {target}; next: headscope report {target}", soft_wrap=True)
 
 

@@ -117,8 +117,13 @@ def probe_value_name(picked: HeadValues) -> str | None:
     measure = picked.measure.removesuffix("_stderr").removesuffix("_against")
     if measure.endswith(("_accuracy", "_overall")):
         return "share of right guesses"
-    if measure == "pattern_share":
-        return "share of texts"
+    named = {
+        "pattern_share": "share of texts",
+        "head_type_certainty": "certainty",
+        "head_type_changed": "fits of ten that changed it",
+    }
+    if measure in named:
+        return named[measure]
     if measure.startswith("feature_preference"):
         return "share of attention over share of tokens" + (", change" if measure.endswith("_change") else "")
     return {

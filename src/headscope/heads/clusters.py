@@ -18,11 +18,14 @@ STARTS = {"kmeans": 20, "gmm": 10}
 KS = range(2, 9)
 """The numbers of clusters that are compared."""
 NULL_DRAWS = 39
+NULL_STARTS = 10
 STRUCTURE = 0.25
 """A silhouette below this is no substantial structure (Kaufman and Rousseeuw 1990)."""
 DIFFERENCE = 0.05
 """Kinds whose centres share all but this much of their attention are not told apart in any useful sense."""
 
+# So that a feature that no head uses has a logarithm.
+_LEAST_SHARE = 1e-4
 # A component of a mixture may shrink to one head; this keeps its variance away from zero (features are shares).
 _LEAST_VARIANCE = 1e-4
 
@@ -51,7 +54,7 @@ def cluster(
 ) -> Clusters:
     """Sort heads (head, feature) into k clusters; the same values and seed give the same clusters.
 
-    Clusters are numbered by their centres, not by chance: from least to most attention on special tokens.
+    Clusters are numbered by their centres, not by chance: by their attention to [CLS], then [SEP], and so on.
     """
     if k < 2 or k >= len(values):
         raise OptionError(f"k is {k}; give at least 2 and fewer than the {len(values)} heads")
@@ -106,11 +109,14 @@ def silhouettes(values: Array, *, method: Method = "kmeans", seed: int = 0) -> d
 
 @dataclass(frozen=True)
 class Separation:
-    """Whether clusters are more than slices of one cloud."""
+    """Whether clusters are more than slices of one normal cloud.
+
+    A continuum of another shape (heads spread evenly from near to far) can still pass for separated.
+    """
 
     silhouette: float
     p_value: float
-    """How often heads drawn from a single normal cloud of the same shape look as well separated."""
+    """How often heads drawn from a single cloud of the same mean and spread look as well separated."""
     difference: float
     """The largest share of attention by which two centres differ."""
 
@@ -133,14 +139,29 @@ class Separation:
 
 
 def separation(values: Array, clusters: Clusters, *, seed: int = 0) -> Separation:
-    """Compare the silhouette with that of heads drawn from one normal distribution with their mean and spread."""
+    """Compare the silhouette with that of heads drawn from one cloud with their mean and spread.
+
+    Two clouds, and the worse verdict counts: a normal one, and one that is normal in the logarithms, whose heads are
+    shares that add up to 1 as real ones are.
+    """
     seen = silhouette(values, clusters.labels)
     random = np.random.default_rng(seed)
-    mean, spread = values.mean(0), np.cov(values.T)
-    as_good = 0
-    for draw in range(NULL_DRAWS):
-        drawn = random.multivariate_normal(mean, spread, size=len(values), method="svd")
-        found = cluster(drawn, k=clusters.k, method=clusters.method, seed=seed + draw, starts=3)
-        as_good += silhouette(drawn, found.labels) >= seen
+    logs = np.log(values.clip(0) + _LEAST_SHARE)
+    p_values = []
+    for cloud, back in ((values, None), (logs, _shares)):
+        as_good = 0
+        for draw in range(NULL_DRAWS):
+            drawn = random.multivariate_normal(cloud.mean(0), np.cov(cloud.T), size=len(cloud), method="svd")
+            drawn = drawn if back is None else back(drawn)
+            found = cluster(drawn, k=clusters.k, method=clusters.method, seed=seed + draw, starts=NULL_STARTS)
+            as_good += silhouette(drawn, found.labels) >= seen
+        p_values.append((as_good + 1) / (NULL_DRAWS + 1))
     gaps = np.abs(clusters.centres[:, None] - clusters.centres[None]).sum(-1) / 2
-    return Separation(seen, (as_good + 1) / (NULL_DRAWS + 1), float(gaps.max()))
+    return Separation(seen, max(p_values), float(gaps.max()))
+
+
+def _shares(logs: Array) -> Array:
+    """(head, feature) positive, adding up to 1."""
+    weights = np.exp(logs - logs.max(1, keepdims=True))
+    shares: Array = weights / weights.sum(1, keepdims=True)
+    return shares

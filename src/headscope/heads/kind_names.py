@@ -23,16 +23,20 @@ the text away; less than a quarter; farther."""
 
 MOST = 0.5
 SOME = 0.2
+"""A published name needs this much more attention than an even head would give there."""
+LEAST_NEAR = 0.03
+"""Where an even head finds less than this near it, texts are too short for windows of distance to mean anything."""
 TOLD = 0.25
 """A group with this share of a centre's attention is named in its description."""
 
 
-def name_kinds(centres: Array, features: Sequence[str]) -> list[str]:
-    """A name for each centre (kind, feature), no two alike.
+def name_kinds(centres: Array, features: Sequence[str], uniform: Array) -> list[str]:
+    """A name for each centre (kind, feature), no two alike; `uniform` (feature,) is a head that looks evenly.
 
     A published name where the centre, and no other, is what that name says; else a description.
     """
-    published = [_published(group_shares(centre, features)) for centre in centres]
+    even = group_shares(uniform, features)
+    published = [_published(group_shares(centre, features), even) for centre in centres]
     times = Counter(published)
     names = [
         name if name is not None and times[name] == 1 else description(centre, features)
@@ -64,15 +68,31 @@ def description(centre: Array, features: Sequence[str]) -> str:
     return "+".join([ranked[0], *(group for group in ranked[1:] if share[group] >= TOLD)])
 
 
-def _published(share: dict[str, float]) -> str | None:
-    """Vertical: mostly special tokens. Diagonal: mostly near. Dense: mostly elsewhere. None for anything else."""
-    special, near, elsewhere = share["special"], share["self"] + share["near"], share["middle"] + share["far"]
-    if special >= MOST:
+def has_short_texts(features: Sequence[str], uniform: Array) -> bool:
+    """Whether the texts were too short to tell near from far."""
+    return group_shares(uniform, features)["near"] < LEAST_NEAR
+
+
+def _published(share: dict[str, float], even: dict[str, float]) -> str | None:
+    """Vertical: mostly special tokens. Diagonal: mostly near. Dense: mostly elsewhere. None for anything else.
+
+    What an even head would give there too does not make a head vertical or diagonal.
+    """
+    if even["near"] < LEAST_NEAR:
+        return None
+    special, near, elsewhere = _three(share)
+    chosen_special, chosen_near = special - _three(even)[0], near - _three(even)[1]
+    if special >= MOST and chosen_special >= SOME:
         return "vertical"
-    if near >= MOST:
+    if near >= MOST and chosen_near >= SOME:
         return "diagonal"
-    if elsewhere >= MOST and special < SOME:
+    if elsewhere >= MOST and chosen_special < SOME:
         return "dense"
-    if special >= SOME and elsewhere > near:
+    if chosen_special >= SOME and elsewhere > near:
         return "dense&vertical"
     return None
+
+
+def _three(share: dict[str, float]) -> tuple[float, float, float]:
+    """Special, near and elsewhere."""
+    return share["special"], share["self"] + share["near"], share["middle"] + share["far"]

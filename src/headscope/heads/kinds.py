@@ -9,15 +9,25 @@ from typing import Any
 import numpy as np
 
 from headscope.atlas import Atlas
-from headscope.errors import HeadscopeWarning
+from headscope.atlas.atlas import DERIVED
+from headscope.errors import AtlasError, HeadscopeWarning
 from headscope.heads.clusters import STRUCTURE, Clusters, Method, Separation, cluster, separation, silhouettes
-from headscope.heads.features import HeadFeatures, head_features
-from headscope.heads.kind_names import PUBLISHED, group_shares, has_published_names, name_kinds
+from headscope.heads.features import MEASURE, HeadFeatures, head_features
+from headscope.heads.kind_names import (
+    PUBLISHED,
+    group_shares,
+    has_published_names,
+    has_short_texts,
+    name_kinds,
+)
 from headscope.heads.stability import Stability, stability_over_heads, stability_over_texts
 from headscope.types import LabelledArray
 
 PUBLISHED_SHARES = {"dense": 0.2604, "diagonal": 0.2556, "dense&vertical": 0.3411, "vertical": 0.1328}
 """BERT-large on SQuAD, Guan et al. 2020."""
+
+PROBE = "types"
+"""The name under which kinds stand in an atlas."""
 
 ABOUT_EQUAL = 0.1
 """Silhouettes that differ by less do not decide between two numbers of kinds."""
@@ -37,7 +47,7 @@ class HeadKinds:
     separation: Separation
     silhouettes: Mapping[int, float]
     recommended_k: int
-    by_heads: Stability
+    by_heads: Stability | None
     by_texts: Stability | None
     seed: int
 
@@ -72,23 +82,54 @@ class HeadKinds:
                 f"the {self.clusters.k} kinds are not well separated: {'; '.join(self.separation.reasons)}. Read them "
                 "as slices of one cloud, not as kinds"
             )
-        highest = max(self.silhouettes.values())
-        if highest < STRUCTURE:
-            found.append(f"nor would any other number of kinds be: the highest silhouette is {highest:.2f}")
-        if not has_published_names(self.names):
+        if self._highest < STRUCTURE:
+            found.append(
+                f"nor would any other number of kinds be: the highest silhouette is {self._highest:.2f}"
+            )
+        if has_short_texts(self.features.names, self.features.uniform):
+            found.append(
+                "the texts are too short to tell near from far (a window of distance is less than a token wide), so "
+                "published names are not used"
+            )
+        elif not has_published_names(self.names):
             found.append(
                 "not every centre looks like one of the published kinds "
                 f"({', '.join(PUBLISHED)}), or two look like the same one; those are named by where most attention goes"
             )
-        if self.recommended_k != self.clusters.k and highest >= STRUCTURE:
+        if self.recommended_k != self.clusters.k and self._highest >= STRUCTURE:
             found.append(
                 f"k = {self.recommended_k} is recommended for this model: of the best separated numbers of kinds, the "
-                "largest that is stable, or the most stable"
+                "largest that is stable, or else the most stable"
             )
-        if self.by_texts is None:
+        return found + self._doubts()
+
+    @property
+    def _highest(self) -> float:
+        """The highest silhouette of any number of kinds."""
+        return float(np.nanmax(list(self.silhouettes.values())))
+
+    def _doubts(self) -> list[str]:
+        """Where the kinds are not stable, or nobody can tell."""
+        found = []
+        if self.features.folds is None:
+            found.append(
+                "the atlas is from an older headscope and keeps no parts of its texts, so how stable the kinds are "
+                "over texts is not known; analyse again"
+            )
+        elif self.by_texts is None:
             found.append(
                 "the atlas keeps too few parts of its texts to tell how stable the kinds are over texts; analyse more"
             )
+        if self.by_heads is None:
+            found.append(
+                f"half of {len(self.features.values)} heads are too few to tell how stable {self.clusters.k} kinds are"
+            )
+        for name, one in (("heads", self.by_heads), ("texts", self.by_texts)):
+            if one is not None and one.share < STABLE:
+                found.append(
+                    f"these kinds are not quite stable: on half of the {name}, {one.share:.1%} of heads keep their "
+                    f"kind in ten fits (median of the rounds; {one.worst:.1%} in the worst)"
+                )
         return found
 
     def table(self) -> list[dict[str, Any]]:
@@ -101,7 +142,7 @@ class HeadKinds:
                     "type": name,
                     "heads": int(own.sum()),
                     "share": float(self.shares[name]),
-                    "published": PUBLISHED_SHARES.get(name),
+                    "published": PUBLISHED_SHARES.get(name) if self.clusters.k == len(PUBLISHED) else None,
                     "attention": group_shares(self.clusters.centres[number], self.features.names),
                     "certainty": float(self.clusters.certainty[own].mean()) if own.any() else None,
                     "by_layer": self.by_layer[:, number].tolist(),
@@ -112,36 +153,31 @@ class HeadKinds:
     def facts(self) -> dict[str, Any]:
         """The numbers of the clustering as plain data."""
         return {
-            "data": "distance_features of this atlas",
-            "derived_from": "distance_features",
             "k": self.clusters.k,
             "method": self.clusters.method,
             "seed": self.seed,
             "shares": self.shares,
-            "stability": {
-                "heads": self.by_heads.share,
-                "texts": None if self.by_texts is None else self.by_texts.share,
-            },
-            "stability_worst": {
-                "heads": self.by_heads.worst,
-                "texts": None if self.by_texts is None else self.by_texts.worst,
-            },
+            "stability": self._stability("share"),
+            "stability_mean": self._stability("mean"),
+            "stability_worst": self._stability("worst"),
             "silhouette": self.separation.silhouette,
             "silhouettes": {str(k): value for k, value in self.silhouettes.items()},
             "recommended_k": self.recommended_k,
+            "has_structure": self._highest >= STRUCTURE,
             "well_separated": self.separation.is_clear,
             "p_value": self.separation.p_value,
             "notes": self.notes,
         }
 
+    def _stability(self, which: str) -> dict[str, float | None]:
+        both = {"heads": self.by_heads, "texts": self.by_texts}
+        return {name: None if one is None else float(getattr(one, which)) for name, one in both.items()}
+
     def arrays(self) -> dict[str, LabelledArray]:
         """What goes into the atlas."""
         grid = {"layer": range(self.features.layers), "head": range(self.features.heads)}
-        changed = [self.by_heads.changed]
-        halves = ["heads"]
-        if self.by_texts is not None:
-            changed.append(self.by_texts.changed)
-            halves.append("texts")
+        unknown = np.full(len(self.features.values), np.nan)
+        changed = [unknown if one is None else one.changed for one in (self.by_heads, self.by_texts)]
         certainty = (
             "probability of its kind"
             if self.clusters.method == "gmm"
@@ -155,7 +191,7 @@ class HeadKinds:
             "head_type_changed": LabelledArray(
                 np.stack([one.reshape(self._shape) for one in changed], -1),
                 ("layer", "head", "half"),
-                {**grid, "half": halves},
+                {**grid, "half": ("heads", "texts")},
                 "in how many of ten fits on half of the heads or texts the head was not of its usual kind",
             ),
             "head_type_centre": LabelledArray(
@@ -173,13 +209,20 @@ class HeadKinds:
         }
 
     def to_atlas(self, atlas: Atlas) -> Atlas:
-        """The atlas with these kinds in it."""
+        """The atlas with these kinds in it; those of other stacks stay."""
         stack = self.features.stack
+        before = atlas.provenance.get("probes", {}).get(PROBE, {}).get("stacks", {})
+        others = {name: arrays for name, arrays in atlas.found_by(PROBE).items() if name != stack}
         return atlas.with_probe(
-            "types",
-            {stack: self.arrays()},
-            facts=json.loads(json.dumps(self.facts())),
-            table={stack: self.table()},
+            PROBE,
+            {**others, stack: self.arrays()},
+            facts={
+                "data": f"{MEASURE} of this atlas",
+                DERIVED: MEASURE,
+                "stacks": {name: before[name] for name in others}
+                | {stack: json.loads(json.dumps(self.facts()))},
+            },
+            table={name: atlas.table(PROBE, stack=name) for name in others} | {stack: self.table()},
             examples={},
         )
 
@@ -194,6 +237,8 @@ def head_types(
     features = head_features(atlas, stack=stack)
     found = cluster(features.values, k=k, method=method, seed=seed)
     scores = silhouettes(features.values, method=method, seed=seed)
+    if not np.isfinite(list(scores.values())).any():
+        raise AtlasError(f"all heads of the {features.stack} look alike: there are no kinds to find")
     candidates = _candidates(scores)
     stable = {
         one: _stabilities(features, cluster(features.values, k=one, method=method, seed=seed), seed)
@@ -203,7 +248,7 @@ def head_types(
     kinds = HeadKinds(
         features,
         found,
-        name_kinds(found.centres, features.names),
+        name_kinds(found.centres, features.names, features.uniform),
         separation(features.values, found, seed=seed),
         scores,
         _recommended({one: _least(*stable[one]) for one in candidates}),
@@ -217,8 +262,13 @@ def head_types(
 
 
 def _candidates(scores: Mapping[int, float]) -> list[int]:
-    """The numbers of kinds whose silhouettes are about as high as the highest, at most three of them."""
-    ranked = sorted(scores, key=lambda k: -scores[k])
+    """The numbers of kinds whose silhouettes are about as high as the highest, at most three of them.
+
+    The highest alone where there is no structure to choose by.
+    """
+    ranked = sorted((k for k in scores if np.isfinite(scores[k])), key=lambda k: -scores[k])
+    if scores[ranked[0]] < STRUCTURE:
+        return ranked[:1]
     return sorted(k for k in ranked[:MOST_CANDIDATES] if scores[k] >= scores[ranked[0]] - ABOUT_EQUAL)
 
 
@@ -228,13 +278,15 @@ def _recommended(stability: Mapping[int, float]) -> int:
     return max(stable) if stable else max(stability, key=lambda k: stability[k])
 
 
-def _stabilities(features: HeadFeatures, clusters: Clusters, seed: int) -> tuple[Stability, Stability | None]:
+def _stabilities(
+    features: HeadFeatures, clusters: Clusters, seed: int
+) -> tuple[Stability | None, Stability | None]:
     return (
         stability_over_heads(features, clusters, seed=seed),
         stability_over_texts(features, clusters, seed=seed),
     )
 
 
-def _least(by_heads: Stability, by_texts: Stability | None) -> float:
-    """The share of heads that keep their kind in the less favourable of both readings."""
-    return by_heads.share if by_texts is None else min(by_heads.share, by_texts.share)
+def _least(*readings: Stability | None) -> float:
+    """The share of heads that keep their kind in the less favourable of the readings there are."""
+    return min((one.share for one in readings if one is not None), default=0.0)

@@ -36,6 +36,7 @@ class LayerTest:
     within: float  # mean distance of heads of one layer
     between: float  # of heads of different layers
     p_value: float  # how often heads dealt out to layers at random are as much alike
+    p_farther: float  # how often they are as far from each other
     permutations: int
 
 
@@ -109,6 +110,8 @@ class Likeness:
         seen = within(one_hot)
         random = np.random.default_rng(seed)
         times = PERMUTATIONS if len(layers) <= MANY_HEADS else FEWER_PERMUTATIONS
-        as_near = sum(within(one_hot[random.permutation(len(layers))]) <= seen + 1e-12 for _ in range(times))
+        dealt = np.array([within(one_hot[random.permutation(len(layers))]) for _ in range(times)])
+        as_near, as_far = (dealt <= seen + 1e-12).sum(), (dealt >= seen - 1e-12).sum()
         between = (total - seen * inside_pairs) / (pairs - inside_pairs)
-        return LayerTest(seen, float(between), (as_near + 1) / (times + 1), times)
+        p_value, p_farther = (float(count + 1) / (times + 1) for count in (as_near, as_far))
+        return LayerTest(seen, float(between), p_value, p_farther, times)

@@ -11,8 +11,9 @@ from headscope.errors import AtlasError
 from headscope.types import HeadId
 
 MEASURE = "head_distance"
-RANDOM_STARTS = 3
-HEAT_ITERATIONS = 30
+RANDOM_STARTS = 8
+MANY_HEADS = 200
+HEAT_ITERATIONS = 60
 ITERATIONS = 300
 TOLERANCE = 1e-6
 
@@ -72,8 +73,10 @@ def _scaled(measured: Array, seed: int) -> tuple[Array, float]:
     wanted = measured / largest
     random = np.random.default_rng(seed)
     starts = [_classical(wanted), *(random.uniform(-1, 1, (len(wanted), 2)) for _ in range(RANDOM_STARTS))]
-    # A short heat for every start, the full course for the winner: seconds, not minutes, for 1,024 heads.
-    heats = [_majorised(wanted, start, HEAT_ITERATIONS) for start in starts]
+    # The full course for every start; in large models a shorter heat, and the full course for the winner: seconds,
+    # not minutes, for 1,024 heads.
+    heat = ITERATIONS if len(wanted) <= MANY_HEADS else HEAT_ITERATIONS
+    heats = [_majorised(wanted, start, heat) for start in starts]
     # Rounded, so that starts that lead to the same map do not compete in the last digits.
     winner = min(heats, key=lambda places: round(_stress(wanted, places), 6))
     best = _majorised(wanted, winner, ITERATIONS)

@@ -13,13 +13,16 @@ FOLDS = 20
 """How many parts; there are 184,756 ways to take half of them."""
 
 _MIXER = 6364136223846793005  # Knuth's multiplier: neighbouring numbers end up far apart
+_OTHER_MIXER = 1442695040888963407
 _MASK = (1 << 62) - 1
 
 
 def mixed_ids(tokens: TokenBatch) -> Tensor:
     """(text,) a number told by a text's tokens alone: the same in any batch, order or process."""
     places = torch.arange(1, tokens.ids.shape[1] + 1, device=tokens.ids.device)
-    return (((tokens.ids + 1) * places * tokens.is_token).sum(-1) * _MIXER & _MASK) >> 20
+    mixed = (tokens.ids + 1) * _MIXER + places * _OTHER_MIXER  # wraps around, the same on every machine
+    mixed = (mixed ^ (mixed >> 29 & _MASK)) * _MIXER  # not linear: words that change places count
+    return ((mixed * tokens.is_token).sum(-1) & _MASK) >> 20
 
 
 def fold_of(tokens: TokenBatch) -> Tensor:

@@ -8,13 +8,13 @@ from typing import ClassVar, Literal
 import xarray as xr
 
 from headscope.atlas import Atlas, Results
+from headscope.atlas.atlas import labelled
 from headscope.heads.patterns import PATTERNS, PatternShares
 from headscope.models import Model, load
 from headscope.probes.result import ProbeResult, Row, Source
 from headscope.run import analyze
 from headscope.text.corpus import Corpus, Text
 from headscope.text.items import TextPair
-from headscope.types import LabelledArray
 
 WHOLE = "all"
 """The row of a table that is about all layers."""
@@ -30,19 +30,11 @@ class PatternsResult(ProbeResult):
 
     def arrays(self) -> Results:
         """`pattern_share` of heads, layers and the whole, by stack."""
+        stacks = {stack: self.measured.stack(stack) for stack in self.measured.stacks}
         return {
-            stack: {
-                name: LabelledArray(
-                    array.values,
-                    tuple(str(dim) for dim in array.dims),
-                    {str(dim): array[dim].values.tolist() for dim in array.dims},
-                    array.attrs["long_name"],
-                    array.attrs["units"],
-                )
-                for name, array in self.measured.stack(stack).items()
-            }
-            for stack in self.measured.stacks
-            if self.measured.stack(stack)
+            stack: {name: labelled(array) for name, array in arrays.items()}
+            for stack, arrays in stacks.items()
+            if arrays
         }
 
     def table(self, *, stack: str | None = None) -> list[Row]:

@@ -22,7 +22,7 @@ MAP_SIZE = (5.4, 4.4)
 
 def kinds_section(subject: Subject) -> Section:
     """What kinds there are, how sure that is, and their pictures."""
-    facts = subject.derived["types"]
+    facts = subject.derived["types"]["stacks"][subject.stack]
     rows = subject.atlas.table("types", stack=subject.stack)
     return Section(
         "kinds",
@@ -31,16 +31,16 @@ def kinds_section(subject: Subject) -> Section:
         "like: where most of its attention goes. Near is less than a sixteenth of the text away, middle less than a "
         f"quarter, far beyond that. {_sure(facts)}",
         _pictures(subject, len(rows)),
-        [_table(rows)],
+        [_table(rows), _numbers(facts)],
         [f"{note[0].upper()}{note[1:]}." for note in facts.get("notes", [])],
     )
 
 
 def kinds(subject: Subject) -> Iterator[Finding]:
     """How many heads are of which kind, and whether to believe it."""
-    facts = subject.derived.get("types")
-    if facts is None:
+    if "types" not in subject.derived:
         return
+    facts = subject.derived["types"]["stacks"][subject.stack]
     rows = sorted(subject.atlas.table("types", stack=subject.stack), key=lambda row: -row["heads"])
     counted = listed([f"{row['heads']} {row['type']}" for row in rows])
     text = f"Sorted into {facts['k']} kinds by where they look, the heads are {counted}. {_sure(facts)}"
@@ -50,9 +50,26 @@ def kinds(subject: Subject) -> Iterator[Finding]:
 def _sure(facts: dict[str, Any]) -> str:
     if not facts["well_separated"]:
         return "These kinds are not well separated: read them as slices of one cloud."
-    heads, texts = facts["stability"]["heads"], facts["stability"]["texts"]
-    kept = f"{share(heads)} of heads keep their kind in ten fits on half of the heads"
-    return kept + (f", {share(texts)} on half of the texts." if texts is not None else ".")
+    kept = [
+        f"{share(usual)} do on half of the {half} (in the worst round {share(facts['stability_worst'][half])})"
+        for half, usual in facts["stability"].items()
+        if usual is not None
+    ]
+    if not kept:
+        return ""
+    return f"Do heads keep their kind in ten fits on half of the data? In the median of several rounds {listed(kept)}."
+
+
+def _numbers(facts: dict[str, Any]) -> Table:
+    scores = facts["silhouettes"]
+    recommended = str(facts["recommended_k"])
+    return Table(
+        f"Silhouette by number of kinds ({facts['method']}, seed {facts['seed']}); shown are {facts['k']} kinds, "
+        f"recommended {recommended if facts['well_separated'] else 'none'}",
+        ("Kinds", *scores),
+        (("Silhouette", *("" if value is None else f"{value:.2f}" for value in scores.values())),),
+        is_figures=True,
+    )
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:

@@ -328,7 +328,7 @@ def _others(subject: Subject) -> Section:
         if (
             measure in KNOWN
             or measure in probed
-            or measure.endswith("_stderr")
+            or measure not in subject.atlas.measures  # a companion of another
             or not {"layer", "head"} <= set(array.dims)
         ):
             continue

@@ -112,10 +112,10 @@ def _layers_together(subject: Subject, units: str) -> Iterator[Finding]:
     test = subject.likeness.layer_test()
     if test.p_value < SURE:
         verdict = f"more alike than heads dealt out to layers by chance (p = {test.p_value:.2g})"
-    elif test.p_value > 1 - SURE:
-        verdict = f"less alike than heads dealt out to layers by chance (p = {1 - test.p_value:.2g})"
+    elif test.p_farther < SURE:
+        verdict = f"less alike than heads dealt out to layers by chance (p = {test.p_farther:.2g})"
     else:
-        verdict = f"about as alike as heads dealt out to layers by chance (p = {test.p_value:.2g})"
+        verdict = f"not clearly more alike than heads dealt out to layers by chance (p = {test.p_value:.2g})"
     text = (
         f"Heads of one layer are {verdict}: {amount(test.within, units=units, digits=3)} apart on average, against "
         f"{test.between:,.3f} between layers."

@@ -124,15 +124,18 @@ def _shares(kinds: HeadKinds, ours: Origin) -> Section:
 def _stability(kinds: HeadKinds, ours: Origin) -> Section:
     """Both readings of what share of heads keep their kind, and the average over fits."""
     first, *others = STABILITY
+    by_heads = None if kinds.by_heads is None else _rounds(kinds.by_heads)
     by_texts = None if kinds.by_texts is None else _rounds(kinds.by_texts)
     rows = [
-        Row(f"heads, {first}", "share", Figure(STABILITY[first]), _rounds(kinds.by_heads)),
+        Row(f"heads, {first}", "share", Figure(STABILITY[first]), by_heads),
         *(Row(f"heads, {name}", "share", Figure(STABILITY[name]), None) for name in others),
         Row("texts", "share", None, by_texts),
-        Row("heads, mean over fits", "share", None, _average(kinds.by_heads)),
+        *(
+            Row(f"{name}, mean over fits", "share", None, _average(one))
+            for name, one in (("heads", kinds.by_heads), ("texts", kinds.by_texts))
+            if one is not None
+        ),
     ]
-    if kinds.by_texts is not None:
-        rows.append(Row("texts, mean over fits", "share", None, _average(kinds.by_texts)))
     return Section(
         "stability",
         "Stability of the kinds",
@@ -172,7 +175,8 @@ def _number(kinds: HeadKinds, ours: Origin) -> Section:
         ours,
         tuple(rows),
         notes=(
-            "Advised is, of the numbers with about the highest silhouette, the one with the stablest kinds.",
+            "Advised is, of the numbers with about the highest silhouette, the largest whose kinds are stable, or else "
+            "the most stable.",
         ),
     )
 
@@ -216,4 +220,4 @@ def _heads(number: int) -> str:
 
 
 def _sentence(note: str) -> str:
-    return f"{note[:1].upper()}{note[1:]}."
+    return f"{note}." if note.startswith("k = ") else f"{note[:1].upper()}{note[1:]}."
