@@ -6,12 +6,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from tests.cli.conftest import Run
-from tests.helpers.atlases import probe_facts, random_atlas, with_dependency
+from tests.helpers.atlases import empty_atlas, probe_facts, random_atlas, with_dependency
+from tests.helpers.tasks import headed, questions_file
 from tests.helpers.treebanks import as_file, random_sentences
+from tests.reproduce.sweeps import facts, row, with_sweeps
 
 import headscope as hs
 from headscope.cli.reproduce.show import print_reproduction
 from headscope.reproduce import clark2019, guan2020
+from headscope.reproduce.kovaleva2019 import kovaleva2019
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +63,7 @@ def test_guan2020_of_an_atlas(run: Run, atlas_path: Path, tmp_path: Path) -> Non
     assert result.exit_code == 0, result.stderr
     assert "Shares of the kinds of heads, k = 3\n" in result.stdout
     assert "26.04 %" in result.stdout
-    assert "left out: tables 2 and 3 need interventions" in result.stdout
+    assert "left out: tables 2 and 3 need --task NAME and --data FILE" in result.stdout
     told = json.loads(run("reproduce", "guan2020", atlas_path, "--k", 3, "--seed", 1, "--json").stdout)
     assert [section["key"] for section in told["sections"]] == [
         "shares", "stability", "number", "layers", "effects",
@@ -77,7 +80,38 @@ def test_guan2020_keeps_the_kinds(run: Run, model: Path, corpus: Path, tmp_path:
     asked = ("reproduce", "guan2020", model, "--text", corpus, "--max-length", 32, "--seed", 5, "-o", out)
     assert run(*asked).exit_code == 0
     assert "head_type" in hs.open(out)
-    assert hs.open(out).provenance["probes"]["types"]["seed"] == 5
+    assert hs.open(out).provenance["probes"]["types"]["stacks"]["encoder"]["seed"] == 5
+    again = run(*asked)
+    assert (again.exit_code, "is there already; choose a new name" in again.stderr) == (2, True)
+
+
+def test_kovaleva2019_of_two_models(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
+    tuned, data, out = tmp_path / "tuned", questions_file(tmp_path / "questions.json"), tmp_path / "out.nc"
+    headed("bert", "qa").network.save_pretrained(tuned)
+    headed("bert", "qa").tokenizer.save_pretrained(tuned)
+    asked: tuple[object, ...] = (
+        "reproduce",
+        "kovaleva2019",
+        model,
+        "--against",
+        tuned,
+        "--text",
+        corpus,
+        "--limit",
+        2,
+    )
+    asked += ("--max-length", 32, "--task", "qa", "--data", data, "--examples", 3, "-o", out)
+    result = run(*asked)
+    assert result.exit_code == 0, result.stderr
+    second = tmp_path / "out-against.nc"
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("Kovaleva, Romanov, Rogers and Rumshisky 2019")
+    assert lines[-1] == f"our figures are kept in {out} and {second}; next: headscope report {out}"
+    assert any(line.startswith("first layer") and "3.2 %" in line for line in lines)
+    told = json.loads(run("reproduce", "kovaleva2019", out, "--against", second, "--json").stdout)
+    by_key = {section["key"]: section for section in told["sections"]}
+    assert [key for key, section in by_key.items() if section["needs"]] == ["roles", "features"]
+    assert by_key["disabled_layers"]["ours"]["data"] == "questions.json, 3 questions, f1"
     again = run(*asked)
     assert (again.exit_code, "is there already; choose a new name" in again.stderr) == (2, True)
 
@@ -95,6 +129,14 @@ def test_guan2020_keeps_the_kinds(run: Run, model: Path, corpus: Path, tmp_path:
         (["clark2019", "MODEL", "--choose", "TREEBANK"], "--choose needs --treebank FILE too"),
         (["clark2019", "MODEL", "--treebank", "CORPUS"], "is no treebank by its name"),
         (["clark2019", "--text", "CORPUS"], "MODEL is missing"),
+        (["kovaleva2019", "MODEL"], "give --text FILE, or an atlas in place of MODEL"),
+        (["kovaleva2019", "MODEL", "--text", "CORPUS", "--pairs", "CORPUS"], "one of the two"),
+        (["kovaleva2019", "MODEL", "--data", "CORPUS"], "--data needs --task NAME too"),
+        (["kovaleva2019", "MODEL", "--text", "CORPUS", "--examples", "3"], "--examples needs --task NAME"),
+        (["kovaleva2019", "MODEL", "--text", "CORPUS", "--against", "ATLAS"], "must both be models, or both"),
+        (["kovaleva2019", "ATLAS"], "has nothing that Kovaleva et al. 2019 measured"),
+        (["guan2020", "MODEL", "--text", "CORPUS", "--task", "qa"], "--task needs --data FILE too"),
+        (["guan2020", "MODEL", "--task", "qa", "--data", "CORPUS"], "--task needs --text FILE too"),
     ],
 )
 def test_what_cannot_work_is_told_in_one_line(
@@ -111,6 +153,7 @@ def test_the_group_prints_its_help(run: Run) -> None:
     told = run("reproduce").stdout
     assert "\n  clark2019 " in told
     assert "\n  guan2020 " in told
+    assert "\n  kovaleva2019 " in told
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -131,7 +174,11 @@ def test_tables_fit_a_terminal(width: int) -> None:
         examples={},
     )
     console = Console(file=page, width=width, highlight=False, markup=False)
-    for result in (clark2019(probed), guan2020(probed)):
+    disabled = with_sweeps(
+        empty_atlas(),
+        {"heads": (facts("heads", "zero"), [row("heads", f"0.{n}", n / 10, sure=n == 3) for n in range(4)])},
+    )
+    for result in (clark2019(probed), guan2020(probed), kovaleva2019(disabled)):
         print_reproduction(console, result)
     assert "…" not in page.getvalue()
     assert max(map(len, page.getvalue().splitlines())) <= width

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.helpers.atlases import FEATURES, atlas_of, random_atlas
+from tests.helpers.atlases import FEATURES, atlas_of, empty_atlas, random_atlas
+from tests.helpers.tasks import headed, questions_file
 from tests.helpers.tiny import tiny
+from tests.reproduce.sweeps import facts, row, with_sweeps
 
 import headscope as hs
 from headscope.errors import OptionError
-from headscope.reproduce import Reproduction, guan2020
+from headscope.reproduce import Figure, Reproduction, Row, guan2020
 from headscope.types import LabelledArray
 
 LAYERS, HEADS, FOLDS = 6, 8, 8
@@ -153,3 +155,85 @@ def test_what_cannot_work_is_told() -> None:
         guan2020(kinds_atlas(), text=text)
     with pytest.raises(OptionError, match="has no distance_features"):
         guan2020(atlas_of({}))
+
+
+def swept(edit: str, *, probe: str = "ablation", atlas: hs.Atlas | None = None, **changes: str) -> hs.Atlas:
+    """Kinds edited: dense costs 4 points, near (which no paper knows) 1, all but dense 30."""
+    rows = [
+        row("types", "dense", -4.0, heads=5),
+        row("types", "near", -1.0),
+        row("types", "all but dense", -30.0),
+    ]
+    about = facts("types", edit, **changes)
+    return with_sweeps(empty_atlas() if atlas is None else atlas, {"types": (about, rows)}, probe=probe)
+
+
+def effects(result: Reproduction) -> dict[str, Row]:
+    return {row.quantity: row for row in result.section("effects").rows}
+
+
+def test_tables_2_and_3_of_a_sweep() -> None:
+    result = guan2020(swept("zero"))
+    rows = effects(result)
+    assert rows["untouched"].published == Figure(0.8968)
+    assert rows["untouched"].ours == Figure(0.40, 0.35, 0.45)
+    assert rows["dense, pruned"].published == Figure(0.8762)
+    assert rows["dense, pruned"].ours == Figure(0.36, detail="5 heads")
+    change = rows["dense, pruned: change"]
+    assert change.ours == Figure(-0.04, -0.05, -0.03)
+    assert change.published == Figure(-0.0206)
+    assert (rows["near, pruned"].published, rows["near, pruned"].ours) == (
+        None,
+        Figure(0.39, detail="1 head"),
+    )
+    assert not [name for name in rows if name.startswith("all but")]
+    assert rows["diagonal, pruned"].ours is None
+    published = {
+        name: row.published.value for name, row in rows.items() if row.published and "change" not in name
+    }
+    assert published == {
+        "untouched": 0.8968,
+        "dense, pruned": 0.8762, "diagonal, pruned": 0.0755, "dense&vertical, pruned": 0.8192,
+        "vertical, pruned": 0.8857,
+        "dense, uniform": 0.8417, "diagonal, uniform": 0.0607, "dense&vertical, uniform": 0.1115,
+        "vertical, uniform": 0.5909,
+    }  # fmt: skip
+    assert rows["dense, uniform"].ours is None
+    assert any("no sweep with kinds uniform" in note for note in result.section("effects").notes)
+    assert [section.key for section in result.sections if section.needs] == [
+        "shares", "stability", "number", "layers",
+    ]  # fmt: skip
+
+
+def test_both_sweeps_stand_in_their_own_rows() -> None:
+    rows = effects(guan2020(swept("uniform")))
+    assert rows["dense, pruned"].ours is None
+    assert rows["dense, uniform"].ours == Figure(0.36, detail="5 heads")
+    both = guan2020(swept("uniform", probe="ablation_uniform", atlas=swept("zero"), data_hash="sha256:2"))
+    rows = effects(both)
+    assert rows["dense, pruned"].ours == rows["dense, uniform"].ours == Figure(0.36, detail="5 heads")
+    assert any("different examples" in note for note in both.section("effects").notes)
+    with pytest.raises(OptionError, match="has no distance_features"):
+        guan2020(swept("mean"))
+
+
+def test_kinds_of_a_model_are_pruned_and_made_uniform(tmp_path: Path) -> None:
+    model = headed("bert", "qa")
+    task = hs.task_for("qa", questions_file(tmp_path / "questions.json"), model)
+    text = hs.read_text(hs.sample_path("articles"))
+    result = guan2020(model, text=text, limit=6, max_length=48, k=2, task=task, examples=3)
+    path = tmp_path / "a.nc"
+    result.atlas.save(path)
+    rows = effects(result)
+    kinds = set(result.atlas["head_type"].values.ravel().tolist())
+    for how, words in (("zero", "pruned"), ("uniform", "uniform")):
+        expected = hs.ablate(model, task, sweep="types", how=how, atlas=result.atlas, limit=3).table()  # type: ignore[arg-type]
+        by_name = {one["name"]: one for one in expected}
+        assert kinds == {name for name in by_name if not name.startswith("all but")}
+        for kind in kinds:
+            own = rows[f"{kind}, {words}"].ours
+            assert own is not None
+            assert own.value == pytest.approx(by_name[kind]["values"]["f1"] / 100)
+    assert guan2020(path, k=2).section("effects") == result.section("effects")
+    with pytest.raises(OptionError, match="task cannot be read with an atlas"):
+        guan2020(path, task=task)

@@ -11,7 +11,9 @@ from headscope.heads.kinds import PUBLISHED_SHARES
 from headscope.heads.stability import REPEATS, ROUNDS, Stability
 from headscope.reproduce.clark_surface import measured_by
 from headscope.reproduce.gather import ModelOrAtlas, loaded, measure, ready_atlas, refuse_data
+from headscope.reproduce.guan_effects import effects, sweeps_of, with_effects
 from headscope.reproduce.table import Figure, Grid, Origin, Reproduction, Row, Section, difference_note
+from headscope.tasks import Task
 from headscope.text.corpus import Corpus
 
 CITATION = (
@@ -28,6 +30,12 @@ STABILITY = {
     "MNLI": 0.9437,
 }
 MEASURE = "distance_features"
+TITLES = {
+    "shares": "Shares of the kinds of heads",
+    "stability": "Stability of the kinds",
+    "number": "Number of kinds",
+    "layers": "Kinds by layer",
+}
 
 
 def guan2020(
@@ -38,54 +46,69 @@ def guan2020(
     k: int = KINDS,
     seed: int = 0,
     max_length: int | None = None,
+    task: Task | None = None,
+    examples: int | None = None,
     batch_size: int | Literal["auto"] = "auto",
     progress: bool = False,
 ) -> Reproduction:
-    """The kinds of heads of Guan et al. 2020 for a model: their shares, stability and distribution over layers.
+    """The kinds of heads of Guan et al. 2020 for a model: shares, stability, layers, and their worth to a task.
 
     `model` is analysed on `text` (the first `limit` segments of it), or is an atlas with `distance_features`, and then
-    without a text. The atlas of the result has the kinds in it.
+    without a text. With a `task` (`examples` of it) its kinds are pruned and made uniform, for tables 2 and 3; of an
+    atlas its sweep over types is read. The atlas of the result has the kinds in it.
     """
     atlas = ready_atlas(model)
     if atlas is not None:
-        refuse_data({"text": text})
-        if MEASURE not in atlas:
-            raise OptionError(
-                f"the atlas has no {MEASURE}, of which kinds are made; analyse again with all measures"
-            )
-    elif text is None:
+        refuse_data({"text": text, "task": task})
+        if MEASURE in atlas:
+            kinds = _sorted(atlas, k=k, seed=seed)
+            return _compared(kinds.to_atlas(atlas), kinds)
+        if sweeps_of(atlas):
+            return _compared(atlas, None)
+        raise OptionError(
+            f"the atlas has no {MEASURE}, of which kinds are made; analyse again with all measures"
+        )
+    if text is None:
         raise OptionError(
             "there is nothing to measure heads on; give a text, or an atlas instead of the model"
         )
-    else:
-        common: dict[str, Any] = {"max_length": max_length, "batch_size": batch_size, "progress": progress}
-        atlas = measure(loaded(model), text, [MEASURE], limit=limit, faithful=False, **common)
-    return _compared(atlas, k=k, seed=seed)
+    common: dict[str, Any] = {"batch_size": batch_size, "progress": progress}
+    probed = loaded(model)
+    atlas = measure(probed, text, [MEASURE], limit=limit, max_length=max_length, faithful=False, **common)
+    kinds = _sorted(atlas, k=k, seed=seed)
+    atlas = kinds.to_atlas(atlas)
+    if task is not None:
+        atlas = with_effects(atlas, probed, task, limit=examples, **common)
+    return _compared(atlas, kinds)
 
 
-def _compared(atlas: Atlas, *, k: int, seed: int) -> Reproduction:
-    """Everything that the distance features of an atlas give."""
+def _sorted(atlas: Atlas, *, k: int, seed: int) -> HeadKinds:
     # Its warnings are notes of the first section.
     with warnings.catch_warnings(action="ignore", category=HeadscopeWarning):
-        kinds = head_types(atlas, k=k, seed=seed)
-    ours = measured_by(atlas, kinds.features.stack)
+        return head_types(atlas, k=k, seed=seed)
+
+
+def _compared(atlas: Atlas, kinds: HeadKinds | None) -> Reproduction:
+    """Everything that the kinds of an atlas, and its sweeps over them, give."""
+    if kinds is None:
+        stack = atlas.stacks[0]
+        sections = [_left_out(key, title) for key, title in TITLES.items()]
+        shape = atlas.shape(stack)
+    else:
+        ours = measured_by(atlas, kinds.features.stack)
+        sections = [make(kinds, ours) for make in (_shares, _stability, _number, _layers)]
+        shape = kinds.features.layers, kinds.features.heads
     return Reproduction(
         "guan2020",
         CITATION,
-        (
-            _shares(kinds, ours),
-            _stability(kinds, ours),
-            _number(kinds, ours),
-            _layers(kinds, ours),
-            _effects(),
-        ),
-        (
-            difference_note(
-                SHAPE, (kinds.features.layers, kinds.features.heads), str(atlas.provenance["model"])
-            ),
-        ),
-        kinds.to_atlas(atlas),
+        (*sections, effects(atlas, MODEL)),
+        () if shape is None else (difference_note(SHAPE, shape, str(atlas.provenance["model"])),),
+        atlas,
     )
+
+
+def _left_out(key: str, title: str) -> Section:
+    return Section(key, title, Origin(MODEL, ""), needs=f"this needs --text FILE, or an atlas with {MEASURE}")
 
 
 def _shares(kinds: HeadKinds, ours: Origin) -> Section:
@@ -112,7 +135,7 @@ def _shares(kinds: HeadKinds, ours: Origin) -> Section:
     ]
     return Section(
         "shares",
-        f"Shares of the kinds of heads, k = {kinds.clusters.k}",
+        f"{TITLES['shares']}, k = {kinds.clusters.k}",
         Origin(MODEL, "fine-tuned on SQuAD, k = 4"),
         ours,
         (*named, *others),
@@ -138,7 +161,7 @@ def _stability(kinds: HeadKinds, ours: Origin) -> Section:
     ]
     return Section(
         "stability",
-        "Stability of the kinds",
+        TITLES["stability"],
         Origin(MODEL, "pre-trained, and fine-tuned on three tasks"),
         ours,
         tuple(rows),
@@ -170,7 +193,7 @@ def _number(kinds: HeadKinds, ours: Origin) -> Section:
     ]
     return Section(
         "number",
-        "Number of kinds",
+        TITLES["number"],
         Origin(MODEL, "k = 4"),
         ours,
         tuple(rows),
@@ -186,7 +209,7 @@ def _layers(kinds: HeadKinds, ours: Origin) -> Section:
     by_layer = kinds.by_layer
     return Section(
         "layers",
-        "Kinds by layer",
+        TITLES["layers"],
         Origin(MODEL, "shown as a figure, without numbers"),
         ours,
         grid=Grid(
@@ -194,16 +217,6 @@ def _layers(kinds: HeadKinds, ours: Origin) -> Section:
             tuple(str(layer) for layer in range(len(by_layer))),
             {name: by_layer[:, number].tolist() for number, name in enumerate(kinds.names)},
         ),
-    )
-
-
-def _effects() -> Section:
-    """The place of the tables on pruned and replaced kinds."""
-    return Section(
-        "effects",
-        "Tables 2 and 3: kinds of heads pruned or replaced",
-        Origin(MODEL, "SQuAD"),
-        needs="tables 2 and 3 need interventions on heads, which headscope does not make yet",
     )
 
 

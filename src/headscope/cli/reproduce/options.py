@@ -1,7 +1,7 @@
 """Options that the commands for all papers share."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -30,5 +30,17 @@ Output = Annotated[
     typer.Option(
         "--output", "-o", metavar="OUT.nc", help="Keep the atlas of our figures under this new name."
     ),
+]
+TaskName = Annotated[
+    Literal["qa", "classification", "regression", "mlm", "lm"] | None,
+    typer.Option("--task", help="What heads are edited for, as for headscope ablate; with --data."),
+]
+TaskData = Annotated[
+    list[Path] | None,
+    typer.Option("--data", metavar="FILE...", help="Examples of --task: as headscope ablate takes them."),
+]
+Examples = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Take N examples of --data only, spread evenly over it."),
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Where chance starts from.")]

@@ -24,6 +24,8 @@ class Session:
     output: Path | None
     inputs: Sequence[Path]
     common: Common
+    second: Path | None = None
+    """Where a second model's atlas is kept, for a paper that compares two."""
 
     def run(self, compare: Callable[["hs.Model | hs.Atlas"], "Reproduction"]) -> None:
         """Compare with the paper and print the result."""
@@ -31,15 +33,21 @@ class Session:
             result = compare(hs.open(self.model) if self.is_atlas else self.common.load(self.model))
             if self.output is not None:
                 result.atlas.save(self.output)
+            against = getattr(result, "against", None)
+            if self.second is not None and against is not None:
+                against.save(self.second)
         kept = None if self.output is None else str(self.output)
+        also = None if self.second is None or against is None else str(self.second)
         if self.common.json:
-            print_json({"output": kept, **result.facts(), "warnings": notes})
+            told = {"output": kept} if self.second is None else {"output": kept, "output_against": also}
+            print_json({**told, **result.facts(), "warnings": notes})
         elif self.common.shown:
             print_notes(notes)
             print_reproduction(stdout(), result)
             if kept is not None:
+                both = kept if also is None else f"{kept} and {also}"
                 stdout().print(
-                    f"\nour figures are kept in {kept}; next: headscope report {kept}", soft_wrap=True
+                    f"\nour figures are kept in {both}; next: headscope report {kept}", soft_wrap=True
                 )
 
     @property
@@ -58,9 +66,17 @@ class Session:
             raise OptionError(
                 "there is nothing to measure heads on; give --text FILE, or an atlas in place of MODEL"
             )
-        if self.output is None:
-            return
         places = [*self.inputs, *([Path(self.model)] if self.is_atlas else [])]
-        check_output(self.output, option="-o", kind=ATLAS, inputs=places)
-        if self.output.is_file() and self.output.stat().st_size:
-            raise OptionError(f"-o {self.output} is there already; choose a new name, or remove it first")
+        for output in filter(None, (self.output, self.second)):
+            check_output(output, option="-o", kind=ATLAS, inputs=places)
+            if output.is_file() and output.stat().st_size:
+                raise OptionError(f"-o {output} is there already; choose a new name, or remove it first")
+
+
+def check_task(task: str | None, data: Sequence[Path] | None, examples: int | None) -> None:
+    """Refuse a task without data, and the other way round."""
+    if bool(task) != bool(data):
+        given, missing = ("--task", "--data FILE") if task else ("--data", "--task NAME")
+        raise OptionError(f"{given} needs {missing} too")
+    if examples is not None and not task:
+        raise OptionError("--examples needs --task NAME and --data FILE")
