@@ -77,7 +77,7 @@ def test_guan2020_keeps_the_kinds(run: Run, model: Path, corpus: Path, tmp_path:
     asked = ("reproduce", "guan2020", model, "--text", corpus, "--max-length", 32, "--seed", 5, "-o", out)
     assert run(*asked).exit_code == 0
     assert "head_type" in hs.open(out)
-    assert hs.open(out).provenance["probes"]["types"]["seed"] == 5
+    assert hs.open(out).provenance["probes"]["types"]["stacks"]["encoder"]["seed"] == 5
     again = run(*asked)
     assert (again.exit_code, "is there already; choose a new name" in again.stderr) == (2, True)
 
