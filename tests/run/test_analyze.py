@@ -215,7 +215,9 @@ def test_every_measure_alone_gives_an_atlas_that_opens(measure: str, tmp_path: P
     atlas = hs.open(tmp_path / "a.nc")
     assert measure in atlas.measures
     assert f"encoder/{measure}" in atlas
-    assert ("cross" in atlas.stacks) == (measure in ("entropy", "example_map", "head_distance", "role_attention"))
+    assert ("cross" in atlas.stacks) == (
+        measure in ("entropy", "example_map", "head_distance", "role_attention")
+    )
     assert "tiny-t5" in repr(atlas)
 
 
