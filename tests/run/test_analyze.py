@@ -82,7 +82,7 @@ def test_every_architecture_gives_the_measures_that_fit_it(architecture: str) ->
         expected = {
             name
             for name in MEASURES.names()
-            if stack != "cross" or name in ("entropy", "head_distance", "role_attention")
+            if stack != "cross" or name in ("entropy", "example_map", "head_distance", "role_attention")
         }
         assert found == expected
     entropy = atlas["entropy"].sel(query_role="all")
@@ -215,7 +215,9 @@ def test_every_measure_alone_gives_an_atlas_that_opens(measure: str, tmp_path: P
     atlas = hs.open(tmp_path / "a.nc")
     assert measure in atlas.measures
     assert f"encoder/{measure}" in atlas
-    assert ("cross" in atlas.stacks) == (measure in ("entropy", "head_distance", "role_attention"))
+    assert ("cross" in atlas.stacks) == (
+        measure in ("entropy", "example_map", "head_distance", "role_attention")
+    )
     assert "tiny-t5" in repr(atlas)
 
 

@@ -30,7 +30,6 @@ SUBJECTS = {
     "relations": "semantic roles",
     "features": "kinds of words",
     "parser": "syntax",
-    "patterns": "patterns",
 }
 """What each probe is about."""
 
@@ -95,10 +94,12 @@ def _lead(atlas: Atlas) -> str:
         f"{stack}: {_shape(atlas, stack)}" if len(atlas.stacks) > 1 else _shape(atlas, stack)
         for stack in atlas.stacks
     )
-    subjects = list(dict.fromkeys(SUBJECTS.get(name, name.replace("_", " ")) for name in _probes(atlas)))
+    subjects = list(dict.fromkeys(SUBJECTS.get(name, name.replace("_", " ")) for name in _asked(atlas)))
     if _is_measured(atlas):
         more = f", and what they know of {listed(subjects)}" if subjects else ""
         return f"What each attention head looked at ({shapes}) while the model read {_texts(atlas.provenance)}{more}."
+    if not subjects:
+        return f"What the attention maps of every head look like ({shapes}) on {_texts(atlas.provenance)}."
     return (
         f"What attention heads ({shapes}) know of {listed(subjects)}, asked on {listed(_probed_on(atlas))}."
     )
@@ -114,8 +115,13 @@ def _probes(atlas: Atlas) -> dict[str, dict[str, Any]]:
     return {name: facts for stack in atlas.stacks for name, facts in Subject(atlas, stack).probes.items()}
 
 
+def _asked(atlas: Atlas) -> dict[str, dict[str, Any]]:
+    """The probes that ask what heads know; patterns are only how they look."""
+    return {name: facts for name, facts in _probes(atlas).items() if name != "patterns"}
+
+
 def _probed_on(atlas: Atlas) -> list[str]:
-    return list(dict.fromkeys(str(facts.get("data") or "a corpus") for facts in _probes(atlas).values()))
+    return list(dict.fromkeys(str(facts.get("data") or "a corpus") for facts in _asked(atlas).values()))
 
 
 def _texts(facts: dict[str, Any]) -> str:
@@ -189,7 +195,7 @@ def _intro(atlas: Atlas) -> str:
             "named here was picked because its number is the largest or smallest on these same texts, which "
             "flatters it a little."
         )
-    if _probes(atlas):
+    if _asked(atlas):
         data = listed(_probed_on(atlas))
         intro += (
             f" What heads know was asked on {data}; numbers with a 95% interval are about that. Such a head "
