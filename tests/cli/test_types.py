@@ -89,9 +89,12 @@ def test_redundancy_names_neighbours_groups_and_layers(run: Run, path: Path) -> 
     nearest = hs.Likeness(hs.open(path)).neighbours("0.0", most=1)[0]
     assert f"{nearest.head} ({nearest.distance:.3f})" in result.stdout
     assert "dealt out to layers by chance" in result.stdout
-    told = json.loads(run("redundancy", path, "--threshold", 0.2, "--json").stdout)
+    told = json.loads(run("redundancy", path, "--threshold", 0.1, "--json").stdout)
     assert len(told["neighbours"]) == 48
-    assert sorted(map(len, told["groups"])) == [12, 12, 12, 12] or len(told["groups"]) >= 2
+    kinds = kinds_of_heads(6, 8)
+    for group in told["groups"]:  # heads of one kind, and of no other
+        assert len({kinds[tuple(map(int, head.split(".")))] for head in group}) == 1
+    assert sum(map(len, told["groups"])) == 48
     assert 0 < told["layers"]["p_value"] <= 1
     assert "no head 9.9" in run("redundancy", path, "--head", "9.9").stderr
 

@@ -1,5 +1,6 @@
 """`headscope map`: all heads of an atlas as points on a plane."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -56,14 +57,11 @@ def map_heads(
     check_output(output, option="-o", kind=PICTURE, inputs=[atlas])
     with only_own_notes(debug=debug) as notes, status("drawing the map", shown=not json):
         opened = hs.open(atlas)
+        select = _select(at or [])
+        _check_whole(opened, color, select)
         places = (hs.head_map if method == "mds" else hs.feature_map)(opened, stack=stack, seed=seed)
         draw = hs.figures.head_map if method == "mds" else hs.figures.feature_map
-        try:
-            ax = draw(opened, color=color, select=_select(at or []), places=places, stack=stack)
-        except OptionError as error:
-            raise OptionError(
-                str(error).replace("select={'", "--at ").replace("': ...}", "=LABEL")
-            ) from error
+        ax = draw(opened, color=color, select=select, places=places, stack=stack)
         hs.figures.save(ax, output)
     if json:
         points = [
@@ -85,3 +83,14 @@ def _select(given: list[str]) -> dict[str, str | int]:
     """Labels that are numbers, such as offsets, as numbers."""
     chosen = parse_at(given)
     return {dim: int(label) if label.lstrip("-").isdigit() else label for dim, label in chosen.items()}
+
+
+def _check_whole(atlas: "hs.Atlas", color: str, select: Mapping[str, object]) -> None:
+    """A measure has a colour for every head only when one label of each other dimension is chosen."""
+    if color in ("layer", "type"):
+        return
+    array = atlas[color]
+    for dim in array.dims:
+        if dim not in ("layer", "head", *select) and array.sizes[dim] > 1:
+            labels = ", ".join(str(label) for label in array[dim].values)
+            raise OptionError(f"--color {color} needs --at {dim}=LABEL; choose from {labels}")

@@ -98,15 +98,6 @@ def silhouette(values: Array, labels: Array) -> float:
     return float(silhouette_score(values, labels)) if 2 <= found < len(values) else float("nan")
 
 
-def silhouettes(values: Array, *, method: Method = "kmeans", seed: int = 0) -> dict[int, float]:
-    """The silhouette for every number of clusters that is compared."""
-    return {
-        k: silhouette(values, cluster(values, k=k, method=method, seed=seed).labels)
-        for k in KS
-        if k < len(values)
-    }
-
-
 @dataclass(frozen=True)
 class Separation:
     """Whether clusters are more than slices of one normal cloud.

@@ -11,7 +11,16 @@ import numpy as np
 from headscope.atlas import Atlas
 from headscope.atlas.atlas import DERIVED
 from headscope.errors import AtlasError, HeadscopeWarning
-from headscope.heads.clusters import STRUCTURE, Clusters, Method, Separation, cluster, separation, silhouettes
+from headscope.heads.clusters import (
+    KS,
+    STRUCTURE,
+    Clusters,
+    Method,
+    Separation,
+    cluster,
+    separation,
+    silhouette,
+)
 from headscope.heads.features import MEASURE, HeadFeatures, head_features
 from headscope.heads.kind_names import (
     PUBLISHED,
@@ -236,14 +245,16 @@ def head_types(
     """
     features = head_features(atlas, stack=stack)
     found = cluster(features.values, k=k, method=method, seed=seed)
-    scores = silhouettes(features.values, method=method, seed=seed)
+    fits = {k: found} | {
+        one: cluster(features.values, k=one, method=method, seed=seed)
+        for one in KS
+        if one != k and one < len(features.values)
+    }
+    scores = {one: silhouette(features.values, fits[one].labels) for one in KS if one in fits}
     if not np.isfinite(list(scores.values())).any():
         raise AtlasError(f"all heads of the {features.stack} look alike: there are no kinds to find")
     candidates = _candidates(scores)
-    stable = {
-        one: _stabilities(features, cluster(features.values, k=one, method=method, seed=seed), seed)
-        for one in sorted({k, *candidates})
-    }
+    stable = {one: _stabilities(features, fits[one], seed) for one in {k, *candidates}}
     by_heads, by_texts = stable[k]
     kinds = HeadKinds(
         features,

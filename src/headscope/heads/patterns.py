@@ -47,7 +47,7 @@ class PatternNetwork(nn.Module):
             nn.Linear(2 * widths[-1] + 32, 48), nn.ReLU(), nn.Dropout(dropout), nn.Linear(48, len(PATTERNS))
         )
         # So few channels are faster side by side than one after the other.
-        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # in no overload of its stubs
 
     def forward(self, picture: Tensor, number: Tensor) -> Tensor:
         """(map, pattern) from (map, channel, row, column) and (map, number)."""

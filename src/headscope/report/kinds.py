@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import xarray as xr
 from matplotlib.axes import Axes
 
 from headscope import figures
@@ -127,20 +128,20 @@ def _pictures(subject: Subject, kinds: int) -> list[Picture]:
         places = feature_map(atlas, stack=stack)
     except AtlasError:
         return found
-    found += [
-        _wide(
-            subject,
-            f"Neighbours by distance features, coloured by {colour}",
-            "t-SNE: heads that look equally far, at like kinds of tokens, lie together. Gaps and sizes of groups mean "
-            "nothing.",
-            MAP_SIZE,
-            lambda ax, colour=colour: figures.feature_map(  # type: ignore[misc]
-                atlas, color=colour, places=places, stack=stack, ax=ax
-            ),
-        )
-        for colour in ("type", "layer")
-    ]
-    return found
+    return [*found, *(_neighbours(subject, places, colour) for colour in ("type", "layer"))]
+
+
+def _neighbours(subject: Subject, places: xr.Dataset, colour: str) -> Picture:
+    return _wide(
+        subject,
+        f"Neighbours by distance features, coloured by {colour}",
+        "t-SNE: heads that look equally far, at like kinds of tokens, lie together. Gaps and sizes of groups mean "
+        "nothing.",
+        MAP_SIZE,
+        lambda ax: figures.feature_map(
+            subject.atlas, color=colour, places=places, stack=subject.stack, ax=ax
+        ),
+    )
 
 
 def _wide(

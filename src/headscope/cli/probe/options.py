@@ -26,7 +26,8 @@ MaxLength = Annotated[
         min=1,
         metavar="N",
         show_default=False,
-        help="Most tokens in one text; by default what the model takes. Longer ones are cut after a whole word.",
+        help="Most tokens in one text; by default what the model takes, of running text 128. Longer "
+        "ones are cut after a whole word.",
     ),
 ]
 Stack = Annotated[
