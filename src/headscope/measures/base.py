@@ -154,16 +154,16 @@ class PerTextMeasure(Measure):
         """(text, head, *dims) each text's numbers, and (text, 1, *dims) which of them apply; None means all."""
 
     def update(self, batch: AttentionBatch) -> None:
-        """Count one layer of one batch of texts; with the first, also what even attention would give."""
+        """Count one layer of one batch of texts."""
         values, applies = self.per_text(batch)
         self.count(values, applies, batch)
+
+    def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:
+        """Add what `per_text` gave for one layer of a batch; with the first, also what even attention would give."""
+        self.means.add(values, applies=applies, layer=batch.layer)
         if batch.layer == 0:
             values, applies = self.per_text(even_attention(batch, causal=self.grid.causal))
             self.uniform.add(values[:, 0], applies=None if applies is None else applies[:, 0])
-
-    def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:
-        """Add what `per_text` gave for one layer of a batch."""
-        self.means.add(values, applies=applies, layer=batch.layer)
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted."""
