@@ -10,7 +10,6 @@ from tests.helpers.tasks import headed, questions_file
 import headscope as hs
 from headscope.ablation import Ablations, ablate
 from headscope.ablation.kinds import features_of, kinds_in
-from headscope.ablation.limit import limited
 from headscope.capture import surveyed
 from headscope.errors import AtlasError, HeadscopeWarning, InterventionError, OptionError
 from headscope.heads import stability
@@ -183,7 +182,7 @@ def test_a_pruning_curve(tmp_path: Path) -> None:
 def test_fewer_examples(tmp_path: Path) -> None:
     model, task = made(tmp_path, "bert", "qa")
     found = ablate(model, task, sweep="layers", limit=3)
-    fewer = limited(task, 3)
+    fewer = task.limited(3)
     assert isinstance(fewer, QuestionAnswering)
     assert [one.name for one in fewer.questions.questions] == ["a", "c", "e"]  # spread evenly
     assert found.baseline.predictions == fewer.evaluate(model).predictions

@@ -41,7 +41,7 @@ def test_layers_are_printed_and_written(run: Run, folder: Path, data: Path, tmp_
     assert re.search(r"^layer 2 +4 ", result.stdout, re.MULTILINE)
     assert "significant changes after correction (holm): " in result.stdout
     assert f"written to {out}; next: headscope report {out}" in result.stdout
-    assert hs.open(out)["layer_change"].shape == (3, 2)
+    assert hs.open(out)["layer_change"].shape == (3, 3)
     again = run("ablate", folder, "--task", "qa", "--data", data, "--sweep", "heads", "-o", out)
     assert again.exit_code == 0, again.stderr
     assert "the 10 of 12" not in again.stdout
@@ -69,7 +69,7 @@ def test_json_has_the_baseline_and_one_entry_for_every_edit(run: Run, folder: Pa
     model = headed("bert", "qa")
     task = hs.task_for("qa", data, model)
     assert told["baseline"] == pytest.approx(task.evaluate(model).values)
-    assert set(told["baseline"]) == {"em", "f1"}
+    assert set(told["baseline"]) == {"em", "f1", "loss"}
     assert (told["task"], told["sweep"], told["edit"], told["examples"]) == ("qa", "heads", "uniform", 5)
     assert [edit["name"] for edit in told["edits"]] == [f"{i // 4}.{i % 4}" for i in range(12)]
     entry = told["edits"][5]
@@ -78,7 +78,7 @@ def test_json_has_the_baseline_and_one_entry_for_every_edit(run: Run, folder: Pa
         assert entry["values"] == pytest.approx(task.evaluate(model).values, abs=1e-4)
     assert entry["change"]["f1"] == pytest.approx(entry["values"]["f1"] - told["baseline"]["f1"])
     for key in ("interval", "p", "adjusted_p", "significant"):
-        assert set(entry[key]) == {"em", "f1"}
+        assert set(entry[key]) == {"em", "f1", "loss"}
 
 
 ARRAYS = {

@@ -21,7 +21,6 @@ from headscope.ablation.curve import (
     plan_curve,
 )
 from headscope.ablation.kinds import features_of, kinds_in
-from headscope.ablation.limit import limited
 from headscope.ablation.passes import Changes, FullPasses, passes_for
 from headscope.ablation.plan import (
     SWEEPS,
@@ -166,7 +165,7 @@ def ablate(
         raise OptionError(
             f"renormalise is for the sweep sentence-masks; {sweep} removes no part of a head's attention"
         )
-    model, task = with_head(model, task.head), limited(task, limit)
+    model, task = with_head(model, task.head), task.limited(limit)
     capture = surveyed(model)
     if not capture.hooked:
         raise InterventionError(

@@ -12,7 +12,7 @@ import torch
 
 from headscope.capture import Capture, surveyed
 from headscope.capture.observe import is_edited
-from headscope.errors import OptionError, TextError
+from headscope.errors import TextError
 from headscope.importance.gradients import layer_gradients
 from headscope.importance.result import ImportanceResult
 from headscope.importance.sums import ImportanceSums
@@ -23,7 +23,6 @@ from headscope.run.progress import RunProgress, progress_bar, silent
 from headscope.run.watch import HELD_BYTES, HELD_BYTES_ELSEWHERE, in_halves
 from headscope.tasks import Task, TaskBatch, TaskBatches, with_head
 from headscope.tasks.base import IGNORED, BatchSize
-from headscope.tasks.language import LanguageModelling
 
 # A weight is held as such, as its gradient, and by the backward pass as scores, softmax and products.
 TENSORS_HELD = 6
@@ -48,18 +47,16 @@ def gradient_importance(
     segments, of questions and labelled texts as many spread evenly over the data. A model given by name is loaded with
     the task's head.
     """
-    if limit is not None and limit < 1:
-        raise OptionError(f"limit must be at least 1, not {limit}")
     model = model if isinstance(model, Model) else with_head(model, task.head)
     started = perf_counter()
+    task = task.limited(limit)
     batches = task.batches(model, batch_size=batch_size)
     capture = surveyed(model)
     tally = _Tally(task, capture)
-    wanted = _wanted(batches, task, limit)
-    expected = sum(len(_rows(batch, wanted)[0]) for batch in batches)
+    expected = sum(int((batch.units > 0).sum()) for batch in batches)
     with progress_bar(f"{model.name} on {task.data}") if progress else nullcontext(silent) as tell:
         for batch in batches:
-            rows, without_loss = _rows(batch, wanted)
+            rows = torch.nonzero(batch.units > 0).flatten().tolist()
 
             def add(chosen: list[int], batch: TaskBatch = batch) -> None:
                 tally.add(batch.take(chosen))
@@ -67,7 +64,7 @@ def gradient_importance(
             for part in _parts(rows, batch, capture):
                 in_halves(part, add)
                 tell(RunProgress(tally.rows, expected))
-            tally.without_loss += without_loss
+            tally.without_loss += batch.rows - len(rows)
     if not tally.rows:
         raise TextError(f"{task.data}: no text has anything to predict, so there is no loss to differentiate")
     return tally.result(batches, limit=limit, duration=perf_counter() - started)
@@ -143,25 +140,6 @@ class _Tally:
         if is_edited(model.network):
             notes.append("an edit of the model was in force")
         return [note for note in notes if note is not None]
-
-
-def _wanted(batches: TaskBatches, task: Task, limit: int | None) -> set[int]:
-    """The examples to look at: of running text the first, of others as many, spread evenly over the data.
-
-    Evenly, because neighbours share an article, and it is articles that are independent.
-    """
-    count = len(batches.documents)
-    if limit is None or limit >= count or isinstance(task, LanguageModelling):
-        return set(range(count if limit is None else min(limit, count)))
-    return {int(place) for place in np.linspace(0, count - 1, limit).round()}
-
-
-def _rows(batch: TaskBatch, wanted: set[int]) -> tuple[list[int], int]:
-    """The rows of wanted examples that have a loss, and how many have none."""
-    asked = [row for row, example in enumerate(batch.example.tolist()) if example in wanted]
-    has_loss = (batch.units > 0).tolist()
-    rows = [row for row in asked if has_loss[row]]
-    return rows, len(asked) - len(rows)
 
 
 def _parts(rows: list[int], batch: TaskBatch, capture: Capture) -> list[list[int]]:

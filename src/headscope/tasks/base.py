@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import dataclass, fields
 from inspect import signature
 from pathlib import Path
@@ -149,6 +150,25 @@ class Task(ABC):
     def read(self, output: Any, batch: TaskBatch) -> Array:
         """(row,) with named fields, `example` among them: all that the scores need of the network's output."""
 
+    @abstractmethod
+    def keep(self, limit: int) -> None:
+        """Drop all but `limit` examples."""
+
+    def limited(self, limit: int | None) -> Self:
+        """The task on at most `limit` of its examples; of questions and labelled texts, spread evenly over the data.
+
+        Evenly, because neighbours share an article, and it is articles that are independent. Of running text it is
+        the first segments.
+        """
+        if limit is None:
+            return self
+        if limit < 1:
+            raise OptionError(f"limit must be at least 1, not {limit}")
+        fewer = copy(self)
+        fewer._kept = WeakKeyDictionary()
+        fewer.keep(limit)
+        return fewer
+
     def result(self, rows: Sequence[Array], batches: TaskBatches, *, model: str) -> TaskResult:
         """The scores of what was read of all batches, in any order."""
         found = np.concatenate(list(rows))
@@ -237,6 +257,11 @@ def forward(model: Model, batch: TaskBatch) -> Any:
     """The whole network's output, task head and all."""
     options = {"use_cache": False} if "use_cache" in signature(model.network.forward).parameters else {}
     return model.network(**batch.inputs, **options)
+
+
+def spread_evenly(count: int, limit: int) -> list[int]:
+    """At most `limit` of so many places, from the first to the last."""
+    return [int(place) for place in np.linspace(0, count - 1, min(count, limit)).round()]
 
 
 def longest(model: Model, max_length: int | None, usual: int) -> int:

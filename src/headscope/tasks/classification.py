@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 
 from headscope.errors import ModelError, TextError
 from headscope.models import Model
-from headscope.tasks.base import TASKS, Encoded, Row, Task, TaskBatch, longest
+from headscope.tasks.base import TASKS, Encoded, Row, Task, TaskBatch, longest, spread_evenly
 from headscope.tasks.metric import Array, ClassF1, Matthews, Mean, Metric
 from headscope.tasks.network import output_of
 from headscope.text.encode import TextEncoder
@@ -80,6 +80,12 @@ class Classification(Task):
                 f"{model.name} has {model.config.num_labels} classes and the task {len(self.labels)}; "
                 "make the task for this model"
             )
+
+    def keep(self, limit: int) -> None:
+        """Drop all but some texts, spread over the data."""
+        places = spread_evenly(len(self.texts), limit)
+        self.texts = [self.texts[place] for place in places]
+        self.golds = [self.golds[place] for place in places]
 
     def encode(self, model: Model) -> Encoded:
         """A row for each text."""

@@ -57,6 +57,10 @@ class LanguageModelling(Task):
             Mean("accuracy", "%", low=0, high=100, field="right", count="tokens", scale=100),
         )
 
+    def keep(self, limit: int) -> None:
+        """Stop after that many segments."""
+        self.limit = limit if self.limit is None else min(self.limit, limit)
+
     @abstractmethod
     def hide(self, encoded: EncodedInput, model: Model) -> tuple[EncodedInput, list[int]]:
         """The text as it is shown to the model, and for every place the token to predict there or IGNORED."""

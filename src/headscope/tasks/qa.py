@@ -21,6 +21,7 @@ from headscope.tasks.base import (
     TaskBatch,
     TaskBatches,
     longest,
+    spread_evenly,
 )
 from headscope.tasks.metric import Array, Mean, Metric
 from headscope.tasks.network import output_of
@@ -33,8 +34,18 @@ from headscope.types import CLS
 
 USUAL_LENGTH = 384
 
-_ROW = np.dtype([("example", "i8"), ("score", "f8"), ("start", "i8"), ("end", "i8"), ("none", "f8")])
-_RECORD = np.dtype([("em", "f8"), ("f1", "f8"), ("answerable", "?")])
+_ROW = np.dtype(
+    [
+        ("example", "i8"),
+        ("score", "f8"),
+        ("start", "i8"),
+        ("end", "i8"),
+        ("none", "f8"),
+        ("loss", "f8"),
+        ("has_loss", "f8"),
+    ]
+)
+_RECORD = np.dtype([("em", "f8"), ("f1", "f8"), ("answerable", "?"), ("loss", "f8"), ("windows", "f8")])
 
 
 @TASKS.register("qa")
@@ -78,11 +89,18 @@ class QuestionAnswering(Task):
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """Exact match and F1, in %."""
+        """Exact match and F1 in %, and the loss over all windows that have one."""
         return (
             Mean("em", "%", low=0, high=100, field="em"),
             Mean("f1", "%", low=0, high=100, field="f1"),
+            Mean("loss", "nats", digits=3, higher_is_better=False, low=0, field="loss", count="windows"),
         )
+
+    def keep(self, limit: int) -> None:
+        """Drop all but some questions, spread over the articles."""
+        own = self.questions
+        chosen = tuple(own.questions[place] for place in spread_evenly(len(own), limit))
+        self.questions = replace(own, questions=chosen)
 
     def encode(self, model: Model) -> Encoded:
         """A row for each window of each question's passage."""
@@ -114,7 +132,7 @@ class QuestionAnswering(Task):
         return losses.mean(-1)
 
     def read(self, output: Any, batch: TaskBatch) -> Array:
-        """(row,) the best span of each window by characters, its score, and that of no answer."""
+        """(row,) the best span of each window by characters, its score, that of no answer, and the loss."""
         assert batch.characters is not None
         start_logits, end_logits = _logits(output, "start").detach(), _logits(output, "end").detach()
         outside = batch.characters[..., 1] <= batch.characters[..., 0]  # (row, token)
@@ -132,6 +150,8 @@ class QuestionAnswering(Task):
             ("start", batch.characters[row, start, 0]),
             ("end", batch.characters[row, end, 1]),
             ("none", start_logits[row, first] + end_logits[row, first]),
+            ("loss", self.loss(output, batch).detach()),
+            ("has_loss", batch.units > 0),
         ):
             rows[name] = values.cpu().numpy()
         return rows
@@ -153,7 +173,9 @@ class QuestionAnswering(Task):
                 answers[number] = question.context[row["start"] : row["end"]]
             golds = [answer.text for answer in question.answers]
             em, f1 = squad_scores(answers[number], golds, impossible=impossible)
-            records[number] = (100 * em, 100 * f1, bool(golds))
+            records[number] = (100 * em, 100 * f1, bool(golds), 0.0, 0.0)
+        np.add.at(records["loss"], found["example"], found["loss"])
+        np.add.at(records["windows"], found["example"], found["has_loss"])
         return replace(self._result(records, batches, model=model), predictions=tuple(answers))
 
     def _labels(self, question: Question, window: Window) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from headscope.errors import ModelError, TextError
 from headscope.models import Model
-from headscope.tasks.base import TASKS, Encoded, Row, Task, TaskBatch
+from headscope.tasks.base import TASKS, Encoded, Row, Task, TaskBatch, spread_evenly
 from headscope.tasks.classification import encoded_texts
 from headscope.tasks.metric import Array, Mean, Metric, Pearson, Spearman
 from headscope.tasks.network import output_of
@@ -67,6 +67,12 @@ class Regression(Task):
                 f"{model.name} has {model.config.num_labels} classes and gives no score; use the task "
                 "classification, or a model with num_labels 1"
             )
+
+    def keep(self, limit: int) -> None:
+        """Drop all but some texts, spread over the data."""
+        places = spread_evenly(len(self.texts), limit)
+        self.texts = [self.texts[place] for place in places]
+        self.golds = [self.golds[place] for place in places]
 
     def encode(self, model: Model) -> Encoded:
         """A row for each text."""
