@@ -70,6 +70,26 @@ def ablation_section(subject: Subject, _: int) -> Section:
     )
 
 
+def uniform_section(subject: Subject, _: int) -> Section:
+    """The sweeps over heads that look evenly instead, which were kept beside those of heads removed."""
+    sweeps = subject.probes["ablation_uniform"]["sweeps"]
+    table = subject.atlas.table("ablation_uniform", stack=subject.stack)
+    return Section(
+        "ablation-uniform",
+        "Ablation: heads that look evenly",
+        "The same with heads that look evenly at all tokens instead of nowhere. A kind that does little harm removed "
+        "and much harm here stands in the way once it looks everywhere.",
+        parts=[
+            Part(
+                _TITLES[sweep],
+                _introduction(sweep, told),
+                tables=[_table([row for row in table if row["sweep"] == sweep], told)],
+            )
+            for sweep, told in sweeps.items()
+        ],
+    )
+
+
 def ablation(subject: Subject) -> Iterator[Finding]:
     """The heads and layers that a task needs."""
     sweeps = _sweeps(subject)

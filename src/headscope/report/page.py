@@ -13,6 +13,7 @@ from headscope.atlas import Atlas, replacing
 from headscope.report.finding import Finding, Subject
 from headscope.report.gather import findings
 from headscope.report.pictures import ramp_styles
+from headscope.report.probes import OUTLOOKS
 from headscope.report.render import facts_html, kept_together, row_html, section_html, written
 from headscope.report.section import Section
 from headscope.report.sections import sections
@@ -31,7 +32,7 @@ SUBJECTS = {
     "features": "kinds of words",
     "parser": "syntax",
 }
-"""What each probe is about."""
+"""What each probe that asks what heads know is about."""
 
 
 def write_report(atlas: Atlas, path: str | os.PathLike[str]) -> Path:
@@ -95,14 +96,17 @@ def _lead(atlas: Atlas) -> str:
         for stack in atlas.stacks
     )
     subjects = list(dict.fromkeys(SUBJECTS.get(name, name.replace("_", " ")) for name in _asked(atlas)))
+    others = [OUTLOOKS[name] for name in _probes(atlas) if name in OUTLOOKS]
     if _is_measured(atlas):
-        more = f", and what they know of {listed(subjects)}" if subjects else ""
-        return f"What each attention head looked at ({shapes}) while the model read {_texts(atlas.provenance)}{more}."
-    if not subjects:
-        return f"What the attention maps of every head look like ({shapes}) on {_texts(atlas.provenance)}."
-    return (
-        f"What attention heads ({shapes}) know of {listed(subjects)}, asked on {listed(_probed_on(atlas))}."
-    )
+        more = [f"what they know of {listed(subjects)}"] if subjects else []
+        told = f", and {listed(more + others)}" if more or others else ""
+        return f"What each attention head looked at ({shapes}) while the model read {_texts(atlas.provenance)}{told}."
+    if subjects:
+        told = f", and {listed(others)}" if others else ""
+        asked = listed(_probed_on(atlas))
+        return f"What attention heads ({shapes}) know of {listed(subjects)}, asked on {asked}{told}."
+    told = listed(others)
+    return f"{told[0].upper()}{told[1:]} ({shapes}), on {_texts(atlas.provenance)}."
 
 
 def _is_measured(atlas: Atlas) -> bool:
@@ -116,8 +120,8 @@ def _probes(atlas: Atlas) -> dict[str, dict[str, Any]]:
 
 
 def _asked(atlas: Atlas) -> dict[str, dict[str, Any]]:
-    """The probes that ask what heads know; patterns are only how they look."""
-    return {name: facts for name, facts in _probes(atlas).items() if name != "patterns"}
+    """The probes that ask what heads know."""
+    return {name: facts for name, facts in _probes(atlas).items() if name not in OUTLOOKS}
 
 
 def _probed_on(atlas: Atlas) -> list[str]:
@@ -240,7 +244,7 @@ def _limits(atlas: Atlas) -> Iterator[str]:
             "A number is first the mean over a text's queries, then over texts, so every text weighs the same. "
             "The standard error is over texts."
         )
-    if _probes(atlas):
+    if _asked(atlas):
         yield (
             "Probes ask about words: attention to a word that the tokenizer split is the sum over its "
             "pieces, attention from it the mean over them. Intervals are 95% and treat the texts, not the "

@@ -9,7 +9,7 @@ import numpy as np
 
 from headscope.figures.slices import choices
 from headscope.probes.result import without_folders
-from headscope.report.ablation import ablation_section
+from headscope.report.ablation import ablation_section, uniform_section
 from headscope.report.at_work import at_work
 from headscope.report.compare import compare_section
 from headscope.report.finding import Subject
@@ -28,6 +28,7 @@ MOST_UNKNOWN_GRIDS = 6
 _MAKERS: dict[str, Callable[[Subject, int], Section]] = {
     "patterns": patterns_section,
     "ablation": ablation_section,
+    "ablation_uniform": uniform_section,
     "importance": importance_section,
     "dependency": dependency,
     "coreference": coreference,
@@ -38,13 +39,23 @@ _MAKERS: dict[str, Callable[[Subject, int], Section]] = {
 }
 
 
+OUTLOOKS = {
+    "patterns": "what attention maps of heads look like",
+    "ablation": "what the model loses without heads",
+    "ablation_uniform": "what it loses when they look evenly",
+    "importance": "what the gradient says of heads",
+    "compare": "how heads differ from those of another model",
+}
+"""What is looked at by what asks nothing of heads' knowledge."""
+
+
 def probe_sections(subject: Subject) -> Iterator[Section]:
     """A section for every probe that was run in the stack, those we know first."""
     probes = subject.probes
     heads = _heads(subject)
     for probe in sorted(probes, key=lambda name: [*_MAKERS, name].index(name)):
         section = _MAKERS[probe](subject, heads) if probe in _MAKERS else _unknown(subject, probe)
-        section.facts.update(_facts(probes[probe]))
+        section.facts.update(_facts(probes[probe], annotated=probe not in OUTLOOKS))
         section.notes.extend(_notes(probes[probe]))
         yield section
 
@@ -54,11 +65,11 @@ def _heads(subject: Subject) -> int:
     return layers * heads
 
 
-def _facts(facts: Mapping[str, Any]) -> dict[str, str]:
+def _facts(facts: Mapping[str, Any], *, annotated: bool) -> dict[str, str]:
     """Where the numbers come from, in words; what the atlas does not tell is left out."""
     options = facts.get("options")
     options = options if isinstance(options, dict) else {}
-    by = str(facts.get("annotated_by") or "")
+    by = str(facts.get("annotated_by") or "") if annotated else ""
     counted = [
         count(int(facts[key]), word)
         for key, word in (("texts", "text"), ("documents", "document"), ("tokens", "token"))

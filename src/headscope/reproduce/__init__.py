@@ -2,6 +2,17 @@
 
 from headscope.reproduce.clark2019 import clark2019
 from headscope.reproduce.guan2020 import guan2020
+from headscope.reproduce.kovaleva2019 import kovaleva2019
 from headscope.reproduce.table import Figure, Grid, Origin, Reproduction, Row, Section
 
-__all__ = ["Figure", "Grid", "Origin", "Reproduction", "Row", "Section", "clark2019", "guan2020"]
+__all__ = [
+    "Figure",
+    "Grid",
+    "Origin",
+    "Reproduction",
+    "Row",
+    "Section",
+    "clark2019",
+    "guan2020",
+    "kovaleva2019",
+]

@@ -111,7 +111,7 @@ def _compared(atlas: Atlas, seed: int) -> Reproduction:
         sections,
         (
             difference_note(paper.SHAPE, shape, str(atlas.provenance["model"])),
-            "Gradient-based importance (figure 3) is not compared: headscope does not compute it yet.",
+            "Gradient-based importance (figure 3) has no published numbers to stand beside; see headscope importance.",
         ),
         atlas,
     )
