@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from headscope.comparison import compare as compare
     from headscope.data import sample_path as sample_path
     from headscope.errors import HeadscopeError as HeadscopeError
+    from headscope.explanation import explain as explain
     from headscope.heads import Likeness as Likeness
     from headscope.heads import feature_map as feature_map
     from headscope.heads import head_map as head_map
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from headscope.text import read_text as read_text
     from headscope.text import read_treebank as read_treebank
     from headscope.text.annotate import annotate as annotate
+    from headscope.widget import view as view
 
     open = open_atlas  # by assignment: type checkers take a renaming import for a private one
 
@@ -62,6 +64,7 @@ _PUBLIC = {
     "annotate": ("headscope.text.annotate", "annotate"),
     "compare": ("headscope.comparison", "compare"),
     "edit": ("headscope.interventions", "edit"),
+    "explain": ("headscope.explanation", "explain"),
     "feature_map": ("headscope.heads", "feature_map"),
     "figures": ("headscope.figures", None),
     "find_patterns": ("headscope.probes.patterns", "find_patterns"),
@@ -80,6 +83,7 @@ _PUBLIC = {
     "read_treebank": ("headscope.text", "read_treebank"),
     "sample_path": ("headscope.data", "sample_path"),
     "task_for": ("headscope.tasks", "task_for"),
+    "view": ("headscope.widget", "view"),
     "wrap": ("headscope.models", "wrap"),
     "write_report": ("headscope.report", "write_report"),
 }

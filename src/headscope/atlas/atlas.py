@@ -12,6 +12,7 @@ import xarray as xr
 
 from headscope.atlas.examples import Example, as_text, from_text
 from headscope.atlas.files import FORMAT, FORMAT_KEY, NESTED, PLAIN_FORMAT, read_tree, write_tree
+from headscope.atlas.notebook import view_of
 from headscope.errors import AtlasError
 from headscope.types import LabelledArray
 
@@ -223,6 +224,15 @@ class Atlas:
             f"<Atlas of {facts.get('model')}: {stacks}; {facts.get('texts')} texts, {facts.get('tokens')} tokens; "
             f"{', '.join(self.measures)}>"
         )
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """For notebooks: the atlas view, or where it cannot be drawn the name."""
+        view = view_of(self)
+        return {"text/plain": repr(self)} if view is None else view._repr_mimebundle_(**options)
+
+    def _display_(self) -> Any:
+        """The same for marimo, which takes the widget itself."""
+        return view_of(self) or repr(self)
 
 
 def labelled(array: xr.DataArray) -> LabelledArray:

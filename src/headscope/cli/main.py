@@ -6,7 +6,10 @@ import typer
 
 import headscope as hs
 from headscope.cli import ablate, analyze, compare, importance, patterns, redundancy, report, show, types
+from headscope.cli import explain as explain_command
+from headscope.cli import explore as explore_command
 from headscope.cli import map as map_command
+from headscope.cli import view as view_command
 from headscope.cli.failures import HeadscopeGroup
 from headscope.cli.probe.commands import probe
 from headscope.cli.reproduce.commands import reproduce
@@ -47,10 +50,15 @@ app.add_typer(reproduce, name="reproduce")
 app.command("patterns", cls=patterns.PatternsCommand, epilog=patterns.EXAMPLE)(patterns.patterns)
 app.command("ablate", cls=ablate.AblateCommand, epilog=ablate.EXAMPLE)(ablate.ablate)
 app.command("importance", cls=importance.ImportanceCommand, epilog=importance.EXAMPLE)(importance.importance)
+app.command("explain", cls=explain_command.ExplainCommand, epilog=explain_command.EXAMPLE)(
+    explain_command.explain
+)
 app.command("compare", cls=compare.CompareCommand, epilog=compare.EXAMPLE)(compare.compare)
 app.command("redundancy", cls=PlainUsageCommand, epilog=redundancy.EXAMPLE)(redundancy.redundancy)
 app.command("map", cls=PlainUsageCommand, epilog=map_command.EXAMPLE)(map_command.map_heads)
+app.command("explore", cls=explore_command.ExploreCommand, epilog=explore_command.EXAMPLE)(explore_command.explore)
 app.command("show", cls=PlainUsageCommand, epilog=show.EXAMPLE)(show.show)
+app.command("view", cls=PlainUsageCommand, epilog=view_command.EXAMPLE)(view_command.view)
 app.command("report", cls=PlainUsageCommand, epilog=report.EXAMPLE)(report.report)
 
 

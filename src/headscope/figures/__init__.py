@@ -6,10 +6,12 @@ from headscope.figures.compare import change_by_layer, kind_changes
 from headscope.figures.dots import relation_accuracy
 from headscope.figures.gallery import heads_at_work
 from headscope.figures.grid import head_grid
+from headscope.figures.head_view import head_view
 from headscope.figures.importance import gradient_by_layer, importance_grid
 from headscope.figures.kinds import feature_boxes, kind_examples, kinds_by_layer
 from headscope.figures.layers import entropy_by_layer, role_by_layer
 from headscope.figures.map import feature_map, head_map
+from headscope.figures.matrix_view import matrix_view
 from headscope.figures.patterns import patterns_by_layer
 from headscope.figures.profiles import distance_profile, offset_profile
 from headscope.figures.save import save
@@ -25,12 +27,14 @@ __all__ = [
     "head_at_work",
     "head_grid",
     "head_map",
+    "head_view",
     "heads_at_work",
     "importance_grid",
     "kind_changes",
     "kind_examples",
     "kinds_by_layer",
     "layer_changes",
+    "matrix_view",
     "offset_profile",
     "patterns_by_layer",
     "pruning_curve",

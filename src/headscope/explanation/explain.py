@@ -1,0 +1,304 @@
+"""The main job: texts through the model twice, first to choose neurons and average embeddings, then to score."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from headscope.capture import Capture, surveyed
+from headscope.errors import CaptureError, OptionError, TextError
+from headscope.explanation.embeddings import KINDS, Kind, TableMeans, averaging, find_tables, replacing
+from headscope.explanation.maps import even
+from headscope.explanation.moments import best_neurons
+from headscope.explanation.reading import Reader, Shown
+from headscope.explanation.result import Explanation, LayerExplanation
+from headscope.explanation.scores import LayerScores, TextScores, check_reachable, run_scores, wide
+from headscope.explanation.separation import Side, contrasts
+from headscope.explanation.sums import Chooser, LayerSums, counts_for, drawn_neurons
+from headscope.interventions import Heads, select_heads
+from headscope.models import Model, load
+from headscope.models.stacks import Place
+from headscope.probes.halves import SCORE, SELECT
+from headscope.probes.result import Source
+from headscope.run.progress import RunProgress, Tell, progress_bar, silent
+from headscope.run.watch import Watch, in_halves
+from headscope.text.batching import TextBatch, bucketed
+from headscope.text.corpus import Corpus, Text, as_corpus
+from headscope.text.items import TextPair
+from headscope.types import AttentionBatch, StackName, TokenBatch, padded
+
+BatchSize = int | Literal["auto"]
+_Map = tuple[Tensor, Tensor]
+"""(head, query, key) weights of a text, and (query, key) what is visible."""
+
+
+def explain(
+    model: Model | str | os.PathLike[str],
+    heads: Heads,
+    texts: Corpus | TextPair | Iterable[Text],
+    *,
+    max_length: int = 128,
+    limit: int | None = None,
+    batch_size: BatchSize = "auto",
+    seed: int = 0,
+    progress: bool = False,
+) -> Explanation:
+    """Why heads do what they do, over texts (those of `analyze`).
+
+    How much of a head's score and of its pattern the best 1, 2, 4 and 8 neurons carry, chosen on one half of the texts
+    and scored on the other; which neurons tell the query's own segment, its own sentence, and [SEP] from other
+    keys; and what of the pattern is left when token, position or segment embeddings are replaced by their mean.
+    `heads` may be said as for `edit`: "7.4", "7.4, 8.*", "all". Texts are read twice, so give no generator. `seed` is
+    that of the random neurons that the best ones are held against.
+    """
+    started = perf_counter()
+    capture = surveyed(model if isinstance(model, Model) else load(model))
+    check_reachable(capture)
+    _check(capture.model, max_length=max_length, limit=limit, batch_size=batch_size)
+    chosen = select_heads(capture.stacks, heads)
+    run = _Run(capture, chosen.by_place, seed)
+    reader = Reader(as_corpus(texts), run.watch.encoder(max_length), limit)
+    name = f"{capture.model.name} on {reader.corpus.name}"
+    with progress_bar(name) if progress else nullcontext(silent) as tell:
+        told = _Told(batch_size, max_length, tell)
+        _pass(run.choose, reader, run, told)
+        if reader.halves != {SELECT, SCORE}:
+            raise TextError(
+                f"{reader.corpus.name} holds {reader.read} text(s); neurons are chosen on one half of the texts and "
+                "scored on the other, so give at least two"
+            )
+        run.close_choice()
+        _pass(run.score, reader, run, told)
+    options = {"heads": str(chosen), "max_length": max_length, "limit": limit, "seed": seed}
+    source = Source(
+        data=reader.corpus.name,
+        data_hash=reader.digest.hexdigest(),
+        annotator=None,
+        texts=reader.read,
+        documents=reader.documents,
+        tokens=reader.tokens,
+        texts_cut=reader.cut,
+        skipped=0,
+        options=options,
+        duration=perf_counter() - started,
+        notes=tuple(run.notes(reader)),
+    )
+    return Explanation(capture.model, source, capture.stacks, run.results(), run.replaceable)
+
+
+def _check(model: Model, *, max_length: int, limit: int | None, batch_size: BatchSize) -> None:
+    if model.max_length is not None and max_length > model.max_length:
+        raise OptionError(
+            f"max_length {max_length} is more than the {model.max_length} tokens {model.name} takes; give "
+            f"--max-length {model.max_length} (max_length={model.max_length}) or less"
+        )
+    if limit is not None and limit < 2:
+        raise OptionError(
+            f"limit must be at least 2 (one text to choose neurons on, one to score), not {limit}"
+        )
+    if batch_size != "auto" and (not isinstance(batch_size, int) or batch_size < 1):
+        raise OptionError(f"batch_size must be auto or at least 1, not {batch_size!r}")
+
+
+def _pass(add: Callable[[list[Shown]], None], reader: Reader, run: "_Run", told: "_Told") -> None:
+    """All texts once; a text counts as half done after the first pass."""
+    for batch in bucketed(reader, texts_at=run.watch.texts_at(told.batch_size), longest=told.longest):
+        in_halves(batch, add)
+        told.done += len(batch)
+        told.tell(RunProgress(told.done // 2, reader.expected(told.done)))
+
+
+@dataclass
+class _Told:
+    """How both passes go, and how far they are."""
+
+    batch_size: BatchSize
+    longest: int
+    tell: Tell
+    done: int = 0
+
+
+class _Run:
+    """The sums of both passes, and how batches are added to them."""
+
+    def __init__(self, capture: Capture, heads: Mapping[Place, tuple[int, ...]], seed: int) -> None:
+        self.capture = capture
+        self.heads = heads
+        self.seed = seed
+        self.watch = Watch(capture, holds_all=True)
+        self.tables = find_tables(capture)
+        self.replaceable: tuple[Kind, ...] = tuple(
+            kind for kind in KINDS if any(table.kind == kind for table in self.tables)
+        )
+        self.means = TableMeans.zeros(self.tables)
+        self.choosers: dict[Place, Chooser] = {}
+        self.sums: dict[Place, LayerSums] = {}
+        self.best: dict[Place, list[Tensor]] = {}
+        """(head, neuron) the best neurons in order, by the half they were chosen on."""
+        self.has_bias = False
+
+    @torch.inference_mode()
+    def choose(self, texts: list[Shown]) -> None:
+        """First pass: what neurons are to be chosen by, and the mean embeddings."""
+        batch = self.watch.batch([text.encoded for text in texts])
+        part: dict[Place, Chooser] = {}
+        means = TableMeans.zeros(self.tables)
+
+        def see(place: Place, layer: LayerScores) -> None:
+            heads = self.heads[place]
+            part[place] = Chooser.zeros(len(heads), layer.query.shape[-1])
+            for number, scores in self._by_text(batch, place, layer):
+                part[place].add(scores, texts[number].half)
+            self.has_bias |= layer.bias is not None
+
+        with averaging(self.tables, means, batch):
+            run_scores(self.capture, batch.inputs, self.heads, see)
+        self.means.merge(means)
+        for place, found in part.items():
+            if place in self.choosers:
+                self.choosers[place].merge(found)
+            else:
+                self.choosers[place] = found
+
+    def close_choice(self) -> None:
+        """Between the passes: the best neurons of every head on each half."""
+        for place, chooser in self.choosers.items():
+            most = max(counts_for(chooser.halves[SELECT].shape[-1] - 1))
+            self.best[place] = [
+                torch.tensor([best_neurons(head.numpy(), most) for head in half]) for half in chooser.halves
+            ]
+
+    @torch.inference_mode()
+    def score(self, texts: list[Shown]) -> None:
+        """Second pass: every text with the neurons that the other half chose."""
+        batch = self.watch.batch([text.encoded for text in texts])
+        part: dict[Place, LayerSums] = {}
+        held: dict[Place, list[_Map]] = {}
+
+        def see(place: Place, layer: LayerScores) -> None:
+            heads, neurons = self.heads[place], layer.query.shape[-1]
+            part[place] = LayerSums.zeros(len(heads), neurons)
+            held[place] = []
+            sides = _sentence_sides(batch, texts, place.stack)
+            stack = ("encoder", "decoder", "cross").index(place.stack)
+            for number, scores in self._by_text(batch, place, layer):
+                shown = texts[number]
+                best = self.best[place][SELECT if shown.half == SCORE else SCORE]
+                drawn = drawn_neurons((self.seed, shown.number, stack, place.layer), heads, neurons)
+                device = scores.query.device
+                part[place].add_shares(scores, best.to(device), drawn.to(device))
+                asking, looked_at = (_side(side, number, device) for side in sides)
+                kinds = contrasts(asking, looked_at, scores.visible, cross=place.stack == "cross")
+                part[place].add_contrasts(scores, kinds)
+                uniform = even(scores.visible).expand_as(scores.weights)
+                part[place].add_compared("even", scores.weights, uniform, scores.visible)
+                # In the model's own precision, which loses nothing and takes half the room.
+                held[place].append((scores.weights.to(layer.weights.dtype), scores.visible))
+
+        run_scores(self.capture, batch.inputs, self.heads, see)
+        self._replaced(batch, part, held)
+        for place, found in part.items():
+            if place in self.sums:
+                self.sums[place].merge(found)
+            else:
+                self.sums[place] = found
+
+    def _replaced(
+        self, batch: TextBatch, part: Mapping[Place, LayerSums], held: Mapping[Place, list[_Map]]
+    ) -> None:
+        """The same texts with embeddings replaced, beside what was held of them."""
+
+        def see(name: str, stack: StackName, seen: AttentionBatch) -> None:
+            place = Place(stack, seen.layer)
+            for number, (weights, visible) in enumerate(held.get(place, [])):
+                queries, keys = seen.queries.is_token[number], seen.keys.is_token[number]
+                other = seen.attention[number, list(self.heads[place])][:, queries][:, :, keys]
+                part[place].add_compared(name, wide(weights), wide(other), visible)
+
+        kinds: dict[str, tuple[Kind, ...]] = {kind: (kind,) for kind in self.replaceable}
+        for name, chosen in {**kinds, "all": self.replaceable}.items():
+            if chosen:
+                with replacing(self.tables, self.means, chosen):
+                    self.watch.run(batch, partial(see, name))
+
+    def _by_text(
+        self, batch: TextBatch, place: Place, layer: LayerScores
+    ) -> Iterator[tuple[int, TextScores]]:
+        queries, keys = _sides(batch, place.stack)
+        for number in range(batch.texts):
+            scores = layer.of(number, self.heads[place], queries.is_token[number], keys.is_token[number])
+            if not torch.isfinite(scores.weights).all():
+                raise CaptureError(
+                    "the model's attention holds nan; if it runs in half precision, use float32"
+                )
+            yield number, scores
+
+    def results(self) -> dict[Place, LayerExplanation]:
+        """What was found in every layer that has chosen heads."""
+        found = {}
+        for place, sums in self.sums.items():
+            halves = self.choosers[place].halves
+            together = halves[SELECT] + halves[SCORE]
+            most = self.best[place][SELECT].shape[1]
+            best = [best_neurons(head.numpy(), most) for head in together]
+            alike = [
+                len(set(one.tolist()) & set(other.tolist()))
+                for one, other in zip(*self.best[place], strict=True)
+            ]
+            found[place] = LayerExplanation(self.heads[place], sums, best, alike, has_bias=self.has_bias)
+        return found
+
+    def notes(self, reader: Reader) -> Iterator[str]:
+        """What a user should know before trusting the numbers."""
+        model = self.capture.model
+        if reader.cut:
+            yield (
+                f"{reader.cut} of {reader.read} texts were longer than {reader.encoder.max_length} tokens and lost "
+                "their end; raise --max-length (max_length=) to keep more"
+            )
+        rotates = any("Rotary" in type(module).__name__ for module in model.core.modules())
+        if rotates:
+            yield (
+                "queries and keys are taken after rotation (RoPE), which turns neurons in pairs: look at what a few "
+                "carry together rather than at one"
+            )
+        if self.has_bias:
+            yield (
+                "a bias for position is added to the scores; it is no product of neurons, and its share is told apart"
+            )
+        if "position" not in self.replaceable:
+            how = "rotation" if rotates else "a bias" if self.has_bias else "another way"
+            yield f"positions enter by {how}, not by embeddings, so they cannot be replaced by their mean"
+        if "segment" not in self.replaceable:
+            yield "the model has no segment embeddings to replace"
+
+
+def _sides(batch: TextBatch, stack: StackName) -> tuple[TokenBatch, TokenBatch]:
+    """The tokens that ask and the tokens that are looked at."""
+    if batch.target is None or stack == "encoder":
+        return batch.source, batch.source
+    return batch.target, batch.target if stack == "decoder" else batch.source
+
+
+def _sentence_sides(
+    batch: TextBatch, texts: list[Shown], stack: StackName
+) -> list[tuple[TokenBatch, Tensor]]:
+    """Both sides with the sentence (text, token) of every token."""
+    found = []
+    for tokens in _sides(batch, stack):
+        own = [text.sentences[0] if tokens is batch.source else text.sentences[1] or [] for text in texts]
+        found.append((tokens, padded(own, value=-1)))
+    return found
+
+
+def _side(side: tuple[TokenBatch, Tensor], number: int, device: torch.device) -> Side:
+    tokens, sentence = side
+    real = tokens.is_token[number]
+    role, segment = tokens.role[number][real].to(device), tokens.segment[number][real].to(device)
+    return Side(role, segment, sentence[number][: len(role)].to(device))

@@ -1,0 +1,194 @@
+"""What is kept of the texts: sums for the chosen heads of one layer, merged exactly and in any order."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headscope.explanation.maps import cosine, divergence, even, kept, overlap
+from headscope.explanation.moments import moments, random_residual, residual, total
+from headscope.explanation.scores import TextScores
+from headscope.explanation.separation import CONTRASTS, Contrast, neuron_areas, score_area
+from headscope.measures.base import TextMean
+from headscope.probes.halves import SCORE, SELECT
+
+Array = np.ndarray[Any, Any]
+
+NEURON_COUNTS = (1, 2, 4, 8)
+REPLACED = ("token", "position", "segment", "all")
+"""Whose embeddings are replaced by their mean; all: everything that can be."""
+COMPARED = (*REPLACED, "even")
+"""What a head's map is laid beside: the same with embeddings replaced, and a head that looks evenly."""
+
+LEAST = 1e-9
+"""A head whose scores vary less than this, or whose maps are no further (in nats) from even ones, has no shares."""
+
+
+def counts_for(neurons: int) -> tuple[int, ...]:
+    """How many neurons are looked at together in a head that has so many."""
+    return tuple(count for count in NEURON_COUNTS if count <= neurons)
+
+
+@dataclass
+class RatioSums:
+    """1 - sum / sum over texts, with a standard error over texts by linearisation, kept as sums."""
+
+    upper: Tensor  # (...) sum over texts of what is above the line
+    lower: Tensor  # (...) below the line
+    uppers: Tensor  # (...) sum of squares
+    lowers: Tensor
+    both: Tensor  # (...) sum of products
+    texts: Tensor
+
+    @classmethod
+    def zeros(cls, *shape: int) -> Self:
+        """Nothing seen yet."""
+        return cls(*(torch.zeros(shape, dtype=torch.float64) for _ in range(6)))
+
+    def add(self, upper: Tensor, lower: Tensor, at: Any = ...) -> None:
+        """Count one text's numbers."""
+        upper, lower = upper.cpu(), lower.cpu()
+        for name, value in (
+            ("upper", upper),
+            ("lower", lower),
+            ("uppers", upper * upper),
+            ("lowers", lower * lower),
+            ("both", upper * lower),
+            ("texts", torch.ones_like(upper)),
+        ):
+            getattr(self, name)[at] += value
+
+    def merge(self, other: Self) -> None:
+        """Count all that `other` has counted."""
+        for one in fields(self):
+            getattr(self, one.name).add_(getattr(other, one.name))
+
+    def share(self) -> Array:
+        """1 - sum / sum; nan where what is below the line is, by text, no more than LEAST."""
+        return self._known(1 - self.upper / self.lower)
+
+    def stderr(self) -> Array:
+        """The standard error over texts; nan where there are fewer than two."""
+        ratio = self.upper / self.lower
+        spread = (self.uppers - 2 * ratio * self.both + ratio**2 * self.lowers).clamp_min(0)
+        error = (spread * self.texts / (self.texts - 1)).sqrt() / self.lower
+        return self._known(error.where(self.texts > 1, torch.nan))
+
+    def _known(self, values: Tensor) -> Array:
+        known = self.lower > LEAST * self.texts
+        return values.where(known, torch.nan).numpy()
+
+
+@dataclass
+class Chooser:
+    """What decides the best neurons: the summed covariance of each half of the texts."""
+
+    halves: list[Tensor]  # (head, neuron + 1, neuron + 1) by half
+    texts: list[int]
+
+    @classmethod
+    def zeros(cls, heads: int, neurons: int) -> Self:
+        """Nothing seen yet."""
+        shape = (heads, neurons + 1, neurons + 1)
+        return cls([torch.zeros(shape, dtype=torch.float64) for _ in (SELECT, SCORE)], [0, 0])
+
+    def add(self, text: TextScores, half: int) -> None:
+        """Count one text."""
+        self.halves[half] += moments(text).cpu()
+        self.texts[half] += 1
+
+    def merge(self, other: Self) -> None:
+        """Count all that `other` has counted."""
+        for half in (SELECT, SCORE):
+            self.halves[half] += other.halves[half]
+            self.texts[half] += other.texts[half]
+
+
+@dataclass
+class LayerSums:
+    """The chosen heads of one layer; every text is scored with the neurons chosen on the other half."""
+
+    share: RatioSums  # (head, count)
+    share_random: RatioSums  # (head, count)
+    share_bias: RatioSums  # (head,) of what is added for position, alone
+    pattern: RatioSums  # (head, count)
+    pattern_random: RatioSums  # (head, count)
+    neuron_auc: TextMean  # (head, contrast, neuron)
+    score_auc: TextMean  # (head, contrast)
+    left: RatioSums  # (head, replaced)
+    js: TextMean  # (head, compared)
+    cosine: TextMean  # (head, compared)
+    overlap: TextMean  # (head, compared)
+
+    @classmethod
+    def zeros(cls, heads: int, neurons: int) -> Self:
+        """Nothing seen yet."""
+        counts, kinds = len(counts_for(neurons)), len(CONTRASTS)
+        return cls(
+            RatioSums.zeros(heads, counts),
+            RatioSums.zeros(heads, counts),
+            RatioSums.zeros(heads),
+            RatioSums.zeros(heads, counts),
+            RatioSums.zeros(heads, counts),
+            TextMean.zeros(heads, kinds, neurons),
+            TextMean.zeros(heads, kinds),
+            RatioSums.zeros(heads, len(REPLACED)),
+            *(TextMean.zeros(heads, len(COMPARED)) for _ in range(3)),
+        )
+
+    def merge(self, other: Self) -> None:
+        """Count all that `other` has counted."""
+        for one in fields(self):
+            getattr(self, one.name).merge(getattr(other, one.name))
+
+    def add_shares(self, text: TextScores, chosen: Tensor, drawn: Tensor) -> None:
+        """Count what the neurons `chosen` (head, neuron) carry, and as many that were `drawn` at random."""
+        covariance = moments(text)
+        whole, neurons = total(covariance), text.query.shape[-1]
+        uniform = divergence(text.weights, even(text.visible))  # (head,)
+        maps = [kept(text, which, counts_for(neurons)) for which in (chosen, drawn)]
+        for number, count in enumerate(counts_for(neurons)):
+            at = (slice(None), number)
+            self.share.add(residual(covariance, chosen[:, :count]), whole, at)
+            self.share_random.add(random_residual(covariance, count), whole, at)
+            self.pattern.add(divergence(text.weights, maps[0][number]), uniform, at)
+            self.pattern_random.add(divergence(text.weights, maps[1][number]), uniform, at)
+        self.share_bias.add(covariance[:, :-1, :-1].sum((1, 2)), whole)
+
+    def add_contrasts(self, text: TextScores, contrasts: Mapping[str, Contrast]) -> None:
+        """Count which neurons tell keys apart."""
+        heads, _, neurons = text.query.shape
+        areas = torch.zeros(1, heads, len(CONTRASTS), neurons, dtype=torch.float64)
+        whole = torch.zeros(1, heads, len(CONTRASTS), dtype=torch.float64)
+        applies = torch.zeros(1, 1, len(CONTRASTS), dtype=torch.bool)
+        for number, name in enumerate(CONTRASTS):
+            if name in contrasts and contrasts[name].asks.any():
+                areas[0, :, number] = neuron_areas(text, contrasts[name]).cpu()
+                whole[0, :, number] = score_area(text, contrasts[name]).cpu()
+                applies[..., number] = True
+        self.neuron_auc.add(areas, applies=applies[..., None])
+        self.score_auc.add(whole, applies=applies)
+
+    def add_compared(self, name: str, weights: Tensor, other: Tensor, visible: Tensor) -> None:
+        """Count how alike a text's map `weights` (head, query, key) is to the `other` one, which COMPARED names."""
+        column = COMPARED.index(name)
+        js = divergence(weights, other)
+        applies = (torch.arange(len(COMPARED)) == column)[None, None]
+        for means, values in (
+            (self.js, js),
+            (self.cosine, cosine(weights, other)),
+            (self.overlap, overlap(weights, other)),
+        ):
+            means.add(values.cpu()[None, :, None].expand(-1, -1, len(COMPARED)), applies=applies)
+        if name in REPLACED:
+            self.left.add(js, divergence(weights, even(visible)), (slice(None), column))
+
+
+def drawn_neurons(seed: Sequence[int], heads: Sequence[int], neurons: int) -> Tensor:
+    """(head, neuron) neurons in a random order of each head, the same however texts are batched."""
+    most = max(counts_for(neurons))
+    rows = [np.random.default_rng([*seed, head]).permutation(neurons)[:most] for head in heads]
+    return torch.from_numpy(np.stack(rows))

@@ -1,0 +1,193 @@
+"""The application: its routes, typed by `headscope.views.shapes`."""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Annotated, Any
+
+import torch
+from fastapi import APIRouter, Body, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+
+from headscope.errors import HeadscopeError
+from headscope.server.catalogue import Catalogue
+from headscope.server.explorer import Explorer
+from headscope.server.guard import Guard
+from headscope.server.limits import BODY_BYTES, check_request
+from headscope.server.problems import StoppedError, explained, one_line
+from headscope.server.schema import described
+from headscope.server.texts import chunk
+from headscope.views.shapes import (
+    About,
+    AtlasData,
+    HeadPage,
+    Neurons,
+    Predicted,
+    PredictRequest,
+    Problem,
+    Seen,
+    SeenRequest,
+    Status,
+)
+
+LONGEST = 512
+"""Most tokens of a text, unless told otherwise."""
+
+ASSETS = {"headscope.js": "text/javascript; charset=utf-8", "headscope.css": "text/css; charset=utf-8"}
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    code: {"model": Problem} for code in (400, 401, 403, 404, 413, 421, 422, 500, 503)
+}
+
+
+class _Octets(Response):
+    media_type = "application/octet-stream"
+
+
+def create_app(
+    catalogue: Catalogue,
+    *,
+    token: str,
+    hosts: list[str],
+    longest: int = LONGEST,
+    tell: Callable[[str], None] = lambda line: None,
+) -> FastAPI:
+    """The application, for requests that carry `token` and were sent to one of `hosts` (name:port)."""
+    explorer = Explorer(catalogue, longest=longest, tell=tell)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        explorer.worker.close()
+
+    app = FastAPI(
+        title="headscope",
+        version=version("headscope"),
+        # The pages that FastAPI makes of the description load scripts from elsewhere.
+        docs_url=None,
+        redoc_url=None,
+        separate_input_output_schemas=False,
+        lifespan=lifespan,
+        middleware=[Middleware(Guard, token=token, hosts=hosts, body_bytes=BODY_BYTES)],
+    )
+    app.state.explorer = explorer
+    app.include_router(_page_routes())
+    app.include_router(_model_routes(explorer))
+    app.include_router(_atlas_routes(explorer))
+    app.openapi = lambda: described(app)  # type: ignore[method-assign]  # as FastAPI's own docs say
+    _answer_problems(app)
+    return app
+
+
+def _page_routes() -> APIRouter:
+    """The page and its bundle, which hold no data."""
+    routes = APIRouter(include_in_schema=False)
+    bundle = files("headscope.views").joinpath("assets")
+
+    @routes.get("/", response_class=HTMLResponse)
+    async def page() -> str:
+        return files("headscope.server").joinpath("page.html").read_text(encoding="utf-8")
+
+    @routes.get("/assets/{name}")
+    async def asset(name: str) -> Response:
+        if name not in ASSETS:
+            raise HTTPException(404, f"there is no asset {name}")
+        return Response(bundle.joinpath(name).read_bytes(), media_type=ASSETS[name])
+
+    return routes
+
+
+def _model_routes(explorer: Explorer) -> APIRouter:
+    routes = APIRouter(prefix="/api", responses=PROBLEMS)
+
+    @routes.get("/about")
+    async def about() -> About:
+        """What there is."""
+        return explorer.catalogue.about(version("headscope"), explorer.longest)
+
+    @routes.get("/status")
+    async def status() -> Status:
+        """What the server is busy with."""
+        return Status(working=explorer.worker.working, waiting=explorer.worker.waiting)
+
+    @routes.post("/seen")
+    async def seen(request: Request, asked: Annotated[SeenRequest, Body()]) -> Seen:
+        """Send a text through a model; its maps are then there under the id."""
+        check_request(asked)
+        return (await explorer.work(request, "reading a text", explorer.look(asked))).seen
+
+    @routes.get("/seen/{id}/maps/{stack}/{layer}", response_class=_Octets)
+    async def maps(request: Request, id: str, stack: str, layer: int) -> Response:
+        """Raw-deflated uint8[head][query][key]; `Seen.levels` says what weight each byte stands for."""
+        found = explorer.texts.find(id)
+        if found is None:
+            asked = explorer.texts.request(id)
+            found = await explorer.work(request, "reading a text", explorer.look(asked))
+        return _Octets(chunk(found, stack, layer))
+
+    @routes.get("/seen/{id}/neurons/{stack}/{layer}/{head}")
+    async def head_neurons(request: Request, id: str, stack: str, layer: int, head: int) -> Neurons:
+        """Queries and keys of one head on the text."""
+        asked = explorer.texts.request(id)
+        return await explorer.work(request, "reading neurons", explorer.neurons(asked, (stack, layer, head)))
+
+    @routes.post("/predict")
+    async def predicted(request: Request, asked: Annotated[PredictRequest, Body()]) -> Predicted:
+        """What a model says, as it is and with heads switched off."""
+        check_request(asked)
+        return await explorer.work(request, "asking a model", explorer.predict(asked))
+
+    return routes
+
+
+def _atlas_routes(explorer: Explorer) -> APIRouter:
+    routes = APIRouter(prefix="/api", responses=PROBLEMS)
+
+    @routes.get("/atlas/{id}")
+    async def atlas(request: Request, id: str) -> AtlasData:
+        """Every number per head, and heads as points."""
+        offered = explorer.catalogue.atlas(id)
+        return await explorer.work(request, "reading an atlas", explorer.atlas(offered))
+
+    @routes.get("/atlas/{id}/head/{stack}/{layer}/{head}")
+    async def page_of_head(request: Request, id: str, stack: str, layer: int, head: int) -> HeadPage:
+        """All that the atlas knows of one head."""
+        offered = explorer.catalogue.atlas(id)
+        job = explorer.head_page(offered, (stack, layer, head))
+        return await explorer.work(request, f"looking up head {layer}.{head}", job)
+
+    return routes
+
+
+def _answer_problems(app: FastAPI) -> None:
+    """Every failure is {"error": one line}."""
+
+    async def failed(request: Request, error: Exception) -> JSONResponse:
+        code, line = explained(error)
+        return _problem(code, line)
+
+    async def refused(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        return _problem(error.status_code, one_line(error.detail))
+
+    async def malformed(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        told = [
+            f"{'.'.join(map(str, one['loc'][1:])) or 'the request'}: {one['msg']}"
+            for one in error.errors()[:3]
+        ]
+        return _problem(422, one_line("; ".join(told)))
+
+    app.add_exception_handler(HTTPException, refused)
+    app.add_exception_handler(RequestValidationError, malformed)
+    app.add_exception_handler(Exception, failed)
+    # Named as well: what only Exception stands for is also raised again, as the bug that it is.
+    for kind in (HeadscopeError, StoppedError, MemoryError, torch.OutOfMemoryError):
+        app.add_exception_handler(kind, failed)
+
+
+def _problem(code: int, line: str) -> JSONResponse:
+    return JSONResponse(Problem(error=line).model_dump(), status_code=code)

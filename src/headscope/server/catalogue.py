@@ -1,0 +1,199 @@
+"""What the server has: models, loaded when first asked for, and atlases."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoConfig
+from transformers.models.auto import modeling_auto as auto
+
+from headscope.atlas import Atlas, open_atlas
+from headscope.errors import OptionError
+from headscope.models import Model, load
+from headscope.models.load import DEMO_MODELS
+from headscope.models.quiet import quiet_transformers
+from headscope.server.heads import TaskName, ready_task, task_of, with_task_head
+from headscope.server.problems import NotThereError
+from headscope.views.shapes import About, AtlasInfo, ModelInfo
+
+Source = str | Path | Model | Atlas
+
+
+@dataclass(eq=False)
+class OfferedModel:
+    """A model that can be asked; its weights are read when it first is."""
+
+    name: str
+    config: Mapping[str, Any]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """How it is loaded: device, dtype, allow_pickle."""
+    loaded: Model | None = None
+
+    @property
+    def task(self) -> TaskName | None:
+        """What it can predict; None for a model without a task head."""
+        if self.loaded is not None and (ready := ready_task(self.loaded.network)) is not None:
+            return ready
+        return task_of([str(name) for name in self.config.get("architectures") or ()])
+
+    def get(self) -> Model:
+        """The model, loaded."""
+        if self.loaded is None:
+            self.loaded = load(self.name, **self.options)
+        return self.loaded
+
+    def predicting(self) -> Model:
+        """The model with its task head; it takes the place of the one without."""
+        task = self.task
+        if task is None:
+            raise OptionError(
+                f"{self.name} has no head that predicts something; give a model that has one, such as demo, "
+                "demo-qa or demo-mrpc"
+            )
+        self.loaded = with_task_head(self.get(), task, **_only(self.options, "allow_pickle"))
+        return self.loaded
+
+    def info(self, longest: int) -> ModelInfo:
+        """What a page is told of it; `longest` is the most tokens the server lets through."""
+        limit = self._limit
+        return ModelInfo(
+            name=self.name,
+            architecture=self._architecture,
+            task=self.task,
+            max_length=longest if limit is None else min(longest, limit),
+            pairs=self._takes_pairs,
+        )
+
+    @property
+    def _architecture(self) -> str:
+        named = self.config.get("architectures") or [self.config.get("model_type", "")]
+        return self.loaded.architecture if self.loaded is not None else str(named[0])
+
+    @property
+    def _limit(self) -> int | None:
+        if self.loaded is not None:
+            return self.loaded.max_length
+        positions = self.config.get("max_position_embeddings") or self.config.get("n_positions")
+        return int(positions) if positions and int(positions) > 0 else None
+
+    @property
+    def _takes_pairs(self) -> bool:
+        """Whether a second text is more than the first one going on: a marked pair, or what the model writes.
+
+        Told by the config alone: asking the model would be a forward pass outside of the worker.
+        """
+        kind = self.config.get("model_type")
+        return bool(self.config.get("is_encoder_decoder")) or kind in auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
+
+
+@dataclass(eq=False)
+class OfferedAtlas:
+    """An atlas that can be looked at."""
+
+    id: str
+    name: str
+    atlas: Atlas
+
+    @property
+    def model(self) -> str:
+        """The name of the model it is of."""
+        return str(self.atlas.provenance.get("model", ""))
+
+
+class Catalogue:
+    """All that was named when the server was started."""
+
+    def __init__(self, sources: Iterable[Source], **options: Any) -> None:
+        """Names of models, folders, atlas files, or models and atlases in memory; `options` are those of `load`.
+
+        An atlas of a demo model brings the model along. Files and folders are looked at now, so that a wrong name
+        is told before anything is served; weights are not.
+        """
+        self.models: dict[str, OfferedModel] = {}
+        self.atlases: dict[str, OfferedAtlas] = {}
+        for source in sources:
+            self._add(source, options)
+        for atlas in list(self.atlases.values()):
+            name = atlas.model
+            if name in DEMO_MODELS and name not in self.models and find_spec("headscope_models"):
+                self._add_model(name, options)
+
+    def model(self, name: str) -> OfferedModel:
+        """The model of that name."""
+        if name not in self.models:
+            known = ", ".join(self.models) or "none; name one when starting headscope explore"
+            raise NotThereError(f"there is no model {name!r} here; there is {known}")
+        return self.models[name]
+
+    def atlas(self, id: str) -> OfferedAtlas:
+        """The atlas of that id."""
+        if id not in self.atlases:
+            known = ", ".join(self.atlases) or "none; name one when starting headscope explore"
+            raise NotThereError(f"there is no atlas {id!r} here; there is {known}")
+        return self.atlases[id]
+
+    def atlas_of(self, model: str) -> Atlas | None:
+        """The first atlas of a model, where kinds of heads and measures can be looked up."""
+        return next((one.atlas for one in self.atlases.values() if one.model == model), None)
+
+    def about(self, version: str, longest: int) -> About:
+        """What a page is told first."""
+        return About(
+            version=version,
+            models=[model.info(longest) for model in self.models.values()],
+            atlases=[AtlasInfo(id=one.id, name=one.name, model=one.model) for one in self.atlases.values()],
+        )
+
+    def _add(self, source: Source, options: Mapping[str, Any]) -> None:
+        if isinstance(source, Model):
+            config = source.config.to_dict()
+            self.models[source.name] = OfferedModel(source.name, config, options, source)
+        elif isinstance(source, Atlas):
+            self._add_atlas(source, str(source.provenance.get("model", "atlas")))
+        elif str(source).endswith(".nc") or Path(source).is_file():
+            self._add_atlas(open_atlas(source), Path(source).name)
+        elif str(source) not in self.models:
+            self._add_model(str(source), options)
+
+    def _add_model(self, name: str, options: Mapping[str, Any]) -> None:
+        config = _config(name)
+        # What cannot be read this way is loaded at once: that tells what is wrong with it, in words.
+        model = load(name, **options) if config is None else None
+        found = config or (model.config.to_dict() if model is not None else {})
+        self.models[name] = OfferedModel(name, found, options, model)
+
+    def _add_atlas(self, atlas: Atlas, name: str) -> None:
+        stem = re.sub(r"[^A-Za-z0-9_-]+", "-", name.removesuffix(".nc")).strip("-") or "atlas"
+        id, number = stem, 1
+        while id in self.atlases:
+            number += 1
+            id = f"{stem}-{number}"
+        self.atlases[id] = OfferedAtlas(id, name, atlas)
+
+
+def _config(name: str) -> dict[str, Any] | None:
+    """A model's configuration; None when it cannot be read."""
+    folder = Path(name)
+    if name in DEMO_MODELS:
+        if find_spec("headscope_models") is None:
+            return None
+        import headscope_models  # noqa: PLC0415 - an optional distribution, absent from a plain install
+
+        folder = Path(headscope_models.path(name))
+    try:
+        if folder.is_dir():
+            found = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        else:
+            with quiet_transformers():
+                found = AutoConfig.from_pretrained(name, trust_remote_code=False).to_dict()
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _only(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: options[name] for name in names if name in options}

@@ -1,0 +1,194 @@
+"""What a model says, and what it says with some heads switched off."""
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from headscope.atlas import Atlas
+from headscope.capture import surveyed
+from headscope.errors import InterventionError, OptionError, TextError
+from headscope.interventions import edit
+from headscope.models import Model
+from headscope.run.watch import Watch
+from headscope.server.answers import likely_answers
+from headscope.server.heads import TaskName
+from headscope.tasks import TaskBatch, evaluating, forward
+from headscope.tasks.classification import encoded_texts
+from headscope.tasks.network import output_of
+from headscope.text.batching import TextBatch, collate
+from headscope.text.encode import EncodedInput, TextEncoder
+from headscope.text.items import TextPair
+from headscope.text.labelled import LabelledText
+from headscope.text.sentences import clean
+from headscope.views.shapes import Guess, Option, Predicted, PredictRequest
+
+MOST_OPTIONS = 5
+MASK = "[MASK]"
+"""What stands for a hidden word, whatever the model's own mark is."""
+WORDS_AROUND = 2
+
+Ask = Callable[[], list[Guess]]
+"""Runs the model and reads what it says; called once as it is and once edited."""
+
+
+def predict(
+    model: Model, task: TaskName, request: PredictRequest, *, atlas: Atlas | None = None, longest: int = 512
+) -> Predicted:
+    """What the model says as it is, and with the edits; `atlas` is where kinds of heads can be looked up.
+
+    Probabilities are softmax over the vocabulary or the classes; for answers, over all spans that may be one.
+    """
+    length = longest if model.max_length is None else min(longest, model.max_length)
+    ask, note = _READERS[task](model, request, length)
+    if ask is None:
+        return Predicted(task=task, before=[], after=[], note=note)
+    with evaluating(model.network), torch.inference_mode():
+        if request.edits and not surveyed(model).hooked:
+            raise InterventionError(
+                f"{model.name} ({model.architecture}) does not let its attention be changed while it runs"
+            )
+        before = ask()
+        if not request.edits:
+            return Predicted(task=task, before=before, after=before, note=note)
+        with ExitStack() as edits:
+            for one in request.edits:
+                edits.enter_context(edit(model, one.heads, how=one.how, atlas=atlas))
+            return Predicted(task=task, before=before, after=ask(), note=note)
+
+
+def _masked(model: Model, request: PredictRequest, length: int) -> tuple[Ask | None, str]:
+    """The hidden words, one by one."""
+    mark = model.tokenizer.mask_token
+    if mark is None:
+        raise OptionError(f"the tokenizer of {model.name} has no mask token")
+    texts = [None if text is None else text.replace(str(mark), MASK) for text in _texts(request)]
+    places = [place for text in texts for place in _surroundings(text or "")]
+    if not places:
+        return None, f"The text has no {MASK}: write {MASK} in the place of a word, and the model guesses it."
+    first, second = (None if text is None else text.replace(MASK, str(mark)) for text in texts)
+    encoded = TextEncoder(model.tokenizer, "pair", length).encode(TextPair(first or "", second))
+    hidden = [
+        place for place, token in enumerate(encoded.source.ids) if token == model.tokenizer.mask_token_id
+    ]
+    batch = _batch(model, encoded)
+
+    def ask() -> list[Guess]:
+        logits = output_of(forward(model, batch), "logits", "prediction_logits")[0]  # (token, vocabulary)
+        return [
+            Guess(place=words, options=_words(model, logits[place]))
+            for words, place in zip(places, hidden, strict=False)  # what was cut off is not asked for
+        ]
+
+    return ask, _cut(encoded.cut, length)
+
+
+def _answers(model: Model, request: PredictRequest, length: int) -> tuple[Ask | None, str]:
+    question, passage = _texts(request)
+    if passage is None or not question or not question.strip():
+        raise TextError("give a question as the first text and the passage that answers it as the second")
+    find = likely_answers(model, question, passage, max_length=length, most=MOST_OPTIONS)
+
+    def ask() -> list[Guess]:
+        return [Guess(place=question, options=find())]
+
+    return ask, ""
+
+
+def _classes(model: Model, request: PredictRequest, length: int) -> tuple[Ask | None, str]:
+    first, second = _texts(request)
+    [encoded] = encoded_texts([LabelledText(first or "", second, "", "")], model, length)
+    batch = _batch(model, encoded)
+    labels = {int(number): str(name) for number, name in model.config.id2label.items()}
+
+    def ask() -> list[Guess]:
+        logits = output_of(forward(model, batch), "logits")[0]  # (class,)
+        if len(logits) == 1:
+            return [Guess(place="score", options=[Option(text=f"{float(logits[0]):.4f}", probability=1.0)])]
+        shares = logits.softmax(-1)
+        order = shares.argsort(descending=True, stable=True).tolist()
+        options = [
+            Option(text=labels.get(number, str(number)), probability=float(shares[number]))
+            for number in order
+        ]
+        return [Guess(place="", options=options)]
+
+    note = "This model gives a score, not classes. " if len(labels) == 1 else ""
+    return ask, (note + _cut(encoded.cut, length)).strip()
+
+
+def _next(model: Model, request: PredictRequest, length: int) -> tuple[Ask | None, str]:
+    """The next token: of the text, or for models that read and write, of what is written."""
+    first, second = _texts(request)
+    if model.is_encoder_decoder:
+        # A decoder's text loses its last token, the end of the text, so that what comes next is asked for.
+        encoded = Watch(surveyed(model)).encoder(length).encode(TextPair(first or "", second or ""))
+    else:
+        encoded = TextEncoder(model.tokenizer, "joined", length).encode(TextPair(first or "", second))
+    batch = _batch(model, encoded)
+    what = "next token of what is written" if model.is_encoder_decoder else "next token"
+
+    def ask() -> list[Guess]:
+        logits = output_of(forward(model, batch), "logits")[0, -1]  # (vocabulary,)
+        return [Guess(place=what, options=_words(model, logits))]
+
+    return ask, _cut(encoded.cut, length)
+
+
+_READERS: Mapping[TaskName, Callable[[Model, PredictRequest, int], tuple[Ask | None, str]]] = {
+    "mlm": _masked,
+    "qa": _answers,
+    "classification": _classes,
+    "lm": _next,
+}
+
+
+def _texts(request: PredictRequest) -> tuple[str | None, str | None]:
+    """Both texts without what tokenizers stumble over; None for an empty second one."""
+    first, second = clean(request.text_a), None if request.text_b is None else clean(request.text_b)
+    if not first.strip():
+        raise TextError("the text is empty; give some words to look at")
+    return first, second if second is not None and second.strip() else None
+
+
+def _batch(model: Model, encoded: EncodedInput) -> TaskBatch:
+    text: TextBatch = collate(
+        [encoded],
+        pad=model.tokenizer.pad_token_id or 0,
+        has_segments=model.has_segments,
+        one_segment=False,
+        device=model.device,
+    )
+    nothing = torch.zeros(1, 1, dtype=torch.long)
+    return TaskBatch(text, nothing[0], nothing)
+
+
+def _words(model: Model, logits: Tensor) -> list[Option]:
+    """The most probable tokens of (vocabulary,) logits."""
+    shares = logits.softmax(-1)
+    best = shares.topk(min(MOST_OPTIONS, len(shares)))
+    return [
+        Option(text=str(model.tokenizer.decode([token])), probability=share)
+        for token, share in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    ]
+
+
+def _surroundings(text: str) -> list[str]:
+    """For each hidden word, what stands around it."""
+    return [_end(before) + MASK + _start(after) for before, after in pairwise(text.split(MASK))]
+
+
+def _end(text: str) -> str:
+    words = text.split()[-WORDS_AROUND:]
+    return " ".join(words) + (" " if words and text[-1:].isspace() else "")
+
+
+def _start(text: str) -> str:
+    words = text.split()[:WORDS_AROUND]
+    return (" " if words and text[:1].isspace() else "") + " ".join(words)
+
+
+def _cut(is_cut: bool, length: int) -> str:
+    return f"The text was longer than {length} tokens and lost its end." if is_cut else ""

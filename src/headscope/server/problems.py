@@ -1,0 +1,60 @@
+"""What goes wrong, as an answer: a status code and one line."""
+
+import torch
+
+from headscope.errors import (
+    AtlasError,
+    HeadscopeError,
+    InterventionError,
+    ModelError,
+    OptionError,
+    TextError,
+)
+
+
+class NotThereError(HeadscopeError):
+    """What was asked for by its name is not among what the server has."""
+
+
+class TooBusyError(HeadscopeError):
+    """Too many requests wait already."""
+
+
+class StoppedError(Exception):
+    """Whoever asked has gone, or the server stops; nobody waits for the answer."""
+
+
+_CODES: tuple[tuple[type[HeadscopeError], int], ...] = (
+    (NotThereError, 404),
+    (TooBusyError, 503),
+    (OptionError, 400),
+    (TextError, 400),
+    (InterventionError, 400),
+    (ModelError, 422),
+    (AtlasError, 422),
+)
+CLIENT_GONE = 499
+"""What servers log for a client that did not wait; nobody reads it."""
+
+
+def explained(error: Exception) -> tuple[int, str]:
+    """The status code, and the line."""
+    if isinstance(error, StoppedError):
+        return CLIENT_GONE, "stopped"
+    if isinstance(error, HeadscopeError):
+        code = next((code for kind, code in _CODES if isinstance(error, kind)), 500)
+        return code, one_line(error)
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return (
+            507,
+            "out of memory; give a shorter text, or start headscope explore with a smaller --max-length",
+        )
+    return (
+        500,
+        f"unexpected {type(error).__name__}: {one_line(error)}; this is a bug in headscope: please report it",
+    )
+
+
+def one_line(text: object) -> str:
+    """The text on one line."""
+    return " ".join(str(text).split())

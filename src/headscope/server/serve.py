@@ -1,0 +1,72 @@
+"""Listening on this machine alone, until Ctrl-C."""
+
+import errno
+import secrets
+import socket
+
+import uvicorn
+from fastapi import FastAPI
+
+from headscope.errors import OptionError
+
+HOST = "127.0.0.1"
+"""The server is for whoever sits at this machine; there is no option for any other."""
+STOP_WITHIN = 1
+"""Seconds that requests have to end when the server stops."""
+
+
+def new_token() -> str:
+    """An access token that nobody guesses."""
+    return secrets.token_urlsafe(32)
+
+
+def listening(port: int = 0) -> socket.socket:
+    """A socket that listens; any free port for 0."""
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((HOST, port))
+        found.listen(64)
+    except (OSError, OverflowError) as error:
+        found.close()
+        raise OptionError(_refused(port, error)) from error
+    return found
+
+
+def hosts_of(found: socket.socket) -> list[str]:
+    """What a browser may call the server."""
+    port = found.getsockname()[1]
+    return [f"{HOST}:{port}", f"localhost:{port}"]
+
+
+def link_of(found: socket.socket, token: str) -> str:
+    """The link that opens the page. The token stands behind the #, which browsers send to nobody."""
+    return f"http://{hosts_of(found)[0]}/#token={token}"
+
+
+def serve(app: FastAPI, found: socket.socket, *, debug: bool = False) -> None:
+    """Answer requests until Ctrl-C."""
+    config = uvicorn.Config(
+        app,
+        log_level="info" if debug else "critical",
+        access_log=debug,
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=STOP_WITHIN,
+    )
+    try:
+        uvicorn.Server(config).run(sockets=[found])
+    except KeyboardInterrupt:  # raised again by uvicorn when it has stopped: the way this is meant to end
+        pass
+    finally:
+        found.close()
+
+
+def _refused(port: int, error: OSError | OverflowError) -> str:
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        return (
+            f"port {port} is in use by another program; give another --port, or leave it out for a free one"
+        )
+    if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
+        return f"port {port} may not be used by you; give a --port of 1024 or more, or leave it out for a free one"
+    return f"port {port} cannot be used ({error}); give another --port, or leave it out for a free one"

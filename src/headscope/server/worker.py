@@ -1,0 +1,134 @@
+"""One thread through which everything slow goes, one after the other; the event loop never waits for a model.
+
+One at a time, because a model's attention function and its edits are settings of the network that all threads see,
+and because two forward passes at once are slower than one after the other.
+"""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any, Generic, TypeVar
+
+from torch import nn
+
+from headscope.server.limits import REQUESTS_WAITING
+from headscope.server.problems import StoppedError, TooBusyError
+
+T = TypeVar("T")
+
+
+@dataclass(eq=False)
+class Job(Generic[T]):
+    """Something slow that somebody waits for."""
+
+    what: str
+    function: Callable[["Job[T]"], T]
+    future: "Future[T]" = field(default_factory=Future)
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+    def check(self) -> None:
+        """Raise StoppedError if nobody waits any more; to be called every now and then."""
+        if self.stopped.is_set():
+            raise StoppedError(self.what)
+
+    def stop(self) -> None:
+        """Nobody waits any more."""
+        self.stopped.set()
+        self.future.cancel()  # does nothing to one that runs
+
+    @contextmanager
+    def watching(self, network: nn.Module) -> Iterator[None]:
+        """Inside, the job is checked before every layer of the network."""
+        handles: list[Any] = []
+        try:
+            for layers in network.modules():
+                if isinstance(layers, nn.ModuleList):
+                    handles += [layer.register_forward_pre_hook(self._before_layer) for layer in layers]
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def _before_layer(self, module: nn.Module, arguments: object) -> None:
+        self.check()
+
+
+class Worker:
+    """The thread, and what it is busy with."""
+
+    def __init__(self, *, tell: Callable[[str], None] = lambda line: None) -> None:
+        """`tell` is given a line for whoever looks at the terminal."""
+        self._tell = tell
+        self._queue: SimpleQueue[Job[Any] | None] = SimpleQueue()
+        self._waiting: set[Job[Any]] = set()  # touched by the event loop only
+        self._working = ""
+        # A daemon: a model that is just being loaded does not keep a stopped server alive.
+        self._thread = threading.Thread(target=self._run, name="headscope-worker", daemon=True)
+        self._thread.start()
+
+    @property
+    def working(self) -> str:
+        """What is being done; empty when nothing is."""
+        return self._working
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs have been given and are not done, the one at work left out."""
+        return max(0, len(self._waiting) - bool(self._working))
+
+    def say(self, what: str) -> None:
+        """What the job at work does now; also told on the terminal."""
+        self._working = what
+        self._tell(what)
+
+    async def run(
+        self, what: str, function: Callable[[Job[T]], T], *, gone: Callable[[], Awaitable[None]]
+    ) -> T:
+        """`function(job)` in the thread, when its turn comes; StoppedError as soon as `gone()` returns."""
+        if len(self._waiting) >= REQUESTS_WAITING:
+            raise TooBusyError(f"{len(self._waiting)} requests wait already; try again in a moment")
+        job = Job(what, function)
+        self._waiting.add(job)
+        self._queue.put(job)
+        result = asyncio.wrap_future(job.future)
+        result.add_done_callback(_looked_at)
+        leaving = asyncio.ensure_future(gone())
+        try:
+            both: set[asyncio.Future[Any]] = {result, leaving}
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            if not result.done():
+                raise StoppedError(what)
+            return result.result()
+        finally:
+            leaving.cancel()
+            job.stop()
+            self._waiting.discard(job)
+
+    def close(self) -> None:
+        """Stop what runs and waits; the thread ends when it next looks up."""
+        for job in self._waiting:
+            job.stop()
+        self._queue.put(None)
+
+    def _run(self) -> None:
+        while (job := self._queue.get()) is not None:
+            if not job.future.set_running_or_notify_cancel():
+                continue
+            self._working = job.what
+            try:
+                job.check()
+                job.future.set_result(job.function(job))
+            except BaseException as error:
+                job.future.set_exception(error)
+            finally:
+                self._working = ""
+
+
+def _looked_at(result: "asyncio.Future[Any]") -> None:
+    """Nobody may be left to ask for a stopped job's exception, which asyncio would complain of."""
+    if not result.cancelled():
+        result.exception()

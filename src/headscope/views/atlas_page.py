@@ -1,0 +1,31 @@
+"""An atlas with all its head pages, ready to be embedded in a page or a widget."""
+
+import os
+
+from headscope.atlas import Atlas, replacing
+from headscope.views.atlas_data import atlas_data
+from headscope.views.head_page import head_page
+from headscope.views.page import about, page_html
+from headscope.views.shapes import AtlasInfo, Embedded, HeadPage
+
+
+def embedded_atlas(atlas: Atlas, *, start: str = "view=atlas") -> Embedded:
+    """Every number per head, and the page of every head."""
+    data = atlas_data(atlas)
+    pages: dict[str, HeadPage] = {
+        f"{stack.name}/{layer}/{head}": head_page(atlas, stack.name, layer, head)
+        for stack in data.stacks
+        for layer in range(stack.layers)
+        for head in range(stack.heads)
+    }
+    known = about().model_copy(update={"atlases": [AtlasInfo(id=data.id, name=data.name, model=data.model)]})
+    return Embedded(about=known, atlas=data, head_pages=pages, start=start)
+
+
+def write_atlas_view(path: str | os.PathLike[str], atlas: Atlas) -> None:
+    """Write the atlas and map views of an atlas as one self-contained HTML file."""
+    embedded = embedded_atlas(atlas)
+    assert embedded.atlas is not None
+    content = page_html(embedded, {}, title=f"Atlas of {embedded.atlas.model}")
+    with replacing(path) as temporary:
+        temporary.write_text(content, encoding="utf-8", newline="\n")

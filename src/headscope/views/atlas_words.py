@@ -1,0 +1,146 @@
+"""What the numbers of an atlas are called in the views: titles, units and groups."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import xarray as xr
+
+from headscope.atlas import Atlas
+from headscope.atlas.atlas import COMPANIONS
+from headscope.figures.ablation import edit_words, metric_words, unit_words
+from headscope.figures.slices import HeadValues
+from headscope.figures.words import role_name, slice_title, value_name
+
+MEASURED = ("entropy", "role_attention", "named_patterns", "offset_attention", "distance_features")
+"""The measures whose change between two models is kept."""
+
+_GROUPS = {
+    "dependency": "Syntax (dependency probe)",
+    "coreference": "Coreference probe",
+    "relations": "Semantic roles (relations probe)",
+    "features": "Kinds of words (features probe)",
+    "parser": "Parser probe",
+    "types": "Kinds of heads",
+    "patterns": "Patterns",
+    "ablation": "Ablation",
+    "importance": "Importance by gradient",
+    "explanation": "Why heads do it",
+}
+_TITLES = {
+    "head_type_certainty": "How clearly the head is of its kind",
+    "head_importance": "Importance by gradient",
+    "attention_cosine": "Likeness of both models' maps (cosine)",
+    "attention_js": "Difference of both models' maps (JS divergence)",
+}
+_GIVEN = {
+    "_input_a": ", on the other model's hidden states",
+    "_input_b": ", on this model's hidden states",
+}
+_UNITS = {"cosine": "cosine", "1": ""}
+
+
+@dataclass(frozen=True)
+class AtlasWords:
+    """Words for one atlas, which depend on its model and on what its probes were asked on."""
+
+    atlas: Atlas
+
+    @cached_property
+    def probes(self) -> dict[str, dict[str, Any]]:
+        """What is known of every probe."""
+        told = self.atlas.provenance.get("probes")
+        return {
+            str(name): facts
+            for name, facts in (told.items() if isinstance(told, dict) else ())
+            if isinstance(facts, dict)
+        }
+
+    @cached_property
+    def _owners(self) -> dict[str, str]:
+        """Which probe each array comes from."""
+        return {
+            str(name) + ending: probe
+            for probe, facts in self.probes.items()
+            for name in facts.get("arrays", ())
+            for ending in ("", *COMPANIONS)
+        }
+
+    @property
+    def other_model(self) -> str:
+        """The model that this atlas's model was compared with."""
+        options = self.probes.get("compare", {}).get("options")
+        found = options.get("against") if isinstance(options, dict) else None
+        return str(found or "the other model")
+
+    def group(self, measure: str) -> str:
+        """The measure, or the probe it comes from."""
+        probe = self._owners.get(measure)
+        if probe == "compare":
+            return f"Beside {self.other_model}"
+        if probe is not None:
+            return _GROUPS.get(probe, probe.replace("_", " ").capitalize())
+        return measure.replace("_", " ").capitalize()
+
+    def about(self, measure: str, array: xr.DataArray) -> str:
+        """What the numbers are, and what they were found on."""
+        told = str(array.attrs.get("long_name", "")) or measure.replace("_", " ")
+        data = self.probes.get(self._owners.get(measure, ""), {}).get("data")
+        return f"{told}; on {data}" if data else told
+
+    def title(self, picked: HeadValues) -> str:
+        """A title for one number per head."""
+        measure = picked.measure
+        base = measure.removesuffix("_change")
+        if base != measure and base in MEASURED:
+            title = slice_title(self.atlas, replace(picked, measure=base))
+            return f"Change from {self.other_model}: {_lower(title)}"
+        if measure.startswith("ablation_"):
+            return self._ablation(picked)
+        if measure == "head_type_changed":
+            return f"Fits of ten, on half of the {picked.select['half'][0]}, that changed its kind"
+        if measure in ("gradient", "attribution"):
+            return self._gradient(picked)
+        for ending, words in {"": "", **_GIVEN}.items():
+            known = _TITLES.get(measure.removesuffix(ending) if ending else measure)
+            if known is not None:
+                return known + words
+        return slice_title(self.atlas, replace(picked, measure=measure.removeprefix("compare_")))
+
+    def unit(self, picked: HeadValues) -> str:
+        """What the numbers are counted in."""
+        if picked.measure.startswith("ablation_"):
+            return unit_words(self.sweep, str(picked.select["metric"][0])).strip(" ()")
+        named = value_name(replace(picked, measure=picked.measure.removeprefix("compare_")))
+        if picked.measure == "head_importance" or picked.measure.startswith("attention_"):
+            return _UNITS.get(picked.units, picked.units)
+        return _UNITS.get(named, named)
+
+    @property
+    def sweep(self) -> dict[str, Any]:
+        """The facts of the sweep over single heads."""
+        sweeps = self.probes.get("ablation", {}).get("sweeps")
+        found = sweeps.get("heads") if isinstance(sweeps, dict) else None
+        return found if isinstance(found, dict) else {}
+
+    def _ablation(self, picked: HeadValues) -> str:
+        metric = metric_words(str(picked.select["metric"][0]))
+        words = f"{metric} with the head {edit_words(self.sweep)}"
+        return (
+            f"Change of {words}"
+            if picked.measure == "ablation_change"
+            else f"Change of {words}: significant?"
+        )
+
+    def _gradient(self, picked: HeadValues) -> str:
+        what = {"gradient": "Gradient of attention", "attribution": "Attention times gradient"}[
+            picked.measure
+        ]
+        labels = [
+            role_name(self.atlas, picked.stack, label) for found in picked.select.values() for label in found
+        ]
+        return f"{what} to {' and '.join(labels)}" if labels else what
+
+
+def _lower(title: str) -> str:
+    return title[0].lower() + title[1:]

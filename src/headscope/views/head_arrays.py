@@ -1,0 +1,75 @@
+"""The arrays of a stack taken at one head, as plain numpy: a page looks up hundreds of numbers."""
+
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from headscope.atlas import Atlas
+from headscope.figures.slices import Choice
+from headscope.types import HeadId
+from headscope.views.numbers import Array, plain
+
+
+@dataclass(frozen=True)
+class HeadArray:
+    """Numbers or names, and what each axis is."""
+
+    values: Array
+    labels: dict[str, list[Choice]]
+    """The labels along each dimension, in the order of the axes."""
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The names of the dimensions."""
+        return tuple(self.labels)
+
+    def number(self, **labels: Choice) -> float:
+        """The number under one label of each dimension; nan when there is no such label."""
+        if set(labels) != set(self.labels) or any(
+            label not in self.labels[dim] for dim, label in labels.items()
+        ):
+            return float("nan")
+        return float(self.values[tuple(known.index(labels[dim]) for dim, known in self.labels.items())])
+
+    def choices(self, dim: str) -> list[Choice]:
+        """The labels along one dimension under which there is any number."""
+        others = tuple(axis for axis, name in enumerate(self.dims) if name != dim)
+        filled = np.asarray(np.isfinite(self.values).any(axis=others))
+        return [label for label, has in zip(self.labels[dim], filled, strict=True) if has]
+
+    def at(self, head: HeadId) -> "HeadArray":
+        """What it says of this head; itself when it is not about single heads."""
+        if not {"layer", "head"} <= set(self.labels):
+            return self
+        place: dict[str, Any] = {"layer": head.layer, "head": head.head}
+        index = tuple(place.get(dim, slice(None)) for dim in self.labels)
+        rest = {dim: found for dim, found in self.labels.items() if dim not in place}
+        return HeadArray(np.asarray(self.values[index]), rest)
+
+
+class HeadArrays(dict[str, HeadArray]):
+    """By name, all arrays of a stack at one head."""
+
+    def plain(self, name: str, **labels: Choice) -> float | None:
+        """One number for JSON; None where the atlas has none."""
+        array = self.get(name)
+        return None if array is None else plain(array.number(**labels))
+
+
+_whole: WeakKeyDictionary[Atlas, dict[str, dict[str, HeadArray]]] = WeakKeyDictionary()
+
+
+def head_arrays(atlas: Atlas, stack: str, head: HeadId) -> HeadArrays:
+    """All arrays of a stack, taken at one head."""
+    by_stack = _whole.setdefault(atlas, {})
+    if stack not in by_stack:
+        by_stack[stack] = {
+            name: HeadArray(
+                np.asarray(array.values), {str(dim): array[dim].values.tolist() for dim in array.dims}
+            )
+            for name, array in atlas.stack(stack).items()
+            if not name.endswith("_folds")
+        }
+    return HeadArrays((name, array.at(head)) for name, array in by_stack[stack].items())

@@ -1,0 +1,209 @@
+import zlib
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from starlette.testclient import TestClient
+from tests.helpers.tiny import tiny
+from tests.helpers.two_models import own_maps
+from tests.server.conftest import MakeClient
+
+from headscope.models import Model
+from headscope.server.limits import TEXT_CHARACTERS
+from headscope.server.problems import NotThereError
+from headscope.server.texts import Look, Texts, look_id
+from headscope.views.shapes import SeenRequest
+
+Maps = dict[str, list[torch.Tensor]]
+
+
+def sent_maps(client: TestClient, seen: dict, stack: dict) -> list[np.ndarray]:
+    sides = {"source": seen["source"], "target": seen["target"] or seen["source"]}
+    queries, keys = (len(sides[stack[side]]["pieces"]) for side in ("queries", "keys"))
+    found = []
+    for layer in range(stack["layers"]):
+        answer = client.get(f"/api/seen/{seen['id']}/maps/{stack['name']}/{layer}")
+        assert answer.status_code == 200
+        assert answer.headers["content-type"] == "application/octet-stream"
+        codes = np.frombuffer(zlib.decompress(answer.content, -15), np.uint8)
+        found.append(np.array(seen["levels"])[codes].reshape(stack["heads"], queries, keys))
+    return found
+
+
+def bert() -> tuple[Model, dict, Maps, list[str]]:
+    model = tiny("bert")
+    inputs = model.tokenizer("the cat sat.", "a dog saw it", return_tensors="pt")
+    inputs["token_type_ids"] = (torch.arange(inputs["input_ids"].shape[1]) > 5).long()[None]
+    maps = own_maps(model, dict(inputs))
+    asked = {"model": "tiny-bert", "text_a": "the cat sat.", "text_b": "a dog saw it"}
+    return model, asked, maps, ["encoder"]
+
+
+def gpt2() -> tuple[Model, dict, Maps, list[str]]:
+    model = tiny("gpt2")
+    maps = own_maps(model, dict(model.tokenizer("the cat sat", return_tensors="pt")))
+    return model, {"model": "tiny-gpt2", "text_a": "the cat sat"}, maps, ["decoder"]
+
+
+def t5() -> tuple[Model, dict, Maps, list[str]]:
+    model = tiny("t5")
+    inputs = model.tokenizer("the cat sat on it", return_tensors="pt")
+    target = model.tokenizer("a dog", return_tensors="pt")["input_ids"]
+    shifted = torch.cat([torch.zeros(1, 1, dtype=torch.long), target[:, :-1]], 1)
+    maps = own_maps(model, {"input_ids": inputs["input_ids"], "decoder_input_ids": shifted})
+    asked = {"model": "tiny-t5", "text_a": "the cat sat on it", "text_b": "a dog"}
+    return model, asked, maps, ["encoder", "decoder", "cross"]
+
+
+@pytest.mark.parametrize("case", [bert, gpt2, t5])
+def test_maps_are_the_networks_own(
+    serving: MakeClient, case: Callable[[], tuple[Model, dict, Maps, list[str]]]
+) -> None:
+    model, asked, expected, stacks = case()
+    client = serving(model)
+    answer = client.post("/api/seen", json=asked)
+    assert answer.status_code == 200
+    seen = answer.json()
+    assert [stack["name"] for stack in seen["stacks"]] == sorted(stacks, key=stacks.index)
+    for stack in seen["stacks"]:
+        sent = sent_maps(client, seen, stack)
+        assert len(sent) == len(expected[stack["name"]])
+        for mine, theirs in zip(sent, expected[stack["name"]], strict=True):
+            np.testing.assert_allclose(mine, theirs[0], atol=seen["max_error"] + 1e-4)
+    assert seen["max_error"] <= 0.005
+
+
+@pytest.mark.parametrize(("case", "stack"), [(bert, "encoder"), (gpt2, "decoder"), (t5, "cross")])
+def test_neurons_give_the_weights(
+    serving: MakeClient, case: Callable[[], tuple[Model, dict, Maps, list[str]]], stack: str
+) -> None:
+    model, asked, expected, _ = case()
+    client = serving(model)
+    seen = client.post("/api/seen", json=asked).json()
+    found = client.get(f"/api/seen/{seen['id']}/neurons/{stack}/1/2").json()
+    scores = found["scale"] * np.array(found["queries"]) @ np.array(found["keys"]).T
+    if found["bias"] is not None:
+        scores = scores + np.array(found["bias"])
+    for query, (first, end) in enumerate(found["visible"] or ()):
+        scores[query, :first] = scores[query, end:] = -np.inf
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    np.testing.assert_allclose(
+        weights, expected[stack][1][0, 2], atol=0.01
+    )  # the numbers are sent with few digits
+    assert found["agrees"]
+
+
+def test_the_same_text_is_read_once(serving: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = serving(tiny("bert"))
+    asked = {"model": "tiny-bert", "text_a": "the cat", "text_b": ""}
+    first = client.post("/api/seen", json=asked).json()
+    monkeypatch.setattr("headscope.server.explorer.look", lambda *given, **named: pytest.fail("read again"))
+    assert client.post("/api/seen", json=asked | {"text_b": None}).json()["id"] == first["id"]
+    assert client.get(f"/api/seen/{first['id']}/maps/encoder/0").status_code == 200
+
+
+def test_a_text_that_had_to_go_is_read_again(serving: MakeClient) -> None:
+    client = serving(tiny("bert"))
+    texts = client.app.state.explorer.texts  # type: ignore[attr-defined]
+    texts._most_bytes = 1
+    first = client.post("/api/seen", json={"model": "tiny-bert", "text_a": "the cat"}).json()
+    before = client.get(f"/api/seen/{first['id']}/maps/encoder/1").content
+    client.post("/api/seen", json={"model": "tiny-bert", "text_a": "a dog saw it"})
+    assert texts.find(first["id"]) is None
+    assert client.get(f"/api/seen/{first['id']}/maps/encoder/1").content == before
+
+
+def test_long_texts_are_cut_and_told(serving: MakeClient) -> None:
+    client = serving(tiny("bert"), longest=16)
+    seen = client.post("/api/seen", json={"model": "tiny-bert", "text_a": "the cat " * 30}).json()
+    assert len(seen["source"]["pieces"]) == 16
+    assert "16 tokens" in seen["note"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "says"),
+    [
+        ({"model": "other", "text_a": "the cat"}, 404, "there is no model 'other' here; there is tiny-bert"),
+        ({"model": "tiny-bert", "text_a": "  "}, 400, "empty"),
+        ({"model": "tiny-bert", "text_a": "a" * (TEXT_CHARACTERS + 1)}, 400, "20,001 characters"),
+        ({"model": "tiny-bert", "text_a": "a", "text_b": "a" * (TEXT_CHARACTERS + 1)}, 400, "text_b has"),
+        ({"model": "tiny-bert"}, 422, "text_a: Field required"),
+        ({"model": "tiny-bert", "text_a": 5}, 422, "text_a"),
+        ({"model": "tiny-bert", "text_a": "a", "more": 1}, 422, "more"),
+        ([], 422, ""),
+    ],
+)
+def test_bad_requests_are_one_line(serving: MakeClient, asked: object, code: int, says: str) -> None:
+    answer = serving(tiny("bert")).post("/api/seen", json=asked)
+    assert answer.status_code == code
+    assert list(answer.json()) == ["error"]
+    assert says in answer.json()["error"]
+    assert "\n" not in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("maps/encoder/3", 400),
+        ("maps/encoder/-1", 400),
+        ("maps/decoder/0", 400),
+        ("maps/encoder/x", 422),
+        ("neurons/encoder/0/4", 400),
+        ("neurons/cross/0/0", 400),
+    ],
+)
+def test_layers_that_are_not_there(serving: MakeClient, path: str, code: int) -> None:
+    client = serving(tiny("bert"))
+    seen = client.post("/api/seen", json={"model": "tiny-bert", "text_a": "the cat"}).json()
+    answer = client.get(f"/api/seen/{seen['id']}/{path}")
+    assert (answer.status_code, list(answer.json())) == (code, ["error"])
+    assert client.get(f"/api/seen/unknown/{path}").status_code in (404, 422)
+
+
+@pytest.mark.parametrize(
+    "text", ["<script>alert(1)</script>", "]]>", "🦊 🇫🇷", "שלום עולם", "x" * 1000, "\ud83d", "a\x00b"]
+)
+def test_any_text_goes_through(serving: MakeClient, text: str) -> None:
+    body = b'{"model": "tiny-bert", "text_a": ' + _json(text) + b"}"
+    client = serving(tiny("bert"))
+    answer = client.post("/api/seen", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code in (200, 400, 422), answer.text
+    if answer.status_code != 200:
+        assert list(answer.json()) == ["error"]
+
+
+def _json(text: str) -> bytes:
+    escaped = "".join(f"\\u{ord(c):04x}" if ord(c) < 0x10000 else c for c in text)
+    return f'"{escaped}"'.encode()
+
+
+def fake_look(id: str, size: int, seen: object) -> Look:
+    return Look(seen.model_copy(update={"id": id}), {"maps/encoder/0": b"x" * size})  # type: ignore[attr-defined]
+
+
+def test_memory_is_bounded_and_the_last_used_stays(serving: MakeClient) -> None:
+    client = serving(tiny("bert"))
+    client.post("/api/seen", json={"model": "tiny-bert", "text_a": "the cat"})
+    explorer = client.app.state.explorer  # type: ignore[attr-defined]
+    seen = next(iter(explorer.texts._looks.values())).seen
+    texts = Texts(most_bytes=10_000, most_requests=3)
+    requests = {name: SeenRequest(model="m", text_a=name) for name in "abcde"}
+    for name in "abc":
+        texts.keep(requests[name], fake_look(name, 2_000, seen))
+    assert texts.find("a") is not None  # used, so b is the oldest now
+    texts.keep(requests["d"], fake_look("d", 4_000, seen))
+    assert texts.size <= 10_000
+    assert [name for name in "abcd" if texts.find(name)] == ["a", "c", "d"]
+    texts.keep(requests["e"], fake_look("e", 50_000, seen))  # larger than all room: it alone
+    assert [name for name in "abcde" if texts.find(name)] == ["e"]
+    assert [name for name in "cde" if texts.request(name)] == ["c", "d", "e"]
+    with pytest.raises(NotThereError, match="send it again"):
+        texts.request("a")
+
+
+def test_ids_tell_texts_apart() -> None:
+    asked = [("m", "a b", None), ("m", "a", "b"), ("n", "a b", None), ("m", "a", None), ("m", "a'", None)]
+    ids = {look_id(SeenRequest(model=model, text_a=a, text_b=b)) for model, a, b in asked}
+    assert len(ids) == len(asked)

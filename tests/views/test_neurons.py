@@ -1,0 +1,147 @@
+"""Queries, keys and what else makes a score: their softmax is the head's own weights."""
+
+import numpy as np
+import pytest
+import torch
+from tests.helpers.tiny import BUILDERS, tiny
+
+import headscope as hs
+from headscope.capture import surveyed
+from headscope.errors import CaptureError, OptionError
+from headscope.views.neurons import has_neurons, head_scores, neuron_reader, read_neurons
+from headscope.views.seen import observe
+from headscope.views.shapes import Neurons
+
+TEXTS = ("The cat sat on the mat, and it was red.", "A dog saw the house.")
+HOOKED = [name for name in BUILDERS if name not in ("mpnet", "deberta", "convbert", "xlnet", "falcon")]
+
+
+def weights_of(neurons: Neurons) -> np.ndarray:
+    """The softmax as the front end is told to compute it, number by number."""
+    keys = len(neurons.keys)
+    rows = []
+    for query, q in enumerate(neurons.queries):
+        first, end = neurons.visible[query] if neurons.visible else (0, keys)
+        powers = []
+        for key, k in enumerate(neurons.keys):
+            score = neurons.scale * sum(a * b for a, b in zip(q, k, strict=True))
+            if neurons.soft_cap is not None:
+                score = neurons.soft_cap * np.tanh(score / neurons.soft_cap)
+            if neurons.bias is not None:
+                score += neurons.bias[query][key]
+            powers.append(np.exp(score) if first <= key < end else 0.0)
+        total = sum(powers) + (0 if neurons.sink is None else np.exp(neurons.sink))
+        rows.append([power / total for power in powers])
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("architecture", HOOKED)
+def test_the_softmax_of_the_scores_is_the_map(architecture: str) -> None:
+    model = tiny(architecture)
+    observed = observe(model, *TEXTS)
+    for stack in observed.stacks:
+        for layer in range(stack.layers):
+            for head in range(stack.heads):
+                scores = head_scores(model, *TEXTS, stack=stack.name, layer=layer, head=head)
+                seen = observed.layer(stack.name, layer)[head]
+                np.testing.assert_allclose(scores.softmax(), seen, atol=1e-5)
+
+
+@pytest.mark.parametrize("architecture", HOOKED)
+def test_what_a_view_is_given_is_enough_for_it(architecture: str) -> None:
+    model = tiny(architecture)
+    observed = observe(model, *TEXTS)
+    found = list(read_neurons(model, *TEXTS))
+    assert len(found) == sum(stack.layers * stack.heads for stack in observed.stacks)
+    assert all(one.agrees for one in found)
+    for one in (found[0], found[len(found) // 2], found[-1]):
+        # Numbers are rounded to four digits.
+        np.testing.assert_allclose(weights_of(one), observed.layer(one.stack, one.layer)[one.head], atol=2e-3)
+
+
+def test_grouped_heads_share_keys_and_have_their_own_queries() -> None:
+    found = list(read_neurons(tiny("llama"), *TEXTS, heads=[("decoder", 1, head) for head in range(4)]))
+    assert found[0].keys == found[1].keys != found[2].keys == found[3].keys
+    assert found[0].queries != found[1].queries
+    assert found[0].rotated
+    assert "after rotation" in found[0].note
+
+
+def test_queries_are_those_of_the_models_own_layers() -> None:
+    """BERT's query projection of the embeddings, computed without the hook."""
+    model = tiny("bert")
+    inputs = model.tokenizer(TEXTS[0], return_tensors="pt")
+    attention = model.core.encoder.layer[0].attention.self
+    with torch.inference_mode():
+        expected = attention.query(model.core.embeddings(inputs["input_ids"]))
+    head = attention.attention_head_size
+    [found] = read_neurons(model, TEXTS[0], heads=[("encoder", 0, 2)])
+    np.testing.assert_allclose(found.queries, expected[0, :, 2 * head : 3 * head], rtol=1e-3, atol=1e-5)
+    assert found.scale == pytest.approx(head**-0.5)
+    assert (found.bias, found.visible, found.soft_cap, found.sink, found.note) == (None, None, None, None, "")
+
+
+def test_t5_has_a_bias_for_position_in_its_self_attention_only() -> None:
+    found = {one.stack: one for one in read_neurons(tiny("t5"), *TEXTS) if one.layer == one.head == 0}
+    assert found["encoder"].bias is not None
+    assert found["decoder"].bias is not None
+    assert found["cross"].bias is None
+    assert found["encoder"].scale == 1
+    table = tiny("t5").core.encoder.block[0].layer[0].SelfAttention.relative_attention_bias.weight
+    assert found["encoder"].bias[3][3] == pytest.approx(float(table[0, 0].detach()), rel=1e-3)
+    assert len(found["cross"].queries) == len(found["decoder"].queries) != len(found["cross"].keys)
+
+
+def test_caps_sinks_and_windows_are_told() -> None:
+    cap = next(iter(read_neurons(tiny("gemma2"), *TEXTS, heads=[("decoder", 0, 0)])))
+    assert cap.soft_cap == 2
+    assert "soft cap" in cap.note
+    assert cap.visible is not None
+    assert cap.visible[12] == (5, 13)  # a window of 8
+    sink = next(iter(read_neurons(tiny("gptoss"), *TEXTS, heads=[("decoder", 0, 1)])))
+    assert sink.sink == pytest.approx(float(tiny("gptoss").core.layers[0].self_attn.sinks[1].detach()))
+    assert "sink" in sink.note
+
+
+def test_an_edit_stays_in_force_and_is_told() -> None:
+    model = tiny("bert")
+    with hs.edit(model, "1.2", how="uniform"):
+        found = {
+            one.head: one for one in read_neurons(model, *TEXTS, heads=[("encoder", 1, h) for h in (1, 2)])
+        }
+    assert found[1].agrees
+    assert not found[2].agrees
+    assert "edited" in found[2].note
+
+
+def test_nothing_is_left_behind() -> None:
+    model = tiny("gpt2")
+    before = model.core.config._attn_implementation
+    with pytest.raises(ZeroDivisionError):
+        list(read_neurons(model, *TEXTS, between=lambda: 1 // 0))
+    assert model.core.config._attn_implementation == before
+    list(read_neurons(model, *TEXTS))
+    assert model.core.config._attn_implementation == before
+
+
+@pytest.mark.parametrize("architecture", ["deberta", "mpnet"])
+def test_models_that_hide_their_queries_say_so(architecture: str) -> None:
+    model = tiny(architecture)
+    assert not has_neurons(model)
+    assert neuron_reader(model, *TEXTS) is None
+    with pytest.raises(CaptureError, match="not its queries and keys"):
+        list(read_neurons(model, *TEXTS))
+    assert surveyed(model).stacks.grids[0].heads == 4
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        (("encoder", 3, 0), "no head 3.0"),
+        (("encoder", 0, 4), "no head 0.4"),
+        (("cross", 0, 0), "no stack 'cross'"),
+    ],
+)
+def test_heads_that_are_not_there(place: tuple[str, int, int], says: str) -> None:
+    with pytest.raises(OptionError, match=says):
+        list(read_neurons(tiny("bert"), *TEXTS, heads=[place]))

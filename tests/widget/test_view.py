@@ -1,0 +1,122 @@
+"""The notebook widget: it holds what the front end reads, and shows itself."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.axes import Axes
+from tests.helpers.tiny import tiny
+
+import headscope as hs
+from headscope.errors import OptionError
+from headscope.views.quantise import read_maps
+from headscope.views.shapes import Embedded
+from headscope.widget import view as view_module_name
+from headscope.widget.text import TextView
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+TEXTS = ("The cat sat on the mat.", "A dog saw it.")
+
+
+def chunk(widget: TextView, key: str) -> bytes:
+    [place] = [one for one in Embedded.model_validate_json(widget.about).chunks if one.key == key]
+    return bytes(widget.blob[place.start : place.start + place.length])
+
+
+def test_the_widget_holds_the_weights() -> None:
+    widget = hs.view(tiny("bert"), *TEXTS, layer=1, heads=[2])
+    embedded = Embedded.model_validate_json(widget.about)
+    assert embedded.seen is not None
+    assert embedded.start == "view=head&layer=1&heads=2"
+    assert sum(one.length for one in embedded.chunks) == len(widget.blob)
+    tokens = len(embedded.seen.source.pieces)
+    stored = read_maps(
+        chunk(widget, "maps/encoder/2"), embedded.seen.levels, heads=4, queries=tokens, keys=tokens
+    )
+    assert np.abs(stored - widget.observed.layer("encoder", 2)).max() <= embedded.seen.max_error + 1e-6
+    assert embedded.seen.has_neurons
+
+
+def test_it_shows_itself_with_the_front_ends_module() -> None:
+    widget = hs.view(tiny("bert"), *TEXTS)
+    bundle = widget._repr_mimebundle_()
+    assert WIDGET in (bundle[0] if isinstance(bundle, tuple) else bundle)
+    state = widget.get_state()
+    assert "export" in state["_esm"]
+    assert state["_css"]
+    assert repr(widget) == "<TextView: tiny-bert, 15 tokens>"
+
+
+def test_arrays_of_any_framework() -> None:
+    weights = torch.softmax(torch.randn(2, 3, 4, 4, generator=torch.manual_seed(0)), -1)
+    widget = hs.view(attentions=weights, tokens=["[CLS]", "a", "b", "[SEP]"], name="mine")
+    embedded = json.loads(widget.about)
+    assert embedded["seen"]["model"] == "mine"
+    assert not embedded["seen"]["has_neurons"]
+    np.testing.assert_allclose(widget.observed.layer("encoder", 1), weights[1], atol=1e-6)
+
+
+def test_saved_as_a_file_and_drawn_as_a_picture(tmp_path: Path) -> None:
+    widget = hs.view(tiny("t5"), *TEXTS, stack="cross", layer=1, heads=2)
+    widget.save(tmp_path / "view.html")
+    assert "headscope-data" in (tmp_path / "view.html").read_text(encoding="utf-8")
+    assert isinstance(widget.draw("matrix"), Axes)
+    assert widget.draw("matrix").get_title(loc="left") == "tiny-t5: head 1.2, cross"
+    assert widget.draw(layer=0, heads=()).get_title(loc="left") == "tiny-t5: layer 0, cross"
+
+
+@pytest.mark.parametrize(
+    ("args", "options", "says"),
+    [
+        ((), {}, "give a model and a text"),
+        (("m",), {}, "give a model and a text"),
+        (("m", "a"), {"tokens": ["a"]}, "go with attentions="),
+        ((), {"attentions": np.ones((1, 1, 1, 1))}, "give tokens="),
+        (("m",), {"attentions": np.ones((1, 1, 1, 1)), "tokens": ["a"]}, "neither a model"),
+        (("m", "a"), {"layer": 3}, "no layer 3"),
+        (("m", "a"), {"layer": -1}, "no layer -1"),
+        (("m", "a"), {"heads": 9}, "no head 0.9"),
+        (("m", "a"), {"stack": "cross"}, "no stack 'cross'"),
+    ],
+)
+def test_what_does_not_go_together(args: tuple, options: dict, says: str) -> None:
+    given = (tiny("bert") if args[:1] == ("m",) else None, *args[1:]) if args else ()
+    with pytest.raises(OptionError, match=says):
+        hs.view(*given, **options)
+
+
+def test_without_anywidget_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules[view_module_name.__module__]
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(OptionError, match=r"pip install 'headscope\[notebook\]'"):
+        hs.view(tiny("bert"), "a")
+
+
+def test_an_atlas_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    from headscope.atlas import notebook
+
+    atlas = hs.analyze(tiny("bert"), ["The cat sat on the mat. The dog saw it."], max_length=32)
+    bundle = atlas._repr_mimebundle_()
+    assert WIDGET in (bundle[0] if isinstance(bundle, tuple) else bundle)
+    widget = atlas._display_()
+    embedded = Embedded.model_validate_json(widget.about)
+    assert embedded.atlas is not None
+    assert embedded.atlas.stacks[0].layers == 3
+    assert len(embedded.head_pages) == 12
+    assert embedded.start == "view=atlas"
+    monkeypatch.setattr(notebook, "find_spec", lambda name: None)
+    assert atlas._repr_mimebundle_() == {"text/plain": repr(atlas)}
+    assert atlas._display_() == repr(atlas)
+
+
+def test_plain_use_of_an_atlas_loads_no_web() -> None:
+    code = (
+        "import sys, headscope as hs; hs.open; hs.Atlas; "
+        "print([name for name in ('anywidget', 'pydantic', 'headscope.views') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,225 @@
+/** A made-up atlas: its numbers are random, but the pages of heads and the colourings say the same. */
+
+import type { AtlasData, Colouring, HeadPage } from "../src/api";
+import { bell, type FixtureOptions, numbers, ODD, WORDS } from "./made";
+
+const RELATIONS = ["nsubj", "obj", "det", "amod", "case", "advmod", "conj", "mark", "aux", "compound"];
+const KINDS = ["dense", "local", "vertical", "mixed", "block", "diagonal", "distant"];
+
+function colourings(options: FixtureOptions): Colouring[] {
+  const count = options.layers * options.heads;
+  const next = numbers(7);
+  const each = (of: (index: number) => number | null) => Array.from({ length: count }, (_, index) => of(index));
+  const number = (
+    key: string,
+    group: string,
+    title: string,
+    unit: string,
+    diverging: boolean,
+    of: (index: number) => number | null,
+  ): Colouring => {
+    const values = each(of);
+    return {
+      key,
+      group,
+      title,
+      unit,
+      kind: "number",
+      diverging,
+      values,
+      labels: null,
+      stderr: values.map((value) => (value === null ? null : Math.abs(value) * 0.07 + 0.002)),
+      about: `${title}, made up for trying.`,
+    };
+  };
+  const category = (key: string, group: string, title: string, labels: string[]): Colouring => ({
+    key,
+    group,
+    title,
+    unit: "",
+    kind: "category",
+    diverging: false,
+    values: each((index) => (index % 17 === 0 ? null : Math.floor(next() ** 1.5 * labels.length))),
+    labels,
+    stderr: null,
+    about: `${title}, made up for trying.`,
+  });
+  return [
+    category("head_type", "types", "Kind of head", KINDS),
+    number(
+      "entropy:all",
+      "entropy",
+      "Entropy of attention",
+      "nats",
+      false,
+      (index) => 0.4 + 3 * next() * (1 - index / count / 2),
+    ),
+    ...[-3, -2, -1, 0, 1, 2, 3].map((offset) =>
+      number(
+        `offset_attention:offset=${offset}`,
+        "offset_attention",
+        `Attention to offset ${offset}`,
+        "share of attention",
+        false,
+        () => next() ** 3 * 0.8,
+      ),
+    ),
+    category("pattern", "patterns", "Most frequent pattern", [
+      "vertical",
+      "diagonal",
+      "vertical + diagonal",
+      "block",
+      "heterogeneous",
+    ]),
+    ...RELATIONS.map((name) =>
+      number(
+        `dependency_accuracy:${name}`,
+        "dependency_accuracy",
+        `Accuracy for ${name}`,
+        "share of right guesses",
+        false,
+        (index) => (index % 29 === 3 ? null : next() ** 2),
+      ),
+    ),
+    number("ablation:f1", "ablation", "Change of F1 when switched off", "points", true, () => bell(next) * 1.4 - 0.4),
+    number("compare:js", "compare", "Change of entropy after fine-tuning", "nats", true, () => bell(next) * 0.2),
+  ];
+}
+
+export function atlasOf(options: FixtureOptions): AtlasData {
+  const next = numbers(11);
+  const all = colourings(options);
+  const kind = all[0];
+  const spot = (index: number, wide: number): [number, number] => {
+    const angle = ((kind?.values[index] ?? 0) * 2 * Math.PI) / KINDS.length;
+    return [Math.cos(angle) + wide * bell(next), Math.sin(angle) + wide * bell(next)];
+  };
+  const places = (wide: number) =>
+    Array.from({ length: options.layers * options.heads }, (_, index) => spot(index, wide));
+  return {
+    id: "made-up",
+    name: "made-up.nc",
+    model: "made-up",
+    architecture: "bert",
+    about: "500 texts, 61,234 tokens",
+    stacks: [
+      {
+        name: options.causal ? "decoder" : "encoder",
+        layers: options.layers,
+        heads: options.heads,
+        colourings: all,
+        maps: { mds: places(0.35), tsne: places(0.18) },
+      },
+    ],
+    findings: [
+      "Heads 3.2 and 4.0 look at the token before in 9 of 10 cases.",
+      "Half of the heads of the last layers rest on [SEP].",
+    ],
+  };
+}
+
+export function pageOf(options: FixtureOptions, atlas: AtlasData, layer: number, head: number): HeadPage {
+  const index = layer * options.heads + head;
+  const next = numbers(1000 + index);
+  const stack = atlas.stacks[0];
+  const value = (key: string) => stack?.colourings.find((one) => one.key === key)?.values[index] ?? null;
+  const kind = value("head_type");
+  const words = [...WORDS.slice(0, 14), ODD[0] ?? "", ODD[4] ?? ""];
+  return {
+    stack: stack?.name ?? "encoder",
+    layer,
+    head,
+    kind: kind === null ? null : (KINDS[kind] ?? null),
+    pattern: { vertical: 0.61, diagonal: 0.22, block: 0.09, heterogeneous: 0.08 },
+    profile: Array.from({ length: 17 }, (_, at) => at - 8).map((offset) => {
+      const share = Math.abs(offset) <= 3 ? value(`offset_attention:offset=${offset}`) : 0.05 * next();
+      return { offset, value: share, stderr: (share ?? 0) * 0.08 + 0.003 };
+    }),
+    distances: [
+      ...["[CLS]", "[SEP]", "commas", "full stops", "itself"].map((feature) => ({
+        feature,
+        value: next() * 0.3,
+        uniform: 0.03,
+      })),
+      ...Array.from({ length: 16 }, (_, window) => ({
+        feature: `w${`${window}`.padStart(2, "0")}`,
+        value: next() * 0.1 * (1 - window / 20),
+        uniform: 0.06,
+      })),
+    ],
+    roles: ["[CLS]", "[SEP]", "full stops", "commas", "everything else"].map((role) => ({
+      role,
+      value: next() * 0.5,
+      stderr: 0.01,
+      uniform: 0.05,
+    })),
+    habits: ["the next word", "the previous word", "the same word in the other sentence"].map((role) => ({
+      role,
+      value: next() * 0.4,
+      stderr: 0.02,
+      uniform: 0.04,
+    })),
+    nearest: Array.from({ length: 6 }, (_, rank) => ({
+      head: `${Math.floor(next() * options.layers)}.${Math.floor(next() * options.heads)}`,
+      distance: 0.02 * (rank + 1) + 0.01 * next(),
+    })),
+    relations: RELATIONS.map((relation) => {
+      const accuracy = value(`dependency_accuracy:${relation}`);
+      return {
+        relation,
+        accuracy,
+        low: accuracy === null ? null : Math.max(0, accuracy - 0.05),
+        high: accuracy === null ? null : Math.min(1, accuracy + 0.05),
+        baseline: 0.2 + 0.3 * next(),
+        baseline_name: "the word before",
+        probe: "dependency",
+        direction: "from the dependent",
+        what: "share of right guesses",
+        cases: 311,
+      };
+    }),
+    ablation: ["F1", "exact match"].map((metric) => {
+      const change = metric === "F1" ? value("ablation:f1") : bell(next);
+      return {
+        metric,
+        change,
+        low: (change ?? 0) - 1,
+        high: (change ?? 0) + 1,
+        significant: Math.abs(change ?? 0) > 1,
+        data: "made-up questions",
+        unit: "points",
+        edit: "output set to zero",
+        higher_is_better: true,
+      };
+    }),
+    compare: [
+      { what: "change of entropy (nats)", value: value("compare:js"), low: -0.1, high: 0.2, other: "made-up-qa" },
+    ],
+    examples: [1, 2, 3].map((at) => {
+      const raw = words.map(() => next() ** 4);
+      const total = raw.reduce((sum, one) => sum + one, 0);
+      return {
+        text: words.join(" "),
+        words,
+        marks: [at + 3, at],
+        weights: raw.map((one) => one / total),
+        note: `nsubj, right, sentence ${at}`,
+      };
+    }),
+    example_map: {
+      cells: Array.from({ length: 32 }, (_, row) =>
+        Array.from({ length: 32 }, (_, column) => Math.exp(-Math.abs(row - column - 1)) * (0.5 + 0.5 * next())),
+      ),
+      queries: 96,
+      keys: 96,
+    },
+    explanation:
+      index % 2
+        ? null
+        : {
+            share_of_best_neurons: [0.41, 0.6, 0.74, 0.88],
+            strongest_neurons: ["12", "40"],
+            left_without_positions: 0.31,
+          },
+  };
+}

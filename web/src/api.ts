@@ -1,0 +1,295 @@
+/**
+ * The data interface, as headscope.views.shapes defines it.
+ *
+ * Made by tools/web_types.py from the server's OpenAPI description; do not edit.
+ */
+
+/** What a task loses or gains when the head is switched off. */
+export interface AblationEffect {
+  metric: string;
+  change: number | null;
+  low: number | null;
+  high: number | null;
+  significant: boolean | null;
+  data: string;
+  unit: string;
+  edit: string;
+  higher_is_better: boolean;
+}
+
+/** What the source of a page has. */
+export interface About {
+  version: string;
+  models: ModelInfo[];
+  atlases: AtlasInfo[];
+}
+
+/** An atlas as the atlas view and the map view show it. */
+export interface AtlasData {
+  id: string;
+  name: string;
+  model: string;
+  architecture: string;
+  about: string;
+  stacks: AtlasStack[];
+  findings: string[];
+}
+
+/** An atlas that can be opened. */
+export interface AtlasInfo {
+  id: string;
+  name: string;
+  model: string;
+}
+
+/** The heads of one stack, in every colour the atlas has for them. */
+export interface AtlasStack {
+  name: string;
+  layers: number;
+  heads: number;
+  colourings: Colouring[];
+  maps: Record<string, [number, number][]>;
+}
+
+/** Where a chunk lies in the widget's blob. */
+export interface Chunk {
+  key: string;
+  start: number;
+  length: number;
+}
+
+/** One number or kind for every head of a stack. */
+export interface Colouring {
+  key: string;
+  group: string;
+  title: string;
+  unit: string;
+  kind: "number" | "category";
+  diverging: boolean;
+  values: (number | null)[];
+  labels: string[] | null;
+  stderr: (number | null)[] | null;
+  about: string;
+}
+
+/** How the head differs from the same head of another model. */
+export interface Comparison {
+  what: string;
+  value: number | null;
+  low: number | null;
+  high: number | null;
+  other: string;
+}
+
+/** One of the features that heads are sorted by, beside what even attention would give. */
+export interface DistanceFeature {
+  feature: string;
+  value: number | null;
+  uniform: number | null;
+}
+
+/** Heads to switch off, as in "3.2, layer 7". */
+export interface Edit {
+  heads: string;
+  how: "zero" | "uniform";
+}
+
+/** What the single file (script "headscope-data") and the widget (trait `about`) hold as JSON. */
+export interface Embedded {
+  about: About;
+  seen: Seen | null;
+  atlas: AtlasData | null;
+  head_pages: Record<string, HeadPage>;
+  start: string;
+  chunks: Chunk[];
+}
+
+/** The head's attention on one text of the corpus, the same for all heads; a cell holds its largest weight. */
+export interface ExampleMap {
+  cells: ((number | null)[])[];
+  queries: number | null;
+  keys: number | null;
+}
+
+/** What the model says in one place, best first. */
+export interface Guess {
+  place: string;
+  options: Option[];
+}
+
+/** A sentence of the corpus in which the head does what it typically does. */
+export interface HeadExample {
+  text: string;
+  words: string[];
+  marks: number[];
+  weights: number[] | null;
+  note: string;
+}
+
+/** All that an atlas knows of one head; what it does not know is empty or null. */
+export interface HeadPage {
+  stack: string;
+  layer: number;
+  head: number;
+  kind: string | null;
+  pattern: Record<string, number> | null;
+  profile: ProfilePoint[];
+  distances: DistanceFeature[];
+  roles: RoleShare[];
+  habits: RoleShare[];
+  nearest: NearHead[];
+  relations: RelationScore[];
+  ablation: AblationEffect[];
+  compare: Comparison[];
+  examples: HeadExample[];
+  example_map: ExampleMap | null;
+  explanation: Record<string, number | string | number[] | string[] | null> | null;
+}
+
+/** A model that can be asked. */
+export interface ModelInfo {
+  name: string;
+  architecture: string;
+  task: string | null;
+  max_length: number | null;
+  pairs: boolean;
+}
+
+/** A head that does much the same. */
+export interface NearHead {
+  head: string;
+  distance: number;
+}
+
+/**
+ * One head's query and key vectors: chunk `neurons/{stack}/{layer}/{head}`, raw-deflated JSON.
+ *
+ * A score is scale * q.k, then cap * tanh(score / cap) where there is a `soft_cap`, then + bias. The weights are
+ * the softmax over the visible keys, with `sink` (a score that no key has) counted in where there is one.
+ */
+export interface Neurons {
+  stack: string;
+  layer: number;
+  head: number;
+  scale: number;
+  queries: number[][];
+  keys: number[][];
+  bias: number[][] | null;
+  soft_cap: number | null;
+  sink: number | null;
+  visible: [number, number][] | null;
+  agrees: boolean;
+  rotated: boolean;
+  note: string;
+}
+
+/** One thing the model might say. */
+export interface Option {
+  text: string;
+  probability: number;
+}
+
+/** A text to predict from, with and without the edits. */
+export interface PredictRequest {
+  model: string;
+  text_a: string;
+  text_b?: string | null;
+  edits?: Edit[];
+}
+
+/** What the model says as it is, and with the edits. */
+export interface Predicted {
+  task: "mlm" | "qa" | "classification" | "lm";
+  before: Guess[];
+  after: Guess[];
+  note: string;
+}
+
+/** What every answer is that is not the one asked for. */
+export interface Problem {
+  error: string;
+}
+
+/** The attention a head pays at one offset. */
+export interface ProfilePoint {
+  offset: number;
+  value: number | null;
+  stderr: number | null;
+}
+
+/** How often a head's strongest link is a relation's, beside the best simple rule. */
+export interface RelationScore {
+  relation: string;
+  accuracy: number | null;
+  low: number | null;
+  high: number | null;
+  baseline: number | null;
+  baseline_name: string;
+  probe: string;
+  direction: string;
+  what: string;
+  cases: number | null;
+}
+
+/** The attention a head pays to one kind of token. */
+export interface RoleShare {
+  role: string;
+  value: number | null;
+  stderr: number | null;
+  uniform: number | null;
+}
+
+/**
+ * What a model made of a text; the maps themselves are chunks.
+ *
+ * A chunk `maps/{stack}/{layer}` is raw-deflated uint8[head][query][key]; `levels` says what weight each byte
+ * stands for.
+ */
+export interface Seen {
+  id: string;
+  model: string;
+  architecture: string;
+  text_a: string;
+  text_b: string | null;
+  source: Tokens;
+  target: Tokens | null;
+  stacks: StackShape[];
+  levels: number[];
+  max_error: number;
+  rotated: boolean;
+  has_neurons: boolean;
+  neuron_heads: string[] | null;
+  note: string;
+}
+
+/** A text to look at, or a pair; for models that read one text and write another, text_b is what is written. */
+export interface SeenRequest {
+  model: string;
+  text_a: string;
+  text_b?: string | null;
+}
+
+/** One stack of layers, and which tokens ask and answer in it. */
+export interface StackShape {
+  name: "encoder" | "decoder" | "cross";
+  layers: number;
+  heads: number;
+  queries: "source" | "target";
+  keys: "source" | "target";
+  causal: boolean;
+}
+
+/** What the server is busy with. */
+export interface Status {
+  working: string;
+  waiting: number;
+}
+
+/** The tokens of a text, or of the two texts of a pair, in the order in which the model read them. */
+export interface Tokens {
+  pieces: string[];
+  words: string[];
+  word: number[];
+  segment: number[];
+  special: boolean[];
+}

@@ -1,0 +1,179 @@
+/** The frame around the views: tabs, controls, search, theme, help, keys. */
+import { Component, type ComponentChildren } from "preact";
+import { useRef, useState } from "preact/hooks";
+import type { Seen } from "./api";
+import { useAddress } from "./frame/address";
+import { atLevel, stepped, within } from "./frame/choices";
+import { Help } from "./frame/help";
+import { useKeys } from "./frame/keys";
+import { Busy, Trouble } from "./frame/parts";
+import { TextBar } from "./frame/textbar";
+import { Toolbar } from "./frame/toolbar";
+import { inWords, useDark } from "./hooks";
+import type { Source } from "./source";
+import type { SetState, State } from "./state";
+import { axesOf } from "./tokens";
+import { offered, VIEWS } from "./views";
+import type { View } from "./views/view";
+
+export function App({ source }: { source: Source }) {
+  const [asked, setState] = useAddress(source);
+  const [seen, setSeen] = useState<Seen | null>(source.current);
+  const [help, setHelp] = useState(false);
+  const root = useRef<HTMLDivElement>(null);
+  const search = useRef<HTMLInputElement>(null);
+  const dark = useDark(asked.theme);
+
+  const views = VIEWS.filter((view) => offered(view, source));
+  const view = views.find((each) => each.name === asked.view) ?? views[0];
+  const ofText = view?.needs === "text" || view?.needs === "neurons";
+  const state = seen !== null && ofText ? within(asked, seen) : asked;
+
+  useKeys(root, source, (event) => {
+    if (event.key === "/") search.current?.focus();
+    else if (event.key === "?") setHelp(true);
+    else if (event.key === "t") setState({ theme: dark ? "light" : "dark" });
+    else if (/^[1-9]$/.test(event.key) && views[Number(event.key) - 1] !== undefined) {
+      setState({ view: views[Number(event.key) - 1]!.name });
+    } else {
+      const change = view === undefined || seen === null || !ofText ? null : pressed(event, view, state, seen);
+      if (change === null) return false;
+      setState(change);
+    }
+    return true;
+  });
+
+  return (
+    <div ref={root} class={`headscope hs-${source.kind}`} data-theme={dark ? "dark" : "light"} tabIndex={-1}>
+      <header class="hs-header">
+        <strong class="hs-brand">headscope</strong>
+        <Tabs views={views} view={view} setState={setState} />
+        <input
+          ref={search}
+          class="hs-search"
+          type="search"
+          placeholder="Search ( / )"
+          aria-label="Search"
+          value={state.q}
+          onInput={(event) => setState({ q: event.currentTarget.value })}
+          onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+        />
+        <button
+          type="button"
+          class="hs-icon"
+          aria-label={dark ? "Light" : "Dark"}
+          title={dark ? "Light (t)" : "Dark (t)"}
+          onClick={() => setState({ theme: dark ? "light" : "dark" })}
+        >
+          {dark ? "☀" : "☾"}
+        </button>
+        <button type="button" class="hs-icon" aria-label="Help" title="Help (?)" onClick={() => setHelp(true)}>
+          ?
+        </button>
+      </header>
+      {source.seen !== undefined && ofText && <TextBar {...{ source, state, setState }} onSeen={setSeen} />}
+      {seen !== null && ofText && view !== undefined && <Toolbar {...{ view, seen, state, setState, dark }} />}
+      <main class="hs-main-part">
+        <Shown {...{ source, view, seen, state, setState, dark, ofText }} />
+      </main>
+      {seen !== null && ofText && <Footer seen={seen} />}
+      {help && <Help views={views} seen={seen} version={source.about.version} onClose={() => setHelp(false)} />}
+    </div>
+  );
+}
+
+interface TabsProps {
+  views: readonly View[];
+  view: View | undefined;
+  setState: SetState;
+}
+
+function Tabs({ views, view, setState }: TabsProps) {
+  if (views.length < 2) return <span class="hs-tabs" />;
+  return (
+    <nav class="hs-tabs" aria-label="Views">
+      {views.map((each) => (
+        <button
+          key={each.name}
+          type="button"
+          aria-current={each === view ? "page" : undefined}
+          data-view={each.name}
+          title={each.about}
+          onClick={() => setState({ view: each.name })}
+        >
+          {each.title}
+        </button>
+      ))}
+    </nav>
+  );
+}
+
+interface ShownProps {
+  source: Source;
+  view: View | undefined;
+  seen: Seen | null;
+  state: State;
+  setState: SetState;
+  dark: boolean;
+  ofText: boolean;
+}
+
+function Shown({ source, view, seen, state, setState, dark, ofText }: ShownProps) {
+  if (view === undefined) return <Trouble>There is nothing to show: neither a text, nor an atlas, nor a model.</Trouble>;
+  if (ofText && seen === null) {
+    return source.seen === undefined ? <Trouble>This page holds no text.</Trouble> : <Busy>No text yet.</Busy>;
+  }
+  if (view.needs === "neurons" && seen?.has_neurons === false) {
+    return <Trouble>The queries and keys of this text are not there. {seen.note}</Trouble>;
+  }
+  const Part = view.component;
+  return (
+    <Guard key={view.name}>
+      <Part {...{ source, seen, state, setState, dark }} />
+    </Guard>
+  );
+}
+
+/** A view that fails says so; the frame stays. */
+class Guard extends Component<{ children: ComponentChildren }, { error: unknown }> {
+  override state = { error: null as unknown };
+
+  static override getDerivedStateFromError(error: unknown) {
+    return { error };
+  }
+
+  override render() {
+    if (this.state.error === null) return this.props.children;
+    return <Trouble>This view failed: {inWords(this.state.error)}</Trouble>;
+  }
+}
+
+function Footer({ seen }: { seen: Seen }) {
+  return (
+    <footer class="hs-footer">
+      <span>
+        {seen.model} ({seen.architecture})
+      </span>
+      <span>{[seen.source, ...(seen.target ? [seen.target] : [])].map((each) => each.pieces.length).join(" + ")} tokens</span>
+      <span title="Weights are stored in one byte each.">weights right to ±{seen.max_error.toPrecision(2)}</span>
+      {seen.note !== "" && <span>{seen.note}</span>}
+    </footer>
+  );
+}
+
+/** What a key changes in a view of a text. */
+function pressed(event: KeyboardEvent, view: View, state: State, seen: Seen): Partial<State> | null {
+  const stack = seen.stacks.find((each) => each.name === state.stack);
+  if (stack === undefined || event.shiftKey) return null;
+  if (event.key === "Escape") return state.token === null ? null : { token: null };
+  if (event.key === "a" && view.controls.includes("heads")) return { heads: [] };
+  if (event.key === "w" && view.controls.includes("level")) {
+    return atLevel(seen, state, state.level === "word" ? "piece" : "word");
+  }
+  if (event.key === "j" || event.key === "k") {
+    const axis = axesOf(seen, stack, state.level)[state.side === "query" ? "queries" : "keys"];
+    const next = state.token === null ? 0 : state.token + (event.key === "j" ? 1 : -1);
+    return { token: Math.min(axis.length - 1, Math.max(0, next)) };
+  }
+  return view.controls.includes("layer") ? stepped(state, stack, event.key) : null;
+}

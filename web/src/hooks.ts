@@ -1,0 +1,122 @@
+/** What views share: sizes, and data that is on its way. */
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Seen } from "./api";
+import type { LayerMaps, Source } from "./source";
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+/** The size of an element's content box, followed as it changes; zeros before it is laid out. */
+export function useSize(ref: { readonly current: HTMLElement | null }): Size {
+  const [size, setSize] = useState<Size>({ width: 0, height: 0 });
+  useLayoutEffect(() => {
+    const element = ref.current;
+    if (element === null) return;
+    const measure = (): void => {
+      const { clientWidth: width, clientHeight: height } = element;
+      setSize((old) => (old.width === width && old.height === height ? old : { width, height }));
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return size;
+}
+
+export interface Loaded<T> {
+  value: T | null;
+  /** In words, when it failed. */
+  error: string | null;
+  /** True while a newer value is on its way (`value` is then the last one). */
+  busy: boolean;
+}
+
+/** What `load` promises, loaded anew when one of `needs` changes. */
+export function useLoaded<T>(load: (() => Promise<T>) | null, needs: readonly unknown[]): Loaded<T> {
+  const [loaded, setLoaded] = useState<Loaded<T>>({ value: null, error: null, busy: load !== null });
+  // Before the next picture, not after it: what is there already is shown at once.
+  useLayoutEffect(() => {
+    let wanted = true;
+    if (load === null) {
+      setLoaded({ value: null, error: null, busy: false });
+      return;
+    }
+    setLoaded((old) => (old.busy ? old : { ...old, busy: true }));
+    load().then(
+      (value) => wanted && setLoaded({ value, error: null, busy: false }),
+      (error: unknown) => wanted && setLoaded({ value: null, error: inWords(error), busy: false }),
+    );
+    return () => {
+      wanted = false;
+    };
+  }, needs);
+  return loaded;
+}
+
+export function inWords(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The maps of one layer; the layers beside it are fetched when there is time. Never those of another text. */
+export function useLayerMaps(source: Source, seen: Seen, stack: string, layer: number): Loaded<LayerMaps> {
+  const load = source.maps;
+  const held = useRef<Seen | null>(null);
+  const loaded = useLoaded(
+    load === undefined
+      ? null
+      : async () => {
+          const maps = await load(stack, layer);
+          held.current = seen;
+          return maps;
+        },
+    [source, seen, stack, layer],
+  );
+  useEffect(() => {
+    if (load === undefined || loaded.busy || loaded.value === null) return;
+    const layers = loaded.value.stack.layers;
+    const timer = setTimeout(() => {
+      for (const beside of [layer + 1, layer - 1]) {
+        if (beside >= 0 && beside < layers) load(stack, beside).catch(() => undefined);
+      }
+    }, 60);
+    return () => clearTimeout(timer);
+  }, [loaded.value, loaded.busy, source, stack, layer]);
+  const stale = loaded.value !== null && (held.current !== seen || loaded.value.stack.name !== stack);
+  return stale ? { value: null, error: null, busy: true } : loaded;
+}
+
+/** Whether to draw for a dark page. */
+export function useDark(theme: "auto" | "light" | "dark"): boolean {
+  const [dark, setDark] = useState(() => theme === "dark" || (theme === "auto" && surroundingsAreDark()));
+  useEffect(() => {
+    if (theme !== "auto") {
+      setDark(theme === "dark");
+      return;
+    }
+    const decide = (): void => setDark(surroundingsAreDark());
+    decide();
+    const query = window.matchMedia("(prefers-color-scheme: dark)");
+    query.addEventListener("change", decide);
+    const observer = new MutationObserver(decide);
+    observer.observe(document.body, {
+      attributes: true,
+      attributeFilter: ["data-jp-theme-light", "data-vscode-theme-kind", "class"],
+    });
+    return () => {
+      query.removeEventListener("change", decide);
+      observer.disconnect();
+    };
+  }, [theme]);
+  return dark;
+}
+
+/** Notebooks have a theme of their own, which need not be the system's. */
+function surroundingsAreDark(): boolean {
+  const { jpThemeLight, vscodeThemeKind } = document.body.dataset;
+  if (jpThemeLight !== undefined) return jpThemeLight === "false";
+  if (vscodeThemeKind !== undefined) return !vscodeThemeKind.includes("light");
+  return window.matchMedia("(prefers-color-scheme: dark)").matches;
+}

@@ -1,0 +1,135 @@
+/** What is being looked at. On a page it is the address's fragment, so that a view can be shared. */
+
+export const FILTERS = ["all", "aa", "ab", "ba", "bb"] as const;
+export type Filter = (typeof FILTERS)[number];
+
+export interface State {
+  /** The name of a view; "" for the first one on offer. */
+  view: string;
+  /** The name of a stack; "" for the first one. */
+  stack: string;
+  layer: number;
+  /** The heads shown, rising; empty for all. A view of one head shows the first. */
+  heads: number[];
+  /** Which sentence may look at which: "ab" is from the first to the second. */
+  filter: Filter;
+  /** The token held fast, counted in pieces or words as `level` says. */
+  token: number | null;
+  /** Whether `token` looks (query) or is looked at (key). */
+  side: "query" | "key";
+  /** Weights below are not drawn. */
+  threshold: number;
+  level: "piece" | "word";
+  theme: "auto" | "light" | "dark";
+  /** How weights become colours: by their value, or by its square root (small weights stand out). */
+  scale: "linear" | "root";
+  /** The key of the colouring of the atlas and map views. */
+  colour: string;
+  /** Search. */
+  q: string;
+  /** Heads brushed in the atlas and map views, as layer.head. */
+  selected: string[];
+  /** The id of the atlas; "" for the first one. */
+  atlas: string;
+  /** The text last seen, for pages that can see new texts. */
+  model: string;
+  a: string;
+  b: string;
+  /** What a single view keeps for itself; the names start with "x-". */
+  extra: Record<string, string>;
+}
+
+export const DEFAULTS: Readonly<State> = Object.freeze({
+  view: "",
+  stack: "",
+  layer: 0,
+  heads: [],
+  filter: "all",
+  token: null,
+  side: "query",
+  threshold: 0.01,
+  level: "piece",
+  theme: "auto",
+  scale: "root",
+  colour: "",
+  q: "",
+  selected: [],
+  atlas: "",
+  model: "",
+  a: "",
+  b: "",
+  extra: {},
+} satisfies State);
+
+export type SetState = (change: Partial<State>) => void;
+
+function whole(text: string | null): number | null {
+  return text !== null && /^\d{1,6}$/.test(text) ? Number(text) : null;
+}
+
+function oneOf<T extends string>(text: string | null, allowed: readonly T[], otherwise: T): T {
+  return allowed.find((value) => value === text) ?? otherwise;
+}
+
+/** The state that a fragment (with or without "#") says; what cannot be understood is left at its default. */
+export function parseState(fragment: string, defaults: Readonly<State> = DEFAULTS): State {
+  const said = new URLSearchParams(fragment.replace(/^#/, ""));
+  const text = (key: "view" | "stack" | "colour" | "q" | "atlas" | "model" | "a" | "b"): string =>
+    said.get(key) ?? defaults[key];
+  const listed = (key: string): string[] =>
+    (said.get(key) ?? "")
+      .split(",")
+      .map((item) => item.trim())
+      .filter((item) => item !== "");
+  const heads = listed("heads").map(whole);
+  const threshold = said.get("threshold");
+  const number = threshold === null || threshold.trim() === "" ? NaN : Number(threshold);
+  const extra: Record<string, string> = { ...defaults.extra };
+  for (const [key, value] of said) if (key.startsWith("x-")) extra[key] = value;
+  return {
+    view: text("view"),
+    stack: text("stack"),
+    layer: whole(said.get("layer")) ?? defaults.layer,
+    heads: said.has("heads")
+      ? [...new Set(heads.filter((head) => head !== null))].sort((one, other) => one - other)
+      : [...defaults.heads],
+    filter: oneOf(said.get("filter"), FILTERS, defaults.filter),
+    token: said.has("token") ? whole(said.get("token")) : defaults.token,
+    side: oneOf(said.get("side"), ["query", "key"], defaults.side),
+    threshold: Number.isFinite(number) ? Math.min(1, Math.max(0, number)) : defaults.threshold,
+    level: oneOf(said.get("level"), ["piece", "word"], defaults.level),
+    theme: oneOf(said.get("theme"), ["auto", "light", "dark"], defaults.theme),
+    scale: oneOf(said.get("scale"), ["linear", "root"], defaults.scale),
+    colour: text("colour"),
+    q: text("q"),
+    selected: said.has("selected")
+      ? listed("selected").filter((head) => /^\d+\.\d+$/.test(head))
+      : [...defaults.selected],
+    atlas: text("atlas"),
+    model: text("model"),
+    a: text("a"),
+    b: text("b"),
+    extra,
+  };
+}
+
+const ORDER = Object.keys(DEFAULTS).filter((key) => key !== "extra") as Exclude<keyof State, "extra">[];
+
+/** The fragment, without "#", that says how `state` differs from the defaults. */
+export function printState(state: State, defaults: Readonly<State> = DEFAULTS): string {
+  const said = new URLSearchParams();
+  for (const key of ORDER) {
+    const value = print(state[key]);
+    if (value !== print(defaults[key])) said.set(key, value);
+  }
+  for (const key of Object.keys(state.extra).sort()) {
+    const value = state.extra[key] ?? "";
+    if (value !== (defaults.extra[key] ?? "")) said.set(key, value);
+  }
+  return said.toString().replaceAll("%2C", ",").replaceAll("%3A", ":");
+}
+
+function print(value: string | number | null | (string | number)[]): string {
+  if (value === null) return "";
+  return Array.isArray(value) ? value.join(",") : String(value);
+}

@@ -1,0 +1,128 @@
+/** What the atlas and map views are given: the atlas, the stack and colouring that the state names, and who stays under the filter. */
+
+import { useMemo } from "preact/hooks";
+import type { AtlasData, AtlasStack, Colouring, HeadPage } from "../api";
+import { headColour, LEVELS, type RampName, rampOf } from "../colour";
+import { useLoaded } from "../hooks";
+import type { Source } from "../source";
+import type { State } from "../state";
+import { binOf, extent, type Kept, kept, parsePick } from "./headfilter";
+
+export interface AtlasLook {
+  atlas: AtlasData;
+  stack: AtlasStack;
+  colouring: Colouring | null;
+  /** One colour per head, layer-major; "" for a head without a value. */
+  colours: string[];
+  pick: Kept;
+  /** Whether the whole ramp is spent on the values there are. */
+  stretched: boolean;
+  /** Heads that neither the filter nor the selection leaves out, layer-major. */
+  bright: boolean[];
+  selected: ReadonlySet<string>;
+  /** The head whose page is open, layer-major; null for none. */
+  current: number | null;
+}
+
+export function rampName(colouring: Colouring): RampName {
+  if (colouring.diverging) return "signed";
+  return colouring.unit === "" || colouring.unit === "1" || /share|%/.test(colouring.unit) ? "share" : "amount";
+}
+
+/** The colour of each head under a colouring. */
+export function coloursOf(colouring: Colouring, dark: boolean, stretched: boolean): string[] {
+  if (colouring.kind === "category")
+    return colouring.values.map((value) => (value === null ? "" : headColour(value, dark)));
+  const [low, high] = extent(colouring, stretched);
+  const steps = rampOf(rampName(colouring), dark);
+  return colouring.values.map((value) => {
+    const bin = binOf(value, low, high, LEVELS);
+    return bin === null ? "" : (steps[bin] ?? "");
+  });
+}
+
+export function stackIn(atlas: AtlasData, state: State): AtlasStack | null {
+  return atlas.stacks.find(({ name }) => name === state.stack) ?? atlas.stacks[0] ?? null;
+}
+
+function currentHead(stack: AtlasStack, state: State): number | null {
+  const head = state.heads.length === 1 ? state.heads[0] : undefined;
+  if (head === undefined || head >= stack.heads || state.layer >= stack.layers) return null;
+  return state.layer * stack.heads + head;
+}
+
+/** What a reader sees first: kinds of heads where they are known, else entropy, else some number. */
+function firstColouring(colourings: readonly Colouring[]): Colouring | null {
+  const wanted = [
+    ({ key }: Colouring) => key === "head_type",
+    ({ key }: Colouring) => key.startsWith("entropy"),
+    ({ kind }: Colouring) => kind === "number",
+    () => true,
+  ];
+  for (const is of wanted) {
+    const found = colourings.find(is);
+    if (found) return found;
+  }
+  return null;
+}
+
+export function lookAt(atlas: AtlasData, state: State, dark: boolean): AtlasLook | null {
+  const stack = stackIn(atlas, state);
+  if (stack === null) return null;
+  const colouring = stack.colourings.find(({ key }) => key === state.colour) ?? firstColouring(stack.colourings);
+  const pick = parsePick(state.extra["x-pick"] ?? "");
+  const stretched = state.extra["x-stretch"] === "1";
+  const count = stack.layers * stack.heads;
+  const selected = new Set(state.selected);
+  const stays = colouring
+    ? kept(stack.colourings, colouring, stack.heads, pick, state.q)
+    : Array<boolean>(count).fill(true);
+  const bright = stays.map((stay, index) => stay && (selected.size === 0 || selected.has(nameOf(stack, index))));
+  return {
+    atlas,
+    stack,
+    colouring,
+    colours: colouring ? coloursOf(colouring, dark, stretched) : Array<string>(count).fill(""),
+    pick,
+    stretched,
+    bright,
+    selected,
+    current: currentHead(stack, state),
+  };
+}
+
+/** A head of a stack, such as "3.2". */
+export function nameOf(stack: { heads: number }, index: number): string {
+  return `${Math.floor(index / stack.heads)}.${index % stack.heads}`;
+}
+
+export interface AtlasFound {
+  /** The atlas that is asked for. */
+  id: string;
+  look: AtlasLook | null;
+  error: string | null;
+  busy: boolean;
+}
+
+export function useAtlas(source: Source, state: State, dark: boolean): AtlasFound {
+  const known = source.about.atlases;
+  const id = known.find((atlas) => atlas.id === state.atlas)?.id ?? known[0]?.id ?? state.atlas;
+  const load = source.atlas;
+  const { value, error, busy } = useLoaded(load ? () => load(id) : null, [source, id]);
+  const look = useMemo(() => (value ? lookAt(value, state, dark) : null), [value, state, dark]);
+  return { id, look, error, busy };
+}
+
+/** The page of the head that is open. */
+export function useHeadPage(source: Source, look: AtlasLook | null) {
+  const current = look?.current ?? null;
+  const load = source.headPage;
+  const asked =
+    look && current !== null && load
+      ? ([look.atlas.id, look.stack.name, Math.floor(current / look.stack.heads), current % look.stack.heads] as const)
+      : null;
+  return useLoaded<HeadPage>(asked && load ? () => load(...asked) : null, [
+    source,
+    ...(asked ?? [null, null, null, null]),
+  ]);
+}

@@ -1,0 +1,36 @@
+/** Points of the map view on the page. */
+
+export type Point = readonly [number, number];
+
+export interface Box {
+  from: Point;
+  to: Point;
+}
+
+const EDGE = 16;
+
+/** Points moved into a square, with one scale for both directions so that distances keep their proportion. */
+export function placedIn(points: readonly Point[], side: number): Point[] {
+  const middle = [0, 1].map((axis) => {
+    const values = points.map((point) => point[axis as 0 | 1]).filter(Number.isFinite);
+    return values.length > 0 ? (Math.min(...values) + Math.max(...values)) / 2 : 0;
+  });
+  const [x0 = 0, y0 = 0] = middle;
+  const far = Math.max(
+    ...points.map(([x, y]) => Math.max(Math.abs(x - x0), Math.abs(y - y0))).filter(Number.isFinite),
+    1e-12,
+  );
+  const scale = (side / 2 - EDGE) / far;
+  return points.map(([x, y]) => [side / 2 + scale * (x - x0), side / 2 - scale * (y - y0)]);
+}
+
+/** The numbers of the points inside a box, whichever corners it was drawn between. */
+export function inBox(points: readonly Point[], { from, to }: Box): number[] {
+  const [left, right] = [Math.min(from[0], to[0]), Math.max(from[0], to[0])];
+  const [top, bottom] = [Math.min(from[1], to[1]), Math.max(from[1], to[1])];
+  const found: number[] = [];
+  points.forEach(([x, y], index) => {
+    if (x >= left && x <= right && y >= top && y <= bottom) found.push(index);
+  });
+  return found;
+}

@@ -1,0 +1,49 @@
+/** Where the cells of a matrix are on the screen. */
+
+export interface Room {
+  /** Pixels for the cells, without the labels. */
+  width: number;
+  height: number;
+  queries: number;
+  keys: number;
+}
+
+/** The upper left corner of cell (0, 0), in pixels from that of the room, and how large a cell is. */
+export interface Place {
+  x: number;
+  y: number;
+  cell: number;
+}
+
+const LARGEST = 48; // pixels a cell
+const LARGEST_AT_FIRST = 26;
+
+/** All of the matrix in sight. */
+export function whole({ width, height, queries, keys }: Room): Place {
+  const cell = Math.min(width / Math.max(1, keys), height / Math.max(1, queries), LARGEST_AT_FIRST);
+  return { x: 0, y: 0, cell: Math.max(cell, 0.01) };
+}
+
+/** Nothing but matrix in the room, as far as there is enough of it. */
+export function kept(place: Place, room: Room): Place {
+  const least = whole(room).cell;
+  const cell = Math.min(Math.max(place.cell, least), Math.max(LARGEST, least));
+  const bound = (at: number, count: number, size: number): number =>
+    Math.min(0, Math.max(at, Math.min(0, size - count * cell)));
+  return { cell, x: bound(place.x, room.keys, room.width), y: bound(place.y, room.queries, room.height) };
+}
+
+/** `factor` times as large; the point (x, y) of the room stays where it is. */
+export function zoomed(place: Place, factor: number, x: number, y: number, room: Room): Place {
+  const cell = kept({ ...place, cell: place.cell * factor }, room).cell;
+  const grown = cell / place.cell;
+  return kept({ cell, x: x - (x - place.x) * grown, y: y - (y - place.y) * grown }, room);
+}
+
+/** The query and key at a point of the room; null beside the matrix. */
+export function cellAt(place: Place, x: number, y: number, room: Room): { query: number; key: number } | null {
+  const query = Math.floor((y - place.y) / place.cell);
+  const key = Math.floor((x - place.x) / place.cell);
+  const inside = query >= 0 && key >= 0 && query < room.queries && key < room.keys;
+  return inside && x >= 0 && y >= 0 && x < room.width && y < room.height ? { query, key } : null;
+}

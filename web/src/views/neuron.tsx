@@ -1,0 +1,284 @@
+/** The neuron view: from a query's vector over every key's to the weights. */
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Neurons, Seen, StackShape } from "../api";
+import { headCodes } from "../decode";
+import { Busy, Trouble } from "../frame/parts";
+import { useLayerMaps, useLoaded } from "../hooks";
+import { type Source, stackOf } from "../source";
+import { axesOf, type Axis, axisOf, matches, moved, shortened, tokensOf } from "../tokens";
+import { shown } from "./headfilter";
+import { Ranking } from "./neuronranking";
+import { carriersOfPair, carriersOfQuery, largestGap, type QueryScores, queryScores, visibleKeys } from "./neuronscore";
+import { NeuronTable } from "./neurontable";
+import type { View, ViewProps } from "./view";
+import "./neuron.css";
+
+const ROUNDING = 0.002; // vectors are sent rounded, maps in one byte a weight
+const FRAMED = 5;
+
+function NeuronView(props: ViewProps) {
+  const { source, seen, state } = props;
+  if (seen === null) return null;
+  const stack = stackOf(seen, state.stack);
+  const head = state.heads[0] ?? 0;
+  const load = source.neurons;
+  const { value, error, busy } = useLoaded(
+    load ? async () => ({ seen, neurons: await load(stack.name, state.layer, head) }) : null,
+    [source, seen, stack.name, state.layer, head],
+  );
+  const fresh = value && value.seen === seen && value.neurons.stack === stack.name;
+  if (error) return <Missing {...props} seen={seen} error={error} />;
+  if (!value || !fresh)
+    return (
+      <Busy>
+        Queries and keys of head {state.layer}.{head} …
+      </Busy>
+    );
+  return (
+    <div class="nv" aria-busy={busy}>
+      <Body {...props} seen={seen} stack={stack} neurons={value.neurons} />
+    </div>
+  );
+}
+
+/** The page holds the neurons of some heads only: say so, and lead there. */
+function Missing({ seen, error, setState }: ViewProps & { seen: Seen; error: string }) {
+  const held = (seen.neuron_heads ?? []).map((name) => name.split("/")).slice(0, 24);
+  return (
+    <>
+      <Trouble>{error}</Trouble>
+      {held.length > 0 && (
+        <p class="nv-held">
+          {held.map(([stack = "", layer = "", head = ""]) => (
+            <button
+              type="button"
+              class="hs-button"
+              key={`${stack}/${layer}.${head}`}
+              onClick={() => setState({ stack, layer: Number(layer), heads: [Number(head)] })}
+            >
+              {seen.stacks.length > 1 ? `${stack} ` : ""}
+              {layer}.{head}
+            </button>
+          ))}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** What a reader must know about these scores: in the words that came with them, else from what they are made of. */
+export function notesOn(neurons: Neurons, rotated: boolean): string[] {
+  if (neurons.note) return [neurons.note];
+  const notes: string[] = [];
+  if (neurons.rotated || rotated) notes.push("Queries and keys are those after rotation by position (RoPE).");
+  if (neurons.bias) notes.push("A bias for the position is added to each score; no neuron carries it.");
+  if (neurons.soft_cap != null) notes.push(`A soft cap holds scores within ±${shown(neurons.soft_cap)}.`);
+  if (neurons.sink != null)
+    notes.push(`A sink takes part in the softmax (score ${shown(neurons.sink)}), so weights add up to less than 1.`);
+  return notes;
+}
+
+/** The piece that the state's token stands for. */
+export function pieceOf(token: number | null, axis: Axis): number {
+  const piece = token === null ? 0 : (axis.starts[Math.min(token, axis.length - 1)] ?? 0);
+  return Math.max(0, piece);
+}
+
+function Body({
+  source,
+  seen,
+  state,
+  setState,
+  dark,
+  stack,
+  neurons,
+}: ViewProps & { seen: Seen; stack: StackShape; neurons: Neurons }) {
+  const pieces = useMemo(() => axesOf(seen, stack, "piece"), [seen, stack]);
+  const axis = useMemo(() => axisOf(tokensOf(seen, stack.queries), state.level), [seen, stack, state.level]);
+  const [over, setOver] = useState<number | null>(null);
+  const [key, setKey] = useState<number | null>(null);
+  const [pinned, setPinned] = useState<number | null>(null);
+  const [neuron, setNeuron] = useState<number | null>(null);
+  useEffect(() => setPinned(null), [seen, stack]);
+  const chosen = Math.min(state.side === "query" ? pieceOf(state.token, axis) : 0, pieces.queries.length - 1);
+  const query = over ?? chosen;
+  const scores = useMemo(() => queryScores(neurons, query), [neurons, query]);
+  const mapped = useMapped(source, seen, neurons, query);
+  const gap = mapped ? largestGap(scores.weights, mapped) : 0;
+  const differs = !neurons.agrees || gap > seen.max_error + ROUNDING;
+  const pair = key ?? pinned;
+  const [from, to] = visibleKeys(neurons, query);
+  const ofPair = pair !== null && pair >= from && pair < to;
+  const carriers = useMemo(
+    () => (ofPair ? carriersOfPair(neurons, query, pair) : carriersOfQuery(neurons, query, scores.weights)),
+    [neurons, query, ofPair, pair, scores],
+  );
+  const label = (side: Axis, index: number) => shortened(side.labels[index] ?? "", 24);
+  const choose = (piece: number) => setState({ token: moved(piece, pieces.queries, axis), side: "query" });
+  const found = useMemo(
+    () => ({ queries: matches(pieces.queries, state.q), keys: matches(pieces.keys, state.q) }),
+    [pieces, state.q],
+  );
+  // Hovering must not draw hundreds of tokens anew.
+  const list = useMemo(
+    () => (
+      <Queries
+        labels={pieces.queries.labels}
+        chosen={chosen}
+        found={found.queries}
+        onChoose={choose}
+        onOver={setOver}
+      />
+    ),
+    [pieces, chosen, found, axis, setState],
+  );
+  const notes = notesOn(neurons, seen.rotated);
+  if (differs && mapped) notes.push(`The softmax differs from the map by up to ${shown(gap)}: both are shown.`);
+  return (
+    <>
+      {notes.length > 0 && (
+        <p class="nv-notes" role="note">
+          {notes.join(" ")}
+        </p>
+      )}
+      <div class="nv-body">
+        {list}
+        <NeuronTable
+          {...{ neurons, query, scores, dark, neuron }}
+          mapped={differs ? mapped : null}
+          labels={pieces.keys.labels}
+          queryLabel={label(pieces.queries, query)}
+          found={found.keys}
+          top={carriers.slice(0, FRAMED)}
+          key_={pair}
+          pinned={pinned !== null && pinned === pair}
+          onKey={setKey}
+          onPin={(one) => setPinned(one === pinned ? null : one)}
+        />
+        <Ranking
+          {...{ carriers, neuron }}
+          onNeuron={setNeuron}
+          {...(ofPair
+            ? {
+                title: `What carries “${label(pieces.queries, query)}” → “${label(pieces.keys, pair)}”`,
+                about: "A bar is what the neuron adds to this score.",
+                facts: pairFacts(neurons, query, pair, scores, mapped),
+              }
+            : {
+                title: `What carries where “${label(pieces.queries, query)}” looks`,
+                about:
+                  "A bar is what the neuron gives the keys that get the attention beyond what it gives the average key.",
+                facts: [],
+              })}
+        />
+      </div>
+    </>
+  );
+}
+
+/** (key) the weights that the map has for a query; null while it is on its way. */
+function useMapped(source: Source, seen: Seen, neurons: Neurons, query: number): Float64Array | null {
+  const { layer, head } = neurons;
+  const maps = useLayerMaps(source, seen, neurons.stack, layer).value;
+  return useMemo(() => {
+    if (maps === null || maps.layer !== layer) return null;
+    const row = headCodes(maps, head).subarray(query * maps.keys, (query + 1) * maps.keys);
+    return Float64Array.from(row, (code) => seen.levels[code] ?? 0);
+  }, [maps, layer, head, seen, query]);
+}
+
+/** How one weight comes about, number by number. */
+function pairFacts(
+  neurons: Neurons,
+  query: number,
+  key: number,
+  { dots, scores, weights }: QueryScores,
+  mapped: ArrayLike<number> | null,
+): [string, string][] {
+  const dot = dots[key] ?? 0;
+  const facts: [string, string][] = [
+    ["q · k", shown(dot / (neurons.scale || 1))],
+    ["scaled", shown(dot)],
+  ];
+  if (neurons.bias) facts.push(["bias", shown(neurons.bias[query]?.[key] ?? 0)]);
+  if (neurons.bias || neurons.soft_cap != null) facts.push(["score", shown(scores[key])]);
+  facts.push(["softmax", (weights[key] ?? 0).toFixed(4)]);
+  if (mapped) facts.push(["in the map", (mapped[key] ?? 0).toFixed(4)]);
+  return facts;
+}
+
+interface QueriesProps {
+  labels: readonly string[];
+  chosen: number;
+  found: readonly boolean[];
+  onChoose: (piece: number) => void;
+  onOver: (piece: number | null) => void;
+}
+
+function Queries({ labels, chosen, found, onChoose, onOver }: QueriesProps) {
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const box = list.current;
+    const option = box?.children[chosen] as HTMLElement | undefined;
+    if (!box || !option) return;
+    // scrollIntoView would move the page as well
+    if (option.offsetTop < box.scrollTop || option.offsetTop + option.offsetHeight > box.scrollTop + box.clientHeight)
+      box.scrollTop = option.offsetTop - box.clientHeight / 2;
+    if (option.offsetLeft < box.scrollLeft || option.offsetLeft + option.offsetWidth > box.scrollLeft + box.clientWidth)
+      box.scrollLeft = option.offsetLeft - box.clientWidth / 2;
+  }, [chosen]);
+  const onKey = (event: KeyboardEvent) => {
+    const by = {
+      ArrowDown: 1,
+      ArrowRight: 1,
+      ArrowUp: -1,
+      ArrowLeft: -1,
+      PageDown: 10,
+      PageUp: -10,
+      Home: -labels.length,
+      End: labels.length,
+    }[event.key];
+    if (by === undefined) return;
+    onChoose(Math.max(0, Math.min(labels.length - 1, chosen + by)));
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div
+      class="nv-queries"
+      ref={list}
+      role="listbox"
+      tabIndex={0}
+      aria-label="Query token"
+      aria-activedescendant={`nv-query-${chosen}`}
+      onKeyDown={onKey}
+      onPointerLeave={() => onOver(null)}
+    >
+      {labels.map((label, index) => (
+        <div
+          key={index}
+          id={`nv-query-${index}`}
+          class={`nv-query${found[index] ? " nv-found" : ""}`}
+          role="option"
+          aria-selected={index === chosen}
+          title={label.length > 14 ? label : undefined}
+          onPointerEnter={(event) => event.pointerType === "mouse" && onOver(index)}
+          onClick={() => onChoose(index)}
+        >
+          {shortened(label, 40)}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+export const neuronView: View = {
+  name: "neuron",
+  title: "Neurons",
+  about:
+    "How a query and each key make a score: q, k, q × k, q · k, softmax, and which neurons carry it. Blue is positive, orange negative.",
+  needs: "neurons",
+  controls: ["layer", "head"],
+  component: NeuronView,
+};

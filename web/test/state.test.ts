@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DEFAULTS, parseState, printState } from "../src/state";
+
+test("an empty fragment is the defaults", () => {
+  assert.deepEqual(parseState(""), DEFAULTS);
+  assert.deepEqual(parseState("#"), DEFAULTS);
+  assert.equal(printState({ ...DEFAULTS }), "");
+});
+
+test("every field is read", () => {
+  const state = parseState(
+    "#view=matrix&stack=cross&layer=3&heads=4,2,2&filter=ab&token=5&side=key&threshold=0.1&level=word&theme=dark" +
+      "&scale=linear&colour=offset_attention:offset=-1&q=a%26b&selected=3.2,11.0&atlas=x&model=demo&a=A+b&b=%3Cb%3E&x-map=tsne",
+  );
+  assert.deepEqual(state, {
+    view: "matrix",
+    stack: "cross",
+    layer: 3,
+    heads: [2, 4],
+    filter: "ab",
+    token: 5,
+    side: "key",
+    threshold: 0.1,
+    level: "word",
+    theme: "dark",
+    scale: "linear",
+    colour: "offset_attention:offset=-1",
+    q: "a&b",
+    selected: ["3.2", "11.0"],
+    atlas: "x",
+    model: "demo",
+    a: "A b",
+    b: "<b>",
+    extra: { "x-map": "tsne" },
+  });
+});
+
+test("what is printed reads as the same", () => {
+  const state = {
+    ...DEFAULTS,
+    view: "head",
+    heads: [0, 11],
+    token: 0,
+    threshold: 0.0625,
+    colour: "a:b=1&c",
+    q: "#?+ ]]> שלום 🦊",
+    selected: ["1.2"],
+    extra: { "x-one": "1,2" },
+  };
+  assert.deepEqual(parseState(printState(state)), state);
+  assert.match(printState(state), /^view=head&heads=0,11&token=0&threshold=0\.0625&/);
+});
+
+test("nonsense is left at the defaults", () => {
+  const state = parseState("layer=-1&heads=a,1.5,&filter=cc&token=x&threshold=nan&level=x&theme=x&selected=1,2.x&view=");
+  assert.deepEqual(state, { ...DEFAULTS, heads: [], selected: [] });
+  assert.equal(parseState("threshold=7").threshold, 1);
+  assert.equal(parseState("threshold=-7").threshold, 0);
+  assert.equal(parseState("threshold=").threshold, DEFAULTS.threshold);
+});
+
+test("a page's own start is what links are told apart from", () => {
+  const start = parseState("view=matrix&layer=3&heads=4");
+  assert.equal(printState(start, start), "");
+  const all = { ...start, heads: [], layer: 0 };
+  assert.deepEqual(parseState(printState(all, start), start), all);
+  const free = { ...parseState("token=3"), token: null };
+  assert.deepEqual(parseState(printState(free, parseState("token=3")), parseState("token=3")), free);
+});
