@@ -13,6 +13,7 @@ from headscope.ablation.kinds import features_of, kinds_in
 from headscope.capture import surveyed
 from headscope.errors import AtlasError, HeadscopeWarning, InterventionError, OptionError
 from headscope.heads import stability
+from headscope.importance import gradient_importance
 from headscope.interventions import edit, mean_outputs
 from headscope.tasks import QuestionAnswering, Task, task_for
 
@@ -159,7 +160,7 @@ def test_sentence_masks(tmp_path: Path) -> None:
 def test_a_pruning_curve(tmp_path: Path) -> None:
     model, task = made(tmp_path, "bert", "classification")
     singles = ablate(model, task, sweep="heads")
-    found = ablate(model, task, sweep="cumulative", steps=4, random_orders=2)
+    found = ablate(model, task, sweep="cumulative", order="effect", steps=4, random_orders=2)
     curve = found.arrays()["encoder"]["pruning_curve"]
     assert curve.values.shape == (3, 5, 4)
     assert list(curve.coords["pruned"]) == [0, 3, 6, 9, 12]
@@ -171,10 +172,20 @@ def test_a_pruning_curve(tmp_path: Path) -> None:
     assert found.edits[0].edit.heads.members == least
     with edit(model, found.edits[0].edit.heads):
         assert found.edits[0].values == pytest.approx(task.evaluate(model).values, abs=1e-4)
-    from_atlas = ablate(model, task, sweep="cumulative", steps=4, random_orders=2, atlas=singles.to_atlas())
+    from_atlas = ablate(
+        model, task, sweep="cumulative", order="effect", steps=4, random_orders=2, atlas=singles.to_atlas()
+    )
     assert [one.edit for one in from_atlas.edits] == [one.edit for one in found.edits]
     assert "in the given atlas" in from_atlas.facts()["ordered_by"]
     assert "on the same examples" in found.facts()["ordered_by"]
+    important = gradient_importance(model, task)
+    by_gradient = ablate(model, task, sweep="cumulative", steps=4, random_orders=2)
+    least = {row["head"] for row in important.heads()[-3:]}
+    assert {str(head) for _, head in by_gradient.edits[0].edit.heads} == least
+    again = ablate(model, task, sweep="cumulative", steps=4, random_orders=2, atlas=important.to_atlas())
+    assert [one.edit for one in again.edits] == [one.edit for one in by_gradient.edits]
+    assert again.facts()["ordered_by"] == "gradient importance in the given atlas"
+    assert by_gradient.facts()["ordered_by"] == "gradient importance on the same examples"
     at_random = ablate(model, task, sweep="cumulative", order="random", steps=2, random_orders=2)
     assert at_random.arrays()["encoder"]["pruning_curve"].coords["order"] == ("random 0", "random 1")
 

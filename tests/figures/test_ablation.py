@@ -116,7 +116,7 @@ def test_kinds_have_their_names(atlas: Atlas) -> None:
 def test_the_curve_lies_beside_the_range_of_random_orders(atlas: Atlas) -> None:
     ax = figures.pruning_curve(atlas)
     by_label = {str(line.get_label()): line for line in ax.lines}
-    assert list(by_label["least important first"].get_ydata()) == [40, 39, 5]
+    assert list(by_label["least gradient importance first"].get_ydata()) == [40, 39, 5]
     assert list(by_label["random order: mean and range of 2"].get_ydata()) == [40, 25, 5]
     corners = ax.collections[0].get_paths()[0].vertices
     assert {(6.0, 20.0), (6.0, 30.0)} <= {(float(x), float(y)) for x, y in corners}

@@ -16,7 +16,8 @@ from headscope.ablation.curve import (
     STEPS,
     Curve,
     Order,
-    importance_order,
+    least_first,
+    least_harm_first,
     ordering_metric,
     plan_curve,
 )
@@ -34,6 +35,7 @@ from headscope.ablation.plan import (
     each_pair,
     sentence_masks,
 )
+from headscope.ablation.ranking import effects_in, importance_in, importance_of
 from headscope.ablation.result import Ablation, Ablations, Origin, compared
 from headscope.ablation.significance import CORRECTIONS, Correction
 from headscope.atlas import Atlas
@@ -48,7 +50,6 @@ from headscope.run.watch import in_halves
 from headscope.tasks import Task, TaskBatch, TaskBatches, TaskResult, evaluating, forward, with_head
 from headscope.tasks.base import BatchSize
 from headscope.tasks.metric import Array
-from headscope.types import HeadId
 
 EDITS: tuple[How, ...] = ("zero", "uniform", "mean")
 """What a sweep does to heads; its sentence masks are a sweep of their own."""
@@ -152,10 +153,11 @@ def ablate(
 
     `sweep` is one of "heads" (each alone), "layers", "types" (each kind of head, and all but each), "pairs-of-types",
     "sentence-masks" (attention within or between sentences removed, `renormalise` as in `edit`) and "cumulative" (ever
-    more heads, those that matter least alone first, beside random orders). `how` is "zero", "uniform" or "mean", the
-    mean being that over the task's own inputs. `atlas` has the kinds of heads, and for "cumulative" what single heads
-    change (`ablation_change`) to order by; without it both are found on the task's own inputs. `limit` takes fewer
-    examples. `reuse=False` runs every pass from the first layer on, which gives the same numbers more slowly.
+    more heads, beside random orders). `how` is "zero", "uniform" or "mean", the mean being that over the task's own
+    inputs. `order` says which heads go first in "cumulative": those of least gradient "importance", or whose edit alone
+    has the least harmful "effect". `atlas` has the kinds of heads, and what to order by (`head_importance`,
+    `ablation_change`); what it lacks is found on the task's own inputs. `limit` takes fewer examples. `reuse=False`
+    runs every pass from the first layer on, which gives the same numbers more slowly.
     """
     started = perf_counter()
     _check(sweep, how, order, correction)
@@ -217,8 +219,7 @@ def _plan(run: _Run, sweep: Sweep, atlas: Atlas | None, order: Order, *, steps: 
     if sweep == "layers":
         return _Plan(each_layer(stacks, how))
     if sweep == "cumulative":
-        known, ordered_by = _single_changes(run, atlas) if order == "importance" else (None, "")
-        ranked = None if known is None else importance_order(known, ordering_metric(run.task.metrics))
+        ranked, ordered_by = _ranked(run, atlas, order)
         curve, edits = plan_curve(list(all_heads(stacks)), ranked, how, steps=steps, seeds=seeds)
         return _Plan(edits, curve=curve, ordered_by=ordered_by)
     if sweep == "sentence-masks":
@@ -229,31 +230,29 @@ def _plan(run: _Run, sweep: Sweep, atlas: Atlas | None, order: Order, *, steps: 
     return _Plan(makers[sweep](kinds, how), kinds, types_from)
 
 
-def _single_changes(run: _Run, atlas: Atlas | None) -> tuple[dict[Member, float], str]:
-    """What each head alone changes, from the atlas or by a sweep on the same examples; and which of the two."""
-    name = ordering_metric(run.task.metrics).name
-    stacks = run.capture.stacks
-    if atlas is not None and "ablation_change" in atlas:
-        known: dict[Member, float] = {}
-        for grid in stacks.grids:
-            array = atlas.stack(grid.stack)["ablation_change"]
-            if name not in array["metric"].values:
-                raise OptionError(
-                    f"the atlas has no changes of {name}; leave it out, or sweep heads on this task"
-                )
-            values = array.sel(metric=name).transpose("layer", "head").values
-            for layer in range(grid.layers):
-                for head in range(grid.heads):
-                    known[grid.stack, HeadId(layer, head)] = float(values[layer, head])
-        return known, f"changes of {name} by single heads in the given atlas"
-    changes: dict[Member, float] = {}
+def _ranked(run: _Run, atlas: Atlas | None, order: Order) -> tuple[dict[str, list[Member]], str]:
+    """The heads in the order asked for, and where it comes from."""
+    if order == "random":
+        return {}, ""
+    stacks, metric = run.capture.stacks, ordering_metric(run.task.metrics)
+    kept = (
+        None
+        if atlas is None
+        else (importance_in if order == "importance" else effects_in)(atlas, stacks, metric)
+    )
+    where = "on the same examples" if kept is None else "in the given atlas"
+    if order == "importance":
+        found = kept or importance_of(run.capture.model, run.task, stacks)
+        return {order: least_first(found)}, f"gradient importance {where}"
+    if kept is None:
+        kept = {}
 
-    def see(edit: PlannedEdit, result: TaskResult) -> None:
-        (member,) = edit.heads
-        changes[member] = result.metric(name) - run.baseline.metric(name)
+        def see(edit: PlannedEdit, result: TaskResult) -> None:
+            (member,) = edit.heads
+            kept[member] = result.metric(metric.name) - run.baseline.metric(metric.name)
 
-    run.results(each_head(stacks, run.how), see)
-    return changes, f"changes of {name} by single heads on the same examples"
+        run.results(each_head(stacks, run.how), see)
+    return {order: least_harm_first(kept, metric)}, f"changes of {metric.name} by single heads {where}"
 
 
 def _check(sweep: str, how: str, order: str, correction: str) -> None:

@@ -82,8 +82,8 @@ def ablate(
         Path | None,
         typer.Option(
             metavar="ATLAS",
-            help="Where kinds of heads are looked up, and for cumulative what single heads change; without it both are "
-            "found on the data.",
+            help="Where kinds of heads are looked up, and for cumulative what to order by; what it lacks is found on "
+            "the data.",
         ),
     ] = None,
     output: Annotated[
@@ -100,9 +100,10 @@ def ablate(
         typer.Option(min=1, metavar="N", help="Take N examples only, spread evenly over the data."),
     ] = None,
     order: Annotated[
-        Literal["importance", "random"],
+        Literal["importance", "effect", "random"],
         typer.Option(
-            help="For cumulative: heads that matter least alone first, beside random orders; or random orders only."
+            help="For cumulative: heads of least gradient importance first, or of least effect alone, beside random "
+            "orders; or random orders only."
         ),
     ] = "importance",
     random_orders: Annotated[
@@ -220,7 +221,7 @@ def _print(console: Console, found: "Ablations") -> None:
         kinds = ", ".join(f"{len(heads)} {name}" for name, heads in facts["types"].items())
         console.print(f"kinds of heads, from {facts['types_from']}: {kinds}", soft_wrap=True)
     if facts["ordered_by"]:
-        console.print(f"order: {facts['ordered_by']}, least harm first", soft_wrap=True)
+        console.print(f"order: {facts['ordered_by']}, least first", soft_wrap=True)
     console.print()
     chosen, title = _chosen(found)
     console.print(title, style="bold", soft_wrap=True)

@@ -117,6 +117,9 @@ def type_changes(
     return ax
 
 
+ORDER_WORDS = {"importance": "least gradient importance first", "effect": "least effect alone first"}
+
+
 def pruning_curve(
     atlas: Atlas, *, metric: str | None = None, stack: str | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -133,8 +136,8 @@ def pruning_curve(
         ax.fill_between(counts, random.min(0), random.max(0), color=MUTED, alpha=0.25, linewidth=0)
         label = f"random order: mean and range of {len(random)}"
         ax.plot(counts, random.mean(0), color=MUTED, linewidth=1.4, marker="o", markersize=3, label=label)
-    if "importance" in orders:
-        own = curve.values[orders.index("importance")]
+    for ranked in [order for order in orders if not order.startswith("random")]:
+        own = curve.values[orders.index(ranked)]
         ax.plot(
             counts,
             own,
@@ -142,7 +145,7 @@ def pruning_curve(
             linewidth=1.6,
             marker="s",
             markersize=3.5,
-            label="least important first",
+            label=ORDER_WORDS.get(ranked, ranked),
         )
     start = float(curve.values[0, 0])
     ax.axhline(

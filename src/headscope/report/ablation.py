@@ -133,7 +133,7 @@ def _introduction(sweep: str, told: dict[str, Any]) -> str:
     if told.get("types_from"):
         text += f" Kinds were sorted on {told['types_from']}."
     if sweep == "cumulative" and told.get("ordered_by"):
-        text += f" Least important first goes by {told['ordered_by']}; the same examples flatter that curve."
+        text += f" The order goes by {told['ordered_by']}; the same examples flatter that curve."
     return text
 
 
