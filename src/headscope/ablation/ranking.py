@@ -37,7 +37,9 @@ def effects_in(atlas: Atlas, stacks: Stacks, metric: Metric) -> Numbers | None:
 def importance_of(model: Model, task: Task, stacks: Stacks) -> Numbers:
     """The gradient importance of every head on a task's examples."""
     found = gradient_importance(model, task).arrays()
-    return _by_head({grid.stack: np.asarray(found[grid.stack]["head_importance"].values) for grid in stacks.grids})
+    return _by_head(
+        {grid.stack: np.asarray(found[grid.stack]["head_importance"].values) for grid in stacks.grids}
+    )
 
 
 def _by_head(values: dict[StackName, Array]) -> Numbers:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from headscope.errors import OptionError
+from headscope.probes.accuracy import wilson
 from headscope.tasks.metric import Array, Mean, Metric
 from headscope.text.skipped import Skipped
 
@@ -76,7 +77,7 @@ class TaskResult:
             return math.nan, math.nan
         quantile = _quantile(units, level)
         if isinstance(metric, Mean) and metric.is_share:
-            return _wilson(value, error, units, quantile, metric.high)
+            return _share_interval(value, error, units, quantile, metric.high)
         return max(metric.low, value - quantile * error), min(metric.high, value + quantile * error)
 
 
@@ -156,11 +157,10 @@ def _quantile(units: int, level: float) -> float:
     return float(stdtrit(units - 1, 0.5 + level / 2))
 
 
-def _wilson(value: float, error: float, units: int, quantile: float, high: float) -> tuple[float, float]:
+def _share_interval(
+    value: float, error: float, units: int, quantile: float, high: float
+) -> tuple[float, float]:
     share, error = value / high, error / high
     varies = error > 1e-12 and 0 < share < 1
-    effective = share * (1 - share) / error**2 if varies else float(units)
-    squared = quantile * quantile / effective
-    centre = (share + squared / 2) / (1 + squared)
-    half = quantile / (1 + squared) * math.sqrt(share * (1 - share) / effective + squared / (4 * effective))
-    return high * max(0.0, centre - half), high * min(1.0, centre + half)
+    low, up = wilson(share, share * (1 - share) / error**2 if varies else float(units), quantile)
+    return high * low, high * up
