@@ -97,6 +97,8 @@ def ablation(subject: Subject) -> Iterator[Finding]:
         yield _about_heads(subject, sweeps["heads"])
     if "layers" in sweeps:
         yield _about_layers(subject, sweeps["layers"])
+    if "types" in sweeps:
+        yield _about_kinds(subject, sweeps["types"])
 
 
 def _sweeps(subject: Subject) -> dict[str, dict[str, Any]]:
@@ -260,6 +262,27 @@ def _about_layers(subject: Subject, told: dict[str, Any]) -> Finding:
     )
     return Finding(
         subject.stack, "Ablation", text, (), float(values[worst]), float(errors[worst]), _unit(metric, told)
+    )
+
+
+def _about_kinds(subject: Subject, told: dict[str, Any]) -> Finding:
+    changes = array_of(subject, "type_change")
+    metric = metric_of(changes, None)
+    by_kind = changes.sel(
+        metric=metric, edit=[kind for kind in told["types"] if kind in changes["edit"].values]
+    )
+    values = by_kind.values
+    worst = int(np.argmax(-values if is_higher_better(told, metric) else values))
+    kind = str(by_kind["edit"].values[worst])
+    error = array_of(subject, "type_change_stderr").sel(metric=metric, edit=kind).item()
+    sure = array_of(subject, "type_significant").sel(metric=metric, edit=by_kind["edit"]).values > 0.5
+    text = (
+        f"Of the kinds of heads, {metric_words(metric)} loses most with the {count(len(told['types'][kind]), 'head')} "
+        f"called {kind} {edit_words(told)}: {_change(float(values[worst]), metric, told)}. {int(sure.sum())} of "
+        f"{count(len(values), 'kind')} matter significantly."
+    )
+    return Finding(
+        subject.stack, "Ablation", text, (), float(values[worst]), float(error), _unit(metric, told)
     )
 
 
