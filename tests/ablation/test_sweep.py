@@ -10,6 +10,7 @@ from tests.helpers.tasks import headed, questions_file
 import headscope as hs
 from headscope.ablation import Ablations, ablate
 from headscope.ablation.kinds import features_of, kinds_in
+from headscope.ablation.plan import random_set
 from headscope.capture import surveyed
 from headscope.errors import AtlasError, HeadscopeWarning, InterventionError, OptionError
 from headscope.heads import stability
@@ -118,12 +119,17 @@ def test_kinds_and_all_but_kinds(kinds_sweep: tuple[hs.Model, Task, hs.Atlas]) -
     kinds = kinds_in(sorted_heads, surveyed(model).stacks)
     assert sum(len(heads) for heads in kinds.values()) == 12
     names = [one.edit.name for one in found.edits]
-    assert names == [*kinds, *(f"all but {name}" for name in kinds)]
+    assert names[:6] == [*kinds, *(f"all but {name}" for name in kinds)]
+    sizes = dict.fromkeys(len(heads) for heads in kinds.values())
+    assert names[6:] == [random_set(size, draw) for size in sizes for draw in range(3)]
+    drawn = [one.edit.heads for one in found.edits[6:]]
+    assert [len(heads) for heads in drawn] == [size for size in sizes for _ in range(3)]
+    assert len({heads.members for heads in drawn}) == len(drawn)
     for name, heads in kinds.items():
         by_name = {one.edit.name: one for one in found.edits}
         assert by_name[name].edit.heads == heads
         assert len(by_name[f"all but {name}"].edit.heads) == 12 - len(heads)
-    assert found.facts()["types_from"] == "the given atlas"
+    assert found.facts()["types_from"] == "an atlas of q.json"
     pairs = ablate(model, task, sweep="pairs-of-types", atlas=atlas)
     assert len(pairs.edits) == 3
     first, second, _ = kinds

@@ -102,7 +102,9 @@ def test_the_other_sweeps(run: Run, folder: Path, data: Path, tmp_path: Path, sw
     shown = run(*args)
     assert shown.exit_code == 0, shown.stderr
     assert ("kinds of heads, from the task's own inputs: " in shown.stdout) == (sweep != "cumulative")
-    assert ("gradient importance on the same examples, least first" in shown.stdout) == (sweep == "cumulative")
+    assert ("gradient importance on the same examples, least first" in shown.stdout) == (
+        sweep == "cumulative"
+    )
     page = run("report", out, "-o", tmp_path / "a.html")
     assert page.exit_code == 0, page.stderr
     assert "Ablation: what a task loses" in (tmp_path / "a.html").read_text(encoding="utf-8")

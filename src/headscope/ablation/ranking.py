@@ -34,9 +34,9 @@ def effects_in(atlas: Atlas, stacks: Stacks, metric: Metric) -> Numbers | None:
     return _by_head({stack: array.sel(metric=metric.name).values for stack, array in arrays.items()})
 
 
-def importance_of(model: Model, task: Task, stacks: Stacks) -> Numbers:
+def importance_of(model: Model, task: Task, stacks: Stacks, *, progress: bool) -> Numbers:
     """The gradient importance of every head on a task's examples."""
-    found = gradient_importance(model, task).arrays()
+    found = gradient_importance(model, task, progress=progress).arrays()
     return _by_head(
         {grid.stack: np.asarray(found[grid.stack]["head_importance"].values) for grid in stacks.grids}
     )

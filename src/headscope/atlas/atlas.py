@@ -125,7 +125,7 @@ class Atlas:
         if self.tree.attrs.get("weights_hash") != f"sha256:{weights_hash}":
             raise AtlasError(
                 f"the atlas is of {self.provenance.get('model')!r}, whose weights differ from those of {name!r}; "
-                "write to another file"
+                "give an atlas of the same model, or write to another file"
             )
 
     def found_by(self, probe: str) -> dict[str, dict[str, LabelledArray]]:

@@ -48,7 +48,8 @@ def ablation_grid(
         f"change of {metric_words(chosen)}{unit_words(told, chosen)}",
     )
     title = f"Change of {metric_words(chosen)} with a single head {edit_words(told)}"
-    ax = draw_values(picked, title=title, limits=(-far, far), ax=ax)
+    is_low_good = not is_higher_better(told, chosen)
+    ax = draw_values(picked, title=title, limits=(-far, far), is_low_good=is_low_good, ax=ax)
     for layer, head in np.argwhere(significant):
         ax.add_patch(
             Rectangle((head - 0.46, layer - 0.46), 0.92, 0.92, fill=False, edgecolor=INK, linewidth=1.6)
@@ -93,7 +94,7 @@ def type_changes(
 ) -> Axes:
     """What editing kinds of heads, pairs of kinds, or attention in and between sentences changes, as bars.
 
-    (The numbers of Guan et al. 2020, tables 2 and 3.)
+    (As Guan et al. 2020 have them in tables.)
     """
     if sweep not in _LISTS:
         raise OptionError(f"sweep={sweep!r} is not a list of edits; choose from {', '.join(_LISTS)}")

@@ -103,8 +103,15 @@ def _separators(subject: Subject) -> Iterator[Finding]:
 
 
 def _agrees(one: Agreement) -> str:
+    edited = {
+        "zero": "removing heads",
+        "uniform": "making heads look evenly",
+        "mean": "replacing heads by their mean",
+    }
+    other = "" if one.same_data else ", on other data,"
     return (
-        f"Importance by gradient and what removing heads one by one does to {one.metric} ({_CHANGES[one.change]}) "
+        f"Importance by gradient and what {edited.get(one.edit, 'editing heads')} one by one{other} does to "
+        f"{one.metric} ({_CHANGES[one.change]}) "
         f"correlate by {one.rho:.2f} (Spearman; 95 % interval {one.low:.2f} to {one.high:.2f}, p {one.p:.2g}, "
         f"{one.heads} heads)."
     )

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from headscope.atlas import Atlas
 
-Unit = Literal["share", "nats", "heads", "kinds", "silhouette", "p-value"]
-"""What a figure counts; shares are between 0 and 1."""
+Unit = Literal["share", "points", "nats", "heads", "kinds", "silhouette", "p-value"]
+"""What a figure counts; shares are between 0 and 1, and so are points, the differences of shares."""
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,6 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headscope.errors import ModelError
-from headscope.models import Model
-
-_LENGTH = 6
 
 
 @contextmanager
@@ -33,15 +30,3 @@ def output_of(output: Any, *names: str) -> Tensor:
         if isinstance(found, Tensor):
             return found.float() if found.dtype in (torch.float16, torch.bfloat16) else found
     raise ModelError(f"the network's output ({type(output).__name__}) has no {' or '.join(names)}")
-
-
-def is_causal(model: Model) -> bool:
-    """Whether changing the last token leaves what the network says of the others as it was."""
-    special = set(model.tokenizer.all_special_ids)
-    plain = [token for token in range(min(len(model.tokenizer), 1000)) if token not in special]
-    ids = torch.tensor([(plain * _LENGTH)[:_LENGTH]] * 2, device=model.device)  # (2, token)
-    ids[1, -1] = plain[-1] if plain[-1] != int(ids[0, -1]) else plain[0]
-    with evaluating(model.network), torch.inference_mode():
-        output = model.network(input_ids=ids, attention_mask=torch.ones_like(ids))
-    before = output_of(output, "logits")[:, :-1]  # (2, token, vocabulary)
-    return bool(torch.allclose(before[0], before[1], rtol=1e-3, atol=1e-3))

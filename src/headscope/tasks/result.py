@@ -117,6 +117,9 @@ def paired_difference(
     error = _spread(without)
     if math.isnan(value) or math.isnan(error):
         low = high = p = math.nan
+    elif _nothing_varies(value, error) and abs(value) > 1e-12:
+        low = high = math.nan  # how much it would vary, these few documents do not tell
+        p = least_p(units)
     else:
         reach = _quantile(units, level) * error
         low, high = value - reach, value + reach
@@ -134,9 +137,22 @@ def _check_same(before: TaskResult, after: TaskResult) -> None:
 
 
 def _p_value(value: float, error: float, units: int) -> float:
-    if error <= 1e-12 * max(1.0, abs(value)):  # nothing varies: no change at all, or the same one everywhere
-        return 1.0 if abs(value) <= 1e-12 else 0.0
-    return float(2 * stdtr(units - 1, -abs(value) / error))
+    if _nothing_varies(value, error):
+        return 1.0
+    return max(float(2 * stdtr(units - 1, -abs(value) / error)), least_p(units))
+
+
+def _nothing_varies(value: float, error: float) -> bool:
+    """Whether there is no change at all, or the same one everywhere."""
+    return error <= 1e-12 * max(1.0, abs(value))
+
+
+def least_p(units: int) -> float:
+    """The smallest p that so many documents can give when each is as likely to go up as down.
+
+    Student's t knows no such end: two documents that happen to change alike would be sure.
+    """
+    return float(2.0 ** (1 - units))
 
 
 def _units(documents: Array) -> int:
