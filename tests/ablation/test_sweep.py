@@ -196,6 +196,26 @@ def test_a_pruning_curve(tmp_path: Path) -> None:
     assert at_random.arrays()["encoder"]["pruning_curve"].coords["order"] == ("random 0", "random 1")
 
 
+def test_an_edit_in_force_is_told(tmp_path: Path) -> None:
+    model, task = made(tmp_path, "bert", "qa")
+    with edit(model, "1.0"):
+        expected = task.evaluate(model).values
+        with pytest.warns(HeadscopeWarning, match="an edit of the model is in force already"):
+            found = ablate(model, task, sweep="layers", limit=None)
+    assert found.baseline.values == pytest.approx(expected)
+    assert found.facts()["edited"]
+    assert not ablate(model, task, sweep="layers").facts()["edited"]
+
+
+def test_too_few_texts_for_so_many_edits_are_told(tmp_path: Path) -> None:
+    model, task = made(tmp_path, "bert", "qa")  # of three articles
+    with pytest.warns(HeadscopeWarning, match="3 independent texts cannot make any of 12 edits significant"):
+        found = ablate(model, task, sweep="heads")
+    assert not any(
+        found.is_significant(metric.name, one.edit.name) for metric in found.metrics for one in found.edits
+    )
+
+
 def test_fewer_examples(tmp_path: Path) -> None:
     model, task = made(tmp_path, "bert", "qa")
     found = ablate(model, task, sweep="layers", limit=3)

@@ -10,14 +10,19 @@ from headscope.importance import agreement
 
 
 def atlas(  # type: ignore[type-arg]
-    importance: np.ndarray, *changes: np.ndarray, metrics: tuple[str, ...] = ("f1", "loss"), data: str = "a.json"
+    importance: np.ndarray,
+    *changes: np.ndarray,
+    metrics: tuple[str, ...] = ("f1", "loss"),
+    data: str = "a.json",
 ) -> Atlas:
     arrays = per_head("head_importance", importance, units="nats")
     if changes:
         arrays |= per_head("ablation_change", np.stack(changes, -1), {"metric": metrics}, stderr=None)
     known = {name: {"higher_is_better": name != "loss"} for name in metrics}
     sweep = {"edit": "zero", "task": "qa", "data": "a.json", "metrics": known}
-    made = atlas_of(arrays).with_probe("ablation", {}, facts={"sweeps": {"heads": sweep}}, table={}, examples={})
+    made = atlas_of(arrays).with_probe(
+        "ablation", {}, facts={"sweeps": {"heads": sweep}}, table={}, examples={}
+    )
     asked = {"data": data, "options": {"task": "qa"}}
     return made.with_probe("importance", {}, facts=asked, table={}, examples={})
 

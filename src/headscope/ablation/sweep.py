@@ -40,7 +40,7 @@ from headscope.ablation.result import Ablation, Ablations, Origin, compared
 from headscope.ablation.significance import CORRECTIONS, SIGNIFICANT, Correction
 from headscope.atlas import Atlas
 from headscope.capture import Capture, surveyed
-from headscope.capture.observe import is_edited
+from headscope.capture.observe import evaluating, is_edited
 from headscope.errors import HeadscopeWarning, InterventionError, OptionError
 from headscope.interventions import HOWS, How, mean_outputs
 from headscope.interventions.changes import Change
@@ -48,7 +48,7 @@ from headscope.interventions.heads import Member
 from headscope.models import Model
 from headscope.run.progress import RunProgress, progress_bar, silent
 from headscope.run.watch import in_halves
-from headscope.tasks import Task, TaskBatch, TaskBatches, TaskResult, evaluating, forward, with_head
+from headscope.tasks import Task, TaskBatch, TaskBatches, TaskResult, forward, with_head
 from headscope.tasks.base import BatchSize
 from headscope.tasks.metric import Array
 from headscope.tasks.result import least_p

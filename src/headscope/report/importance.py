@@ -9,6 +9,7 @@ from headscope.figures.grid import grid_size
 from headscope.figures.importance import gradient_by_layer, importance_grid, key_name, readable
 from headscope.figures.slices import HeadValues, head_values
 from headscope.importance import Agreement, agreement
+from headscope.report.ablation import TASKS
 from headscope.report.finding import Finding, Subject
 from headscope.report.grids import array_of, key_of
 from headscope.report.pictures import picture
@@ -19,14 +20,6 @@ SIZE = (6.4, 3.4)
 MOST_HEADS = 10
 
 _CHANGES = {"worse": "how much worse it gets", "either way": "for better or worse"}
-
-TASKS = {
-    "mlm": "predicting masked tokens",
-    "lm": "predicting the next token",
-    "qa": "answering questions",
-    "classification": "classifying texts",
-    "regression": "scoring texts",
-}
 
 
 def importance_section(subject: Subject, _: int) -> Section:

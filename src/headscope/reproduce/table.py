@@ -102,7 +102,7 @@ class Reproduction:
 
 def size(layers: int, heads: int) -> str:
     """The shape of a model in words."""
-    return f"{layers} layers x {heads} heads"
+    return f"{layers} layer{'' if layers == 1 else 's'} x {heads} head{'' if heads == 1 else 's'}"
 
 
 def difference_note(published: tuple[int, int], ours: tuple[int, int], name: str) -> str:

@@ -138,7 +138,7 @@ def check_head(model: Model, head: Head) -> None:
     # Never loaded in silence: an edit of the model that was given would not reach the new one.
     raise ModelError(
         f"{model.name} has no {_KINDS[head].words} here ({model.architecture}); load it with one: "
-        f'model = headscope.tasks.with_head(model, "{head}")'
+        f'model = headscope.with_head(model, "{head}")'
     )
 
 
