@@ -64,11 +64,17 @@ def test_ablations_in_the_atlas_are_compared(run: Run, folder: Path, corpus: Pat
     values = atlas["head_importance"].values[..., None]
     coords = {"layer": range(3), "head": range(4), "metric": ["loss"]}
     change = LabelledArray(values, ("layer", "head", "metric"), coords, "change", "nats")
-    atlas.with_probe(
-        "ablation", {"encoder": {"ablation_change": change}}, facts={}, table={}, examples={}
-    ).save(output)
+    sweep = {
+        "edit": "zero",
+        "task": "mlm",
+        "data": "other.txt",
+        "metrics": {"loss": {"higher_is_better": False}},
+    }
+    arrays = {"encoder": {"ablation_change": change}}
+    facts = {"sweeps": {"heads": sweep}}
+    atlas.with_probe("ablation", arrays, facts=facts, table={}, examples={}).save(output)
     result = run(*options)
-    assert "(loss worse): Spearman's 1.00 over 12 heads" in result.stdout, result.stderr
+    assert "(zero; loss worse; other data): Spearman's 1.00 over 12 heads" in result.stdout, result.stderr
     assert f"added to {output}" in result.stdout
     told, _ = json.loads(run(*options, "--json").stdout)["agreement"]
     assert (told["metric"], told["heads"]) == ("loss", 12)
