@@ -129,8 +129,9 @@ class Atlas:
             )
 
     def found_by(self, probe: str) -> dict[str, dict[str, LabelledArray]]:
-        """The arrays that a probe left, by stack and name, ready to be added to an atlas again."""
+        """The arrays that a probe left, by stack and name, companions too, ready to be added to an atlas again."""
         owned = {name for name, by in self._owners().items() if by == probe}
+        owned |= {name + companion for name in owned for companion in COMPANIONS}
         found = {
             stack: {name: labelled(array) for name, array in self.stack(stack).items() if name in owned}
             for stack in self.stacks
