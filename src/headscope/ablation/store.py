@@ -21,7 +21,7 @@ def added_to(
     earlier = _sweeps(atlas)
     kept = {name: told for name, told in earlier.items() if name != sweep}
     stacks = atlas.stacks if kept else []
-    earlier_arrays = atlas.found_by(PROBE)
+    earlier_arrays = atlas.found_by(PROBE) if kept else {}
     merged = {
         stack: {
             name: array for name, array in earlier_arrays.get(stack, {}).items() if _sweep_of(name) in kept
