@@ -21,6 +21,9 @@ demo: .venv/installed
 	$(BIN)/headscope probe features demo --treebank src/headscope/data/treebank.conllu -o demo/demo.nc
 	$(BIN)/headscope patterns demo --text src/headscope/data/articles.txt --limit 40 -o demo/demo.nc
 	$(BIN)/headscope types demo/demo.nc
+	$(BIN)/headscope importance demo --task mlm --data src/headscope/data/articles.txt --limit 40 -o demo/demo.nc
+	$(BIN)/headscope ablate demo --task mlm --data src/headscope/data/articles.txt --sweep heads --limit 16 -o demo/demo.nc
+	$(BIN)/headscope ablate demo --task mlm --data src/headscope/data/articles.txt --sweep layers --limit 40 -o demo/demo.nc
 	$(BIN)/headscope report demo/demo.nc -o demo/report.html
 	@echo "The report:  demo/report.html  (open it in a browser)"
 	@echo "The atlas:   demo/demo.nc      (look at it with: $(BIN)/headscope show demo/demo.nc)"

@@ -13,7 +13,6 @@ from pathlib import Path
 from time import process_time
 
 import headscope as hs
-from headscope.ablation.limit import limited
 from headscope.capture import surveyed
 from headscope.models import Model
 from headscope.tasks import Task, with_head
@@ -52,7 +51,7 @@ def main() -> None:
     stride = {"stride": None} if options.task == "qa" else {}
     whole = hs.task_for(options.task, options.data, model, **stride)
     model = with_head(model, whole.head)
-    task = limited(whole, options.questions)
+    task = whole.limited(options.questions)
     grid = surveyed(model).stacks.grids[0]
     evaluations = 1 + grid.layers * grid.heads
     task.evaluate(model)  # warm up, and encode

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from headscope.heads import head_types as head_types
     from headscope.importance import gradient_importance as gradient_importance
     from headscope.interventions import edit as edit
+    from headscope.interventions import mean_outputs as mean_outputs
     from headscope.interventions import prune as prune
     from headscope.measures import MEASURES as MEASURES
     from headscope.models import Model as Model
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from headscope.report import write_report as write_report
     from headscope.run import analyze as analyze
     from headscope.tasks import task_for as task_for
+    from headscope.tasks import with_head as with_head
     from headscope.text import read_coreference as read_coreference
     from headscope.text import read_pairs as read_pairs
     from headscope.text import read_roles as read_roles
@@ -73,6 +75,7 @@ _PUBLIC = {
     "head_map": ("headscope.heads", "head_map"),
     "head_types": ("headscope.heads", "head_types"),
     "load": ("headscope.models", "load"),
+    "mean_outputs": ("headscope.interventions", "mean_outputs"),
     "open": ("headscope.atlas", "open_atlas"),
     "parser_table": ("headscope.probes", "parser_table"),
     "prune": ("headscope.interventions", "prune"),
@@ -84,6 +87,7 @@ _PUBLIC = {
     "sample_path": ("headscope.data", "sample_path"),
     "task_for": ("headscope.tasks", "task_for"),
     "view": ("headscope.widget", "view"),
+    "with_head": ("headscope.tasks", "with_head"),
     "wrap": ("headscope.models", "wrap"),
     "write_report": ("headscope.report", "write_report"),
 }

@@ -10,9 +10,11 @@ from tests.helpers.tasks import headed, questions_file
 import headscope as hs
 from headscope.ablation import Ablations, ablate
 from headscope.ablation.kinds import features_of, kinds_in
+from headscope.ablation.plan import random_set
 from headscope.capture import surveyed
 from headscope.errors import AtlasError, HeadscopeWarning, InterventionError, OptionError
 from headscope.heads import stability
+from headscope.importance import gradient_importance
 from headscope.interventions import edit, mean_outputs
 from headscope.tasks import QuestionAnswering, Task, task_for
 
@@ -117,12 +119,17 @@ def test_kinds_and_all_but_kinds(kinds_sweep: tuple[hs.Model, Task, hs.Atlas]) -
     kinds = kinds_in(sorted_heads, surveyed(model).stacks)
     assert sum(len(heads) for heads in kinds.values()) == 12
     names = [one.edit.name for one in found.edits]
-    assert names == [*kinds, *(f"all but {name}" for name in kinds)]
+    assert names[:6] == [*kinds, *(f"all but {name}" for name in kinds)]
+    sizes = dict.fromkeys(len(heads) for heads in kinds.values())
+    assert names[6:] == [random_set(size, draw) for size in sizes for draw in range(3)]
+    drawn = [one.edit.heads for one in found.edits[6:]]
+    assert [len(heads) for heads in drawn] == [size for size in sizes for _ in range(3)]
+    assert len({heads.members for heads in drawn}) == len(drawn)
     for name, heads in kinds.items():
         by_name = {one.edit.name: one for one in found.edits}
         assert by_name[name].edit.heads == heads
         assert len(by_name[f"all but {name}"].edit.heads) == 12 - len(heads)
-    assert found.facts()["types_from"] == "the given atlas"
+    assert found.facts()["types_from"] == "an atlas of q.json"
     pairs = ablate(model, task, sweep="pairs-of-types", atlas=atlas)
     assert len(pairs.edits) == 3
     first, second, _ = kinds
@@ -159,7 +166,7 @@ def test_sentence_masks(tmp_path: Path) -> None:
 def test_a_pruning_curve(tmp_path: Path) -> None:
     model, task = made(tmp_path, "bert", "classification")
     singles = ablate(model, task, sweep="heads")
-    found = ablate(model, task, sweep="cumulative", steps=4, random_orders=2)
+    found = ablate(model, task, sweep="cumulative", order="effect", steps=4, random_orders=2)
     curve = found.arrays()["encoder"]["pruning_curve"]
     assert curve.values.shape == (3, 5, 4)
     assert list(curve.coords["pruned"]) == [0, 3, 6, 9, 12]
@@ -171,12 +178,42 @@ def test_a_pruning_curve(tmp_path: Path) -> None:
     assert found.edits[0].edit.heads.members == least
     with edit(model, found.edits[0].edit.heads):
         assert found.edits[0].values == pytest.approx(task.evaluate(model).values, abs=1e-4)
-    from_atlas = ablate(model, task, sweep="cumulative", steps=4, random_orders=2, atlas=singles.to_atlas())
+    from_atlas = ablate(
+        model, task, sweep="cumulative", order="effect", steps=4, random_orders=2, atlas=singles.to_atlas()
+    )
     assert [one.edit for one in from_atlas.edits] == [one.edit for one in found.edits]
     assert "in the given atlas" in from_atlas.facts()["ordered_by"]
     assert "on the same examples" in found.facts()["ordered_by"]
+    important = gradient_importance(model, task)
+    by_gradient = ablate(model, task, sweep="cumulative", steps=4, random_orders=2)
+    least = {row["head"] for row in important.heads()[-3:]}
+    assert {str(head) for _, head in by_gradient.edits[0].edit.heads} == least
+    again = ablate(model, task, sweep="cumulative", steps=4, random_orders=2, atlas=important.to_atlas())
+    assert [one.edit for one in again.edits] == [one.edit for one in by_gradient.edits]
+    assert again.facts()["ordered_by"] == "gradient importance in the given atlas"
+    assert by_gradient.facts()["ordered_by"] == "gradient importance on the same examples"
     at_random = ablate(model, task, sweep="cumulative", order="random", steps=2, random_orders=2)
     assert at_random.arrays()["encoder"]["pruning_curve"].coords["order"] == ("random 0", "random 1")
+
+
+def test_an_edit_in_force_is_told(tmp_path: Path) -> None:
+    model, task = made(tmp_path, "bert", "qa")
+    with edit(model, "1.0"):
+        expected = task.evaluate(model).values
+        with pytest.warns(HeadscopeWarning, match="an edit of the model is in force already"):
+            found = ablate(model, task, sweep="layers", limit=None)
+    assert found.baseline.values == pytest.approx(expected)
+    assert found.facts()["edited"]
+    assert not ablate(model, task, sweep="layers").facts()["edited"]
+
+
+def test_too_few_texts_for_so_many_edits_are_told(tmp_path: Path) -> None:
+    model, task = made(tmp_path, "bert", "qa")  # of three articles
+    with pytest.warns(HeadscopeWarning, match="3 independent texts cannot make any of 12 edits significant"):
+        found = ablate(model, task, sweep="heads")
+    assert not any(
+        found.is_significant(metric.name, one.edit.name) for metric in found.metrics for one in found.edits
+    )
 
 
 def test_fewer_examples(tmp_path: Path) -> None:

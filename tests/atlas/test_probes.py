@@ -223,7 +223,7 @@ def test_another_model_is_refused(treebank: Treebank) -> None:
     )
     with pytest.raises(
         AtlasError,
-        match="the atlas is of 'stranger', whose weights differ from those of 'tiny-bert'; write to",
+        match="the atlas is of 'stranger', whose weights differ from those of 'tiny-bert'; give an atlas of the same",
     ):
         probed("bert", treebank).to_atlas(atlas)
 

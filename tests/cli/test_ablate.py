@@ -102,10 +102,18 @@ def test_the_other_sweeps(run: Run, folder: Path, data: Path, tmp_path: Path, sw
     shown = run(*args)
     assert shown.exit_code == 0, shown.stderr
     assert ("kinds of heads, from the task's own inputs: " in shown.stdout) == (sweep != "cumulative")
-    assert ("least harm first" in shown.stdout) == (sweep == "cumulative")
+    assert ("gradient importance on the same examples, least first" in shown.stdout) == (
+        sweep == "cumulative"
+    )
     page = run("report", out, "-o", tmp_path / "a.html")
     assert page.exit_code == 0, page.stderr
     assert "Ablation: what a task loses" in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+def test_as_many_kinds_as_asked_for(run: Run, folder: Path, data: Path) -> None:
+    result = run("ablate", folder, "--task", "qa", "--data", data, "--sweep", "types", "--k", 2, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert len(json.loads(result.stdout)["types"]) == 2
 
 
 def test_quiet_says_nothing(run: Run, folder: Path, data: Path, tmp_path: Path) -> None:
@@ -133,7 +141,14 @@ def test_what_is_refused_is_one_line(run: Run, folder: Path, data: Path, tmp_pat
         (("--task", "mlm", "--data", labelled, "--stride", 4), 2, "--stride is for --task qa"),
         (("--task", "classification", "--data", labelled), 2, "has no classification head"),
         (("--task", "qa", "--data", tmp_path / "none.json"), 2, "none.json"),
-        (("--task", "qa", "--data", data, "--renormalise"), 2, "renormalise is for"),
+        (("--task", "qa", "--data", data, "--renormalise"), 2, "--renormalise is for --sweep sentence-masks"),
+        (
+            ("--task", "qa", "--data", data, "--sweep", "layers", "--steps", 3),
+            2,
+            "--steps is for --sweep cumulative",
+        ),
+        (("--task", "qa", "--data", data, "--order", "random"), 2, "heads does not use it"),
+        (("--task", "qa", "--data", data, "--k", 3), 2, "--k is for --sweep types or"),
         (("--task", "chess", "--data", data), 2, "chess"),
         (("--task", "qa", "--data", data, "-o", tmp_path / "no" / "a.nc"), 2, "there is no folder"),
     ):

@@ -1,6 +1,7 @@
 """`headscope importance`: what it prints, writes and says when something is wrong."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,6 @@ from tests.cli.conftest import Run
 from tests.helpers.tasks import headed, questions_file
 
 import headscope as hs
-from headscope.types import LabelledArray
 
 
 @pytest.fixture(scope="session")
@@ -56,21 +56,23 @@ def test_json_has_all_and_nothing_else_is_printed(run: Run, folder: Path, corpus
     assert (quiet.exit_code, quiet.stdout, quiet.stderr) == (0, "", "")
 
 
+@pytest.mark.filterwarnings("ignore:. independent texts cannot make")
 def test_ablations_in_the_atlas_are_compared(run: Run, folder: Path, corpus: Path, tmp_path: Path) -> None:
     output = tmp_path / "atlas.nc"
     options = ("importance", folder, "--task", "mlm", "--data", corpus, "--max-length", 32, "-o", output)
     assert run(*options, "-q").exit_code == 0
-    atlas = hs.open(output)
-    values = atlas["head_importance"].values[..., None]
-    coords = {"layer": range(3), "head": range(4), "metric": ["loss"]}
-    change = LabelledArray(values, ("layer", "head", "metric"), coords, "change", "nats")
-    atlas.with_probe(
-        "ablation", {"encoder": {"ablation_change": change}}, facts={}, table={}, examples={}
-    ).save(output)
+    model = hs.with_head(str(folder), "masked-lm")
+    swept = hs.ablate(model, hs.task_for("mlm", corpus, model)).to_atlas(hs.open(output))
+    arrays = swept.found_by("ablation")
+    change = arrays["encoder"]["ablation_change"]
+    importance = swept["head_importance"].values[..., None]
+    arrays["encoder"]["ablation_change"] = replace(change, values=np.repeat(importance, 2, axis=-1))
+    facts = swept.provenance["probes"]["ablation"]
+    swept.with_probe("ablation", arrays, facts=facts, table={}, examples={}).save(output)
     result = run(*options)
-    assert "(loss worse): Spearman's 1.00 over 12 heads" in result.stdout, result.stderr
+    assert "(zero; loss worse): Spearman's 1.00 over 12 heads" in result.stdout, result.stderr
     assert f"added to {output}" in result.stdout
-    told, _ = json.loads(run(*options, "--json").stdout)["agreement"]
+    told, *_ = json.loads(run(*options, "--json").stdout)["agreement"]
     assert (told["metric"], told["heads"]) == ("loss", 12)
     assert told["rho"] == pytest.approx(1)
     assert "ablation_change" in hs.open(output)

@@ -66,7 +66,7 @@ def test_guan2020_of_an_atlas(run: Run, atlas_path: Path, tmp_path: Path) -> Non
     assert "left out: tables 2 and 3 need --task NAME and --data FILE" in result.stdout
     told = json.loads(run("reproduce", "guan2020", atlas_path, "--k", 3, "--seed", 1, "--json").stdout)
     assert [section["key"] for section in told["sections"]] == [
-        "shares", "stability", "number", "layers", "effects",
+        "shares", "stability", "number", "layers", "effects", "masks",
     ]  # fmt: skip
     with warnings.catch_warnings(action="ignore"):
         expected = hs.head_types(hs.open(atlas_path), k=3, seed=1).shares

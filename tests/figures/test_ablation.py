@@ -71,8 +71,11 @@ def atlas() -> Atlas:
     made = added_to(
         made, "layers", {"encoder": family("layer", layer, sure, {"layer": range(3)})}, facts(), []
     )
-    named = {"edit": ["near", "far", "all but near"]}
-    made = added_to(made, "types", {"encoder": family("type", layer, sure, named)}, facts(), [])
+    named = {"edit": ["near", "far", "all but near", "2 random heads (1)", "2 random heads (2)"]}
+    drawn = np.array([[0.0, 4.0], [0.0, 5.0]])
+    every = np.concatenate([layer, drawn]), np.concatenate([sure, np.zeros((2, 2), dtype=bool)])
+    kinds = facts(types={"near": ["0.0", "0.1"], "far": ["1.0"]})
+    made = added_to(made, "types", {"encoder": family("type", *every, named)}, kinds, [])
     coords = {"order": ["importance", "random 0", "random 1"], "pruned": [0, 6, 12], "metric": ["em", "f1"]}
     curve = np.zeros((3, 3, 2))
     curve[:, :, 1] = [[40, 39, 5], [40, 30, 5], [40, 20, 5]]
@@ -109,25 +112,30 @@ def test_bars_of_layers_have_their_intervals_and_colours(atlas: Atlas) -> None:
 
 def test_kinds_have_their_names(atlas: Atlas) -> None:
     ax = figures.type_changes(atlas)
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["near", "far", "all but near"]
-    assert [patch.get_width() for patch in ax.patches] == [-8, 3, 5]  # type: ignore[attr-defined]
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels == ["near", "far", "all but near", "2 random heads (1)", "2 random heads (2)"]
+    assert [patch.get_width() for patch in ax.patches] == [-8, 3, 5, 4, 5]  # type: ignore[attr-defined]
 
 
 def test_the_curve_lies_beside_the_range_of_random_orders(atlas: Atlas) -> None:
     ax = figures.pruning_curve(atlas)
     by_label = {str(line.get_label()): line for line in ax.lines}
-    assert list(by_label["least important first"].get_ydata()) == [40, 39, 5]
+    assert list(by_label["least gradient importance first"].get_ydata()) == [40, 39, 5]
     assert list(by_label["random order: mean and range of 2"].get_ydata()) == [40, 25, 5]
     corners = ax.collections[0].get_paths()[0].vertices
     assert {(6.0, 20.0), (6.0, 30.0)} <= {(float(x), float(y)) for x, y in corners}
 
 
 def test_findings_say_which_heads_matter(atlas: Atlas) -> None:
-    heads, layers = ablation(Subject(atlas, "encoder"))
+    heads, layers, kinds = ablation(Subject(atlas, "encoder"))
     assert "2 heads of 12 change F1 significantly when removed: 2.3 and 2.2." in heads.text
     assert "The most is lost with head 2.3: -11.0 points" in heads.text
     assert (heads.value, heads.stderr) == (-11, 1)
     assert "loses most for layer 0: -8.0 points. 2 of 3 layers matter" in layers.text
+    assert (
+        "F1 loses most with the 2 heads called near removed: -8.0 points. 1 of 2 kinds matter" in kinds.text
+    )
+    assert "As many random heads: +4.5 points in the mean of 2 draws." in kinds.text
 
 
 def test_clear_words_when_there_is_nothing_to_draw(atlas: Atlas) -> None:

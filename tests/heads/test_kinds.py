@@ -13,7 +13,7 @@ from tests.helpers.kinds import EVEN, centre, kinds_atlas, kinds_of_heads
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, HeadscopeWarning, OptionError
 from headscope.heads import HeadKinds, head_types, stability
-from headscope.heads.clusters import cluster, silhouette
+from headscope.heads.clusters import Separation, cluster, silhouette
 from headscope.heads.features import head_features
 from headscope.heads.kind_names import description, group_shares, name_kinds
 from headscope.types import LabelledArray
@@ -175,3 +175,11 @@ def test_kinds_of_another_stack_stay() -> None:
         assert len(set(both[f"{stack}/head_type"].values.reshape(-1))) == k
         assert len(both.table("types", stack=stack)) == k
         assert both.provenance["probes"]["types"]["stacks"][stack]["k"] == k
+
+
+def test_what_makes_kinds_well_separated() -> None:
+    assert Separation(silhouette=0.5, p_value=0.01, difference=0.5).is_clear
+    faint = Separation(silhouette=0.2, p_value=0.01, difference=0.5)
+    assert faint.reasons == ["silhouette 0.20 is below 0.25"]
+    assert not Separation(silhouette=float("nan"), p_value=0.01, difference=0.5).is_clear
+    assert len(Separation(silhouette=0.5, p_value=0.4, difference=0.01).reasons) == 2

@@ -9,11 +9,22 @@ from headscope.atlas import Atlas
 from headscope.importance import agreement
 
 
-def atlas(importance: np.ndarray, *changes: np.ndarray, metrics: tuple[str, ...] = ("f1", "loss")) -> Atlas:  # type: ignore[type-arg]
+def atlas(  # type: ignore[type-arg]
+    importance: np.ndarray,
+    *changes: np.ndarray,
+    metrics: tuple[str, ...] = ("f1", "loss"),
+    data: str = "a.json",
+) -> Atlas:
     arrays = per_head("head_importance", importance, units="nats")
     if changes:
         arrays |= per_head("ablation_change", np.stack(changes, -1), {"metric": metrics}, stderr=None)
-    return atlas_of(arrays)
+    known = {name: {"higher_is_better": name != "loss"} for name in metrics}
+    sweep = {"edit": "zero", "task": "qa", "data": "a.json", "metrics": known}
+    made = atlas_of(arrays).with_probe(
+        "ablation", {}, facts={"sweeps": {"heads": sweep}}, table={}, examples={}
+    )
+    asked = {"data": data, "options": {"task": "qa"}}
+    return made.with_probe("importance", {}, facts=asked, table={}, examples={})
 
 
 def test_what_hurts_counts_as_agreement_for_every_metric() -> None:
@@ -31,6 +42,8 @@ def test_what_hurts_counts_as_agreement_for_every_metric() -> None:
     size = spearmanr(importance.ravel(), np.abs(harm).ravel()).statistic
     assert f1_size.rho == loss_size.rho == pytest.approx(size)
     assert [one.change for one in found] == ["worse", "either way"] * 2
+    assert {(one.edit, one.same_data) for one in found} == {("zero", True)}
+    assert not any(one.same_data for one in agreement(atlas(importance, -harm, harm, data="b.json")))
     assert agreement(atlas(importance, -harm, harm)) == found  # the same at every call
 
 

@@ -186,7 +186,7 @@ def test_tables_2_and_3_of_a_sweep() -> None:
         None,
         Figure(0.39, detail="1 head"),
     )
-    assert not [name for name in rows if name.startswith("all but")]
+    assert rows["all but dense, pruned: change"].ours == Figure(-0.3, -0.31, -0.29)
     assert rows["diagonal, pruned"].ours is None
     published = {
         name: row.published.value for name, row in rows.items() if row.published and "change" not in name
@@ -201,7 +201,7 @@ def test_tables_2_and_3_of_a_sweep() -> None:
     assert rows["dense, uniform"].ours is None
     assert any("no sweep with kinds uniform" in note for note in result.section("effects").notes)
     assert [section.key for section in result.sections if section.needs] == [
-        "shares", "stability", "number", "layers",
+        "shares", "stability", "number", "layers", "masks",
     ]  # fmt: skip
 
 
@@ -217,6 +217,7 @@ def test_both_sweeps_stand_in_their_own_rows() -> None:
         guan2020(swept("mean"))
 
 
+@pytest.mark.filterwarnings("ignore:. independent texts cannot make")
 def test_kinds_of_a_model_are_pruned_and_made_uniform(tmp_path: Path) -> None:
     model = headed("bert", "qa")
     task = hs.task_for("qa", questions_file(tmp_path / "questions.json"), model)
@@ -229,11 +230,23 @@ def test_kinds_of_a_model_are_pruned_and_made_uniform(tmp_path: Path) -> None:
     for how, words in (("zero", "pruned"), ("uniform", "uniform")):
         expected = hs.ablate(model, task, sweep="types", how=how, atlas=result.atlas, limit=3).table()  # type: ignore[arg-type]
         by_name = {one["name"]: one for one in expected}
-        assert kinds == {name for name in by_name if not name.startswith("all but")}
+        assert kinds == {name for name in by_name if not name.startswith("all but") and "random" not in name}
         for kind in kinds:
             own = rows[f"{kind}, {words}"].ours
             assert own is not None
             assert own.value == pytest.approx(by_name[kind]["values"]["f1"] / 100)
     assert guan2020(path, k=2).section("effects") == result.section("effects")
+    masks = hs.ablate(model, task, sweep="sentence-masks", atlas=result.atlas, limit=3)
+    masked = {row.quantity: row.ours for row in result.section("masks").rows}
+    for one in masks.edits:
+        own = masked[one.edit.name]
+        assert own is not None
+        assert own.value == pytest.approx(one.values["f1"] / 100)
+    lines = "".join(f"a text of number {number}\t{number % 2}\n" for number in range(4))
+    (tmp_path / "single.tsv").write_text(lines, encoding="utf-8")
+    classifier = headed("bert", "classification")
+    single = hs.task_for("classification", tmp_path / "single.tsv", classifier)
+    alone = guan2020(classifier, text=text, limit=6, max_length=48, k=2, task=single)
+    assert alone.section("masks").needs  # single texts have no two sentences
     with pytest.raises(OptionError, match="task cannot be read with an atlas"):
         guan2020(path, task=task)

@@ -254,6 +254,7 @@ def test_kept_atlases_give_the_same_figures(two: TwoModels, tmp_path: Path) -> N
     assert kovaleva2019(first, against=second).facts() == two.facts()
 
 
+@pytest.mark.filterwarnings("ignore:. independent texts cannot make")
 def test_the_fine_tuned_model_is_the_one_whose_heads_are_disabled(tmp_path: Path) -> None:
     model = headed("bert", "qa")
     task = hs.task_for("qa", questions_file(tmp_path / "questions.json"), model)

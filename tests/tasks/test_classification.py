@@ -7,8 +7,9 @@ import torch
 from sklearn.metrics import accuracy_score, f1_score
 from tests.helpers.tasks import headed
 
+from headscope.capture.observe import evaluating
 from headscope.errors import ModelError, TextError
-from headscope.tasks import Classification, Regression, evaluating, forward
+from headscope.tasks import Classification, Regression, forward
 from headscope.text.labelled import read_labelled
 
 PAIRS = [

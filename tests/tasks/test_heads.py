@@ -2,13 +2,14 @@ from pathlib import Path
 
 import pytest
 import torch
+import transformers as tf
 from tests.helpers.tasks import headed
 from tests.helpers.tiny import tiny
 
 from headscope.errors import ModelError
-from headscope.models import Model, load
+from headscope.models import Model, load, wrap
 from headscope.tasks import has_head, with_head
-from headscope.tasks.heads import Head, check_head
+from headscope.tasks.heads import Head, check_causal, check_head
 
 
 def saved(model: Model, folder: Path) -> Path:
@@ -70,6 +71,15 @@ def test_an_architecture_that_has_no_such_head(tmp_path: Path) -> None:
 def test_a_network_that_is_not_causal(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="sees the tokens it is to predict; use the task mlm"):
         with_head(saved(headed("bert", "mlm"), tmp_path), "next-token")
+
+
+def test_a_network_that_hardly_sees_what_comes_is_not_causal() -> None:
+    """A fresh network's attention is so even that its output hardly moves with a later token."""
+    base = tiny("bert")
+    torch.manual_seed(0)
+    network = tf.BertLMHeadModel(base.config).eval()
+    with pytest.raises(ModelError, match="sees the tokens it is to predict"):
+        check_causal(wrap(network, base.tokenizer, name="fresh"))
 
 
 def test_weights_that_changed_since(tmp_path: Path) -> None:

@@ -74,7 +74,23 @@ def test_nothing_changed() -> None:
 def test_the_same_change_everywhere() -> None:
     values = np.zeros(10)
     found = paired_difference(result(values), result(values + 1), "loss")
-    assert (found.value, found.p) == (1, 0)
+    assert (found.value, found.p) == (1, 2**-9)  # ten that go the same way, as heads of a coin
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+
+
+def test_few_documents_are_never_sure() -> None:
+    """Two documents that change nearly alike have a t value of thousands."""
+    before = np.zeros(3)
+    for documents in (2, 3):
+        after = 1 + 1e-6 * np.arange(documents)
+        found = paired_difference(result(before[:documents]), result(after), "loss")
+        assert found.p == 2.0 ** (1 - documents)
+    many = np.random.default_rng(0).normal(1, 0.1, 40)
+    expected = stats.ttest_1samp(many, 0).pvalue
+    assert paired_difference(result(np.zeros(40)), result(many), "loss").p == pytest.approx(
+        max(expected, 2.0**-39)
+    )
 
 
 def test_one_document_says_nothing_of_the_error() -> None:

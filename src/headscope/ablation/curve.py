@@ -1,4 +1,4 @@
-"""Cumulative pruning: ever more heads edited, in the order of how little each one alone matters, and at random."""
+"""Cumulative pruning: ever more heads edited, those that seem to matter least first, and at random."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from headscope.interventions import HeadSet, How
 from headscope.interventions.heads import Member
 from headscope.tasks.metric import Metric
 
-Order = Literal["importance", "random"]
-ORDERS: tuple[Order, ...] = ("importance", "random")
-IMPORTANCE = "importance"
+Order = Literal["importance", "effect", "random"]
+ORDERS: tuple[Order, ...] = ("importance", "effect", "random")
+"""By gradient importance, by what editing each head alone does, or at random only."""
 STEPS = 10
 RANDOM_ORDERS = 5
 
@@ -28,12 +28,12 @@ class Curve:
 
 
 def plan_curve(
-    heads: Sequence[Member], order: Sequence[Member] | None, how: How, *, steps: int, seeds: int
+    heads: Sequence[Member], ranked: Mapping[str, Sequence[Member]], how: How, *, steps: int, seeds: int
 ) -> tuple[Curve, list[PlannedEdit]]:
-    """The edits of a curve. `order` has the head to go first at its start; None leaves that curve out."""
+    """The edits of a curve. `ranked` has, by name of the order, the head to go first at the start; it may be empty."""
     total = len(heads)
     counts = sorted({round(share * total) for share in np.linspace(0, 1, steps + 1)[1:].tolist()} - {0})
-    orders: dict[str, Sequence[Member]] = {} if order is None else {IMPORTANCE: order}
+    orders = dict(ranked)
     for seed in range(seeds):
         shuffled = np.random.default_rng(seed).permutation(total)
         orders[f"random {seed}"] = [heads[place] for place in shuffled]
@@ -48,13 +48,22 @@ def plan_curve(
     return Curve(tuple(orders), tuple(counts), names), list(planned.values())
 
 
-def importance_order(changes: Mapping[Member, float], metric: Metric) -> list[Member]:
+def least_first(importance: Mapping[Member, float]) -> list[Member]:
+    """Heads from the least to the most important; ties by place."""
+    return sorted(importance, key=lambda member: (importance[member], member[0], member[1]))
+
+
+def least_harm_first(changes: Mapping[Member, float], metric: Metric) -> list[Member]:
     """Heads from the one whose edit harms the metric least to the one whose edit harms most; ties by place."""
     sign = -1 if metric.higher_is_better else 1
-    return sorted(changes, key=lambda member: (sign * changes[member], member[0], member[1]))
+    return least_first({member: sign * change for member, change in changes.items()})
 
 
 def ordering_metric(metrics: Sequence[Metric]) -> Metric:
-    """The metric that tells heads apart best: a loss where there is one, else F1, else the first."""
+    """The metric that tells heads apart best: F1 of answers, else a loss where there is one, else the first.
+
+    A loss moves with every head, but that of answers does not go with how many are right: a model that is too sure
+    of its answers has a lower loss without some of the heads that find them.
+    """
     by_name = {metric.name: metric for metric in metrics}
-    return by_name.get("loss") or by_name.get("f1") or metrics[0]
+    return (by_name.get("f1") if "em" in by_name else by_name.get("loss")) or metrics[0]

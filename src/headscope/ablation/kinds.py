@@ -15,7 +15,7 @@ from headscope.types import AttentionBatch, HeadId, StackName
 _FEATURES = "distance_features"
 
 
-def kinds_in(atlas: Atlas, stacks: Stacks) -> Kinds:
+def kinds_in(atlas: Atlas, stacks: Stacks, *, k: int = 4) -> Kinds:
     """The heads of each kind in an atlas; sorted on the spot where it has the features only."""
     if not any("head_type" in atlas.stack(stack) for stack in atlas.stacks):
         if not any(_FEATURES in atlas.stack(stack) for stack in atlas.stacks):
@@ -23,7 +23,7 @@ def kinds_in(atlas: Atlas, stacks: Stacks) -> Kinds:
                 f"the atlas has no kinds of heads, nor the {_FEATURES} to sort them by; make one with: headscope "
                 f"analyze MODEL --text FILE --measures {_FEATURES} -o ATLAS, or leave --atlas (atlas=) out"
             )
-        atlas = head_types(atlas).to_atlas(atlas)
+        atlas = head_types(atlas, k=k).to_atlas(atlas)
     stack = next(stack for stack in atlas.stacks if "head_type" in atlas.stack(stack))
     arrays = atlas.stack(stack)
     grid = next((grid for grid in stacks.grids if grid.stack == stack), None)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
+import numpy as np
+
 from headscope.interventions import HeadSet, How
 from headscope.models.stacks import Stacks
 from headscope.types import HeadId
@@ -64,14 +66,36 @@ def each_layer(stacks: Stacks, how: How) -> list[PlannedEdit]:
     ]
 
 
+RANDOM_SETS = 3
+"""How many sets of random heads stand beside each kind."""
+
+
 def each_kind(kinds: Kinds, how: How) -> list[PlannedEdit]:
-    """Every kind edited, then all kinds but one (Guan et al. 2020, table 2)."""
+    """Every kind edited, then all kinds but one (Guan et al. 2020), then as many heads as each kind has, at random."""
     edited = [PlannedEdit.of(name, heads, how) for name, heads in kinds.items()]
-    return edited + [
+    kept_alone = [
         PlannedEdit.of(f"all but {name}", others, how)
         for name in kinds
         if (others := _union(heads for other, heads in kinds.items() if other != name))
     ]
+    return edited + kept_alone + _random_sets(kinds, how)
+
+
+def random_set(heads: int, draw: int) -> str:
+    """What an edit of so many random heads is called."""
+    return f"{heads} random head{'' if heads == 1 else 's'} ({draw + 1})"
+
+
+def _random_sets(kinds: Kinds, how: How) -> list[PlannedEdit]:
+    every = list(_union(kinds.values()))
+    sizes = dict.fromkeys(len(heads) for heads in kinds.values() if len(heads) < len(every))
+    planned = []
+    for size in sizes:
+        for draw in range(RANDOM_SETS):
+            chosen = np.random.default_rng([size, draw]).choice(len(every), size, replace=False)
+            heads = HeadSet.of(every[place] for place in chosen)
+            planned.append(PlannedEdit.of(random_set(size, draw), heads, how))
+    return planned
 
 
 def each_pair(kinds: Kinds, how: How) -> list[PlannedEdit]:
@@ -85,7 +109,7 @@ def each_pair(kinds: Kinds, how: How) -> list[PlannedEdit]:
 def sentence_masks(kinds: Kinds, how: How) -> list[PlannedEdit]:
     """Attention within, or between, sentences removed: in all heads, in each kind, in a kind that is left alone.
 
-    The last, where all other kinds are edited `how`, is table 3 of Guan et al. 2020.
+    In the last, all other kinds are edited `how` (Guan et al. 2020).
     """
     masks: tuple[tuple[How, str], ...] = (("intra", "no attention within"), ("inter", "no attention between"))
     every = _union(kinds.values())

@@ -45,6 +45,8 @@ class Origin:
     ordered_by: str
     limit: int | None
     renormalise: bool
+    edited: bool
+    """Whether an edit was in force already."""
     duration: float
 
 
@@ -137,6 +139,7 @@ class Ablations:
             "types": {name: [str(head) for _, head in heads] for name, heads in self.kinds.items()},
             "ordered_by": origin.ordered_by,
             "renormalise": origin.renormalise,
+            "edited": origin.edited,
             "duration_s": round(origin.duration, 3),
         }
 

@@ -1,9 +1,7 @@
 """Sweeps in an atlas: one probe called "ablation" that keeps the last sweep of each kind."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-import xarray as xr
 
 from headscope.ablation.arrays import NAMES
 from headscope.atlas import Atlas
@@ -23,7 +21,13 @@ def added_to(
     earlier = _sweeps(atlas)
     kept = {name: told for name, told in earlier.items() if name != sweep}
     stacks = atlas.stacks if kept else []
-    merged = {stack: _arrays(atlas, stack, kept) for stack in stacks}
+    earlier_arrays = atlas.found_by(PROBE) if kept else {}
+    merged = {
+        stack: {
+            name: array for name, array in earlier_arrays.get(stack, {}).items() if _sweep_of(name) in kept
+        }
+        for stack in stacks
+    }
     for stack, found in arrays.items():
         merged.setdefault(stack, {}).update(found)
     first = next(iter(arrays))
@@ -47,32 +51,7 @@ def _sweeps(atlas: Atlas) -> dict[str, Any]:
     return found
 
 
-def _arrays(atlas: Atlas, stack: str, sweeps: Collection[str]) -> dict[str, LabelledArray]:
-    """What these sweeps left in a stack."""
-    return {
-        name: _labelled(array)
-        for name, array in atlas.stack(stack).items()
-        if _is_ours(atlas, name) and _sweep_of(name) in sweeps
-    }
-
-
 def _sweep_of(name: str) -> str:
     """The sweep an array comes from, by how its name begins: that of the longest beginning that fits."""
     fitting = [sweep for sweep, start in NAMES.items() if name.startswith(f"{start}_")]
     return max(fitting, key=lambda sweep: len(NAMES[sweep]), default="")
-
-
-def _is_ours(atlas: Atlas, name: str) -> bool:
-    """Whether the array belongs to this probe; companions go with what they are companions of."""
-    owned = atlas.provenance.get("probes", {}).get(PROBE, {}).get("arrays", [])
-    return name in owned or name.removesuffix("_stderr") in owned
-
-
-def _labelled(array: xr.DataArray) -> LabelledArray:
-    return LabelledArray(
-        array.values,
-        tuple(str(dim) for dim in array.dims),
-        {str(dim): array[dim].values.tolist() for dim in array.dims},
-        str(array.attrs.get("long_name", "")),
-        str(array.attrs.get("units", "1")),
-    )

@@ -16,7 +16,8 @@ from headscope.ablation.curve import (
     STEPS,
     Curve,
     Order,
-    importance_order,
+    least_first,
+    least_harm_first,
     ordering_metric,
     plan_curve,
 )
@@ -34,21 +35,23 @@ from headscope.ablation.plan import (
     each_pair,
     sentence_masks,
 )
+from headscope.ablation.ranking import effects_in, importance_in, importance_of
 from headscope.ablation.result import Ablation, Ablations, Origin, compared
-from headscope.ablation.significance import CORRECTIONS, Correction
+from headscope.ablation.significance import CORRECTIONS, SIGNIFICANT, Correction
 from headscope.atlas import Atlas
 from headscope.capture import Capture, surveyed
+from headscope.capture.observe import evaluating, is_edited
 from headscope.errors import HeadscopeWarning, InterventionError, OptionError
 from headscope.interventions import HOWS, How, mean_outputs
 from headscope.interventions.changes import Change
 from headscope.interventions.heads import Member
 from headscope.models import Model
-from headscope.run.progress import RunProgress, Tell, progress_bar, silent
+from headscope.run.progress import RunProgress, progress_bar, silent
 from headscope.run.watch import in_halves
-from headscope.tasks import Task, TaskBatch, TaskBatches, TaskResult, evaluating, forward, with_head
+from headscope.tasks import Task, TaskBatch, TaskBatches, TaskResult, forward, with_head
 from headscope.tasks.base import BatchSize
 from headscope.tasks.metric import Array
-from headscope.types import HeadId
+from headscope.tasks.result import least_p
 
 EDITS: tuple[How, ...] = ("zero", "uniform", "mean")
 """What a sweep does to heads; its sentence masks are a sweep of their own."""
@@ -64,9 +67,7 @@ class _Run:
     how: How
     renormalise: bool
     reuse: bool
-    tell: Tell
-    done: int = 0
-    expected: int = 0
+    progress: bool
     _baseline: TaskResult | None = None
     _changes: Changes | None = None
 
@@ -83,12 +84,19 @@ class _Run:
             passes_for(self.capture, self.changes) if self.reuse else FullPasses(self.capture, self.changes)
         )
         rows: list[list[Array]] = [[] for _ in range(len(edits) + 1)]
-        self.expected += self.batches.rows * len(rows)
-        with evaluating(network), torch.inference_mode(), passes.ready():
+        expected, done = self.batches.rows * len(rows), 0
+        title = f"{self.capture.model.name} on {self.task.data}, {len(rows)} times"
+        with (
+            progress_bar(title) if self.progress else nullcontext(silent) as tell,
+            evaluating(network),
+            torch.inference_mode(),
+            passes.ready(),
+        ):
             for batch in self.batches:
 
                 def add(chosen: list[int], batch: TaskBatch = batch) -> None:
                     part = batch if len(chosen) == batch.rows else batch.take(chosen)
+                    nonlocal done
                     found: list[Array] = []
 
                     def run() -> object:
@@ -101,8 +109,8 @@ class _Run:
                             else passes.edited(run, edit.parts)
                         )
                         found.append(self.task.read(output, part))
-                        self.done += part.rows
-                        self.tell(RunProgress(self.done, self.expected))
+                        done += part.rows
+                        tell(RunProgress(done, expected))
                     for place, one in enumerate(found):
                         rows[place].append(one)
 
@@ -138,6 +146,7 @@ def ablate(
     sweep: Sweep = "heads",
     how: How = "zero",
     atlas: Atlas | None = None,
+    k: int = 4,
     order: Order = "importance",
     limit: int | None = None,
     correction: Correction = "holm",
@@ -150,12 +159,14 @@ def ablate(
 ) -> Ablations:
     """Edit heads, one set after another, and see what each does to a task.
 
-    `sweep` is one of "heads" (each alone), "layers", "types" (each kind of head, and all but each), "pairs-of-types",
-    "sentence-masks" (attention within or between sentences removed, `renormalise` as in `edit`) and "cumulative" (ever
-    more heads, those that matter least alone first, beside random orders). `how` is "zero", "uniform" or "mean", the
-    mean being that over the task's own inputs. `atlas` has the kinds of heads, and for "cumulative" what single heads
-    change (`ablation_change`) to order by; without it both are found on the task's own inputs. `limit` takes fewer
-    examples. `reuse=False` runs every pass from the first layer on, which gives the same numbers more slowly.
+    `sweep` is one of "heads" (each alone), "layers", "types" (each kind of head, all but each, and as many random
+    heads), "pairs-of-types", "sentence-masks" (attention within or between sentences removed, `renormalise` as in
+    `edit`) and "cumulative" (ever more heads, beside random orders). `how` is "zero", "uniform" or "mean", the mean
+    being that over the task's own inputs. `order` says which heads go first in "cumulative": those of least gradient
+    "importance", or whose edit alone has the least harmful "effect". `atlas` has the kinds of heads (`k` of them where
+    it has the features only) and what to order by (`head_importance`, `ablation_change`); what it lacks is found on
+    the task's own inputs. `limit` takes fewer examples. `reuse=False` runs every pass from the first layer on, which
+    gives the same numbers more slowly.
     """
     started = perf_counter()
     _check(sweep, how, order, correction)
@@ -175,15 +186,14 @@ def ablate(
         atlas.check_model(model.name, model.weights_hash)
     batches = task.batches(model, batch_size=batch_size)
     found: list[Ablation] = []
-    with progress_bar(f"{model.name} on {task.data}") if progress else nullcontext(silent) as tell:
-        run = _Run(capture, task, batches, how, renormalise, reuse, tell)
-        plan = _plan(run, sweep, atlas, order, steps=steps, seeds=random_orders)
+    run = _Run(capture, task, batches, how, renormalise, reuse, progress)
+    plan = _plan(run, sweep, atlas, order, k=k, steps=steps, seeds=random_orders)
 
-        def see(edit: PlannedEdit, result: TaskResult) -> None:
-            found.append(compared(edit, run.baseline, result))
+    def see(edit: PlannedEdit, result: TaskResult) -> None:
+        found.append(compared(edit, run.baseline, result))
 
-        run.results(plan.edits, see)
-    _warn(task, batches)
+    run.results(plan.edits, see)
+    _warn(task, batches, edits=len(plan.edits), correction=correction, edited=is_edited(model.network))
     origin = Origin(
         capture.stacks,
         sweep,
@@ -194,6 +204,7 @@ def ablate(
         plan.ordered_by,
         limit,
         renormalise,
+        is_edited(model.network),
         perf_counter() - started,
     )
     return Ablations(model, run.baseline, tuple(found), correction, origin, plan.kinds, plan.curve)
@@ -210,50 +221,49 @@ class _Plan:
     ordered_by: str = ""
 
 
-def _plan(run: _Run, sweep: Sweep, atlas: Atlas | None, order: Order, *, steps: int, seeds: int) -> _Plan:
+def _plan(
+    run: _Run, sweep: Sweep, atlas: Atlas | None, order: Order, *, k: int, steps: int, seeds: int
+) -> _Plan:
     stacks, how = run.capture.stacks, run.how
     if sweep == "heads":
         return _Plan(each_head(stacks, how))
     if sweep == "layers":
         return _Plan(each_layer(stacks, how))
     if sweep == "cumulative":
-        known, ordered_by = _single_changes(run, atlas) if order == "importance" else (None, "")
-        ranked = None if known is None else importance_order(known, ordering_metric(run.task.metrics))
+        ranked, ordered_by = _ranked(run, atlas, order)
         curve, edits = plan_curve(list(all_heads(stacks)), ranked, how, steps=steps, seeds=seeds)
         return _Plan(edits, curve=curve, ordered_by=ordered_by)
     if sweep == "sentence-masks":
         _check_sentences(run)
-    kinds = kinds_in(atlas or features_of(run.capture, run.batches), stacks)
+    kinds = kinds_in(atlas or features_of(run.capture, run.batches), stacks, k=k)
     makers = {"types": each_kind, "pairs-of-types": each_pair, "sentence-masks": sentence_masks}
-    types_from = "the task's own inputs" if atlas is None else "the given atlas"
+    types_from = "the task's own inputs" if atlas is None else f"an atlas of {atlas.provenance['corpus']}"
     return _Plan(makers[sweep](kinds, how), kinds, types_from)
 
 
-def _single_changes(run: _Run, atlas: Atlas | None) -> tuple[dict[Member, float], str]:
-    """What each head alone changes, from the atlas or by a sweep on the same examples; and which of the two."""
-    name = ordering_metric(run.task.metrics).name
-    stacks = run.capture.stacks
-    if atlas is not None and "ablation_change" in atlas:
-        known: dict[Member, float] = {}
-        for grid in stacks.grids:
-            array = atlas.stack(grid.stack)["ablation_change"]
-            if name not in array["metric"].values:
-                raise OptionError(
-                    f"the atlas has no changes of {name}; leave it out, or sweep heads on this task"
-                )
-            values = array.sel(metric=name).transpose("layer", "head").values
-            for layer in range(grid.layers):
-                for head in range(grid.heads):
-                    known[grid.stack, HeadId(layer, head)] = float(values[layer, head])
-        return known, f"changes of {name} by single heads in the given atlas"
-    changes: dict[Member, float] = {}
+def _ranked(run: _Run, atlas: Atlas | None, order: Order) -> tuple[dict[str, list[Member]], str]:
+    """The heads in the order asked for, and where it comes from."""
+    if order == "random":
+        return {}, ""
+    stacks, metric = run.capture.stacks, ordering_metric(run.task.metrics)
+    kept = (
+        None
+        if atlas is None
+        else (importance_in if order == "importance" else effects_in)(atlas, stacks, metric)
+    )
+    where = "on the same examples" if kept is None else "in the given atlas"
+    if order == "importance":
+        found = kept or importance_of(run.capture.model, run.task, stacks, progress=run.progress)
+        return {order: least_first(found)}, f"gradient importance {where}"
+    if kept is None:
+        kept = {}
 
-    def see(edit: PlannedEdit, result: TaskResult) -> None:
-        (member,) = edit.heads
-        changes[member] = result.metric(name) - run.baseline.metric(name)
+        def see(edit: PlannedEdit, result: TaskResult) -> None:
+            (member,) = edit.heads
+            kept[member] = result.metric(metric.name) - run.baseline.metric(metric.name)
 
-    run.results(each_head(stacks, run.how), see)
-    return changes, f"changes of {name} by single heads on the same examples"
+        run.results(each_head(stacks, run.how), see)
+    return {order: least_harm_first(kept, metric)}, f"changes of {metric.name} by single heads {where}"
 
 
 def _check(sweep: str, how: str, order: str, correction: str) -> None:
@@ -274,23 +284,39 @@ def _check_sentences(run: _Run) -> None:
             f"{model.name} has no segments, so headscope cannot tell its sentences here; mask them in Python with "
             "hs.edit(model, how='inter', sentences=...)"
         )
-    if not any(bool((batch.text.source.segment == 1).any()) for batch in run.batches):
+    if not has_pairs(model, run.batches):
         raise OptionError(
             f"no text of {run.task.data} is a pair, so there are no two sentences to mask attention between"
         )
 
 
-def _warn(task: Task, batches: TaskBatches) -> None:
+def has_pairs(model: Model, batches: TaskBatches) -> bool:
+    """Whether some input has two sentences that the model tells apart."""
+    return model.has_segments and any(bool((batch.text.source.segment == 1).any()) for batch in batches)
+
+
+def _warn(task: Task, batches: TaskBatches, *, edits: int, correction: Correction, edited: bool) -> None:
     """Tell what a user should know before trusting the numbers."""
-    if len(set(batches.documents.tolist())) < 2:
-        warnings.warn(
-            f"{task.data} is a single text or article, so no interval can be given; use data with several",
-            HeadscopeWarning,
-            stacklevel=3,
+    texts = len(set(batches.documents.tolist()))
+    told = None
+    if texts < 2:
+        told = f"{task.data} is a single text or article, so no interval can be given; use data with several"
+    elif least_p(texts) * (edits if correction == "holm" else 1) >= SIGNIFICANT:
+        told = (
+            f"{texts} independent texts cannot make any of {edits} edits significant, whatever they do; use data "
+            "with more texts or articles"
         )
+    if told is not None:
+        warnings.warn(told, HeadscopeWarning, stacklevel=3)
     note = batches.skipped.note()
     if note is not None:
         warnings.warn(note, HeadscopeWarning, stacklevel=3)
+    if edited:
+        warnings.warn(
+            "an edit of the model is in force already: the untouched model of this sweep is the edited one",
+            HeadscopeWarning,
+            stacklevel=3,
+        )
 
 
 def _digest(batches: TaskBatches) -> str:

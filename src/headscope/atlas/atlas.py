@@ -126,12 +126,13 @@ class Atlas:
         if self.tree.attrs.get("weights_hash") != f"sha256:{weights_hash}":
             raise AtlasError(
                 f"the atlas is of {self.provenance.get('model')!r}, whose weights differ from those of {name!r}; "
-                "write to another file"
+                "give an atlas of the same model, or write to another file"
             )
 
     def found_by(self, probe: str) -> dict[str, dict[str, LabelledArray]]:
-        """The arrays that a probe left, by stack and name, ready to be added to an atlas again."""
+        """The arrays that a probe left, by stack and name, companions too, ready to be added to an atlas again."""
         owned = {name for name, by in self._owners().items() if by == probe}
+        owned |= {name + companion for name in owned for companion in COMPANIONS}
         found = {
             stack: {name: labelled(array) for name, array in self.stack(stack).items() if name in owned}
             for stack in self.stacks

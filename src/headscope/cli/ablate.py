@@ -1,5 +1,6 @@
 """`headscope ablate`: edit heads, layers or kinds of heads, and see what each does to a task."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -23,6 +24,7 @@ from headscope.cli.options import (
     Revision,
     batch_size_of,
     check_output,
+    existing_atlas,
 )
 from headscope.cli.tables import print_table
 from headscope.errors import OptionError
@@ -43,10 +45,11 @@ class AblateCommand(ManyValuesCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """What is needed, in order, for the usage line."""
-        return ["MODEL", "--task NAME", "--data FILE...", "--sweep NAME", "[OPTIONS]"]
+        return ["MODEL", "--task NAME", "--data FILE...", "[OPTIONS]"]
 
 
 def ablate(
+    context: typer.Context,
     model: ModelName,
     *,
     task: Annotated[
@@ -82,8 +85,8 @@ def ablate(
         Path | None,
         typer.Option(
             metavar="ATLAS",
-            help="Where kinds of heads are looked up, and for cumulative what single heads change; without it both are "
-            "found on the data.",
+            help="Where kinds of heads are looked up, and for cumulative what to order by; what it lacks is found on "
+            "the data.",
         ),
     ] = None,
     output: Annotated[
@@ -99,10 +102,17 @@ def ablate(
         int | None,
         typer.Option(min=1, metavar="N", help="Take N examples only, spread evenly over the data."),
     ] = None,
-    order: Annotated[
-        Literal["importance", "random"],
+    k: Annotated[
+        int,
         typer.Option(
-            help="For cumulative: heads that matter least alone first, beside random orders; or random orders only."
+            "--k", min=2, metavar="N", help="How many kinds heads are sorted into, where --atlas has none."
+        ),
+    ] = 4,
+    order: Annotated[
+        Literal["importance", "effect", "random"],
+        typer.Option(
+            help="For cumulative: heads of least gradient importance first, or of least effect alone, beside random "
+            "orders; or random orders only."
         ),
     ] = "importance",
     random_orders: Annotated[
@@ -147,13 +157,12 @@ def ablate(
     """
     if output is not None:
         check_output(output, option="-o", kind=ATLAS, inputs=data)
+    _check_used(context, sweep)
     if stride is not None and task != "qa":
         raise OptionError(f"--stride is for --task qa; {task} has no windows")
     shown = not (quiet or json)
     with only_own_notes(debug=debug) as notes:
-        existing = (
-            hs.open(output) if output is not None and output.is_file() and output.stat().st_size else None
-        )
+        existing = existing_atlas(output)
         kinds = None if atlas is None else hs.open(atlas)
         with status(f"loading {model}", shown=shown):
             loaded = hs.load(model, revision=revision, device=device, dtype=dtype, allow_pickle=allow_pickle)
@@ -168,6 +177,7 @@ def ablate(
             sweep=sweep,
             how=edit,
             atlas=kinds,
+            k=k,
             order=order,
             limit=limit,
             correction=correction,
@@ -189,6 +199,27 @@ def ablate(
             stdout().print(f"\n{done} {output}; next: headscope report {output}", soft_wrap=True)
 
 
+KINDS = ("types", "pairs-of-types", "sentence-masks")
+USED_BY = {
+    "order": ("cumulative",),
+    "random_orders": ("cumulative",),
+    "steps": ("cumulative",),
+    "renormalise": ("sentence-masks",),
+    "k": KINDS,
+    "atlas": (*KINDS, "cumulative"),
+}
+"""The sweeps that an option does something in."""
+
+
+def _check_used(context: typer.Context, sweep: str) -> None:
+    """Refuse an option that the sweep would ignore."""
+    for name, sweeps in USED_BY.items():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE" and sweep not in sweeps:
+            option = f"--{name.replace('_', '-')}"
+            raise OptionError(f"{option} is for --sweep {' or '.join(sweeps)}; {sweep} does not use it")
+
+
 def _with_head(model: "hs.Model", head: Any, *, allow_pickle: bool) -> "hs.Model":
     # Loads torch and transformers, which is too slow for commands that need neither.
     from headscope.tasks import with_head  # noqa: PLC0415
@@ -205,7 +236,7 @@ def _print(console: Console, found: "Ablations") -> None:
     facts = found.facts()
     console.print(
         f"{found.model.name}, {facts['task']} on {facts['data']}: {facts['examples']:,} examples of "
-        f"{facts['documents']:,} independent texts, {facts['duration_s']:.1f} s",
+        f"{facts['documents']:,} independent text{'' if facts['documents'] == 1 else 's'}, {facts['duration_s']:.1f} s",
         soft_wrap=True,
     )
     told = []
@@ -220,7 +251,7 @@ def _print(console: Console, found: "Ablations") -> None:
         kinds = ", ".join(f"{len(heads)} {name}" for name, heads in facts["types"].items())
         console.print(f"kinds of heads, from {facts['types_from']}: {kinds}", soft_wrap=True)
     if facts["ordered_by"]:
-        console.print(f"order: {facts['ordered_by']}, least harm first", soft_wrap=True)
+        console.print(f"order: {facts['ordered_by']}, least first", soft_wrap=True)
     console.print()
     chosen, title = _chosen(found)
     console.print(title, style="bold", soft_wrap=True)
@@ -235,14 +266,21 @@ def _print(console: Console, found: "Ablations") -> None:
 
 
 def _chosen(found: "Ablations") -> tuple[Sequence["Ablation"], str]:
-    """All edits, or those that change the first metric most."""
+    """All edits, or those that change the task's main metric most, and of equals the last one."""
+    how = found.origin.how
     if len(found.edits) <= MOST_IN_FULL or found.curve is not None:
-        return found.edits, f"edits ({found.origin.how}); * is significant"
-    first = found.metrics[0].name
-    ranked = sorted(found.edits, key=lambda one: -abs(one.changes[first].value))
-    return ranked[
-        :SHOWN
-    ], f"the {SHOWN} of {len(found.edits)} edits ({found.origin.how}) that change {first} most"
+        return found.edits, f"edits ({how}); * is significant"
+    names = [metric.name for metric in found.metrics]
+    main = "f1" if names[:2] == ["em", "f1"] else names[0]
+
+    def size(one: "Ablation") -> tuple[float, float]:
+        return abs(one.changes[main].value), abs(one.changes[names[-1]].value)
+
+    ranked = [one for one in sorted(found.edits, key=size, reverse=True) if size(one) != (0, 0)][:SHOWN]
+    return (
+        ranked,
+        f"the {len(ranked)} of {len(found.edits)} edits ({how}) that change {main} most; * is significant",
+    )
 
 
 def _row(found: "Ablations", one: "Ablation") -> list[str]:
@@ -252,8 +290,10 @@ def _row(found: "Ablations", one: "Ablation") -> list[str]:
         mark = " *" if found.is_significant(metric.name, one.edit.name) else ""
         cells += [
             _number(one.values[metric.name], metric),
-            f"{change.value:+.{metric.digits}f}{mark}",
-            f"{_number(change.low, metric)} to {_number(change.high, metric)}",
+            f"{change.value:+z.{metric.digits}f}{mark}",
+            "-"
+            if math.isnan(change.low)
+            else f"{_number(change.low, metric)} to {_number(change.high, metric)}",
         ]
     return cells
 

@@ -21,6 +21,7 @@ from headscope.cli.options import (
     Quiet,
     batch_size_of,
     check_output,
+    existing_atlas,
 )
 from headscope.cli.probe.options import Output, treebank
 from headscope.errors import OptionError
@@ -116,9 +117,7 @@ def compare(
     parsed = treebank(treebank_files, None) if treebank_files else None
     shown = not (quiet or json)
     with only_own_notes(debug=debug) as notes:
-        existing = (
-            hs.open(output) if output is not None and output.is_file() and output.stat().st_size else None
-        )
+        existing = existing_atlas(output)
         first, second = (
             _load(name, device=device, dtype=dtype, allow_pickle=allow_pickle, shown=shown)
             for name in (model_a, model_b)

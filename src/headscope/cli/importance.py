@@ -22,8 +22,10 @@ from headscope.cli.options import (
     Revision,
     batch_size_of,
     check_output,
+    existing_atlas,
 )
 from headscope.cli.tables import print_table
+from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.importance import Agreement, ImportanceResult
@@ -80,6 +82,14 @@ def importance(
             min=1, metavar="N", help="Most tokens in one input; by default what is usual for the task."
         ),
     ] = None,
+    stride: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="For qa: tokens by which windows over long passages move on, 128 by default; 0 cuts passages instead.",
+        ),
+    ] = None,
     batch_size: BatchSize = "auto",
     device: Device = "auto",
     dtype: Dtype = "auto",
@@ -96,11 +106,11 @@ def importance(
     """
     if output is not None:
         check_output(output, option="-o", kind=ATLAS, inputs=data)
+    if stride is not None and task != "qa":
+        raise OptionError(f"--stride is for --task qa; {task} has no windows")
     shown = not (quiet or json)
     with only_own_notes(debug=debug) as notes:
-        existing = (
-            hs.open(output) if output is not None and output.is_file() and output.stat().st_size else None
-        )
+        existing = existing_atlas(output)
         with status(f"loading {model}", shown=shown):
             loaded = hs.load(model, revision=revision, device=device, dtype=dtype, allow_pickle=allow_pickle)
         if existing is not None:
@@ -111,6 +121,7 @@ def importance(
             data,
             limit=limit,
             max_length=max_length,
+            stride=stride,
             batch_size=batch_size,
             allow_pickle=allow_pickle,
             shown=shown,
@@ -139,6 +150,7 @@ def _run(
     *,
     limit: int | None,
     max_length: int | None,
+    stride: int | None,
     batch_size: str,
     allow_pickle: bool,
     shown: bool,
@@ -149,6 +161,8 @@ def _run(
 
     kind = TASKS.get(task)
     options: dict[str, object] = {"max_length": max_length}
+    if stride is not None:
+        options["stride"] = stride
     if issubclass(kind, LanguageModelling):  # which then reads no further than it needs
         options["limit"] = limit
     headed = with_head(loaded, kind.head, allow_pickle=allow_pickle)
@@ -203,9 +217,10 @@ def _print(console: Console, atlas: "hs.Atlas", result: "ImportanceResult", foun
     if found:
         console.print()
     for one in found:
+        about = f"{one.edit}; {one.metric} {one.change}" + ("" if one.same_data else "; other data")
         console.print(
-            f"importance and ablation ({one.metric} {one.change}): Spearman's {one.rho:.2f} over {one.heads} heads of "
-            f"the {one.stack}, 95 % interval {one.low:.2f} to {one.high:.2f}, p {one.p:.2g}",
+            f"importance and ablation ({about}): Spearman's {one.rho:.2f} over {one.heads} heads of the {one.stack}, "
+            f"95 % interval {one.low:.2f} to {one.high:.2f}, p {one.p:.2g}",
             soft_wrap=True,
         )
 

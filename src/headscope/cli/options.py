@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+import headscope as hs
 from headscope.errors import OptionError
 
 
@@ -65,6 +66,13 @@ _STARTS = {
     REPORT: (b"<!doctype html",),
     PICTURE: (b"<?xml", b"<svg", b"%PDF", b"\x89PNG"),
 }
+
+
+def existing_atlas(output: Path | None) -> "hs.Atlas | None":
+    """The atlas that is at -o already; None where there is none, or an empty file."""
+    if output is None or not output.is_file() or not output.stat().st_size:
+        return None
+    return hs.open(output)
 
 
 def check_output(path: Path, *, option: str, kind: str, inputs: Iterable[Path]) -> None:

@@ -23,6 +23,7 @@ from headscope.cli.options import (
     Revision,
     batch_size_of,
     check_output,
+    existing_atlas,
 )
 from headscope.cli.tables import print_table
 from headscope.errors import OptionError
@@ -94,9 +95,7 @@ def patterns(
         check_output(output, option="-o", kind=ATLAS, inputs=text)
     shown = not (quiet or json)
     with only_own_notes(debug=debug) as notes:
-        existing = (
-            hs.open(output) if output is not None and output.is_file() and output.stat().st_size else None
-        )
+        existing = existing_atlas(output)
         corpora = [hs.read_text(file) for file in text]
         found = []
         for name in models:

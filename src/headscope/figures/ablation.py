@@ -48,7 +48,8 @@ def ablation_grid(
         f"change of {metric_words(chosen)}{unit_words(told, chosen)}",
     )
     title = f"Change of {metric_words(chosen)} with a single head {edit_words(told)}"
-    ax = draw_values(picked, title=title, limits=(-far, far), ax=ax)
+    is_low_good = not is_higher_better(told, chosen)
+    ax = draw_values(picked, title=title, limits=(-far, far), is_low_good=is_low_good, ax=ax)
     for layer, head in np.argwhere(significant):
         ax.add_patch(
             Rectangle((head - 0.46, layer - 0.46), 0.92, 0.92, fill=False, edgecolor=INK, linewidth=1.6)
@@ -93,7 +94,7 @@ def type_changes(
 ) -> Axes:
     """What editing kinds of heads, pairs of kinds, or attention in and between sentences changes, as bars.
 
-    (The numbers of Guan et al. 2020, tables 2 and 3.)
+    (As Guan et al. 2020 have them in tables.)
     """
     if sweep not in _LISTS:
         raise OptionError(f"sweep={sweep!r} is not a list of edits; choose from {', '.join(_LISTS)}")
@@ -117,6 +118,9 @@ def type_changes(
     return ax
 
 
+ORDER_WORDS = {"importance": "least gradient importance first", "effect": "least effect alone first"}
+
+
 def pruning_curve(
     atlas: Atlas, *, metric: str | None = None, stack: str | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -133,8 +137,8 @@ def pruning_curve(
         ax.fill_between(counts, random.min(0), random.max(0), color=MUTED, alpha=0.25, linewidth=0)
         label = f"random order: mean and range of {len(random)}"
         ax.plot(counts, random.mean(0), color=MUTED, linewidth=1.4, marker="o", markersize=3, label=label)
-    if "importance" in orders:
-        own = curve.values[orders.index("importance")]
+    for ranked in [order for order in orders if not order.startswith("random")]:
+        own = curve.values[orders.index(ranked)]
         ax.plot(
             counts,
             own,
@@ -142,7 +146,7 @@ def pruning_curve(
             linewidth=1.6,
             marker="s",
             markersize=3.5,
-            label="least important first",
+            label=ORDER_WORDS.get(ranked, ranked),
         )
     start = float(curve.values[0, 0])
     ax.axhline(

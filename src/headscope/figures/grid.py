@@ -54,17 +54,23 @@ def head_grid(
 
 
 def draw_values(
-    picked: HeadValues, *, title: str, limits: tuple[float, float], ax: Axes | None = None
+    picked: HeadValues,
+    *,
+    title: str,
+    limits: tuple[float, float],
+    is_low_good: bool = False,
+    ax: Axes | None = None,
 ) -> Axes:
-    """The map itself, of any one number per head."""
+    """The map itself, of any one number per head; on both sides of 0 blue is high, or low where that is good."""
     low, high = limits
+    colours = COLOUR_MAPS["signed" if low < 0 < high else "share" if picked.is_share else "amount"]
     layers, heads = picked.values.shape
     ax = axes(ax, size=grid_size(layers, heads))
     mesh = ax.pcolormesh(
         np.arange(heads + 1) - 0.5,
         np.arange(layers + 1) - 0.5,
         np.ma.masked_invalid(picked.values),
-        cmap=COLOUR_MAPS["signed" if low < 0 < high else "share" if picked.is_share else "amount"],
+        cmap=colours.reversed() if is_low_good else colours,
         vmin=low,
         vmax=high,
         edgecolors=PAPER,

@@ -14,8 +14,9 @@ Array = np.ndarray[Any, Any]
 RESAMPLES = 2000
 LEVEL = 0.95
 FEWEST_HEADS = 4
-LOWER_IS_BETTER = ("loss", "perplexity", "mse")
-"""The metrics of tasks that grow when a model does worse."""
+
+
+Kind = Literal["worse", "either way"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Agreement:
 
     stack: str
     metric: str
-    change: Literal["worse", "either way"]
+    change: Kind
     """Whether what counts is how much worse the task is done without the head, or how much it is done differently."""
     rho: float
     """Spearman's; 1 when both put the heads in the same order."""
@@ -34,6 +35,10 @@ class Agreement:
     high: float
     """A 95 % bootstrap interval over heads."""
     heads: int
+    edit: str
+    """What was done to heads: zero, uniform or mean."""
+    same_data: bool
+    """Whether both are about the same task on files of the same name; where not, they need not agree."""
 
 
 def agreement(atlas: Atlas, *, stack: str | None = None) -> list[Agreement]:
@@ -44,6 +49,11 @@ def agreement(atlas: Atlas, *, stack: str | None = None) -> list[Agreement]:
     not quite.
     """
     found = []
+    probes = atlas.provenance.get("probes", {})
+    sweep = probes.get("ablation", {}).get("sweeps", {}).get("heads", {})
+    asked = probes.get("importance", {})
+    task = asked.get("options", {}).get("task")
+    same_data = (sweep.get("task"), sweep.get("data")) == (task, asked.get("data"))
     for name in atlas.stacks if stack is None else [stack]:
         arrays = atlas.stack(name)
         if "head_importance" not in arrays or "ablation_change" not in arrays:
@@ -52,23 +62,27 @@ def agreement(atlas: Atlas, *, stack: str | None = None) -> list[Agreement]:
         changes = arrays["ablation_change"]
         for metric in [str(label) for label in changes["metric"].values]:
             change = changes.sel(metric=metric).transpose("layer", "head").values.ravel()
-            harm = change if metric in LOWER_IS_BETTER else -change
+            is_high_good = sweep.get("metrics", {}).get(metric, {}).get("higher_is_better", True)
+            harm = -change if is_high_good else change
             if importance.shape == harm.shape:
-                found += _correlated(name, metric, "worse", importance, harm)
-                found += _correlated(name, metric, "either way", importance, np.abs(harm))
+                kinds: dict[Kind, Array] = {"worse": harm, "either way": np.abs(harm)}
+                for kind, effect in kinds.items():
+                    numbers = _correlated(importance, effect)
+                    if numbers is not None:
+                        edit = str(sweep.get("edit", ""))
+                        found.append(Agreement(name, metric, kind, *numbers, edit, same_data))
     return found
 
 
-def _correlated(
-    stack: str, metric: str, change: Literal["worse", "either way"], importance: Array, effect: Array
-) -> list[Agreement]:
+def _correlated(importance: Array, effect: Array) -> tuple[float, float, float, float, int] | None:
+    """Spearman's correlation, p, the ends of its interval, and over how many heads; None where ranks say nothing."""
     known = np.isfinite(importance) & np.isfinite(effect)
     importance, effect = importance[known], effect[known]
     if len(effect) < FEWEST_HEADS or np.ptp(importance) == 0 or np.ptp(effect) == 0:
-        return []  # ranks of what is all the same say nothing
+        return None
     rho, p = spearmanr(importance, effect)
     low, high = _interval(importance, effect)
-    return [Agreement(stack, metric, change, float(rho), float(p), low, high, len(effect))]
+    return float(rho), float(p), low, high, len(effect)
 
 
 def _interval(one: Array, other: Array) -> tuple[float, float]:

@@ -13,9 +13,10 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headscope.capture import AttentionCall, Capture, Forward, following, retained
+from headscope.capture.observe import evaluating
 from headscope.errors import CaptureError
 from headscope.models.stacks import Place
-from headscope.tasks import Task, TaskBatch, evaluating, forward
+from headscope.tasks import Task, TaskBatch, forward
 from headscope.text.batching import TextBatch
 from headscope.types import CLS, OTHER, TokenBatch
 

@@ -216,8 +216,12 @@ def interval(share: float, stderr: float, cases: int, clusters: int | None = Non
         effective = min(effective, share * (1 - share) / stderr**2)
         if clusters is not None and clusters > 1:
             effective *= (Z / float(stdtrit(clusters - 1, 0.975))) ** 2
-    centre = (share + Z * Z / (2 * effective)) / (1 + Z * Z / effective)
-    half = (
-        Z / (1 + Z * Z / effective) * math.sqrt(share * (1 - share) / effective + Z * Z / (4 * effective**2))
-    )
+    return wilson(share, effective, Z)
+
+
+def wilson(share: float, cases: float, quantile: float) -> tuple[float, float]:
+    """Wilson's interval of a share of so many independent cases, at this quantile of the sampling distribution."""
+    squared = quantile * quantile / cases
+    centre = (share + squared / 2) / (1 + squared)
+    half = quantile / (1 + squared) * math.sqrt(share * (1 - share) / cases + squared / (4 * cases))
     return max(0.0, centre - half), min(1.0, centre + half)

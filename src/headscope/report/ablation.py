@@ -1,5 +1,6 @@
 """Ablations on the page: what a task loses without heads, layers and kinds of heads; and what is found."""
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -97,6 +98,8 @@ def ablation(subject: Subject) -> Iterator[Finding]:
         yield _about_heads(subject, sweeps["heads"])
     if "layers" in sweeps:
         yield _about_layers(subject, sweeps["layers"])
+    if "types" in sweeps:
+        yield _about_kinds(subject, sweeps["types"])
 
 
 def _sweeps(subject: Subject) -> dict[str, dict[str, Any]]:
@@ -133,7 +136,9 @@ def _introduction(sweep: str, told: dict[str, Any]) -> str:
     if told.get("types_from"):
         text += f" Kinds were sorted on {told['types_from']}."
     if sweep == "cumulative" and told.get("ordered_by"):
-        text += f" Least important first goes by {told['ordered_by']}; the same examples flatter that curve."
+        text += f" The order goes by {told['ordered_by']}."
+        if "same examples" in told["ordered_by"]:
+            text += " That they are the same flatters the curve."
     return text
 
 
@@ -159,8 +164,8 @@ def _drawing(
         return (
             lambda ax: ablation_grid(atlas, metric=metric, stack=stack, ax=ax),
             grid_size(*shape),
-            f"The change of {metric_words(metric)} with a single head {edit_words(told)}: orange is below 0, blue "
-            "above. Framed cells are significant.",
+            f"The change of {metric_words(metric)} with a single head {edit_words(told)}: orange is worse, blue "
+            "better. Framed cells are significant.",
         )
     if sweep == "layers":
         return (
@@ -203,8 +208,8 @@ def _cells(row: dict[str, Any], metrics: dict[str, Any]) -> tuple[str, ...]:
         star = " *" if row["significant"][name] else ""
         cells += [
             f"{row['values'][name]:z.{digits}f}",
-            f"{row['change'][name]:+.{digits}f}{star}",
-            f"{low:z.{digits}f} to {high:z.{digits}f}",
+            f"{row['change'][name]:+z.{digits}f}{star}",
+            "-" if low is None or math.isnan(low) else f"{low:z.{digits}f} to {high:z.{digits}f}",
         ]
     return tuple(cells)
 
@@ -263,10 +268,41 @@ def _about_layers(subject: Subject, told: dict[str, Any]) -> Finding:
     )
 
 
+def _about_kinds(subject: Subject, told: dict[str, Any]) -> Finding:
+    changes = array_of(subject, "type_change")
+    metric = metric_of(changes, None)
+    by_kind = changes.sel(
+        metric=metric, edit=[kind for kind in told["types"] if kind in changes["edit"].values]
+    )
+    values = by_kind.values
+    worst = int(np.argmax(-values if is_higher_better(told, metric) else values))
+    kind = str(by_kind["edit"].values[worst])
+    error = array_of(subject, "type_change_stderr").sel(metric=metric, edit=kind).item()
+    sure = array_of(subject, "type_significant").sel(metric=metric, edit=by_kind["edit"]).values > 0.5
+    size = len(told["types"][kind])
+    beside = [f"{size} random head{'' if size == 1 else 's'} ({draw})" for draw in range(1, 10)]
+    random = changes.sel(
+        metric=metric, edit=[name for name in beside if name in changes["edit"].values]
+    ).values
+    control = (
+        f" As many random heads: {_change(float(random.mean()), metric, told)} in the mean of {len(random)} draws."
+        if len(random)
+        else ""
+    )
+    text = (
+        f"Of the kinds of heads, {metric_words(metric)} loses most with the {count(len(told['types'][kind]), 'head')} "
+        f"called {kind} {edit_words(told)}: {_change(float(values[worst]), metric, told)}. {int(sure.sum())} of "
+        f"{count(len(values), 'kind')} matter significantly.{control}"
+    )
+    return Finding(
+        subject.stack, "Ablation", text, (), float(values[worst]), float(error), _unit(metric, told)
+    )
+
+
 def _change(value: float, metric: str, told: dict[str, Any]) -> str:
     digits = int(told["metrics"][metric]["digits"])
     unit = unit_words(told, metric).strip(" ()")
-    return f"{value:+.{digits}f} {unit}".rstrip()
+    return f"{value:+z.{digits}f} {unit}".rstrip()
 
 
 def _unit(metric: str, told: dict[str, Any]) -> str:

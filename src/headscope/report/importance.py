@@ -9,6 +9,7 @@ from headscope.figures.grid import grid_size
 from headscope.figures.importance import gradient_by_layer, importance_grid, key_name, readable
 from headscope.figures.slices import HeadValues, head_values
 from headscope.importance import Agreement, agreement
+from headscope.report.ablation import TASKS
 from headscope.report.finding import Finding, Subject
 from headscope.report.grids import array_of, key_of
 from headscope.report.pictures import picture
@@ -19,14 +20,6 @@ SIZE = (6.4, 3.4)
 MOST_HEADS = 10
 
 _CHANGES = {"worse": "how much worse it gets", "either way": "for better or worse"}
-
-TASKS = {
-    "mlm": "predicting masked tokens",
-    "lm": "predicting the next token",
-    "qa": "answering questions",
-    "classification": "classifying texts",
-    "regression": "scoring texts",
-}
 
 
 def importance_section(subject: Subject, _: int) -> Section:
@@ -103,8 +96,15 @@ def _separators(subject: Subject) -> Iterator[Finding]:
 
 
 def _agrees(one: Agreement) -> str:
+    edited = {
+        "zero": "removing heads",
+        "uniform": "making heads look evenly",
+        "mean": "replacing heads by their mean",
+    }
+    other = "" if one.same_data else ", on other data,"
     return (
-        f"Importance by gradient and what removing heads one by one does to {one.metric} ({_CHANGES[one.change]}) "
+        f"Importance by gradient and what {edited.get(one.edit, 'editing heads')} one by one{other} does to "
+        f"{one.metric} ({_CHANGES[one.change]}) "
         f"correlate by {one.rho:.2f} (Spearman; 95 % interval {one.low:.2f} to {one.high:.2f}, p {one.p:.2g}, "
         f"{one.heads} heads)."
     )

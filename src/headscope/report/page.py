@@ -82,31 +82,35 @@ def _resource(name: str) -> str:
 
 
 def _shape(atlas: Atlas, stack: str) -> str:
+    """Layers and heads, in words; nothing where the atlas does not tell."""
     shape = atlas.shape(stack)
     if shape is not None:
         return f"{count(shape[0], 'layer')} × {count(shape[1], 'head')}"
-    return count(
-        max((array.sizes.get("head_a", 0) for array in atlas.stack(stack).values()), default=0), "head"
-    )
+    heads = max((array.sizes.get("head_a", 0) for array in atlas.stack(stack).values()), default=0)
+    return count(heads, "head") if heads else ""
+
+
+def _shapes(atlas: Atlas) -> str:
+    """All stacks' layers and heads, in brackets and with a space in front."""
+    known = {stack: _shape(atlas, stack) for stack in atlas.stacks}
+    told = [f"{stack}: {shape}" if len(known) > 1 else shape for stack, shape in known.items() if shape]
+    return f" ({'; '.join(told)})" if told else ""
 
 
 def _lead(atlas: Atlas) -> str:
-    shapes = "; ".join(
-        f"{stack}: {_shape(atlas, stack)}" if len(atlas.stacks) > 1 else _shape(atlas, stack)
-        for stack in atlas.stacks
-    )
+    shapes = _shapes(atlas)
     subjects = list(dict.fromkeys(SUBJECTS.get(name, name.replace("_", " ")) for name in _asked(atlas)))
     others = [OUTLOOKS[name] for name in _probes(atlas) if name in OUTLOOKS]
     if _is_measured(atlas):
         more = [f"what they know of {listed(subjects)}"] if subjects else []
         told = f", and {listed(more + others)}" if more or others else ""
-        return f"What each attention head looked at ({shapes}) while the model read {_texts(atlas.provenance)}{told}."
+        return f"What each attention head looked at{shapes} while the model read {_texts(atlas.provenance)}{told}."
     if subjects:
         told = f", and {listed(others)}" if others else ""
         asked = listed(_probed_on(atlas))
-        return f"What attention heads ({shapes}) know of {listed(subjects)}, asked on {asked}{told}."
+        return f"What attention heads{shapes} know of {listed(subjects)}, asked on {asked}{told}."
     told = listed(others)
-    return f"{told[0].upper()}{told[1:]} ({shapes}), on {_texts(atlas.provenance)}."
+    return f"{told[0].upper()}{told[1:]}{shapes}, on {_texts(atlas.provenance)}."
 
 
 def _is_measured(atlas: Atlas) -> bool:
@@ -181,6 +185,8 @@ def _found(atlas: Atlas, *, several: bool) -> str:
             "The atlas has no measure that findings are drawn from."
             if _is_measured(atlas)
             else "No head stands out from what needs no attention."
+            if _asked(atlas)
+            else "See the sections below."
         )
         parts.append(f"<p>{nothing}</p>")
     for stack, group in groupby(found, key=lambda finding: finding.stack):

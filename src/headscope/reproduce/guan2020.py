@@ -11,7 +11,7 @@ from headscope.heads.kinds import PUBLISHED_SHARES
 from headscope.heads.stability import REPEATS, ROUNDS, Stability
 from headscope.reproduce.clark_surface import measured_by
 from headscope.reproduce.gather import ModelOrAtlas, loaded, measure, ready_atlas, refuse_data
-from headscope.reproduce.guan_effects import effects, sweeps_of, with_effects
+from headscope.reproduce.guan_effects import effects, masks, sweeps_of, with_effects
 from headscope.reproduce.table import Figure, Grid, Origin, Reproduction, Row, Section, difference_note
 from headscope.tasks import Task
 from headscope.text.corpus import Corpus
@@ -101,7 +101,7 @@ def _compared(atlas: Atlas, kinds: HeadKinds | None) -> Reproduction:
     return Reproduction(
         "guan2020",
         CITATION,
-        (*sections, effects(atlas, MODEL)),
+        (*sections, effects(atlas, MODEL), masks(atlas, MODEL)),
         () if shape is None else (difference_note(SHAPE, shape, str(atlas.provenance["model"])),),
         atlas,
     )

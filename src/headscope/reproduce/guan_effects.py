@@ -1,8 +1,10 @@
-"""Tables 2 and 3 of Guan et al. 2020: what becomes of a task without each kind of heads."""
+"""The tables of interventions of Guan et al. 2020: a task without each kind of heads, and with sentences masked."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from headscope.ablation import ablate
+from headscope.ablation.sweep import has_pairs
 from headscope.atlas import Atlas
 from headscope.heads.kind_names import PUBLISHED
 from headscope.models import Model
@@ -11,6 +13,7 @@ from headscope.reproduce.table import Figure, Origin, Row, Section
 from headscope.tasks import Task
 
 SWEEP = "types"
+MASKS = "sentence-masks"
 BASELINE = 0.8968
 F1 = {
     "zero": {"dense": 0.8762, "diagonal": 0.0755, "dense&vertical": 0.8192, "vertical": 0.8857},
@@ -20,10 +23,12 @@ F1 = {
 WORDS = {"zero": "pruned", "uniform": "uniform"}
 
 TITLE = "Tables 2 and 3: kinds of heads pruned, or made to look evenly"
+MASKS_TITLE = "Tables 2 and 3: attention within or between sentences removed"
 NEEDS = (
     "tables 2 and 3 need --task NAME and --data FILE, or an atlas with such a sweep: headscope ablate MODEL --task qa "
     "--data FILE --sweep types -o ATLAS"
 )
+MASKS_NEED = NEEDS.replace("--sweep types", "--sweep sentence-masks") + "; its texts must be pairs"
 
 
 def with_effects(
@@ -35,21 +40,15 @@ def with_effects(
     batch_size: int | Literal["auto"],
     progress: bool,
 ) -> Atlas:
-    """The atlas with both sweeps over its kinds of heads: zeroed and uniform."""
-    zero, uniform = (
-        ablate(
-            model,
-            task,
-            sweep="types",
-            how=how,
-            atlas=atlas,
-            limit=limit,
-            batch_size=batch_size,
-            progress=progress,
-        )
-        for how in ("zero", "uniform")
-    )
-    return beside(zero.to_atlas(atlas), uniform)
+    """The atlas with both sweeps over its kinds of heads, zeroed and uniform, and with sentences masked."""
+    task = task.limited(limit)
+    options: dict[str, Any] = {"atlas": atlas, "batch_size": batch_size, "progress": progress}
+    zero = ablate(model, task, sweep="types", how="zero", **options)
+    uniform = ablate(model, task, sweep="types", how="uniform", **options)
+    found = beside(zero.to_atlas(atlas), uniform)
+    if not has_pairs(model, task.batches(model, batch_size=batch_size)):
+        return found
+    return ablate(model, task, sweep="sentence-masks", **options).to_atlas(found)
 
 
 def effects(atlas: Atlas, model: str) -> Section:
@@ -59,12 +58,56 @@ def effects(atlas: Atlas, model: str) -> Section:
     if not found:
         return Section("effects", TITLE, published, needs=NEEDS)
     first = next(iter(found.values()))
-    rows = [Row("untouched", first.unit, Figure(BASELINE), first.baseline)]
+    rows = [_untouched(first)]
     for edit in F1:
-        rows += _rows(edit, found.get(edit))
+        rows += _rows(edit, found.get(edit), is_same_task=_is_papers(first))
     return Section(
         "effects", TITLE, published, first.origin, tuple(rows), heading="kind", notes=_notes(found, first)
     )
+
+
+def masks(atlas: Atlas, model: str) -> Section:
+    """The score with attention within or between sentences removed, in all heads, in a kind, in a kind left alone."""
+    published = Origin(
+        model, "fine-tuned on SQuAD, F1 on its development set; its numbers are not known to us"
+    )
+    found = sweep_in(atlas, MASKS)
+    if found is None:
+        return Section("masks", MASKS_TITLE, published, needs=MASKS_NEED)
+    rows = [_untouched(found)]
+    for row in found.rows:
+        rows += _pair(str(row["name"]), found, row)
+    return Section(
+        "masks",
+        MASKS_TITLE,
+        published,
+        found.origin,
+        tuple(rows),
+        heading="edit",
+        notes=(
+            "What is left of the attention is not scaled up. A kind is alone when all other heads are pruned.",
+        ),
+    )
+
+
+def _is_papers(sweep: Sweep) -> bool:
+    """Whether a sweep's scores are what the paper reports: F1 of answers to questions."""
+    return sweep.facts["task"] == "qa" and sweep.metric == "f1"
+
+
+def _untouched(sweep: Sweep) -> Row:
+    return Row("untouched", sweep.unit, Figure(BASELINE) if _is_papers(sweep) else None, sweep.baseline)
+
+
+def _pair(name: str, sweep: Sweep, row: Mapping[str, Any], published: float | None = None) -> list[Row]:
+    """The score with an edit, and its change."""
+    heads = f"{len(row['heads'])} head{'' if len(row['heads']) == 1 else 's'}"
+    change = None if published is None else Figure(round(published - BASELINE, 4))
+    score = None if published is None else Figure(published)
+    return [
+        Row(name, sweep.unit, score, sweep.value(row, detail=heads)),
+        Row(f"{name}: change", sweep.change_unit, change, sweep.change(row)),
+    ]
 
 
 def sweeps_of(atlas: Atlas) -> dict[str, Sweep]:
@@ -73,37 +116,38 @@ def sweeps_of(atlas: Atlas) -> dict[str, Sweep]:
     return {one.edit: one for one in both if one is not None and one.edit in F1}
 
 
-def _rows(edit: str, sweep: Sweep | None) -> list[Row]:
+def _rows(edit: str, sweep: Sweep | None, *, is_same_task: bool) -> list[Row]:
     """Each kind's score and change under one edit; the paper's kinds first, then ours of other names."""
+    published = F1[edit] if is_same_task else {}
     ours = {} if sweep is None else {str(row["name"]): row for row in sweep.rows}
-    others = [name for name in ours if name not in PUBLISHED and not name.startswith("all but ")]
     rows = []
-    for kind in (*PUBLISHED, *others):
-        score = F1[edit].get(kind)
-        own = ours.get(kind)
-        heads = "" if own is None else f"{len(own['heads'])} head{'' if len(own['heads']) == 1 else 's'}"
-        known = None if sweep is None or own is None else (sweep.value(own, detail=heads), sweep.change(own))
+    for kind in (*PUBLISHED, *(name for name in ours if name not in PUBLISHED)):
+        score = published.get(kind)
         name = f"{kind}, {WORDS[edit]}"
-        unit = "share" if sweep is None else sweep.unit
-        change = None if score is None else Figure(round(score - BASELINE, 4))
-        rows += [
-            Row(name, unit, None if score is None else Figure(score), known[0] if known else None),
-            Row(f"{name}: change", unit, change, known[1] if known else None),
-        ]
+        if sweep is not None and kind in ours:
+            rows += _pair(name, sweep, ours[kind], score)
+        elif score is not None:
+            rows += [
+                Row(name, "share", Figure(score), None),
+                Row(f"{name}: change", "points", Figure(round(score - BASELINE, 4)), None),
+            ]
     return rows
 
 
 def _notes(found: dict[str, Sweep], first: Sweep) -> tuple[str, ...]:
     notes = [
-        "Pruned heads give nothing, uniform ones look evenly at all tokens. Changes are in points of the score; the "
-        "published ones are differences of the published scores.",
+        "Pruned heads give nothing, uniform ones look evenly at all tokens. Published changes are differences of "
+        "the published scores.",
         "Our intervals are those of the untouched score, and of the changes, which are paired by example.",
     ]
     sources = {str(sweep.facts["types_from"]) for sweep in found.values()} - {""}
     if sources:
         notes.append(f"Kinds of heads for this table are from {' and '.join(sorted(sources))}.")
     if first.facts["task"] != "qa":
-        notes.append(f"The task is not the paper's: ours is {first.facts['task']}, with {first.metric}.")
+        notes.append(
+            "The task is not the paper's, so its figures are left out: ours is "
+            f"{first.facts['task']}, with {first.metric}."
+        )
     lacking = [WORDS[edit] for edit in F1 if edit not in found]
     if lacking:
         notes.append(

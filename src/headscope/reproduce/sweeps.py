@@ -42,6 +42,11 @@ class Sweep:
         return "nats" if self._own["unit"] == "nats" else "share"
 
     @property
+    def change_unit(self) -> Unit:
+        """What differences of our figures are written in."""
+        return "points" if self.unit == "share" else self.unit
+
+    @property
     def origin(self) -> Origin:
         """The model, and the examples of the task."""
         told = _EXAMPLES.get(str(self.facts["task"]), "examples")

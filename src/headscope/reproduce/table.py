@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from headscope.atlas import Atlas
 
-Unit = Literal["share", "nats", "heads", "kinds", "silhouette", "p-value"]
-"""What a figure counts; shares are between 0 and 1."""
+Unit = Literal["share", "points", "nats", "heads", "kinds", "silhouette", "p-value"]
+"""What a figure counts; shares are between 0 and 1, and so are points, the differences of shares."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Reproduction:
 
 def size(layers: int, heads: int) -> str:
     """The shape of a model in words."""
-    return f"{layers} layers x {heads} heads"
+    return f"{layers} layer{'' if layers == 1 else 's'} x {heads} head{'' if heads == 1 else 's'}"
 
 
 def difference_note(published: tuple[int, int], ours: tuple[int, int], name: str) -> str:

@@ -5,7 +5,6 @@ from headscope.tasks.classification import Classification
 from headscope.tasks.heads import has_head, with_head
 from headscope.tasks.masked_lm import MaskedLanguageModelling
 from headscope.tasks.metric import Metric
-from headscope.tasks.network import evaluating
 from headscope.tasks.next_token import NextToken
 from headscope.tasks.qa import QuestionAnswering
 from headscope.tasks.registry import task_for
@@ -25,7 +24,6 @@ __all__ = [
     "TaskBatch",
     "TaskBatches",
     "TaskResult",
-    "evaluating",
     "forward",
     "has_head",
     "paired_difference",

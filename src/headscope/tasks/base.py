@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from headscope.capture.observe import evaluating
 from headscope.errors import OptionError
 from headscope.models import Model
 from headscope.registry import Registry
@@ -22,7 +23,6 @@ from headscope.run.progress import RunProgress, progress_bar, silent
 from headscope.run.watch import ACCELERATOR_TOKENS, CPU_TOKENS, in_halves
 from headscope.tasks.heads import Head, check_head
 from headscope.tasks.metric import Array, Metric
-from headscope.tasks.network import evaluating
 from headscope.tasks.result import TaskResult
 from headscope.text.align import Span
 from headscope.text.batching import TextBatch, collate

@@ -18,10 +18,10 @@ from transformers import (
 )
 from transformers.models.auto import modeling_auto as auto
 
+from headscope.capture import surveyed
 from headscope.errors import ModelError
 from headscope.models import Model, load, wrap
 from headscope.models.quiet import quiet_transformers
-from headscope.tasks.network import is_causal
 
 Head = Literal["question-answering", "classification", "masked-lm", "next-token"]
 
@@ -124,7 +124,7 @@ def with_head(model: Model | str | os.PathLike[str], head: Head, *, allow_pickle
 
 def check_causal(model: Model) -> None:
     """Raise unless the network reads from left to right: BERT's has a next-token head, but need not be causal."""
-    if not is_causal(model):
+    if not all(grid.causal for grid in surveyed(model).stacks.grids):
         raise ModelError(
             f"{model.name} ({model.architecture}) sees the tokens it is to predict; use the task mlm, or a causal "
             "language model, such as gpt2"
@@ -138,7 +138,7 @@ def check_head(model: Model, head: Head) -> None:
     # Never loaded in silence: an edit of the model that was given would not reach the new one.
     raise ModelError(
         f"{model.name} has no {_KINDS[head].words} here ({model.architecture}); load it with one: "
-        f'model = headscope.tasks.with_head(model, "{head}")'
+        f'model = headscope.with_head(model, "{head}")'
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from headscope.errors import OptionError
+from headscope.probes.accuracy import wilson
 from headscope.tasks.metric import Array, Mean, Metric
 from headscope.text.skipped import Skipped
 
@@ -76,7 +77,7 @@ class TaskResult:
             return math.nan, math.nan
         quantile = _quantile(units, level)
         if isinstance(metric, Mean) and metric.is_share:
-            return _wilson(value, error, units, quantile, metric.high)
+            return _share_interval(value, error, units, quantile, metric.high)
         return max(metric.low, value - quantile * error), min(metric.high, value + quantile * error)
 
 
@@ -116,6 +117,9 @@ def paired_difference(
     error = _spread(without)
     if math.isnan(value) or math.isnan(error):
         low = high = p = math.nan
+    elif _nothing_varies(value, error) and abs(value) > 1e-12:
+        low = high = math.nan  # how much it would vary, these few documents do not tell
+        p = least_p(units)
     else:
         reach = _quantile(units, level) * error
         low, high = value - reach, value + reach
@@ -133,9 +137,22 @@ def _check_same(before: TaskResult, after: TaskResult) -> None:
 
 
 def _p_value(value: float, error: float, units: int) -> float:
-    if error <= 1e-12 * max(1.0, abs(value)):  # nothing varies: no change at all, or the same one everywhere
-        return 1.0 if abs(value) <= 1e-12 else 0.0
-    return float(2 * stdtr(units - 1, -abs(value) / error))
+    if _nothing_varies(value, error):
+        return 1.0
+    return max(float(2 * stdtr(units - 1, -abs(value) / error)), least_p(units))
+
+
+def _nothing_varies(value: float, error: float) -> bool:
+    """Whether there is no change at all, or the same one everywhere."""
+    return error <= 1e-12 * max(1.0, abs(value))
+
+
+def least_p(units: int) -> float:
+    """The smallest p that so many documents can give when each is as likely to go up as down.
+
+    Student's t knows no such end: two documents that happen to change alike would be sure.
+    """
+    return float(2.0 ** (1 - units))
 
 
 def _units(documents: Array) -> int:
@@ -156,11 +173,10 @@ def _quantile(units: int, level: float) -> float:
     return float(stdtrit(units - 1, 0.5 + level / 2))
 
 
-def _wilson(value: float, error: float, units: int, quantile: float, high: float) -> tuple[float, float]:
+def _share_interval(
+    value: float, error: float, units: int, quantile: float, high: float
+) -> tuple[float, float]:
     share, error = value / high, error / high
     varies = error > 1e-12 and 0 < share < 1
-    effective = share * (1 - share) / error**2 if varies else float(units)
-    squared = quantile * quantile / effective
-    centre = (share + squared / 2) / (1 + squared)
-    half = quantile / (1 + squared) * math.sqrt(share * (1 - share) / effective + squared / (4 * effective))
-    return high * max(0.0, centre - half), high * min(1.0, centre + half)
+    low, up = wilson(share, share * (1 - share) / error**2 if varies else float(units), quantile)
+    return high * low, high * up

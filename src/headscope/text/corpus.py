@@ -79,7 +79,10 @@ def read_text(*paths: FilePath) -> Corpus:
 def read_pairs(path: FilePath) -> Corpus:
     """A corpus of text pairs: two tab-separated columns a line, or `.jsonl` with text_a and text_b."""
     kind: Format = "jsonl" if _format(path) == "jsonl" else "tsv"
-    return _from_files([(path, kind)], pairs_only=True)
+    found = _from_files([(path, kind)], pairs_only=True)
+    if Path(path).is_file():  # what can be read twice; a wrong file shows before a model is loaded
+        next(iter(found), None)
+    return found
 
 
 def as_corpus(texts: Corpus | TextPair | Iterable[Text]) -> Corpus:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import headscope as hs
 from headscope.cli.console import only_own_notes, print_json, print_notes, stdout
-from headscope.cli.options import ATLAS, check_output
+from headscope.cli.options import ATLAS, check_output, existing_atlas
 from headscope.cli.probe.columns import Column
 from headscope.cli.probe.common import Common
 from headscope.cli.tables import print_table
@@ -30,7 +30,7 @@ class Session:
         if self.output is not None:
             check_output(self.output, option="-o", kind=ATLAS, inputs=self.inputs)
         with only_own_notes(debug=self.common.debug) as notes:
-            existing = self._existing()
+            existing = existing_atlas(self.output)
             model = self.common.load(self.model)
             if existing is not None:
                 existing.check_model(model.name, model.weights_hash)
@@ -49,12 +49,6 @@ class Session:
         elif self.common.shown:
             print_notes(notes)
             self._print(result, columns, added=existing is not None)
-
-    def _existing(self) -> "hs.Atlas | None":
-        """The atlas that is there already, to add to."""
-        if self.output is None or not self.output.is_file() or not self.output.stat().st_size:
-            return None
-        return hs.open(self.output)
 
     def _print(self, result: "ProbeResult", columns: Sequence[Column], *, added: bool) -> None:
         console = stdout()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 GAP = 2
 _WRITTEN: dict[str, Callable[[float], str]] = {
     "share": lambda value: f"{100 * value:.1f} %",
+    "points": lambda value: f"{100 * value:+z.1f} points",
     "nats": lambda value: f"{value:.{2 if abs(value) >= 1 else 3}f} nats",
     "heads": lambda value: f"{value:.0f} head{'' if value == 1 else 's'}",
     "kinds": lambda value: f"{value:.0f}",
@@ -109,9 +110,10 @@ def _value(figure: "Figure | None", unit: str) -> str:
 
 def _published(figure: "Figure | None", unit: str) -> str:
     """A share with as many decimals as were published, at most two."""
-    if figure is None or figure.value is None or unit != "share":
+    if figure is None or figure.value is None or unit not in ("share", "points"):
         return _value(figure, unit)
-    return f"{100 * figure.value:.2f}".rstrip("0").rstrip(".") + " %"
+    sign, word = ("+", "points") if unit == "points" else ("", "%")
+    return f"{100 * figure.value:{sign}.2f}".rstrip("0").rstrip(".") + f" {word}"
 
 
 def _detail(figure: "Figure | None") -> str:
