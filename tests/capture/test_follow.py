@@ -141,4 +141,6 @@ def test_shapes_that_are_not_understood_are_refused() -> None:
     weights, value = torch.rand(2, 4, 5, 5), torch.rand(2, 4, 5, 8)
     for output, values in ((torch.rand(2, 5, 32), value), (torch.rand(2, 5, 4, 8), value[:, :3])):
         with pytest.raises(CaptureError, match="cannot edit that"):
-            AttentionCall(torch.nn.Identity(), weights, output, values, None).check(torch.tensor([0]))
+            AttentionCall(torch.nn.Identity(), weights, output, value, value, values, None).check(
+                torch.tensor([0])
+            )

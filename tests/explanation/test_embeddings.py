@@ -46,9 +46,10 @@ def batch_of(capture: Capture) -> tuple[Watch, TextBatch]:
 def test_tables_are_found(architecture: str) -> None:
     capture = surveyed(tiny(architecture))
     names = {id(module): name for name, module in capture.model.core.named_modules()}
+    before = hooks(capture.model.core)  # transformers leaves some behind where attention was asked for
     found = {table.kind: names[id(table.module)] for table in find_tables(capture)}
     assert {kind: name.rpartition(".")[2] for kind, name in found.items()} == KINDS[architecture]
-    assert hooks(capture.model.core) == 0
+    assert hooks(capture.model.core) == before
 
 
 @pytest.mark.parametrize(
@@ -138,9 +139,10 @@ def test_hooks_come_off_when_something_fails() -> None:
     means = TableMeans.zeros(tables)
     for number in range(3):
         means.add(number, torch.ones(1, 1, 32), torch.ones(1, 1, dtype=torch.bool))
+    before = hooks(capture.model.core)
     with pytest.raises(ZeroDivisionError), replacing(tables, means, ["token"]):
         raise ZeroDivisionError
-    assert hooks(capture.model.core) == 0
+    assert hooks(capture.model.core) == before
 
 
 def test_a_replacement_that_did_not_happen_is_an_error() -> None:

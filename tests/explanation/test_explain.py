@@ -11,11 +11,11 @@ from tests.explanation.slow import variance
 from tests.helpers.tiny import tiny
 
 import headscope as hs
-from headscope.capture import surveyed
+from headscope.capture import AttentionCall, TextScores, surveyed
 from headscope.errors import CaptureError, OptionError, TextError
 from headscope.explanation.moments import best_neurons, moments
 from headscope.explanation.reading import Reader
-from headscope.explanation.scores import LayerScores, TextScores, run_scores
+from headscope.explanation.scores import run_scores
 from headscope.models.stacks import Place
 from headscope.run.watch import Watch
 from headscope.text.corpus import as_corpus
@@ -78,7 +78,7 @@ def test_neurons_are_scored_on_texts_that_did_not_choose_them() -> None:
             watch.capture,
             batch.inputs,
             {Place("encoder", 1)},
-            lambda place, layer, real=real: texts.append(layer.of(0, range(4), real, real)),
+            lambda place, call, real=real: texts.append(call.scores(0, range(4), real, real)),
         )
 
     def left(scored: TextScores, chosen_on: TextScores, head: int, count: int) -> float:
@@ -138,9 +138,9 @@ def test_queries_and_keys_are_those_of_the_model() -> None:
     handle = attention.register_forward_pre_hook(
         lambda module, args, named: states.append(args[0]), with_kwargs=True
     )
-    seen: list[LayerScores] = []
+    seen: list[AttentionCall] = []
     try:
-        run_scores(capture, batch.inputs, {Place("encoder", 0)}, lambda place, layer: seen.append(layer))
+        run_scores(capture, batch.inputs, {Place("encoder", 0)}, lambda place, call: seen.append(call))
     finally:
         handle.remove()
     with torch.inference_mode():

@@ -162,6 +162,24 @@ def test_heads_are_points_in_the_order_of_the_grid() -> None:
     )  # a plane is drawn as it is
 
 
+def test_points_follow_the_names_of_heads_and_not_their_order_in_the_file() -> None:
+    places = np.random.default_rng(1).normal(size=(4, 2))
+    distance = np.linalg.norm(places[:, None] - places[None], axis=-1)
+    shuffled = [2, 0, 3, 1]
+    labels = [("0.0", "0.1", "1.0", "1.1")[number] for number in shuffled]
+    array = LabelledArray(
+        distance[np.ix_(shuffled, shuffled)],
+        ("head_a", "head_b"),
+        {"head_a": labels, "head_b": labels},
+        "distance",
+        "nats",
+    )
+    stack = only_stack(atlas_of({"head_distance": array}))
+    assert (stack.layers, stack.heads) == (2, 2)
+    found = np.array(stack.maps["mds"])
+    np.testing.assert_allclose(np.linalg.norm(found[:, None] - found[None], axis=-1), distance, atol=1e-2)
+
+
 @pytest.mark.parametrize(
     ("atlas", "names"),
     [

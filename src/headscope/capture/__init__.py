@@ -2,7 +2,20 @@
 
 from headscope.capture.call import AttentionCall
 from headscope.capture.capture import Capture, survey, surveyed
-from headscope.capture.follow import Follower, Forward, following
+from headscope.capture.follow import Follower, Forward, check_reachable, following, run_calls
 from headscope.capture.retain import retained
+from headscope.capture.scores import TextScores
 
-__all__ = ["AttentionCall", "Capture", "Follower", "Forward", "following", "retained", "survey", "surveyed"]
+__all__ = [
+    "AttentionCall",
+    "Capture",
+    "Follower",
+    "Forward",
+    "TextScores",
+    "check_reachable",
+    "following",
+    "retained",
+    "run_calls",
+    "survey",
+    "surveyed",
+]

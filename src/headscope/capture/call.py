@@ -1,12 +1,16 @@
 """One attention call, as those who look at it or change it are handed it."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Self
 
 import torch
 from torch import Tensor, nn
 
+from headscope.capture.scores import TextScores, wide
 from headscope.errors import CaptureError
+
+_ALL = slice(None)
 
 # What rounding may do to weights @ value, as a share of the largest value.
 _ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-4}
@@ -20,8 +24,15 @@ class AttentionCall:
     module: nn.Module
     weights: Tensor  # (text, head, query, key)
     output: Tensor  # (text, query, head, dim)
+    query: Tensor  # (text, head, query, neuron) after any rotation
+    key: Tensor  # (text, group, key, neuron) after any rotation
     value: Tensor  # (text, group, key, dim) the heads are split evenly among the groups
     mask: Tensor | None  # (text or 1, head or 1, query or 1, key) added to the scores; None hides nothing
+    position_bias: Tensor | None = None  # (text or 1, head or 1, query or 1, key) added to the scores too
+    scaling: float | None = (
+        None  # of the products of queries and keys; None for one over the root of the neurons
+    )
+    soft_cap: float | None = None
     constant: frozenset[int] = frozenset()
     """The heads whose output was replaced by one that does not follow from their weights."""
 
@@ -44,6 +55,69 @@ class AttentionCall:
         value = self.value[:, heads // per_group]  # (text, chosen head, key, dim)
         return (weights.to(value.dtype) @ value).transpose(1, 2).to(self.output.dtype)
 
+    def only(self, text: int) -> Self:
+        """The call as if there were no other text."""
+
+        def own(tensor: Tensor) -> Tensor:
+            return tensor[text : text + 1] if len(tensor) > 1 else tensor
+
+        return replace(
+            self,
+            weights=own(self.weights),
+            output=own(self.output),
+            query=own(self.query),
+            key=own(self.key),
+            value=own(self.value),
+            mask=None if self.mask is None else own(self.mask),
+            position_bias=None if self.position_bias is None else own(self.position_bias),
+        )
+
+    @torch.no_grad()
+    def scores(
+        self, text: int, heads: Collection[int], queries: Tensor | slice = _ALL, keys: Tensor | slice = _ALL
+    ) -> TextScores:
+        """What the weights of `heads` on one text are made of; `queries` (query,), `keys` (key,): its real tokens."""
+        texts, count, asking, seen = self.weights.shape
+        groups, neurons = self.key.shape[1], self.query.shape[-1]
+        shapes = (self.query.shape, self.key.shape)
+        if shapes != ((texts, count, asking, neurons), (texts, groups, seen, neurons)) or count % groups:
+            raise CaptureError(
+                f"{type(self.module).__name__} has queries of shape {tuple(self.query.shape)} and keys of "
+                f"{tuple(self.key.shape)} for weights of {tuple(self.weights.shape)}; headscope cannot tell its scores"
+            )
+        one, chosen = self.only(text), torch.tensor(sorted(heads), device=self.weights.device)
+
+        def part(tensor: Tensor) -> Tensor:
+            own = tensor[0].expand(count, asking, seen)[chosen]
+            return own[:, queries][:, :, keys]  # (chosen head, query, key)
+
+        visible = part(one.visible)
+        if (visible != visible[:1]).any():
+            raise CaptureError(
+                "the heads of a layer see different keys; headscope cannot tell their scores together"
+            )
+        weights = wide(part(one.weights))
+        hidden = ~visible[0].to(weights.device)
+        given = [tensor for tensor in (one.position_bias, one.mask) if tensor is not None]
+        biases = [wide(part(tensor[..., :seen])).masked_fill(hidden, 0) for tensor in given]
+        bias = torch.stack(biases).sum(0) if biases else None
+        sinks = getattr(self.module, "sinks", None)
+        scale = float(neurons**-0.5 if self.scaling is None else self.scaling)
+        found = TextScores(
+            wide(one.query[0, chosen][:, queries]) * scale,
+            wide(one.key[0, chosen // (count // groups)][:, keys]),
+            bias if bias is not None and bias.any() else None,
+            ~hidden,
+            weights,
+            self.soft_cap,
+            wide(sinks.reshape(-1)[chosen]) if isinstance(sinks, Tensor) else None,
+            scale,
+            self.weights.dtype,
+        )
+        # Some architectures let their sink shrink what a head gives instead of its weights.
+        without = replace(found, sink=None)
+        return without if found.sink is not None and without.apart < found.apart else found
+
     @torch.no_grad()
     def check(self, heads: Tensor) -> None:
         """Raise CaptureError unless the output of `heads` is weights @ value, as an edit takes it to be.
@@ -59,7 +133,7 @@ class AttentionCall:
                 "edit that"
             )
         plain = heads[[head not in self.constant for head in heads.tolist()]]
-        first = replace(self, weights=self.weights[:1], output=self.output[:1], value=self.value[:1])
+        first = self.only(0)
         own = first.output[:, :, plain]
         again = first.output_of(plain, first.weights[:, plain])
         rounding = _ROUNDING.get(self.output.dtype, _ROUNDING_IN_HALF) * float(first.value.abs().amax())

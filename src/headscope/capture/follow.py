@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from headscope.capture.call import AttentionCall
 from headscope.capture.capture import Capture
-from headscope.capture.observe import Handler, edits_suspended, intercepting
+from headscope.capture.observe import Handler, edits_suspended, evaluating, intercepting
 from headscope.errors import CaptureError
 from headscope.models.stacks import Place
 
@@ -174,6 +175,16 @@ def sections(capture: Capture) -> tuple[Section, ...]:
     return Section(parts.get_encoder(), reading), Section(parts.get_decoder(), writing)
 
 
+def check_reachable(capture: Capture) -> None:
+    """Raise CaptureError where the hook does not reach the attention."""
+    if not capture.hooked:
+        raise CaptureError(
+            f"{capture.model.name} ({capture.model.architecture}) computes attention in a way that can be looked at "
+            "afterwards but not reached while it runs: it shows its weights, but not its queries and keys, nor "
+            "gradients, and takes no edits"
+        )
+
+
 @contextmanager
 def following(
     capture: Capture, places: Collection[Place], handle: Handle, *, everywhere: bool = False
@@ -183,11 +194,26 @@ def following(
     Every forward pass is checked at its end: CaptureError when it had more or fewer attention calls than the
     network has layers, or left out one of `places`.
     """
-    if not capture.hooked:
-        raise CaptureError(
-            f"{capture.model.name} ({capture.model.architecture}) computes attention in a way that can be looked at "
-            "afterwards but not reached while it runs"
-        )
+    check_reachable(capture)
     follower = Follower(capture, places, handle, everywhere=everywhere)
     with intercepting(capture.model.core, follower.ask, everywhere=everywhere), follower.hooks():
         yield follower
+
+
+def run_calls(
+    capture: Capture, inputs: Mapping[str, Tensor], see: Callable[[Place, AttentionCall], None]
+) -> None:
+    """One forward pass in eval mode; `see(place, call)` is called for every layer of every stack, after any edit.
+
+    All layers go through the hook, also for who wants one: after fast kernels in the layers before it, its numbers
+    would differ in the last digits from those that `Capture.run` shows.
+    """
+
+    def handle(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
+        see(place, call)
+        return call
+
+    core = capture.model.core
+    options = {"use_cache": False} if "use_cache" in capture.model.accepts else {}
+    with following(capture, capture.stacks.places, handle), evaluating(core), torch.inference_mode():
+        core(**inputs, **options)

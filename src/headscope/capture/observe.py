@@ -186,7 +186,18 @@ def _attend(
     output, weights = own_attention(type(module))(module, query, key, value, mask, *positional, **options)
     if not handlers:
         return output, weights
-    call = AttentionCall(module, weights, output, value, mask)
+    call = AttentionCall(
+        module,
+        weights,
+        output,
+        query,
+        key,
+        value,
+        mask,
+        position_bias=options.get("position_bias"),  # T5 and its kin
+        scaling=options.get("scaling"),
+        soft_cap=options.get("softcap"),
+    )
     for handle in handlers:
         call = handle(call)
     return call.output, call.weights

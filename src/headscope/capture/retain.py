@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -35,7 +36,7 @@ def retained(capture: Capture, places: Collection[Place] | None = None) -> Itera
         kept[place] = weights
         heads = every[[head not in call.constant for head in range(count)]]
         output = call.output.index_copy(2, heads, call.output_of(heads, weights[:, heads]))
-        return AttentionCall(call.module, weights, output, call.value, call.mask, call.constant)
+        return replace(call, weights=weights, output=output)
 
     with following(capture, capture.stacks.places if places is None else places, handle):
         yield kept

@@ -15,8 +15,8 @@ from torch.nn.functional import embedding
 from torch.overrides import TorchFunctionMode
 
 from headscope.capture import Capture
+from headscope.capture.scores import wide
 from headscope.errors import CaptureError
-from headscope.explanation.scores import wide
 from headscope.text.batching import TextBatch
 
 Kind = Literal["token", "position", "segment"]

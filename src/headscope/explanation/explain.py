@@ -11,14 +11,15 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from headscope.capture import Capture, surveyed
+from headscope.capture import AttentionCall, Capture, TextScores, surveyed
+from headscope.capture.scores import wide
 from headscope.errors import CaptureError, OptionError, TextError
 from headscope.explanation.embeddings import KINDS, Kind, TableMeans, averaging, find_tables, replacing
 from headscope.explanation.maps import even
 from headscope.explanation.moments import best_neurons
 from headscope.explanation.reading import Reader, Shown
 from headscope.explanation.result import Explanation, LayerExplanation
-from headscope.explanation.scores import LayerScores, TextScores, check_reachable, run_scores, wide
+from headscope.explanation.scores import check_untouched, run_scores
 from headscope.explanation.separation import Side, contrasts
 from headscope.explanation.sums import Chooser, LayerSums, counts_for, drawn_neurons
 from headscope.interventions import Heads, select_heads
@@ -59,7 +60,7 @@ def explain(
     """
     started = perf_counter()
     capture = surveyed(model if isinstance(model, Model) else load(model))
-    check_reachable(capture)
+    check_untouched(capture)
     _check(capture.model, max_length=max_length, limit=limit, batch_size=batch_size)
     chosen = select_heads(capture.stacks, heads)
     run = _Run(capture, chosen.by_place, seed)
@@ -150,12 +151,12 @@ class _Run:
         part: dict[Place, Chooser] = {}
         means = TableMeans.zeros(self.tables)
 
-        def see(place: Place, layer: LayerScores) -> None:
+        def see(place: Place, call: AttentionCall) -> None:
             heads = self.heads[place]
-            part[place] = Chooser.zeros(len(heads), layer.query.shape[-1])
-            for number, scores in self._by_text(batch, place, layer):
+            part[place] = Chooser.zeros(len(heads), call.query.shape[-1])
+            for number, scores in self._by_text(batch, place, call):
                 part[place].add(scores, texts[number].half)
-            self.has_bias |= layer.bias is not None
+                self.has_bias |= scores.bias is not None
 
         with averaging(self.tables, means, batch):
             run_scores(self.capture, batch.inputs, self.heads, see)
@@ -181,13 +182,13 @@ class _Run:
         part: dict[Place, LayerSums] = {}
         held: dict[Place, list[_Map]] = {}
 
-        def see(place: Place, layer: LayerScores) -> None:
-            heads, neurons = self.heads[place], layer.query.shape[-1]
+        def see(place: Place, call: AttentionCall) -> None:
+            heads, neurons = self.heads[place], call.query.shape[-1]
             part[place] = LayerSums.zeros(len(heads), neurons)
             held[place] = []
             sides = _sentence_sides(batch, texts, place.stack)
             stack = ("encoder", "decoder", "cross").index(place.stack)
-            for number, scores in self._by_text(batch, place, layer):
+            for number, scores in self._by_text(batch, place, call):
                 shown = texts[number]
                 best = self.best[place][SELECT if shown.half == SCORE else SCORE]
                 drawn = drawn_neurons((self.seed, shown.number, stack, place.layer), heads, neurons)
@@ -199,7 +200,7 @@ class _Run:
                 uniform = even(scores.visible).expand_as(scores.weights)
                 part[place].add_compared("even", scores.weights, uniform, scores.visible)
                 # In the model's own precision, which loses nothing and takes half the room.
-                held[place].append((scores.weights.to(layer.weights.dtype), scores.visible))
+                held[place].append((scores.weights.to(call.weights.dtype), scores.visible))
 
         run_scores(self.capture, batch.inputs, self.heads, see)
         self._replaced(batch, part, held)
@@ -228,11 +229,11 @@ class _Run:
                     self.watch.run(batch, partial(see, name))
 
     def _by_text(
-        self, batch: TextBatch, place: Place, layer: LayerScores
+        self, batch: TextBatch, place: Place, call: AttentionCall
     ) -> Iterator[tuple[int, TextScores]]:
         queries, keys = _sides(batch, place.stack)
         for number in range(batch.texts):
-            scores = layer.of(number, self.heads[place], queries.is_token[number], keys.is_token[number])
+            scores = call.scores(number, self.heads[place], queries.is_token[number], keys.is_token[number])
             if not torch.isfinite(scores.weights).all():
                 raise CaptureError(
                     "the model's attention holds nan; if it runs in half precision, use float32"

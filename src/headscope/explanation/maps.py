@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from headscope.explanation.scores import TextScores, softmax
+from headscope.capture.scores import TextScores, softmax
 
 
 def divergence(first: Tensor, second: Tensor) -> Tensor:

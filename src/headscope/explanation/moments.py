@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.explanation.scores import TextScores
+from headscope.capture import TextScores
 
 Array = np.ndarray[Any, Any]
 

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headscope.capture import TextScores
 from headscope.explanation.maps import cosine, divergence, even, kept, overlap
 from headscope.explanation.moments import moments, random_residual, residual, total
-from headscope.explanation.scores import TextScores
 from headscope.explanation.separation import CONTRASTS, Contrast, neuron_areas, score_area
 from headscope.measures.base import TextMean
 from headscope.probes.halves import SCORE, SELECT

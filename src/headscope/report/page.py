@@ -1,7 +1,7 @@
 """The report: one HTML file with everything in it, made to be read, mailed and printed."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from importlib.resources import files
 from itertools import groupby
@@ -12,11 +12,14 @@ from typing import Any
 from headscope.atlas import Atlas, replacing
 from headscope.report.finding import Finding, Subject
 from headscope.report.gather import findings
+from headscope.report.interactive import Interactive, hashed, head_links, interactive
+from headscope.report.links import HeadLinks
 from headscope.report.pictures import ramp_styles
 from headscope.report.probes import OUTLOOKS
 from headscope.report.render import facts_html, kept_together, row_html, section_html, written
 from headscope.report.section import Section
 from headscope.report.sections import sections
+from headscope.report.styles import classed
 from headscope.report.wording import count, listed
 
 STACK_TITLES = {
@@ -50,31 +53,58 @@ def render(atlas: Atlas) -> str:
     model = str(facts.get("model", "a model"))
     parts = [(stack, list(sections(Subject(atlas, stack)))) for stack in atlas.stacks]
     several = len(parts) > 1
+    links = head_links(atlas)
+    live = interactive(atlas)
+    found = _found(atlas, links, several=several)
+    told = [_stack(atlas, stack, group, links[stack], several=several) for stack, group in parts]
+    body, rules = classed("\n".join([*told, _method(atlas), _provenance(atlas)]))
+    style = "\n".join([_style(), rules, live.style])
     return Template(_resource("page.html")).substitute(
         version=written(version("headscope")),
         title=written(f"Attention heads of {model}"),
-        style=_style(),
+        policy=_policy(style, live),
+        style=style,
         heading=f"Attention heads of {written(model)}",
         lead=written(_lead(atlas)),
         facts=_facts(atlas),
-        contents=_contents(parts, several=several),
-        body="\n".join(
-            [
-                _found(atlas, several=several),
-                *(_stack(atlas, stack, found, several=several) for stack, found in parts),
-                _method(atlas),
-                _provenance(atlas),
-            ]
-        ),
+        found=found,
+        explorer=live.section,
+        contents=_contents(parts, several=several, live=live.is_there),
+        body=body,
         footer=written(
-            f"Made by headscope {version('headscope')}. This file needs no network and runs no script."
+            f"Made by headscope {version('headscope')}. This file holds all it needs, asks nothing of any network and "
+            "sends nothing anywhere."
         ),
+        scripts=live.scripts,
     )
 
 
 def _style() -> str:
-    dark = f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {ramp_styles(dark=True)} }} }}"
-    return f"{_resource('page.css')}\n:root {{ {ramp_styles(dark=False)} }}\n{dark}"
+    """The page's own; dark where the reader's system is, or where the atlas was switched to it."""
+    dark = f"color-scheme: dark; {_resource('page-dark.css')} {ramp_styles(dark=True)}"
+    return "\n".join(
+        [
+            _resource("page.css"),
+            f":root {{ {ramp_styles(dark=False)} }}",
+            ':root[data-theme="light"] { color-scheme: light; }',
+            f'@media screen and (prefers-color-scheme: dark) {{ :root:not([data-theme="light"]) {{ {dark} }} }}',
+            f'@media screen {{ :root[data-theme="dark"] {{ {dark} }} }}',
+        ]
+    )
+
+
+def _policy(style: str, live: Interactive) -> str:
+    """Nothing from elsewhere, and of what is here only these very scripts and styles."""
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {' '.join(live.sources)}" if live.sources else "script-src 'none'",
+            f"style-src {hashed(style)}",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
 
 
 def _resource(name: str) -> str:
@@ -158,7 +188,7 @@ def _facts(atlas: Atlas) -> str:
     return facts_html({name: str(value) for name, value in shown.items() if value}, kind="facts")
 
 
-def _contents(parts: Sequence[tuple[str, list[Section]]], *, several: bool) -> str:
+def _contents(parts: Sequence[tuple[str, list[Section]]], *, several: bool, live: bool) -> str:
     entries = [_link("found", "What was found")]
     for stack, found in parts:
         links = [_link(f"{stack}-{section.key}", section.title.split(":")[0]) for section in found]
@@ -168,14 +198,17 @@ def _contents(parts: Sequence[tuple[str, list[Section]]], *, several: bool) -> s
         else:
             entries += links
     entries += [_link("method", "Method and limits"), _link("provenance", "Where the numbers come from")]
-    return f"<ul>{''.join(f'<li>{entry}</li>' for entry in entries)}</ul>"
+    items = [f"<li>{entry}</li>" for entry in entries]
+    if live:  # seen where scripts run
+        items.insert(1, f'<li class="live">{_link("explore", "Every head, to look at")}</li>')
+    return f"<ul>{''.join(items)}</ul>"
 
 
 def _link(target: str, text: str) -> str:
     return f'<a href="#{written(target)}">{written(text)}</a>'
 
 
-def _found(atlas: Atlas, *, several: bool) -> str:
+def _found(atlas: Atlas, links: Mapping[str, HeadLinks], *, several: bool) -> str:
     found = findings(atlas)
     parts = [
         f'<section aria-labelledby="found"><h2 id="found">What was found</h2><p>{written(_intro(atlas))}</p>'
@@ -192,7 +225,7 @@ def _found(atlas: Atlas, *, several: bool) -> str:
     for stack, group in groupby(found, key=lambda finding: finding.stack):
         if several:
             parts.append(f"<h3>{written(STACK_TITLES.get(stack, stack))}</h3>")
-        parts.append(f'<div class="found">{_cards(group, level=4 if several else 3)}</div>')
+        parts.append(f'<div class="found">{_cards(group, links[stack], level=4 if several else 3)}</div>')
     return "".join(parts) + "</section>"
 
 
@@ -214,19 +247,19 @@ def _intro(atlas: Atlas) -> str:
     return intro
 
 
-def _cards(found: Iterable[Finding], *, level: int) -> str:
+def _cards(found: Iterable[Finding], links: HeadLinks, *, level: int) -> str:
     cards = []
     for topic, group in groupby(found, key=lambda finding: finding.topic):
-        items = "".join(f"<li>{kept_together(finding.text)}</li>" for finding in group)
+        items = "".join(f"<li>{links.linked(kept_together(finding.text))}</li>" for finding in group)
         cards.append(f'<div class="card"><h{level}>{written(topic)}</h{level}><ul>{items}</ul></div>')
     return "".join(cards)
 
 
-def _stack(atlas: Atlas, stack: str, found: Sequence[Section], *, several: bool) -> str:
+def _stack(atlas: Atlas, stack: str, found: Sequence[Section], links: HeadLinks, *, several: bool) -> str:
     if not several:
-        return "\n".join(section_html(stack, section, level=2) for section in found)
+        return "\n".join(section_html(stack, section, level=2, links=links) for section in found)
     title = f"{STACK_TITLES.get(stack, stack)}: {_shape(atlas, stack)}"
-    inner = "\n".join(section_html(stack, section, level=3) for section in found)
+    inner = "\n".join(section_html(stack, section, level=3, links=links) for section in found)
     name = written(stack)
     return f'<section aria-labelledby="{name}"><h2 id="{name}">{written(title)}</h2>{inner}</section>'
 

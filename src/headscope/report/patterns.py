@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from headscope import figures
 from headscope.report.finding import Finding, Subject
-from headscope.report.grids import grid, key_of
+from headscope.report.grids import array_of, grid, key_of
 from headscope.report.pictures import picture
 from headscope.report.section import Part, Section
 from headscope.report.wording import listed, share
@@ -14,7 +14,8 @@ SIZE = (6.8, 3.4)
 
 def patterns_section(subject: Subject, _: int) -> Section:
     """Shares by layer, and every head's share of each pattern."""
-    names = [str(name) for name in subject.atlas.stack(subject.stack)["pattern_share"]["pattern"].values]
+    array = array_of(subject, "pattern_share")
+    names = [str(name) for name in array["pattern"].values] if "pattern" in array.dims else []
     grids = [grid(subject, "pattern_share", {"pattern": name}, "") for name in names]
     return Section(
         "patterns",
@@ -41,7 +42,9 @@ def patterns_section(subject: Subject, _: int) -> Section:
                 grids,
                 is_folded=True,
             )
-        ],
+        ]
+        if grids  # another probe of this atlas may have an array of the same name
+        else [],
     )
 
 

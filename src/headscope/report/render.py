@@ -2,24 +2,28 @@
 
 from collections.abc import Mapping
 from html import escape
+from itertools import zip_longest
 
 from headscope.figures.sentence import printed
+from headscope.report.links import HeadLinks
 from headscope.report.pictures import Picture
 from headscope.report.section import Part, Section, Table
 
+_NO_LINKS = HeadLinks()
 
-def section_html(stack: str, section: Section, *, level: int) -> str:
-    """A section under a heading of this level."""
+
+def section_html(stack: str, section: Section, *, level: int, links: HeadLinks = _NO_LINKS) -> str:
+    """A section under a heading of this level; `links` go from heads that it names to their pages."""
     key = written(f"{stack}-{section.key}")
     return "".join(
         [
             f'<section aria-labelledby="{key}"><h{level} id="{key}">{written(section.title)}</h{level}>',
-            f"<p>{kept_together(section.introduction)}</p>",
+            f"<p>{links.linked(kept_together(section.introduction))}</p>",
             facts_html(section.facts, kind="facts small") if section.facts else "",
-            *(table_html(table) for table in section.tables),
-            _pictures(section.pictures, level=level + 1),
-            *(_part(part, level=level + 1) for part in section.parts),
-            f'<ul class="notes">{"".join(f"<li>{written(note)}</li>" for note in section.notes)}</ul>'
+            *(table_html(table, links) for table in section.tables),
+            _pictures(section.pictures, links, level=level + 1),
+            *(_part(part, links, level=level + 1) for part in section.parts),
+            f'<ul class="notes">{"".join(f"<li>{links.linked(written(note))}</li>" for note in section.notes)}</ul>'
             if section.notes
             else "",
             "</section>",
@@ -35,12 +39,12 @@ def facts_html(facts: Mapping[str, str], *, kind: str) -> str:
     return f'<dl class="{kind}">{rows}</dl>'
 
 
-def _part(part: Part, *, level: int) -> str:
+def _part(part: Part, links: HeadLinks, *, level: int) -> str:
     inner = "".join(
         [
-            f"<p>{kept_together(part.introduction)}</p>" if part.introduction else "",
-            *(table_html(table) for table in part.tables),
-            _pictures(part.pictures, level=level + 1),
+            f"<p>{links.linked(kept_together(part.introduction))}</p>" if part.introduction else "",
+            *(table_html(table, links) for table in part.tables),
+            _pictures(part.pictures, links, level=level + 1),
         ]
     )
     if part.is_folded:
@@ -48,24 +52,24 @@ def _part(part: Part, *, level: int) -> str:
     return f"<h{level}>{written(part.title)}</h{level}>{inner}"
 
 
-def _pictures(pictures: list[Picture], *, level: int) -> str:
-    return (
-        f'<div class="pictures">{"".join(_figure(one, level) for one in pictures)}</div>' if pictures else ""
-    )
+def _pictures(pictures: list[Picture], links: HeadLinks, *, level: int) -> str:
+    shown = "".join(_figure(one, links, level) for one in pictures)
+    return f'<div class="pictures">{shown}</div>' if pictures else ""
 
 
-def _figure(one: Picture, level: int) -> str:
+def _figure(one: Picture, links: HeadLinks, level: int) -> str:
     kind = ' class="wide"' if one.is_wide else ""
+    caption = links.linked(kept_together(one.caption))
     return (
         f"<figure{kind}><h{level}>{written(one.title)}</h{level}>"
-        f'<div class="scroll">{one.svg}</div><figcaption>{kept_together(one.caption)}</figcaption></figure>'
+        f'<div class="scroll">{one.svg}</div><figcaption>{caption}</figcaption></figure>'
     )
 
 
-def table_html(table: Table) -> str:
+def table_html(table: Table, links: HeadLinks = _NO_LINKS) -> str:
     """A table that scrolls where it does not fit."""
     head = "".join(f'<th scope="col">{written(name)}</th>' for name in table.columns)
-    rows = "".join(row_html(*row) for row in table.rows)
+    rows = "".join(row_html(*row, columns=table.columns, links=links) for row in table.rows)
     kind = ' class="figures"' if table.is_figures else ""
     return (
         f'<div class="scroll"><table{kind}><caption>{written(table.caption)}</caption><thead><tr>{head}</tr></thead>'
@@ -73,10 +77,13 @@ def table_html(table: Table) -> str:
     )
 
 
-def row_html(heading: str, *cells: str) -> str:
+def row_html(heading: str, *cells: str, columns: tuple[str, ...] = (), links: HeadLinks = _NO_LINKS) -> str:
     """A row whose first cell says what it is about."""
-    others = "".join(f"<td>{kept_together(cell)}</td>" for cell in cells)
-    return f'<tr><th scope="row">{written(heading)}</th>{others}</tr>'
+    first, *others = [
+        links.cell(kept_together(cell), column)
+        for cell, column in zip_longest((heading, *cells), columns[: 1 + len(cells)], fillvalue="")
+    ]
+    return f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in others)}</tr>'
 
 
 def written(text: str) -> str:

@@ -9,13 +9,14 @@ from torch import Tensor
 
 from headscope.atlas import Atlas
 from headscope.capture import surveyed
+from headscope.capture.observe import evaluating
 from headscope.errors import InterventionError, OptionError, TextError
 from headscope.interventions import edit
 from headscope.models import Model
 from headscope.run.watch import Watch
 from headscope.server.answers import likely_answers
 from headscope.server.heads import TaskName
-from headscope.tasks import TaskBatch, evaluating, forward
+from headscope.tasks import TaskBatch, forward
 from headscope.tasks.classification import encoded_texts
 from headscope.tasks.network import output_of
 from headscope.text.batching import TextBatch, collate

@@ -91,7 +91,7 @@ class Neurons(Shape):
     visible: list[tuple[int, int]] | None = None
     """For each query, the first key that it may see and the one after the last; None when it sees all."""
     agrees: bool = True
-    """Whether the softmax of these scores was the head's weights, to 1e-4 (1e-2 in half precision)."""
+    """Whether the softmax of these scores was the head's weights, to 1e-3 (3e-2 in half precision)."""
     rotated: bool = False
     note: str
 

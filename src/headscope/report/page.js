@@ -1,0 +1,45 @@
+"use strict";
+// Around the interactive atlas: links to heads, one theme for the whole page. Without it the page is a page.
+(() => {
+  const root = document.documentElement;
+  const place = document.getElementById("headscope");
+  const heading = document.getElementById("explore");
+  if (!place || !heading) return;
+  root.dataset.live = "";
+
+  const isState = (fragment) => fragment.includes("=");
+  const goTo = (target) => {
+    target.scrollIntoView();
+    if (!target.hasAttribute("tabindex")) target.setAttribute("tabindex", "-1");
+    target.focus({ preventScroll: true });
+  };
+
+  document.addEventListener("click", (event) => {
+    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    const link = event.target instanceof Element ? event.target.closest('a[href^="#"]') : null;
+    if (!link) return;
+    const fragment = link.getAttribute("href").slice(1);
+    if (isState(fragment)) {
+      // The atlas follows the address. What the link does not name, such as the colouring, stays.
+      event.preventDefault();
+      const state = new URLSearchParams(isState(location.hash) ? location.hash.slice(1) : "");
+      for (const [key, value] of new URLSearchParams(fragment)) state.set(key, value);
+      location.hash = state.toString();
+      goTo(heading);
+      return;
+    }
+    const target = document.getElementById(fragment);
+    if (!target) return;
+    // An address that names a section would make the atlas forget what it shows.
+    event.preventDefault();
+    goTo(target);
+  });
+
+  const follow = () => {
+    const theme = place.querySelector(".headscope")?.getAttribute("data-theme");
+    if (theme) root.dataset.theme = theme;
+  };
+  new MutationObserver(follow).observe(place, { subtree: true, childList: true, attributeFilter: ["data-theme"] });
+
+  if (isState(location.hash)) heading.scrollIntoView();
+})();

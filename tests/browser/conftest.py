@@ -1,0 +1,131 @@
+"""One browser, one server and one notebook for all tests in a real browser."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, expect, sync_playwright
+from tests.browser import material
+from tests.browser.material import NASTY, TEXTS, Written, write
+from tests.browser.watching import PATIENCE, Open, watching
+
+from headscope.views.arrays import from_attentions
+from headscope.views.atlas_page import write_atlas_view
+from headscope.views.page import write_view
+
+expect.set_options(timeout=PATIENCE)
+
+EXPLORE = "import sys; from headscope.cli.main import run; sys.argv[1:1] = ['explore']; run()"
+SERVED = ("bert", "twelve", "gpt2", "t5")
+"""Models of the server besides demo, as folders."""
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's chromium; missing, it is a failure: a skipped test proves nothing."""
+    found = shutil.which("chromium")
+    if found is None:
+        pytest.fail("these tests need chromium: apt-get install chromium (.ci/run does)", pytrace=False)
+    with sync_playwright() as playwright:
+        # As root, in a container, there is no sandbox to be had; the pages are our own.
+        launched = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def from_file(browser: Browser) -> Iterator[Open]:
+    """Opens pages that may ask nobody for anything."""
+    with watching(browser) as (open_page, _):
+        yield open_page
+
+
+@dataclass(frozen=True)
+class Server:
+    """`headscope explore`, running."""
+
+    link: str
+
+    @property
+    def port(self) -> int:
+        port = urlsplit(self.link).port
+        assert port is not None
+        return port
+
+    def at(self, fragment: str) -> str:
+        """The link to a state of the page."""
+        return f"{self.link}&{fragment}"
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The command itself, with demo, models of other shapes, and an atlas; ended as a reader would end it."""
+    folder = tmp_path_factory.mktemp("served")
+    for name in SERVED:
+        material.model(name).network.save_pretrained(folder / name)
+        material.model(name).tokenizer.save_pretrained(folder / name)
+    material.atlas().save(folder / "made-up.nc")
+    said = folder / "stderr"
+    with said.open("w") as stderr:
+        process = subprocess.Popen(
+            [sys.executable, "-c", EXPLORE, "demo", *SERVED, "made-up.nc", "--no-open"],
+            cwd=folder,
+            env=os.environ | {"HF_HUB_OFFLINE": "1"},
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+        )
+    assert process.stdout is not None
+    with process:
+        link = process.stdout.readline().strip()
+        assert link, said.read_text()
+        yield Server(link)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+
+
+@pytest.fixture
+def from_server(browser: Browser, server: Server) -> Iterator[Open]:
+    """Opens pages that may talk to the server and nobody else; takes the fragment."""
+    with watching(browser, port=server.port) as (open_page, _):
+        yield lambda fragment, **options: open_page(server.at(fragment), **options)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("files")
+
+
+@pytest.fixture(scope="session")
+def demo_file(folder: Path) -> Written:
+    return write(folder, "demo", "The keys to the old cabinets were lost.", "Anna found them.")
+
+
+@pytest.fixture(scope="session")
+def files(folder: Path, demo_file: Written) -> dict[str, Written]:
+    """A single file of every kind of model."""
+    return {"demo": demo_file} | {name: write(folder, name, *TEXTS) for name in SERVED}
+
+
+@pytest.fixture(scope="session")
+def nasty_file(folder: Path) -> Path:
+    """Attention from elsewhere, between tokens that are hard to show."""
+    tokens = [*NASTY.values(), ""]
+    rows = [[[1 / len(tokens)] * len(tokens)] * len(tokens)] * 2
+    path = folder / "nasty.html"
+    write_view(path, from_attentions([rows, rows], tokens, name=NASTY["script"]))
+    return path
+
+
+@pytest.fixture(scope="session")
+def atlas_file(folder: Path) -> Path:
+    path = folder / "atlas.html"
+    write_atlas_view(path, material.atlas())
+    return path

@@ -1,0 +1,117 @@
+"""Models, texts and atlases that the tests in a browser share."""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import transformers as tf
+from tests.helpers.atlas_views import with_kinds
+from tests.helpers.atlases import example, random_atlas, with_dependency
+from tests.helpers.kinds import kinds_of_heads
+from tests.helpers.tiny import tiny, wordpiece_tokenizer
+
+import headscope as hs
+from headscope.atlas import Atlas
+from headscope.models import Model
+from headscope.views.neurons import neuron_reader
+from headscope.views.page import Packed, Start, write_view
+from headscope.views.quantise import read_maps
+from headscope.views.seen import Observed, observe
+
+Array = np.ndarray[Any, Any]
+
+TEXTS = ("The cat sat on the mats.", "A dog saw it.")
+NASTY = {
+    "script": "<script>alert(1)</script>",
+    "image": '<img src=x onerror="alert(2)">',
+    "cdata": "]]>",
+    "comment": "--><!--",
+    "closing": "</script></textarea></title>",
+    "emoji": "👩‍👩‍👧😀",
+    "right to left": "שלום עליכם",
+    "turned": "\u202eabc\u202c",
+    "long": "x" * 1000,
+}
+LAYERS, HEADS = 12, 8
+"""Those of the demo model, which the made-up atlas is of."""
+
+
+@cache
+def twelve() -> Model:
+    """A random BERT of 12 x 12 heads."""
+    torch.manual_seed(12)
+    tokenizer = wordpiece_tokenizer()
+    config = tf.BertConfig(
+        hidden_size=96,
+        num_hidden_layers=12,
+        num_attention_heads=12,
+        intermediate_size=96,
+        vocab_size=len(tokenizer),
+        max_position_embeddings=64,
+    )
+    return hs.wrap(tf.BertModel(config).eval(), tokenizer, name="twelve")
+
+
+@cache
+def demo() -> Model:
+    return hs.load("demo", device="cpu")
+
+
+def model(name: str) -> Model:
+    """demo, twelve, or a tiny one by its architecture."""
+    return {"demo": demo, "twelve": twelve}.get(name, lambda: tiny(name))()
+
+
+@cache
+def atlas() -> Atlas:
+    """Every measure of demo's heads made up, with kinds, what a probe found, and sentences that are hard to show."""
+    words = (*NASTY.values(), "cat")
+    weights = tuple(0.5 / 2**place for place in range(len(words)))
+    hard = example(words=words, right=(len(words) - 1,), guess=1, weights=weights, head=hs.types.HeadId(1, 2))
+    made_up = random_atlas(LAYERS, HEADS, model="demo", corpus=NASTY["script"])
+    probed = with_dependency(made_up, layers=LAYERS, heads=HEADS, examples=[example(), hard])
+    return with_kinds(probed, kinds_of_heads(LAYERS, HEADS))
+
+
+@dataclass(frozen=True)
+class Written:
+    """A single file, and what Python knows of it."""
+
+    path: Path
+    observed: Observed
+    packed: Packed
+
+    @property
+    def address(self) -> str:
+        return self.path.as_uri()
+
+    def stored(self, stack: str, layer: int) -> Array:
+        """(head, query, key) the weights as the file has them."""
+        shape = self.observed.layer(stack, layer).shape
+        chunk = self.packed.chunks[f"maps/{stack}/{layer}"]
+        table = self.packed.quantised.code.table
+        return read_maps(chunk, table, heads=shape[0], queries=shape[1], keys=shape[2]).astype(np.float32)
+
+
+def write(folder: Path, name: str, text_a: str, text_b: str | None, *, start: Start | None = None) -> Written:
+    """What `headscope view` writes."""
+    chosen = model(name)
+    observed = observe(chosen, text_a, text_b)
+    path = folder / f"{name}.html"
+    reader = neuron_reader(chosen, text_a, text_b)
+    return Written(path, observed, write_view(path, observed, start=start, neurons=reader))
+
+
+def to_words(weights: Array, words: list[int]) -> Array:
+    """(..., query, key) of pieces -> of words: to a word the sum over its pieces, from a word their mean."""
+    groups: list[list[int]] = []
+    for piece, word in enumerate(words):
+        if piece and word >= 0 and words[piece - 1] == word:
+            groups[-1].append(piece)
+        else:
+            groups.append([piece])
+    to = np.stack([weights[..., group].sum(-1) for group in groups], -1)
+    return np.stack([to[..., group, :].mean(-2) for group in groups], -2)

@@ -1,0 +1,121 @@
+"""Every view opens, from the server and from a file, on every kind of model, and shows something."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.browser.material import TEXTS, Written
+from tests.browser.watching import NARROW, Open
+
+STACKS = {
+    "demo": ["encoder"],
+    "twelve": ["encoder"],
+    "gpt2": ["decoder"],
+    "t5": ["encoder", "decoder", "cross"],
+}
+GRIDS = {"demo": (12, 8), "twelve": (12, 12), "gpt2": (3, 4), "t5": (2, 4)}
+PLACES = [(name, stack) for name, stacks in STACKS.items() for stack in stacks]
+
+_INK = """canvas => {
+  const {width, height} = canvas;
+  const pixels = canvas.getContext("2d").getImageData(0, 0, width, height).data;
+  const seen = new Set();
+  for (let at = 0; at < pixels.length; at += 4) seen.add(pixels.slice(at, at + 4).join());
+  return seen.size;
+}"""
+
+
+def drawn(page: Page, selector: str) -> None:
+    """The canvas has a picture: more than a few colours."""
+    canvas = page.locator(selector)
+    expect(canvas).to_be_visible()
+    for _ in range(50):
+        if canvas.evaluate(_INK) > 8:
+            return
+        page.wait_for_timeout(100)
+    pytest.fail(f"{selector} shows nothing")
+
+
+def through_the_views(page: Page, name: str, queries: list[str], keys: list[str]) -> None:
+    """Every tab of a page with a text, clicked."""
+    layers, heads = GRIDS[name]
+    expect(page.locator(".hs-head")).to_have_attribute("data-layer", "1")
+    assert page.locator("[data-side=query] bdi").all_inner_texts() == queries
+    assert page.locator("[data-side=key] bdi").all_inner_texts() == keys
+    drawn(page, "canvas[data-of=all]")
+    page.locator("[data-view=matrix]").click()
+    expect(page.locator(".hs-matrix")).to_have_attribute("data-layer", "1")
+    drawn(page, ".hs-matrix canvas")
+    page.locator("[data-view=model]").click()
+    if name != "t5":
+        expect(page.locator(".hs-model canvas")).to_have_attribute("data-drawn", str(layers))
+        assert page.locator(".hs-thumb").count() == layers * heads
+    drawn(page, ".hs-model canvas")
+    page.locator("[data-view=neuron]").click()
+    drawn(page, ".nv-canvas")
+    assert page.locator(".nv-query").all_inner_texts() == queries
+    assert page.locator(".nv-carrier").count() > 0
+
+
+@pytest.mark.parametrize(("name", "stack"), PLACES)
+def test_the_views_of_a_text_from_a_file(
+    name: str, stack: str, files: dict[str, Written], from_file: Open
+) -> None:
+    written = files[name]
+    shape = written.observed.stack(stack)
+    page = from_file(f"{written.address}#stack={stack}&layer=1")
+    queries, keys = written.observed.tokens(shape.queries), written.observed.tokens(shape.keys)
+    through_the_views(page, name, queries.pieces, keys.pieces)
+
+
+@pytest.mark.parametrize(("name", "stack"), PLACES)
+def test_the_views_of_a_text_from_the_server(
+    name: str, stack: str, files: dict[str, Written], from_server: Open
+) -> None:
+    observed = files[name].observed
+    shape = observed.stack(stack)
+    text_a, text_b = (observed.text_a, observed.text_b) if name == "demo" else TEXTS
+    if name == "gpt2":  # takes no pairs: the server's page has one field for it
+        text_a, text_b = f"{text_a} {text_b}", ""
+    page = from_server(f"model={name}&a={text_a}&b={text_b}&stack={stack}&layer=1")
+    queries, keys = observed.tokens(shape.queries), observed.tokens(shape.keys)
+    through_the_views(page, name, queries.pieces, keys.pieces)
+
+
+def test_atlas_and_map_from_a_file(atlas_file: Path, from_file: Open) -> None:
+    page = from_file(atlas_file.as_uri())
+    assert page.locator("[data-view]").all_inner_texts() == ["Atlas", "Map"]
+    expect(page.locator(".hg-cell")).to_have_count(96)
+    page.locator(".hg-cell[data-head='1.2']").click()
+    expect(page.get_by_role("heading", name="Head 1.2")).to_be_visible()
+    page.locator("[data-view=map]").click()
+    expect(page.locator(".mp-point")).to_have_count(96)
+    expect(page.locator(".mp-current")).to_have_attribute("data-head", "1.2")
+
+
+def test_atlas_map_and_try_it_from_the_server(from_server: Open) -> None:
+    page = from_server("view=atlas&layer=1&heads=2")
+    expect(page.locator(".hg-cell")).to_have_count(96)
+    expect(page.get_by_role("heading", name="Head 1.2")).to_be_visible()
+    page.locator("[data-view=map]").click()
+    expect(page.locator(".mp-point")).to_have_count(96)
+    page.locator("[data-view=try]").click()
+    expect(page.get_by_role("button", name="Predict")).to_be_enabled()
+    # From a head's page to the same head on a text.
+    page.go_back()
+    page.locator(".hp-link", has_text="matrix").click()
+    expect(page.locator(".hs-matrix[data-layer='1'][data-head='2']")).to_be_visible()
+
+
+@pytest.mark.parametrize("view", ["head", "matrix", "model", "neuron"])
+def test_nothing_is_wider_than_a_telephone(view: str, files: dict[str, Written], from_file: Open) -> None:
+    page = from_file(f"{files['twelve'].address}#view={view}", viewport=NARROW)
+    expect(page.locator(".hs-main-part canvas").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+
+
+def test_the_atlas_is_not_wider_than_a_telephone(atlas_file: Path, from_file: Open) -> None:
+    for view in ("atlas", "map"):
+        page = from_file(f"{atlas_file.as_uri()}#view={view}&layer=1&heads=2", viewport=NARROW)
+        expect(page.get_by_role("heading", name="Head 1.2")).to_be_attached()
+        assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]

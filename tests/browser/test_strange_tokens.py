@@ -1,0 +1,129 @@
+"""Tokens that look like markup, run from right to left or never end are shown as text, wherever they come from.
+
+That no dialog opens, nothing is asked for and nothing complains is checked after every test (`watching`).
+"""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.browser.material import NASTY, Written, write
+from tests.browser.watching import Open
+
+from headscope.views.page import Start
+
+TOKENS = [*NASTY.values(), ""]
+SENTENCE = " ".join(NASTY.values())
+
+
+def is_unharmed(page: Page) -> None:
+    """No token became an element, and none pushed the page wider than it is."""
+    assert page.locator("#headscope script, #headscope img, .headscope script, .headscope img").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+def test_tokens_of_a_file(nasty_file: Path, from_file: Open) -> None:
+    page = from_file(nasty_file.as_uri())
+    tokens = page.locator("[data-side=query]")
+    expect(tokens).to_have_count(len(TOKENS))
+    assert [token.get_attribute("title") for token in tokens.all()] == TOKENS, "in full when pointed at"
+    texts = tokens.locator("bdi").all_inner_texts()
+    short = [text for text in TOKENS if 0 < len(text) < 60]
+    assert texts[: len(short)] == short
+    assert texts[-2] == "x" * 59 + "…"
+    assert texts[-1] == "␣"
+    tokens.first.hover()
+    expect(page.locator("aside h3 .hs-word")).to_have_attribute("title", NASTY["script"])
+    expect(page.get_by_role("contentinfo")).to_contain_text(NASTY["script"])  # the model's name
+    is_unharmed(page)
+    page.locator("[data-view=matrix]").click()
+    canvas = page.locator(".hs-matrix canvas")
+    cell, left, top = (float(canvas.get_attribute(f"data-{name}") or 0) for name in ("cell", "left", "top"))
+    canvas.hover(position={"x": left + cell / 2, "y": top + 8.5 * cell})
+    expect(page.locator(".hs-read bdi").first).to_have_text("x" * 23 + "…")
+    expect(page.locator(".hs-read bdi").last).to_have_text("<script>alert(1)</scrip…")
+    is_unharmed(page)
+    page.locator("[data-view=model]").click()
+    expect(page.locator(".hs-model canvas")).to_have_attribute("data-drawn", "2")
+    is_unharmed(page)
+
+
+def test_search_finds_markup(nasty_file: Path, from_file: Open) -> None:
+    page = from_file(nasty_file.as_uri())
+    page.get_by_label("Search", exact=True).fill("<SCRIPT>")
+    expect(page.locator(".hs-found[data-side=query]")).to_have_attribute("title", NASTY["script"])
+
+
+@pytest.fixture(scope="module")
+def read_file(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """The same words read by a model."""
+    return write(tmp_path_factory.mktemp("read"), "t5", SENTENCE, NASTY["script"], start=Start(view="neuron"))
+
+
+def test_a_text_that_a_model_read(read_file: Written, from_file: Open) -> None:
+    page = from_file(read_file.address)
+    expect(page.locator(".nv-query").first).to_be_visible()
+    is_unharmed(page)
+    page.locator("[data-view=head]").click()
+    page.get_by_role("button", name="words", exact=True).click()
+    titles = [token.get_attribute("title") for token in page.locator("[data-side=query]").all()]
+    assert titles == [*(read_file.observed.source.words), "</s>"][: len(titles)]
+    assert NASTY["script"].split("(")[0][1:7] in "".join(map(str, titles))
+    is_unharmed(page)
+
+
+def test_an_atlas_file(atlas_file: Path, from_file: Open) -> None:
+    page = from_file(f"{atlas_file.as_uri()}#view=atlas&layer=1&heads=2")
+    words = page.locator(".hp-example").nth(1).locator("[data-weight]")
+    expect(words.first).to_have_text(NASTY["script"])
+    texts = words.all_inner_texts()
+    assert [text for text in texts if len(text) < 40] == [
+        text for text in (*NASTY.values(), "cat") if len(text) <= 40
+    ]
+    assert "x" * 39 + "…" in texts
+    expect(page.locator(".at-plot")).to_contain_text(f"from {NASTY['script']}")
+    is_unharmed(page)
+
+
+def test_typed_into_the_servers_page(from_server: Open) -> None:
+    page = from_server("model=demo")
+    expect(page.locator("[data-side=query]").first).to_be_visible()
+    page.get_by_label("Text A").fill(SENTENCE)
+    page.get_by_label("Text B (may be empty)").fill(NASTY["closing"])
+    page.get_by_role("button", name="Look").click()
+    expect(page.locator("[data-side=query][title=alert]").first).to_be_visible()
+    is_unharmed(page)
+    for view in ("matrix", "model", "neuron"):
+        page.locator(f"[data-view={view}]").click()
+        expect(page.locator(".hs-main-part canvas").first).to_be_visible()
+        is_unharmed(page)
+    expect(page.locator(".nv-query", has_text="script").first).to_be_visible()
+    # The text is in the address: whoever opens the link sees the same, and nothing runs.
+    again = page.context.new_page()
+    again.goto(page.url)
+    expect(again.locator(".nv-query", has_text="script").first).to_be_visible()
+    expect(again.get_by_label("Text A")).to_have_value(SENTENCE)
+
+
+def test_tried_out(from_server: Open) -> None:
+    page = from_server("view=try&model=demo")
+    page.get_by_label("Text", exact=True).fill(f"{NASTY['script']} [MASK] {NASTY['closing']}")
+    page.get_by_role("button", name="Predict").click()
+    expect(page.locator(".ti-place h3")).to_contain_text(f"{NASTY['script']} [MASK] ")
+    expect(page.locator(".ti-option")).to_have_count(5)
+    is_unharmed(page)
+
+
+def test_hostile_links(nasty_file: Path, atlas_file: Path, from_file: Open) -> None:
+    for fragment in (
+        "view=<script>alert(1)</script>&stack=<img>&q=<img src=x onerror=alert(1)>",
+        "heads=99999,-1,x&layer=99999&token=99999&threshold=NaN&level=x&theme=<b>&__proto__=1",
+        "view=matrix&heads=77&layer=77",
+    ):
+        page = from_file(f"{nasty_file.as_uri()}#{fragment}")
+        expect(page.locator(".hs-main-part canvas").first).to_be_visible()
+        is_unharmed(page)
+    odd = "view=atlas&colour=<script>&selected=9.9,1.1,<b>&layer=88&heads=99&x-pick=is:<script>&x-map=<b>"
+    page = from_file(f"{atlas_file.as_uri()}#{odd}")
+    expect(page.locator(".hg-cell")).to_have_count(96)
+    is_unharmed(page)

@@ -1,0 +1,231 @@
+"""What the views of a text show is what Python has: clicks, filters and numbers."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+from tests.browser.material import Array, Written, demo, to_words
+from tests.browser.watching import Open, number, settled
+
+from headscope.models import Model
+
+LAYER, HEAD, QUERY = 3, 2, 5
+CLOSE = 0.005
+"""What the project promises of every weight shown."""
+THRESHOLD = 0.01
+
+
+def lines(page: Page, count: int) -> None:
+    """The head view draws so many lines."""
+    canvas = page.locator("canvas[data-of=all]")
+    expect(canvas).to_have_attribute("data-lines-of", str(count))
+    expect(canvas).to_have_attribute("data-lines", str(count))  # a moment later: first come the strongest
+
+
+def many(weights: Array) -> int:
+    return int((weights.astype(float) >= THRESHOLD).sum())
+
+
+def weights_of(page: Page, side: str, index: int) -> dict[int, float]:
+    """The numbers beside the head view when a token is pointed at, by the tokens of the other side."""
+    page.locator(f"[data-side={side}][data-index='{index}']").hover()
+    table = page.locator(f"table[data-side={side}][data-index='{index}']")
+    expect(table).to_be_visible()
+    rows = table.locator("tr[data-index]").all()
+    return {int(number(row, "index")): number(row, "weight") for row in rows}
+
+
+def agree(shown: Mapping[int, float], row: Array, *, among: list[int] | None = None) -> None:
+    """Shown are the largest of the row, each right to half a percent."""
+    assert shown
+    for index, weight in shown.items():
+        assert weight == pytest.approx(row[index], abs=CLOSE)
+    rest = set(range(len(row)) if among is None else among)
+    assert set(shown) <= rest
+    assert max((row[index] for index in rest - set(shown)), default=0) <= min(shown.values()) + 2 * CLOSE
+
+
+@pytest.fixture
+def head_page(demo_file: Written, from_file: Open) -> Page:
+    page: Page = from_file(f"{demo_file.address}#view=head&layer={LAYER}")
+    expect(page.locator(".hs-head")).to_have_attribute("data-layer", str(LAYER))
+    return page
+
+
+def test_heads_come_and_go(head_page: Page, demo_file: Written) -> None:
+    stored = demo_file.stored("encoder", LAYER)
+    chips = head_page.locator(".hs-chip")
+    expect(chips).to_have_count(8)
+    lines(head_page, many(stored))
+    chips.nth(5).click()
+    expect(chips.nth(5)).to_have_attribute("aria-pressed", "false")
+    lines(head_page, many(np.delete(stored, 5, 0)))
+    chips.nth(5).click()
+    lines(head_page, many(stored))
+    chips.nth(HEAD).dblclick()
+    assert head_page.locator(".hs-chip[aria-pressed=true]").all_inner_texts() == [str(HEAD)]
+    lines(head_page, many(stored[HEAD]))
+    chips.nth(HEAD).dblclick()
+    assert head_page.locator(".hs-chip[aria-pressed=true]").count() == 8
+
+
+def test_pointing_at_a_token_shows_its_weights(head_page: Page, demo_file: Written) -> None:
+    exact = demo_file.observed.layer("encoder", LAYER)
+    agree(weights_of(head_page, "query", QUERY), exact.mean(0)[QUERY])
+    agree(weights_of(head_page, "key", QUERY), exact.mean(0)[:, QUERY])
+    head_page.locator(".hs-chip").nth(HEAD).dblclick()
+    agree(weights_of(head_page, "query", QUERY), exact[HEAD][QUERY])
+    agree(weights_of(head_page, "key", QUERY), exact[HEAD][:, QUERY])
+    # Beside the tokens themselves too, and the other lines fade.
+    head_page.locator(f"[data-side=query][data-index='{QUERY}']").hover()
+    expect(head_page.locator("canvas.hs-faded[data-of=all]")).to_be_visible()
+    best = int(exact[HEAD][QUERY].argmax())
+    beside = head_page.locator(f"[data-side=key][data-index='{best}'] .hs-number").inner_text()
+    assert float(beside) == pytest.approx(exact[HEAD][QUERY, best], abs=CLOSE)
+
+
+@pytest.mark.parametrize(("words", "asking", "asked"), [("A→A", 0, 0), ("A→B", 0, 1), ("B→A", 1, 0), ("B→B", 1, 1)])
+def test_sentence_filters(
+    words: str, asking: int, asked: int, head_page: Page, demo_file: Written
+) -> None:
+    segment = np.array(demo_file.observed.source.segment)
+    head_page.get_by_role("button", name=words, exact=True).click()
+    stored = demo_file.stored("encoder", LAYER)
+    lines(head_page, many(stored[:, segment == asking][:, :, segment == asked]))
+    [query, *_] = np.flatnonzero(segment == asking)
+    among = list(np.flatnonzero(segment == asked))
+    exact = demo_file.observed.layer("encoder", LAYER).mean(0)
+    shown = weights_of(head_page, "query", int(query))
+    assert len(shown) == len(among)
+    agree(shown, exact[query], among=among)
+
+
+def test_words_are_sums_over_their_pieces(head_page: Page, demo_file: Written) -> None:
+    source = demo_file.observed.source
+    assert "##s" in source.pieces, "a word of two pieces is what this is about"
+    exact = to_words(demo_file.observed.layer("encoder", LAYER), source.word)
+    head_page.get_by_role("button", name="words", exact=True).click()
+    names = head_page.locator("[data-side=query] bdi").all_inner_texts()
+    assert names == ["[CLS]", *source.words[:9], "[SEP]", *source.words[9:], "[SEP]"]
+    index = names.index("cabinets")
+    agree(weights_of(head_page, "query", index), exact.mean(0)[index])
+    agree(weights_of(head_page, "key", index), exact.mean(0)[:, index])
+
+
+def test_the_threshold_takes_lines_away(head_page: Page, demo_file: Written) -> None:
+    stored = demo_file.stored("encoder", LAYER).astype(float)
+    slider = head_page.get_by_label("Smallest weight that is drawn")
+    slider.fill("0.5")  # the slider moves by the root
+    lines(head_page, int((stored >= 0.25).sum()))
+    slider.fill("0")
+    lines(head_page, int((stored > 0).sum()))
+
+
+def at_cell(page: Page, query: int, key: int) -> float:
+    """The weight that the matrix view reads out at a cell."""
+    canvas = page.locator(".hs-matrix canvas")
+    cell = number(canvas, "cell")
+    place = {
+        "x": number(canvas, "left") + (key + 0.5) * cell,
+        "y": number(canvas, "top") + (query + 0.5) * cell,
+    }
+    canvas.hover(position=place)  # type: ignore[arg-type]
+    read = page.locator(f".hs-read[data-query='{query}'][data-key='{key}']")
+    expect(read).to_be_visible()
+    return number(read, "weight")
+
+
+def test_the_matrix_reads_out_weights(demo_file: Written, from_file: Open) -> None:
+    page = from_file(f"{demo_file.address}#view=matrix&layer={LAYER}&heads={HEAD}")
+    exact = demo_file.observed.layer("encoder", LAYER)[HEAD]
+    strongest = np.unravel_index(exact.argmax(), exact.shape)
+    for query, key in [(0, 0), (int(strongest[0]), int(strongest[1])), (16, 3), (QUERY, 16)]:
+        assert at_cell(page, query, key) == pytest.approx(exact[query, key], abs=CLOSE)
+    before = number(page.locator(".hs-matrix canvas"), "cell")
+    page.get_by_label("Nearer").click()
+    page.get_by_label("Nearer").click()
+    assert number(page.locator(".hs-matrix canvas"), "cell") > before
+    assert at_cell(page, 4, 4) == pytest.approx(exact[4, 4], abs=CLOSE)
+    page.get_by_role("button", name="words", exact=True).click()
+    settled(page)  # all of it is in sight again
+    folded = to_words(exact, demo_file.observed.source.word)
+    assert at_cell(page, 6, 6) == pytest.approx(folded[6, 6], abs=CLOSE)
+
+
+def test_cross_attention_has_two_texts(files: dict[str, Written], from_file: Open) -> None:
+    observed = files["t5"].observed
+    exact = observed.layer("cross", 1)
+    page = from_file(f"{files['t5'].address}#view=head&stack=cross&layer=1&heads=3")
+    agree(weights_of(page, "query", 2), exact[3][2])
+    agree(weights_of(page, "key", 7), exact[3][:, 7])
+    page.locator("[data-view=matrix]").click()
+    queries, keys = exact[3].shape
+    assert queries != keys
+    assert at_cell(page, queries - 1, keys - 1) == pytest.approx(exact[3][-1, -1], abs=CLOSE)
+
+
+def test_a_thumbnail_opens_its_head(demo_file: Written, from_file: Open) -> None:
+    page = from_file(f"{demo_file.address}#view=model")
+    page.locator(".hs-thumb[data-head='7.4']").click()
+    expect(page.locator(".hs-matrix[data-layer='7'][data-head='4']")).to_be_visible()
+    exact = demo_file.observed.layer("encoder", 7)[4]
+    assert at_cell(page, 2, 1) == pytest.approx(exact[2, 1], abs=CLOSE)
+    settled(page)
+    assert "layer=7" in page.url
+    assert "heads=4" in page.url
+
+
+def own_vectors(model: Model, written: Written, layer: int, head: int) -> tuple[Array, Array]:
+    """(token, d) queries and keys of a BERT, from hooks on its own projections."""
+    kept: dict[str, Array] = {}
+    attention = model.core.encoder.layer[layer].attention.self
+    hooks = [
+        getattr(attention, name).register_forward_hook(
+            lambda module, given, output, name=name: kept.update({name: output[0].detach().numpy()})
+        )
+        for name in ("query", "key")
+    ]
+    observed = written.observed
+    model.core(**model.tokenizer(observed.text_a, observed.text_b, return_tensors="pt"))
+    for hook in hooks:
+        hook.remove()
+    size = attention.attention_head_size
+    part = slice(head * size, (head + 1) * size)
+    return kept["query"][:, part], kept["key"][:, part]
+
+
+def test_the_neuron_view_adds_up_to_the_models_scores(demo_file: Written, from_file: Open) -> None:
+    queries, keys = own_vectors(demo(), demo_file, LAYER, HEAD)
+    page = from_file(f"{demo_file.address}#view=neuron&layer={LAYER}&heads={HEAD}&token={QUERY}")
+    key = 6
+    expect(page.locator(".nv-canvas")).to_be_visible()
+    page.locator(".nv-canvas").click(position={"x": 40, "y": 62 + 18 * key + 9})
+    facts = {
+        row.locator("dt").inner_text(): float(row.locator("dd").inner_text().replace("−", "-"))
+        for row in page.locator(".nv-facts > div").all()
+    }
+    scores = queries[QUERY] @ keys.T / np.sqrt(queries.shape[1])
+    softmax = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+    assert facts["q · k"] == pytest.approx(queries[QUERY] @ keys[key], rel=0.002, abs=0.006)
+    assert facts["scaled"] == pytest.approx(scores[key], rel=0.002, abs=0.002)
+    assert facts["softmax"] == pytest.approx(softmax[key], abs=0.001)
+    assert facts["in the map"] == pytest.approx(softmax[key], abs=CLOSE)
+    parts = queries[QUERY] * keys[key] / np.sqrt(queries.shape[1])
+    order = np.argsort(-np.abs(parts))[:12]
+    rows = page.locator(".nv-carrier").all()
+    assert [int(number(row, "neuron")) for row in rows] == list(order)
+    assert [number(row, "part") for row in rows] == pytest.approx(list(parts[order]), abs=0.002)
+
+
+@pytest.mark.parametrize(("name", "stack"), [("gpt2", "decoder"), ("t5", "encoder"), ("t5", "decoder"), ("t5", "cross")])
+def test_the_softmax_of_neurons_is_the_map(
+    name: str, stack: str, files: dict[str, Written], from_file: Open
+) -> None:
+    exact = files[name].observed.layer(stack, 1)[2]
+    page = from_file(f"{files[name].address}#view=neuron&stack={stack}&layer=1&heads=2&token=3")
+    for key in (0, 2):
+        page.locator(".nv-canvas").hover(position={"x": 40, "y": 62 + 18 * key + 9})
+        fact = page.locator(".nv-facts > div", has_text="softmax").locator("dd")
+        assert float(fact.inner_text()) == pytest.approx(exact[3, key], abs=0.001)
+    expect(page.get_by_text("differs from the map")).to_have_count(0)

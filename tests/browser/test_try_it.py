@@ -1,0 +1,72 @@
+"""Predictions before and after heads are switched off are those of Python."""
+
+import pytest
+import torch
+from playwright.sync_api import Page, expect
+from tests.browser.material import demo
+from tests.browser.watching import Open, number, settled
+from transformers import AutoModelForMaskedLM
+
+import headscope as hs
+
+TEXT = "The keys to the old cabinet [MASK] on the table."
+
+
+@pytest.fixture(scope="module")
+def masked() -> hs.Model:
+    """demo with its head, loaded by transformers alone."""
+    import headscope_models
+
+    network = AutoModelForMaskedLM.from_pretrained(headscope_models.path("demo"))
+    return hs.wrap(network.eval(), demo().tokenizer, name="demo")
+
+
+def guesses(model: hs.Model) -> list[tuple[str, float]]:
+    """The five most probable words, most probable first."""
+    inputs = model.tokenizer(TEXT, return_tensors="pt")
+    place = inputs["input_ids"][0].tolist().index(model.tokenizer.mask_token_id)
+    with torch.inference_mode():
+        best = model.network(**inputs).logits[0, place].softmax(-1).topk(5)
+    return [(model.tokenizer.decode([token]), share) for share, token in zip(*map(torch.Tensor.tolist, best), strict=True)]
+
+
+def shown(page: Page, side: str) -> list[tuple[str, float]]:
+    rows = page.locator(f".ti-side[data-side={side}] .ti-option").all()
+    return [(row.get_attribute("data-text") or "", number(row, "probability")) for row in rows]
+
+
+def same(shown: list[tuple[str, float]], expected: list[tuple[str, float]]) -> None:
+    assert [text for text, _ in shown] == [text for text, _ in expected]
+    assert [share for _, share in shown] == pytest.approx([share for _, share in expected], abs=1e-4)
+
+
+def test_predictions_before_and_after(masked: hs.Model, from_server: Open) -> None:
+    page = from_server("view=try&model=demo")
+    page.get_by_label("Text", exact=True).fill(TEXT)
+    page.get_by_role("button", name="Predict").click()
+    expect(page.locator(".ti-option")).to_have_count(5)
+    same(shown(page, "before"), guesses(masked))
+    for head in ("3.2", "5.0"):
+        page.locator(f".ti-heads .hg-cell[data-head='{head}']").click()
+    expect(page.get_by_label("Heads to switch off", exact=True).and_(page.locator("input"))).to_have_value("3.2, 5.0")
+    expect(page.locator(".ti-summary")).to_contain_text("3.2, 5.0 switched off")
+    same(shown(page, "before"), guesses(masked))
+    with hs.edit(masked, "3.2, 5.0", how="zero"):
+        same(shown(page, "after"), guesses(masked))
+    page.get_by_role("button", name="uniform").click()
+    page.locator(".ti-heads input").fill("layer 2, 7.1")
+    expect(page.locator(".ti-summary")).to_contain_text("layer 2, 7.1 looking evenly")
+    with hs.edit(masked, "layer 2, 7.1", how="uniform"):
+        same(shown(page, "after"), guesses(masked))
+    settled(page)
+    assert "x-off=layer+2,+7.1" in page.url
+
+
+def test_what_cannot_be_done_is_said(from_server: Open) -> None:
+    page = from_server("view=try&model=demo")
+    page.locator(".ti-heads input").fill("14.1")
+    expect(page.get_by_role("alert")).to_contain_text("there is no head 14.1: layers go from 0 to 11")
+    page.locator(".ti-heads input").fill("")
+    page.get_by_label("Text", exact=True).fill("No word is hidden.")
+    page.get_by_role("button", name="Predict").click()
+    expect(page.get_by_role("note")).to_contain_text("The text has no [MASK]")
