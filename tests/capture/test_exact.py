@@ -52,7 +52,10 @@ def eager_maps(architecture: str, inputs: dict[str, Tensor]) -> dict[str, list[T
             options = {"use_cache": False} if "use_cache" in tiny(architecture).accepts else {}
             output = network(**inputs, **options, output_attentions=True)
     finally:
-        network.config._attn_implementation = before
+        if architecture in FALLBACK:
+            network.config._attn_implementation = before
+        else:
+            network.set_attn_implementation(before)  # in the parts' own configs too
     if architecture in BOTH:
         return {
             "encoder": list(output.encoder_attentions),

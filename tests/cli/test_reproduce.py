@@ -107,7 +107,7 @@ def test_kovaleva2019_of_two_models(run: Run, model: Path, corpus: Path, tmp_pat
     lines = result.stdout.splitlines()
     assert lines[0].startswith("Kovaleva, Romanov, Rogers and Rumshisky 2019")
     assert lines[-1] == f"our figures are kept in {out} and {second}; next: headscope report {out}"
-    assert any(line.startswith("first layer") and "3.2 %" in line for line in lines)
+    assert any(line.startswith("first layer") and "+3.2 points" in line for line in lines)
     told = json.loads(run("reproduce", "kovaleva2019", out, "--against", second, "--json").stdout)
     by_key = {section["key"]: section for section in told["sections"]}
     assert [key for key, section in by_key.items() if section["needs"]] == ["roles", "features"]

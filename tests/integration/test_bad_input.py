@@ -302,7 +302,13 @@ def _interrupted_when(sign: str, command: list[object]) -> tuple[str, int]:
     """Run on a terminal, press Ctrl-C once `sign` is on it; what stood there, and the exit code."""
     screen, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
-    process = subprocess.Popen([str(word) for word in command], stdout=terminal, stderr=terminal)
+    process = subprocess.Popen(
+        [str(word) for word in command],
+        stdout=terminal,
+        stderr=terminal,
+        # Where the tests themselves run in the background, Ctrl-C is ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  # no threads here
+    )
     os.close(terminal)
     seen, is_pressed = "", False
     try:

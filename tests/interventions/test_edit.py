@@ -92,8 +92,7 @@ def test_an_edit_is_the_reference(architecture: str, how: str, renormalise: bool
         ours = run(architecture, inputs)
     torch.testing.assert_close(ours, expected, atol=1e-5, rtol=1e-5)
     assert (ours - plain).abs().max() > 1e-3, "the edit does something"
-    # Which of two roundings a matrix product takes can hang on where its numbers lie in memory.
-    assert any(torch.equal(run(architecture, inputs), plain) for _ in range(5)), "and leaves no trace"
+    assert torch.equal(run(architecture, inputs), plain), "and leaves no trace"
 
 
 @pytest.mark.parametrize(("how", "renormalise"), WAYS)

@@ -99,7 +99,7 @@ def change(atlases: Sequence[Atlas]) -> Section:
         tuple(_cosines(cosine, error)),
         heading="layers",
         notes=(
-            "Cosines are in per cent: 100 % is the same attention in both models. The paper's code kept padding in, "
+            "A cosine of 1 is the same attention in both models. The paper's code kept padding in, "
             "ours leaves it out. The interval of several layers is on the safe side: as if all erred together.",
             "Whether the last layers change more only because their weights moved more is shown by headscope compare.",
         ),
@@ -118,15 +118,15 @@ def _cosines(cosine: Any, error: Any) -> list[Row]:
             Figure(None, words="the last two", detail="all tasks but QQP"),
             Figure(None, words="the last two" if are_last else "others", detail=_layers(most)),
         ),
-        Row("cosine, last two", "share", Figure(None, words="lower"), _mean(cosine[-last:], error[-last:])),
+        Row("cosine, last two", "cosine", Figure(None, words="lower"), _mean(cosine[-last:], error[-last:])),
     ]
     if len(cosine) > last:
         others = _mean(cosine[:-last], error[:-last])
-        rows.append(Row("cosine, others", "share", Figure(None, words="higher"), others))
+        rows.append(Row("cosine, others", "cosine", Figure(None, words="higher"), others))
     rows += [
         Row(
             f"cosine, layer {layer}",
-            "share",
+            "cosine",
             None,
             _figure(float(value), float(error[layer]), limits=(-1, 1)),
         )
@@ -156,7 +156,7 @@ def features(atlases: Sequence[Atlas]) -> Section:
             after = _mean_over_heads(arrays, f"feature_attention{AGAINST}", name)
             rows.append(Row(f"{shown}, {against}", "share", None, after))
             rows.append(
-                Row(f"{shown}, change", "share", None, _mean_over_heads(arrays, "feature_change", name))
+                Row(f"{shown}, change", "points", None, _mean_over_heads(arrays, "feature_change", name))
             )
     rows += _depth(arrays)
     ours = origin(found, "features")

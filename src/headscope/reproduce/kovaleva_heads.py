@@ -132,9 +132,9 @@ def _head_rows(sweep: Sweep) -> list[Row]:
     mean = _mean_gain(sweep)
     return [
         Row("untouched", sweep.unit, None, sweep.baseline),
-        Row("best gain by one head", sweep.unit, paper.BEST_HEAD, _extreme(sweep, best=True)),
-        Row("worst loss by one head", sweep.unit, None, _extreme(sweep, best=False)),
-        Row("mean over heads", sweep.unit, paper.MEAN_HEAD, mean),
+        Row("best gain by one head", sweep.change_unit, paper.BEST_HEAD, _extreme(sweep, best=True)),
+        Row("worst loss by one head", sweep.change_unit, None, _extreme(sweep, best=False)),
+        Row("mean over heads", sweep.change_unit, paper.MEAN_HEAD, mean),
         *_counts(sweep, "heads"),
     ]
 
@@ -143,10 +143,13 @@ def _layer_rows(sweep: Sweep) -> list[Row]:
     first = sweep.rows[0]
     return [
         Row("untouched", sweep.unit, None, sweep.baseline),
-        Row("first layer", sweep.unit, paper.FIRST_LAYER, sweep.gain(first, detail=_sure(sweep, first))),
-        Row("best gain by one layer", sweep.unit, None, _extreme(sweep, best=True)),
-        Row("worst loss by one layer", sweep.unit, None, _extreme(sweep, best=False)),
-        *(Row(str(row["name"]), sweep.unit, None, sweep.gain(row, detail=_sure(sweep, row))) for row in sweep.rows),
+        Row("first layer", sweep.change_unit, paper.FIRST_LAYER, sweep.gain(first, detail=_sure(sweep, first))),
+        Row("best gain by one layer", sweep.change_unit, None, _extreme(sweep, best=True)),
+        Row("worst loss by one layer", sweep.change_unit, None, _extreme(sweep, best=False)),
+        *(
+            Row(str(row["name"]), sweep.change_unit, None, sweep.gain(row, detail=_sure(sweep, row)))
+            for row in sweep.rows
+        ),
     ]  # fmt: skip
 
 

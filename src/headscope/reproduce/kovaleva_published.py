@@ -24,7 +24,7 @@ ROLE_HEADS = (0.209, 0.201)
 LAST = 2
 """How many of the last layers change most by fine-tuning, in all tasks but QQP."""
 
-BEST_HEAD = Figure(None, 0.001, 0.012, "STS-B least, MRPC most", words="0.1 to 1.2 %")
+BEST_HEAD = Figure(None, 0.001, 0.012, "STS-B least, MRPC most", words="+0.1 to +1.2 points")
 """What the best head to disable gains, by task."""
 MEAN_HEAD = Figure(None, detail="MRPC, RTE", words="a gain")
 FIRST_LAYER = Figure(0.032, detail="RTE")

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from headscope.atlas import Atlas
 
-Unit = Literal["share", "points", "nats", "heads", "kinds", "silhouette", "p-value"]
+Unit = Literal["share", "points", "cosine", "nats", "heads", "kinds", "silhouette", "p-value"]
 """What a figure counts; shares are between 0 and 1, and so are points, the differences of shares."""
 
 

@@ -16,6 +16,7 @@ GAP = 2
 _WRITTEN: dict[str, Callable[[float], str]] = {
     "share": lambda value: f"{100 * value:.1f} %",
     "points": lambda value: f"{100 * value:+z.1f} points",
+    "cosine": lambda value: f"{value:.3f}",
     "nats": lambda value: f"{value:.{2 if abs(value) >= 1 else 3}f} nats",
     "heads": lambda value: f"{value:.0f} head{'' if value == 1 else 's'}",
     "kinds": lambda value: f"{value:.0f}",
