@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test docs check generated clean
+.PHONY: demo test docs web check generated clean
 
 # Everything is pinned in constraints.txt; the stamp is younger than what it was made from.
 .venv/installed: pyproject.toml models/pyproject.toml constraints.txt
@@ -34,6 +34,11 @@ test: .venv/installed
 docs: .venv/installed
 	$(BIN)/mkdocs build --strict
 
+# The front end, from its sources: types, tests, and the bundle that comes with the package, which must not be stale.
+web: .venv/installed
+	cd web && npm ci --no-audit --no-fund && npm run check && npm test && npm run build
+	git diff --exit-code --stat src/headscope/views/assets
+
 # Lint, types, import order, and generated files that must not be stale.
 check: .venv/installed
 	$(BIN)/ruff check .
@@ -41,9 +46,11 @@ check: .venv/installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/cli_reference.py --check
+	$(BIN)/python tools/web_types.py --check
 
 generated: .venv/installed
 	$(BIN)/python tools/cli_reference.py
+	$(BIN)/python tools/web_types.py
 
 clean:
 	rm -rf .venv demo site build dist *.egg-info src/*.egg-info models/src/*.egg-info

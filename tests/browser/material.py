@@ -23,7 +23,7 @@ from headscope.views.seen import Observed, observe
 
 Array = np.ndarray[Any, Any]
 
-TEXTS = ("The cat sat on the mats.", "A dog saw it.")
+TEXTS = ("The cat sat on mats.", "A dog saw it.")
 NASTY = {
     "script": "<script>alert(1)</script>",
     "image": '<img src=x onerror="alert(2)">',
@@ -41,7 +41,7 @@ LAYERS, HEADS = 12, 8
 
 @cache
 def twelve() -> Model:
-    """A random BERT of 12 x 12 heads."""
+    """A random BERT of 12 x 12 heads, sharp enough to tell them apart."""
     torch.manual_seed(12)
     tokenizer = wordpiece_tokenizer()
     config = tf.BertConfig(
@@ -52,7 +52,12 @@ def twelve() -> Model:
         vocab_size=len(tokenizer),
         max_position_embeddings=64,
     )
-    return hs.wrap(tf.BertModel(config).eval(), tokenizer, name="twelve")
+    network = tf.BertModel(config).eval()
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            if "query.weight" in name or "key.weight" in name:
+                parameter.mul_(20)
+    return hs.wrap(network, tokenizer, name="twelve")
 
 
 @cache

@@ -22,7 +22,11 @@ def said_of(page: Page, head: str) -> str:
 
 
 def brightness(colour: str) -> float:
-    numbers = [int(colour[at : at + 2], 16) for at in (1, 3, 5)] if colour.startswith("#") else re.findall(r"\d+", colour)
+    numbers = (
+        [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+        if colour.startswith("#")
+        else re.findall(r"\d+", colour)
+    )
     red, green, blue = (int(one) for one in numbers[:3])
     return 0.299 * red + 0.587 * green + 0.114 * blue
 
@@ -48,7 +52,9 @@ def test_colourings_are_the_atlass_numbers(
     cells = page.locator(".hg-cell")
     expect(cells).to_have_count(values.size)
     fills = cells.evaluate_all("cells => cells.map((cell) => [cell.dataset.head, cell.getAttribute('fill')])")
-    assert [name for name, _ in fills] == [f"{layer}.{head}" for layer in range(LAYERS) for head in range(HEADS)]
+    assert [name for name, _ in fills] == [
+        f"{layer}.{head}" for layer in range(LAYERS) for head in range(HEADS)
+    ]
     shades = np.array([brightness(fill) for _, fill in fills])[np.argsort(values.ravel())]
     assert (np.diff(shades) <= 0.01).all(), "the larger the darker"
     assert shades[0] - shades[-1] > 80
@@ -60,7 +66,9 @@ def test_kinds_are_counted_and_filter(atlas_file: Path, from_file: Open) -> None
     assert said_of(page, "2.3") == f"Head 2.3: {kinds[2, 3]}"
     page.get_by_role("button", name=re.compile("^vertical")).click()
     expect(page.locator(".hg-cell[data-kept=true]")).to_have_count(int((kinds == "vertical").sum()))
-    kept = page.locator(".hg-cell[data-kept=true]").evaluate_all("cells => cells.map((cell) => cell.dataset.head)")
+    kept = page.locator(".hg-cell[data-kept=true]").evaluate_all(
+        "cells => cells.map((cell) => cell.dataset.head)"
+    )
     assert kept == [f"{layer}.{head}" for layer, head in np.argwhere(kinds == "vertical")]
 
 

@@ -18,9 +18,11 @@ PLACES = [(name, stack) for name, stacks in STACKS.items() for stack in stacks]
 
 _INK = """canvas => {
   const {width, height} = canvas;
-  const pixels = canvas.getContext("2d").getImageData(0, 0, width, height).data;
+  const copy = new OffscreenCanvas(width, height).getContext("2d", {willReadFrequently: true});
+  copy.drawImage(canvas, 0, 0);
+  const pixels = copy.getImageData(0, 0, width, height).data;
   const seen = new Set();
-  for (let at = 0; at < pixels.length; at += 4) seen.add(pixels.slice(at, at + 4).join());
+  for (const pixel of new Uint32Array(pixels.buffer)) seen.add(pixel);
   return seen.size;
 }"""
 
@@ -40,8 +42,8 @@ def through_the_views(page: Page, name: str, queries: list[str], keys: list[str]
     """Every tab of a page with a text, clicked."""
     layers, heads = GRIDS[name]
     expect(page.locator(".hs-head")).to_have_attribute("data-layer", "1")
-    assert page.locator("[data-side=query] bdi").all_inner_texts() == queries
-    assert page.locator("[data-side=key] bdi").all_inner_texts() == keys
+    assert page.locator("button[data-side=query] bdi").all_inner_texts() == queries
+    assert page.locator("button[data-side=key] bdi").all_inner_texts() == keys
     drawn(page, "canvas[data-of=all]")
     page.locator("[data-view=matrix]").click()
     expect(page.locator(".hs-matrix")).to_have_attribute("data-layer", "1")
@@ -119,3 +121,14 @@ def test_the_atlas_is_not_wider_than_a_telephone(atlas_file: Path, from_file: Op
         page = from_file(f"{atlas_file.as_uri()}#view={view}&layer=1&heads=2", viewport=NARROW)
         expect(page.get_by_role("heading", name="Head 1.2")).to_be_attached()
         assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+        parts = page.locator(".at-bar, .at-plot, .at-beside").all()
+        assert len(parts) == 3
+        for part in parts:
+            assert part.evaluate("part => part.getBoundingClientRect().right") <= NARROW["width"]
+
+
+def test_every_tab_is_in_sight_on_a_telephone(from_server: Open) -> None:
+    page = from_server("view=try&model=demo", viewport=NARROW)
+    expect(page.locator("[data-view]")).to_have_count(7)
+    for tab in page.locator("[data-view]").all():
+        assert tab.evaluate("tab => tab.getBoundingClientRect().right") <= NARROW["width"]

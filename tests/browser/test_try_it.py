@@ -17,7 +17,7 @@ def masked() -> hs.Model:
     """demo with its head, loaded by transformers alone."""
     import headscope_models
 
-    network = AutoModelForMaskedLM.from_pretrained(headscope_models.path("demo"))
+    network = AutoModelForMaskedLM.from_pretrained(headscope_models.path("demo"), dtype=torch.float32)
     return hs.wrap(network.eval(), demo().tokenizer, name="demo")
 
 
@@ -27,7 +27,10 @@ def guesses(model: hs.Model) -> list[tuple[str, float]]:
     place = inputs["input_ids"][0].tolist().index(model.tokenizer.mask_token_id)
     with torch.inference_mode():
         best = model.network(**inputs).logits[0, place].softmax(-1).topk(5)
-    return [(model.tokenizer.decode([token]), share) for share, token in zip(*map(torch.Tensor.tolist, best), strict=True)]
+    return [
+        (model.tokenizer.decode([token]), share)
+        for share, token in zip(*map(torch.Tensor.tolist, best), strict=True)
+    ]
 
 
 def shown(page: Page, side: str) -> list[tuple[str, float]]:
@@ -48,7 +51,9 @@ def test_predictions_before_and_after(masked: hs.Model, from_server: Open) -> No
     same(shown(page, "before"), guesses(masked))
     for head in ("3.2", "5.0"):
         page.locator(f".ti-heads .hg-cell[data-head='{head}']").click()
-    expect(page.get_by_label("Heads to switch off", exact=True).and_(page.locator("input"))).to_have_value("3.2, 5.0")
+    expect(page.get_by_label("Heads to switch off", exact=True).and_(page.locator("input"))).to_have_value(
+        "3.2, 5.0"
+    )
     expect(page.locator(".ti-summary")).to_contain_text("3.2, 5.0 switched off")
     same(shown(page, "before"), guesses(masked))
     with hs.edit(masked, "3.2, 5.0", how="zero"):

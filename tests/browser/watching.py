@@ -43,7 +43,11 @@ class Watched:
         parts = urlsplit(address)
         if parts.scheme in OWN_SCHEMES:
             return False
-        return self.port is None or parts.scheme not in ("http", "ws") or parts.netloc != f"127.0.0.1:{self.port}"
+        return (
+            self.port is None
+            or parts.scheme not in ("http", "ws")
+            or parts.netloc != f"127.0.0.1:{self.port}"
+        )
 
     def check(self) -> None:
         """Fail on anything that left the page, complained, or popped up."""
@@ -56,7 +60,9 @@ Open = Callable[..., Page]
 
 
 @contextmanager
-def watching(browser: Browser, *, port: int | None = None, strict: bool = True) -> Iterator[tuple[Open, Watched]]:
+def watching(
+    browser: Browser, *, port: int | None = None, strict: bool = True
+) -> Iterator[tuple[Open, Watched]]:
     """A function that opens addresses in pages of a fresh context, which is checked at the end.
 
     `port` is that of the server the pages may talk to; without `strict` the console is the host's, not ours.

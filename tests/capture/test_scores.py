@@ -106,6 +106,9 @@ def test_scores_by_hand() -> None:
                 assert float(scores.scores[0, i, j]) == pytest.approx(0.3 * product + 3 * i + j, abs=1e-5)
     assert scores.agree
     assert scores.scale == 0.3
+    assert scores.bias is not None
+    assert not scores.bias[0][~scores.visible].any()
+    assert calls("gpt2")[Place("decoder", 0)].scores(0, [0]).bias is None  # what hides a key is no bias
 
 
 def test_a_sink_counts_only_where_it_takes_of_the_weights() -> None:

@@ -55,7 +55,7 @@ def test_the_position_head_is_carried_by_the_eight_neurons_that_hold_positions(f
     row = rows(found)["0.0"]
     assert set(row["best"]) == set(range(8))
     assert row["alike"] == 8
-    share, pattern = value(found, "score_share", 0), value(found, "pattern_share", 0)
+    share, pattern = value(found, "score_share", 0), value(found, "score_pattern", 0)
     assert share[3] == pytest.approx(1, abs=1e-6)
     assert pattern[3] == pytest.approx(1, abs=1e-6)
     assert (np.diff(share) > 0).all()
@@ -65,7 +65,7 @@ def test_the_position_head_is_carried_by_the_eight_neurons_that_hold_positions(f
 def test_one_neuron_carries_the_segment_head(found: Explanation) -> None:
     assert rows(found)["0.1"]["best"][0] == 0
     assert value(found, "score_share", 1) == pytest.approx(np.ones(4))
-    assert value(found, "pattern_share", 1) == pytest.approx(np.ones(4), abs=1e-5)
+    assert value(found, "score_pattern", 1) == pytest.approx(np.ones(4), abs=1e-5)
     assert value(found, "score_share_random", 1) == pytest.approx(np.array([1, 2, 4, 8]) / NEURONS)
     token, position, segment, _ = value(found, "pattern_left", 1)
     assert min(token, position) > 0.95
@@ -94,7 +94,7 @@ def test_one_neuron_carries_the_separator_head_and_it_needs_tokens(found: Explan
 
 
 def test_a_head_whose_scores_do_not_vary_has_no_shares(found: Explanation) -> None:
-    for name in ("score_share", "pattern_share", "pattern_left"):
+    for name in ("score_share", "score_pattern", "pattern_left"):
         assert np.isnan(value(found, name, 3)).all(), name
     assert value(found, "neuron_auc", 3) == pytest.approx(np.full((3, NEURONS), 0.5))
     assert value(found, "replaced_cosine", 3) == pytest.approx(np.ones(5))

@@ -1,9 +1,13 @@
 """The report: one whole, safe, self-contained HTML file for any atlas."""
 
+import json
 import re
+from base64 import b64encode
 from collections import Counter
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
@@ -12,6 +16,7 @@ from tests.helpers.atlases import atlas_of, per_head, random_atlas, stack_arrays
 from headscope.atlas import Atlas
 from headscope.errors import OutputError
 from headscope.report import findings, page, write_report
+from headscope.types import LabelledArray
 
 VOID = {"meta", "br", "img", "link", "hr", "input"}
 
@@ -28,6 +33,9 @@ class Reader(HTMLParser):
         self.headings: list[int] = []
         self.words: list[str] = []
         self.images: list[dict[str, str | None]] = []
+        self.sources: list[tuple[str, str, str]] = []
+        self.kind = ""
+        self.policy = ""
         self.feed(text)
         self.close()
         assert self.open == []
@@ -42,6 +50,12 @@ class Reader(HTMLParser):
 
     def note(self, tag: str, attributes: dict[str, str | None]) -> None:
         self.tags[tag] += 1
+        assert "style" not in attributes
+        assert not [name for name in attributes if name.startswith("on")]
+        if tag == "script":
+            self.kind = str(attributes.get("type") or "")
+        if attributes.get("http-equiv") == "Content-Security-Policy":
+            self.policy = str(attributes["content"])
         if "id" in attributes:
             self.ids.append(str(attributes["id"]))
         self.links += [str(attributes[name]) for name in ("href", "src", "xlink:href") if name in attributes]
@@ -54,7 +68,15 @@ class Reader(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        self.words.append(data)
+        if self.open and self.open[-1] in ("script", "style"):
+            self.sources.append((self.open[-1], self.kind, data))
+        else:
+            self.words.append(data)
+
+    @property
+    def places(self) -> set[str]:
+        """What links within the page point to, but for states of the interactive atlas."""
+        return {link[1:] for link in self.links if "=" not in link}
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +88,7 @@ def test_it_is_well_formed_and_whole(written: str) -> None:
     reader = Reader(written)
     assert written.startswith("<!DOCTYPE html>")
     assert len(reader.ids) == len(set(reader.ids))
-    assert {link[1:] for link in reader.links} <= set(reader.ids)
+    assert reader.places <= set(reader.ids)
     assert all(
         after - before <= 1 for before, after in zip(reader.headings, reader.headings[1:], strict=False)
     )
@@ -81,20 +103,85 @@ def test_it_asks_for_nothing_from_outside(written: str) -> None:
     assert all(link.startswith("#") for link in reader.links)
     assert re.findall(r"url\((?!#)", written) == []
     assert "@import" not in written
-    assert "http://" not in written
-    assert "https://" not in written
-    assert reader.tags["script"] == reader.tags["image"] == reader.tags["link"] == 0
-    assert "Content-Security-Policy" in written
-    assert "default-src 'none'" in written
+    # XML namespaces, which nobody fetches
+    assert set(re.findall(r"https?://[\w./]*", written)) <= {
+        "http://www.w3.org/2000/svg",
+        "http://www.w3.org/1999/xhtml",
+        "http://www.w3.org/1998/Math/MathML",
+        "http://www.w3.org/1999/xlink",
+        "http://www.w3.org/",
+    }
+    assert reader.tags["image"] == reader.tags["link"] == reader.tags["iframe"] == 0
+
+
+def test_only_these_very_scripts_and_styles_may_run(written: str) -> None:
+    reader = Reader(written)
+    policy = dict(part.strip().split(" ", 1) for part in reader.policy.split(";"))
+    assert policy["default-src"] == "'none'"
+
+    def digest(content: str) -> str:
+        return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
+
+    runs = [text for tag, kind, text in reader.sources if tag == "script" and kind != "application/json"]
+    styles = [text for tag, _, text in reader.sources if tag == "style"]
+    assert len(runs) == 2
+    assert set(policy["script-src"].split()) == {digest(text) for text in runs}
+    assert policy["style-src"].split() == [digest(text) for text in styles]
 
 
 def test_every_colour_has_a_light_and_a_dark_value(written: str) -> None:
-    style = written[written.index("<style>") : written.index("</style>")]
-    used = set(re.findall(r"var\((--[a-z0-9-]+)\)", written))
-    defined = Counter(re.findall(r"(--[a-z0-9-]+):", style))
+    own = page._style()
+    body = written[written.index("<body>") : written.index('<script type="application/json"')]
+    rules = written[written.index(own) + len(own) : written.index("</style>")].split("/*", 1)[0]
+    rules = "\n".join(line for line in rules.splitlines() if line.startswith(".told .s"))
+    used = set(re.findall(r"var\((--[a-z0-9-]+)\)", own + rules + body))
+    defined = Counter(re.findall(r"(--[a-z0-9-]+):", own))
     assert used
-    assert {name for name in used if defined[name] != 2} == set()
-    assert re.findall(r"(?:fill|stroke): ?#[0-9a-f]+", written) == []
+    # light, dark by the reader's system, dark by the switch
+    assert {name for name in used if defined[name] != 3} == set()
+    assert re.findall(r"(?:fill|stroke): ?#[0-9a-f]+", body + rules) == []
+
+
+def test_heads_lead_to_their_pages(written: str) -> None:
+    atlas = random_atlas()
+    known = json.loads(_data(written))["head_pages"]
+    links = [parse_qs(link[1:]) for link in Reader(written).links if "=" in link]
+    assert links
+    assert all(link["view"] == ["atlas"] for link in links)
+    assert {f"{link['stack'][0]}/{link['layer'][0]}/{link['heads'][0]}" for link in links} <= set(known)
+    named = [
+        finding for finding in findings(atlas) if finding.heads and f"ead {finding.heads[0]}" in finding.text
+    ]
+    assert named
+    front = written[written.index('<div class="told front">') : written.index('<section class="explorer"')]
+    for finding in named:
+        head = finding.heads[0]
+        where = f"view=atlas&amp;stack=encoder&amp;layer={head.layer}&amp;heads={head.head}"
+        assert f'<a class="head" href="#{where}">{head}</a>' in front
+
+
+def test_the_interactive_atlas_has_the_numbers_of_the_atlas(written: str) -> None:
+    atlas = random_atlas()
+    data = json.loads(_data(written))
+    stack = data["atlas"]["stacks"][0]
+    assert (stack["layers"], stack["heads"]) == (3, 4)
+    colouring = next(one for one in stack["colourings"] if one["key"] == "offset_attention:offset=-1")
+    expected = atlas.stack("encoder")["offset_attention"].sel(offset=-1).values.ravel()
+    np.testing.assert_allclose(colouring["values"], expected, rtol=1e-4)
+    assert len(data["head_pages"]) == 12
+
+
+def test_without_numbers_by_head_there_is_no_script() -> None:
+    coords = {"feature": ("a", "b")}
+    arrays = {"only": LabelledArray(np.array([1.0, 2.0]), ("feature",), coords, "only", "1")}
+    reader = Reader(page.render(atlas_of(arrays)))
+    assert reader.tags["script"] == 0
+    assert "script-src 'none'" in reader.policy
+    assert "explore" not in reader.ids
+
+
+def _data(text: str) -> str:
+    return next(data for _, kind, data in Reader(text).sources if kind == "application/json")
 
 
 def test_every_measure_has_its_maps_and_every_finding_its_place(written: str) -> None:
@@ -123,7 +210,8 @@ def test_names_from_outside_are_escaped() -> None:
     )
     assert evil not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
-    assert Reader(text).tags["script"] == 0
+    assert Reader(text).tags["script"] == 3
+    assert json.loads(_data(text))["atlas"]["model"] == evil
 
 
 def test_a_measure_from_elsewhere_gets_its_maps_escaped() -> None:
@@ -153,7 +241,7 @@ def test_a_measure_from_elsewhere_gets_its_maps_escaped() -> None:
 def test_any_atlas_has_a_report(atlas: Atlas) -> None:
     reader = Reader(page.render(atlas))
     assert len(reader.ids) == len(set(reader.ids))
-    assert {link[1:] for link in reader.links} <= set(reader.ids)
+    assert reader.places <= set(reader.ids)
     assert not re.search(r"\bnan\b", " ".join(reader.words))
     if len(atlas.stacks) > 1:
         assert set(atlas.stacks) <= set(reader.ids)

@@ -116,13 +116,13 @@ _ARRAYS: dict[str, tuple[str, tuple[str, ...], str, str]] = {
     ),
     "score_share_random": ("share_random", ("neurons",), "score_share of neurons drawn at random", "1"),
     "score_share_bias": ("share_bias", (), "score_share of what is added to the scores for position", "1"),
-    "pattern_share": (
+    "score_pattern": (
         "pattern",
         ("neurons",),
         "share of the pattern that the best neurons alone give, 0 as even attention",
         "1",
     ),
-    "pattern_share_random": ("pattern_random", ("neurons",), "pattern_share of neurons drawn at random", "1"),
+    "score_pattern_random": ("pattern_random", ("neurons",), "score_pattern of neurons drawn at random", "1"),
     "neuron_auc": (
         "neuron_auc",
         ("contrast", "neuron"),

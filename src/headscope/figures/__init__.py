@@ -4,6 +4,7 @@ from headscope.figures.ablation import ablation_grid, layer_changes, pruning_cur
 from headscope.figures.arcs import head_at_work
 from headscope.figures.compare import change_by_layer, kind_changes
 from headscope.figures.dots import relation_accuracy
+from headscope.figures.explanation import explanation, pattern_left
 from headscope.figures.gallery import heads_at_work
 from headscope.figures.grid import head_grid
 from headscope.figures.head_view import head_view
@@ -21,6 +22,7 @@ __all__ = [
     "change_by_layer",
     "distance_profile",
     "entropy_by_layer",
+    "explanation",
     "feature_boxes",
     "feature_map",
     "gradient_by_layer",
@@ -36,6 +38,7 @@ __all__ = [
     "layer_changes",
     "matrix_view",
     "offset_profile",
+    "pattern_left",
     "patterns_by_layer",
     "pruning_curve",
     "relation_accuracy",

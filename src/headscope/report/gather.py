@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from headscope.atlas import Atlas
 from headscope.report.ablation import ablation
 from headscope.report.compare import compared
+from headscope.report.explanation import explanation
 from headscope.report.finding import Finding, Subject
 from headscope.report.importance import importance
 from headscope.report.kinds import kinds
@@ -29,6 +30,7 @@ _LOOKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     compared,
     ablation,
     importance,
+    explanation,
 )
 
 

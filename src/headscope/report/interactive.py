@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -38,7 +39,8 @@ def interactive(atlas: Atlas) -> Interactive:
     embedded = embedded_atlas(atlas)
     if embedded.atlas is None or not embedded.atlas.stacks:
         return Interactive()
-    data = embedded.model_dump_json().replace("<", "\\u003c")
+    # Half a character, as broken texts have it, is nothing that pydantic would write.
+    data = json.dumps(embedded.model_dump(), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     own = files("headscope.report").joinpath("page.js").read_text(encoding="utf-8")
     bundle = asset("headscope.js")
     return Interactive(

@@ -238,6 +238,8 @@ def _intro(atlas: Atlas) -> str:
             "named here was picked because its number is the largest or smallest on these same texts, which "
             "flatters it a little."
         )
+    if _is_measured(atlas) and set(_probes(atlas)) & set(OUTLOOKS):
+        intro += " What was asked of other texts is told in the section on it."
     if _asked(atlas):
         data = listed(_probed_on(atlas))
         intro += (
@@ -250,9 +252,13 @@ def _intro(atlas: Atlas) -> str:
 def _cards(found: Iterable[Finding], links: HeadLinks, *, level: int) -> str:
     cards = []
     for topic, group in groupby(found, key=lambda finding: finding.topic):
-        items = "".join(f"<li>{links.linked(kept_together(finding.text))}</li>" for finding in group)
+        items = "".join(f"<li>{_linked(finding, links)}</li>" for finding in group)
         cards.append(f'<div class="card"><h{level}>{written(topic)}</h{level}><ul>{items}</ul></div>')
     return "".join(cards)
+
+
+def _linked(finding: Finding, links: HeadLinks) -> str:
+    return links.linked(kept_together(finding.text), about=[str(head) for head in finding.heads])
 
 
 def _stack(atlas: Atlas, stack: str, found: Sequence[Section], links: HeadLinks, *, several: bool) -> str:

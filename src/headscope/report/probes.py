@@ -12,6 +12,7 @@ from headscope.probes.result import without_folders
 from headscope.report.ablation import ablation_section, uniform_section
 from headscope.report.at_work import at_work
 from headscope.report.compare import compare_section
+from headscope.report.explanation import explanation_section
 from headscope.report.finding import Subject
 from headscope.report.grids import array_of, grid
 from headscope.report.importance import importance_section
@@ -35,6 +36,7 @@ _MAKERS: dict[str, Callable[[Subject, int], Section]] = {
     "relations": relations,
     "features": features,
     "parser": parser,
+    "explanation": explanation_section,
     "compare": compare_section,
 }
 
@@ -44,6 +46,7 @@ OUTLOOKS = {
     "ablation": "what the model loses without heads",
     "ablation_uniform": "what it loses when they look evenly",
     "importance": "what the gradient says of heads",
+    "explanation": "why heads do it",
     "compare": "how heads differ from those of another model",
 }
 """What is looked at by what asks nothing of heads' knowledge."""

@@ -13,6 +13,8 @@ HOST = "127.0.0.1"
 """The server is for whoever sits at this machine; there is no option for any other."""
 STOP_WITHIN = 1
 """Seconds that requests have to end when the server stops."""
+WORK_ENDS_WITHIN = 10
+"""Seconds that the work at hand then has to end: Python crashes when it ends while a thread is in the middle of t-SNE."""
 
 
 def new_token() -> str:
@@ -60,6 +62,7 @@ def serve(app: FastAPI, found: socket.socket, *, debug: bool = False) -> None:
         pass
     finally:
         found.close()
+        app.state.explorer.worker.join(WORK_ENDS_WITHIN)
 
 
 def _refused(port: int, error: OSError | OverflowError) -> str:

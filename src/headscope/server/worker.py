@@ -114,6 +114,10 @@ class Worker:
             job.stop()
         self._queue.put(None)
 
+    def join(self, seconds: float) -> None:
+        """Wait for the thread to end, after `close`, but no longer than that."""
+        self._thread.join(seconds)
+
     def _run(self) -> None:
         while (job := self._queue.get()) is not None:
             if not job.future.set_running_or_notify_cancel():

@@ -13,6 +13,7 @@ from headscope.figures.slices import Choice, HeadValues
 from headscope.heads import feature_map, head_map
 from headscope.types import HeadId
 from headscope.views.atlas_words import AtlasWords
+from headscope.views.head_explanation import colouring_title, colouring_unit
 from headscope.views.numbers import plain, plain_list
 from headscope.views.shapes import AtlasData, AtlasStack, Colouring
 
@@ -161,11 +162,12 @@ def _numbers(
         picked = HeadValues(values[place], stderr, name, chosen, stack, units)
         where = ",".join(f"{dim}={label}" for dim, label in select.items())
         is_verdict = name == "ablation_significant"
+        why = colouring_title(picked)
         yield Colouring(
             key=f"{name}:{where}" if where else name,
             group=words.group(name),
-            title=words.title(picked),
-            unit="" if is_verdict else words.unit(picked),
+            title=why or words.title(picked),
+            unit="" if is_verdict else colouring_unit(picked) if why else words.unit(picked),
             kind="category" if is_verdict else "number",
             diverging=not is_verdict and (picked.is_signed or name.endswith("_change")),
             values=plain_list(picked.values.ravel()),

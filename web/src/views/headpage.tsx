@@ -12,6 +12,7 @@ import type {
 } from "../api";
 import type { SetState, State } from "../state";
 import { type Bar, Bars, type Column, Columns, Profile } from "./headpagecharts";
+import { Explanation } from "./headpageexplanation";
 import { shown } from "./headfilter";
 import { ExamplePicture } from "./headpagemap";
 import "./headpage.css";
@@ -221,25 +222,6 @@ function Example({ example }: { example: HeadExample }) {
       </p>
       {example.note && <p class="hp-about">{example.note}</p>}
     </li>
-  );
-}
-
-function Explanation({ found }: { found: NonNullable<HeadPage["explanation"]> }) {
-  const text = (value: number | string | number[] | string[] | null): string => {
-    if (Array.isArray(value)) return value.map((one) => (typeof one === "number" ? shown(one) : one)).join(", ");
-    return typeof value === "number" ? shown(value) : (value ?? "–");
-  };
-  return (
-    <Section title="Why it does that">
-      <dl class="hp-facts">
-        {Object.entries(found).map(([name, value]) => (
-          <div key={name}>
-            <dt>{name.replace(/_/g, " ")}</dt>
-            <dd>{text(value)}</dd>
-          </div>
-        ))}
-      </dl>
-    </Section>
   );
 }
 
