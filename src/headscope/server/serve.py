@@ -14,7 +14,7 @@ HOST = "127.0.0.1"
 STOP_WITHIN = 1
 """Seconds that requests have to end when the server stops."""
 WORK_ENDS_WITHIN = 10
-"""Seconds that the work at hand then has to end: Python crashes when it ends while a thread is in the middle of t-SNE."""
+"""Seconds that the work at hand then has to end: Python may crash when it ends with a thread still at work."""
 
 
 def new_token() -> str:
