@@ -56,7 +56,9 @@ app.command("explain", cls=explain_command.ExplainCommand, epilog=explain_comman
 app.command("compare", cls=compare.CompareCommand, epilog=compare.EXAMPLE)(compare.compare)
 app.command("redundancy", cls=PlainUsageCommand, epilog=redundancy.EXAMPLE)(redundancy.redundancy)
 app.command("map", cls=PlainUsageCommand, epilog=map_command.EXAMPLE)(map_command.map_heads)
-app.command("explore", cls=explore_command.ExploreCommand, epilog=explore_command.EXAMPLE)(explore_command.explore)
+app.command("explore", cls=explore_command.ExploreCommand, epilog=explore_command.EXAMPLE)(
+    explore_command.explore
+)
 app.command("show", cls=PlainUsageCommand, epilog=show.EXAMPLE)(show.show)
 app.command("view", cls=PlainUsageCommand, epilog=view_command.EXAMPLE)(view_command.view)
 app.command("report", cls=PlainUsageCommand, epilog=report.EXAMPLE)(report.report)
