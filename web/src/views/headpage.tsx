@@ -119,7 +119,7 @@ function Ablation({ effects }: { effects: readonly AblationEffect[] }) {
   return (
     <Section
       title="When it is switched off"
-      about="Change of the task's score with its interval; pale bars may well be nothing."
+      about="Change of the task's score with its interval; orange is worse, and pale bars may well be nothing."
     >
       {[...groups].map(([name, members]) => (
         <div key={name}>
@@ -132,6 +132,7 @@ function Ablation({ effects }: { effects: readonly AblationEffect[] }) {
               high: high ?? null,
               sure: significant ?? null,
               note: significant == null ? "" : significant ? "significant" : "not significant",
+              isWorse: higher_is_better === false ? (change ?? 0) > 0 : (change ?? 0) < 0,
             }))}
           />
         </div>

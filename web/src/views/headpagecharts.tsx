@@ -14,6 +14,8 @@ export interface Bar {
   /** False draws the bar pale: it may well be nothing. */
   sure?: boolean | null;
   note?: string;
+  /** Whether it is bad news, where that is not the same as being below 0. */
+  isWorse?: boolean;
 }
 
 /** The stretch of numbers that bars are drawn on: 0 is always in it, and everything that is drawn. */
@@ -54,7 +56,7 @@ export function Bars({ bars, range, digits = 3 }: { bars: readonly Bar[]; range?
           <svg class="hp-bar-track" aria-hidden="true">
             {bar.value !== null && (
               <rect
-                class={`${bar.value < 0 ? "hp-below" : "hp-above"}${bar.sure === false ? " hp-unsure" : ""}`}
+                class={`${(bar.isWorse ?? bar.value < 0) ? "hp-below" : "hp-above"}${bar.sure === false ? " hp-unsure" : ""}`}
                 x={place(Math.min(0, bar.value))}
                 width={place(low + Math.abs(bar.value))}
                 y="20%"
