@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from fastapi import FastAPI
 from tests.helpers.atlases import empty_atlas, random_atlas, with_dependency
+from tests.helpers.loops import run_apart
 from tests.helpers.tiny import tiny
 from tests.server.conftest import HOST, TOKEN, MakeClient, client_of, make_app
 
@@ -202,7 +203,7 @@ def ask_and_leave(app: FastAPI, reached: threading.Event, leave: threading.Event
             await app(scope, receive, send)
         leave.set()
 
-    asyncio.run(main())
+    run_apart(main())
     return answers
 
 

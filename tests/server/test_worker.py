@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.helpers.loops import run_apart
 from tests.helpers.tiny import tiny
 
 from headscope.errors import OptionError
@@ -39,7 +40,7 @@ def test_jobs_run_one_at_a_time_in_order_and_off_the_loop() -> None:
         jobs = [worker.run(f"job {n}", lambda job, n=n: work(n), gone=never) for n in range(8)]
         return await asyncio.gather(*jobs)
 
-    assert asyncio.run(main()) == [n * n for n in range(8)]
+    assert run_apart(main()) == [n * n for n in range(8)]
     assert order == list(range(8))
     assert threads.isdisjoint({threading.get_ident()})
 
@@ -54,7 +55,7 @@ def test_exceptions_come_back() -> None:
             await worker.run("fails", fail, gone=never)
         assert await worker.run("works", lambda job: 3, gone=never) == 3
 
-    asyncio.run(main())
+    run_apart(main())
 
 
 def test_the_loop_goes_on_while_a_job_runs_and_says_what_it_does() -> None:
@@ -78,7 +79,7 @@ def test_the_loop_goes_on_while_a_job_runs_and_says_what_it_does() -> None:
         await until(lambda: worker.working == "")
         assert worker.waiting == 0
 
-    asyncio.run(main())
+    run_apart(main())
     assert told == ["loading"]
 
 
@@ -103,7 +104,7 @@ def test_a_job_whose_client_went_while_it_waited_never_runs() -> None:
         assert await slow
         assert await worker.run("last", lambda job: 1, gone=never) == 1
 
-    asyncio.run(main())
+    run_apart(main())
     assert ran == []
 
 
@@ -147,7 +148,7 @@ def test_a_running_model_stops_at_its_next_layer() -> None:
         assert await worker.run("next", lambda job: "free", gone=never) == "free"
 
     try:
-        asyncio.run(main())
+        run_apart(main())
     finally:
         for handle in handles:
             handle.remove()
@@ -183,7 +184,7 @@ def test_too_many_waiting_are_sent_away() -> None:
         await asyncio.gather(*jobs)
         assert await worker.run("again", lambda job: 5, gone=never) == 5
 
-    asyncio.run(main())
+    run_apart(main())
 
 
 def test_closing_stops_what_runs_and_what_waits() -> None:
@@ -203,6 +204,6 @@ def test_closing_stops_what_runs_and_what_waits() -> None:
         assert all(isinstance(one, StoppedError | asyncio.CancelledError) for one in found)
         return worker
 
-    worker = asyncio.run(main())
+    worker = run_apart(main())
     worker._thread.join(10)
     assert not worker._thread.is_alive()
