@@ -16,6 +16,8 @@ from headscope.ablation.store import added_to
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
 from headscope.figures.colours import MUTED, SERIES
+from headscope.figures.grid import draw_values
+from headscope.figures.slices import HeadValues
 from headscope.report.ablation import ablation
 from headscope.report.finding import Subject
 from headscope.types import LabelledArray
@@ -156,3 +158,23 @@ def test_real_sweeps_can_be_drawn(tmp_path: Path) -> None:
         warnings.simplefilter("ignore")
         made = hs.ablate(model, task, sweep="layers").to_atlas()
     figures.save(figures.layer_changes(made), tmp_path / "a.png")
+
+
+def test_orange_is_worse_whatever_the_metric(atlas: Atlas) -> None:
+    values = HeadValues(np.array([[-1.0, 1.0]]), None, "ablation_change", {}, "encoder", "change")
+    shown = {
+        low_good: draw_values(values, title="", limits=(-1, 1), is_low_good=low_good).collections[0]
+        for low_good in (False, True)
+    }
+    high, low = (mesh.get_cmap()(mesh.norm([-1.0, 1.0])) for mesh in shown.values())
+    np.testing.assert_allclose(high, low[::-1])
+    assert not np.allclose(high, low)
+    told = atlas.provenance["probes"]["ablation"]["sweeps"]["heads"]
+    assert figures.ablation_grid(atlas).collections[0].get_cmap().name == shown[False].get_cmap().name
+    loss = {
+        **told,
+        "metrics": {**told["metrics"], "f1": {**told["metrics"]["f1"], "higher_is_better": False}},
+    }
+    arrays = atlas.found_by("ablation")
+    turned = atlas.with_probe("ablation", arrays, facts={"sweeps": {"heads": loss}}, table={}, examples={})
+    assert figures.ablation_grid(turned).collections[0].get_cmap().name == shown[True].get_cmap().name

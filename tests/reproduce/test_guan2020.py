@@ -205,6 +205,12 @@ def test_tables_2_and_3_of_a_sweep() -> None:
     ]  # fmt: skip
 
 
+def test_another_task_has_no_published_figures_beside_it() -> None:
+    rows = effects(guan2020(swept("zero", task="classification")))
+    assert rows["dense, pruned"].ours is not None
+    assert all(row.published is None for row in rows.values())
+
+
 def test_both_sweeps_stand_in_their_own_rows() -> None:
     rows = effects(guan2020(swept("uniform")))
     assert rows["dense, pruned"].ours is None

@@ -123,6 +123,12 @@ def test_progress_is_unknown_for_texts_in_memory() -> None:
     assert corpus.progress is None
 
 
+def test_pairs_that_are_none_are_told_at_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tsv", "one column\nOne.\tTwo.\n")
+    with pytest.raises(TextError, match=r"a\.tsv:1"):
+        read_pairs(path)  # not only when it is read
+
+
 def test_read_pairs_chooses_between_two_formats(tmp_path: Path) -> None:
     line = '{"text_a": "One.", "text_b": "Two."}'
     expected = [TextPair("One.", "Two.")]

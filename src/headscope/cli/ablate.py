@@ -22,8 +22,11 @@ from headscope.cli.options import (
     ModelName,
     Quiet,
     Revision,
+    Stride,
+    TaskMaxLength,
     batch_size_of,
     check_output,
+    check_stride,
     existing_atlas,
 )
 from headscope.cli.tables import print_table
@@ -127,20 +130,8 @@ def ablate(
         bool,
         typer.Option("--renormalise", help="For sentence-masks: scale the attention that is left up again."),
     ] = False,
-    max_length: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", help="Most tokens in one input; by default what is usual for the task."
-        ),
-    ] = None,
-    stride: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="For qa: tokens by which windows over long passages move on, 128 by default; 0 cuts passages instead.",
-        ),
-    ] = None,
+    max_length: TaskMaxLength = None,
+    stride: Stride = None,
     batch_size: BatchSize = "auto",
     device: Device = "auto",
     dtype: Dtype = "auto",
@@ -158,8 +149,7 @@ def ablate(
     if output is not None:
         check_output(output, option="-o", kind=ATLAS, inputs=data)
     _check_used(context, sweep)
-    if stride is not None and task != "qa":
-        raise OptionError(f"--stride is for --task qa; {task} has no windows")
+    check_stride(stride, task)
     shown = not (quiet or json)
     with only_own_notes(debug=debug) as notes:
         existing = existing_atlas(output)

@@ -20,12 +20,14 @@ from headscope.cli.options import (
     ModelName,
     Quiet,
     Revision,
+    Stride,
+    TaskMaxLength,
     batch_size_of,
     check_output,
+    check_stride,
     existing_atlas,
 )
 from headscope.cli.tables import print_table
-from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.importance import Agreement, ImportanceResult
@@ -76,20 +78,8 @@ def importance(
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Take N examples of the data only.")
     ] = None,
-    max_length: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", help="Most tokens in one input; by default what is usual for the task."
-        ),
-    ] = None,
-    stride: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="For qa: tokens by which windows over long passages move on, 128 by default; 0 cuts passages instead.",
-        ),
-    ] = None,
+    max_length: TaskMaxLength = None,
+    stride: Stride = None,
     batch_size: BatchSize = "auto",
     device: Device = "auto",
     dtype: Dtype = "auto",
@@ -106,8 +96,7 @@ def importance(
     """
     if output is not None:
         check_output(output, option="-o", kind=ATLAS, inputs=data)
-    if stride is not None and task != "qa":
-        raise OptionError(f"--stride is for --task qa; {task} has no windows")
+    check_stride(stride, task)
     shown = not (quiet or json)
     with only_own_notes(debug=debug) as notes:
         existing = existing_atlas(output)

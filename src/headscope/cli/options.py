@@ -68,6 +68,26 @@ _STARTS = {
 }
 
 
+TaskMaxLength = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Most tokens in one input; by default what is usual for the task."),
+]
+Stride = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        metavar="N",
+        help="For qa: tokens by which windows over long passages move on, 128 by default; 0 cuts passages instead.",
+    ),
+]
+
+
+def check_stride(stride: int | None, task: str) -> None:
+    """Refuse windows for a task that has none."""
+    if stride is not None and task != "qa":
+        raise OptionError(f"--stride is for --task qa; {task} has no windows")
+
+
 def existing_atlas(output: Path | None) -> "hs.Atlas | None":
     """The atlas that is at -o already; None where there is none, or an empty file."""
     if output is None or not output.is_file() or not output.stat().st_size:

@@ -1,6 +1,7 @@
 """Where an attention module keeps the weights of each head, for those whose layout is known."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -103,12 +104,12 @@ def _spread(numbers: list[int], size: int) -> Tensor:
     return (torch.tensor(numbers)[:, None] * size + torch.arange(size)).flatten()
 
 
-def _inputs(module: nn.Module) -> int:
-    return int(module.weight.shape[0 if isinstance(module, Conv1D) else 1])  # type: ignore[index]
+def _inputs(module: Any) -> int:
+    return int(module.weight.shape[0 if isinstance(module, Conv1D) else 1])
 
 
-def _outputs(module: nn.Module) -> int:
-    return int(module.weight.shape[1 if isinstance(module, Conv1D) else 0])  # type: ignore[index]
+def _outputs(module: Any) -> int:
+    return int(module.weight.shape[1 if isinstance(module, Conv1D) else 0])
 
 
 def _keep_outputs(module: nn.Module, rows: Tensor) -> None:

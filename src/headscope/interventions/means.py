@@ -79,7 +79,7 @@ def _batches(
     given = bool(first) and isinstance(first[0], Mapping)
     checked = (_of_kind(text, given=given) for text in chain(first, stream))
     if given:
-        yield from checked  # type: ignore[misc]
+        yield from checked  # type: ignore[misc]  # all are given inputs, or it raises
         return
     model = capture.model
     longest = max_length or min(model.max_length or _LONGEST, _LONGEST)
@@ -87,7 +87,7 @@ def _batches(
     padding: int | None = getattr(model.config, "pad_token_id", None)
     encoder = TextEncoder(model.tokenizer, _layout(capture), longest, padding if start is None else start)
     encoded = (
-        encoder.encode(TextPair(text) if isinstance(text, str) else text)  # type: ignore[arg-type]
+        encoder.encode(TextPair(text) if isinstance(text, str) else text)  # type: ignore[arg-type]  # no given input
         for text in checked
     )
     for batch in bucketed(

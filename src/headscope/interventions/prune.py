@@ -64,6 +64,7 @@ def prune(
     )
     _take_out(capture, smaller, chosen, names)
     _prove(capture, smaller, chosen)
+    # On this one network only: what it would write could not be loaded again.
     smaller.network.save_pretrained = partial(_refuse_saving, smaller.name)  # type: ignore[method-assign]
     return smaller
 

@@ -79,7 +79,7 @@ class _Selector:
             raise OptionError(f"{heads!r} is not a head; {_HELP}")
         found = HeadSet(frozenset())
         for one in heads:
-            found |= self.any(one)  # type: ignore[arg-type]
+            found |= self.any(one)  # type: ignore[arg-type]  # it refuses what is no head
         return found
 
     def layer_anywhere(self, layer: int) -> HeadSet:
