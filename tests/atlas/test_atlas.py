@@ -4,6 +4,7 @@ import errno
 import os
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 import xarray as xr
@@ -184,3 +185,12 @@ def test_a_measure_may_be_asked_for_by_stack(stacked: Atlas) -> None:
     assert "decoder/own" in stacked
     assert "encoder/own" not in stacked
     assert "nowhere/own" not in stacked
+
+
+def test_no_file_stays_open(atlas: Atlas, tmp_path: Path) -> None:
+    # One that is open when Python ends crashes it: HDF5 then calls back into an interpreter that is gone.
+    atlas.save(tmp_path / "a.nc")
+    before = h5py.h5f.get_obj_count(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_FILE)
+    back = hs.open(tmp_path / "a.nc")
+    assert h5py.h5f.get_obj_count(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_FILE) == before
+    assert back["example"].shape == (2, 4, 3)

@@ -176,7 +176,9 @@ def test_lines_of_text_are_no_measures(treebank: Treebank) -> None:
 def test_an_analysed_atlas_keeps_its_arrays_bit_for_bit(
     architecture: str, treebank: Treebank, tmp_path: Path
 ) -> None:
-    before = hs.analyze(tiny(architecture), TEXTS, max_length=32, measures=["entropy", "offset_attention"])
+    before = hs.analyze(
+        tiny(architecture), TEXTS, max_length=32, measures=["entropy", "offset_attention"], sentences=0
+    )
     before.save(tmp_path / "a.nc")
     result = probed(architecture, treebank)
     result.to_atlas(hs.open(tmp_path / "a.nc")).save(tmp_path / "a.nc")
@@ -255,6 +257,40 @@ def test_a_probe_takes_only_its_own_away(plain: Atlas, tmp_path: Path) -> None:
     # What was added to is as it was.
     assert set(plain.stack("encoder")) == {"entropy", "entropy_stderr", "other"}
     assert first.examples("one") == [from_text(as_text(EXAMPLE))]
+
+
+def test_a_name_that_is_taken_is_refused(plain: Atlas) -> None:
+    """Rather than that one result silently takes the place of another."""
+    first = add(plain, "one", {"encoder": arrays(2, "a", "a_stderr")})
+    with pytest.raises(
+        AtlasError, match="'two' gives an array called 'a', which is what the probe 'one' found"
+    ):
+        add(first, "two", {"encoder": arrays(2, "a", "b")})
+    with pytest.raises(
+        AtlasError, match="'two' gives an array called 'other', which is a measure of this atlas"
+    ):
+        add(first, "two", {"encoder": arrays(2, "other")})
+    with pytest.raises(AtlasError, match="'a', which is what the probe 'one' found"):
+        add(first, "two", {"encoder": arrays(2, "b"), "decoder": arrays(2, "a")})  # in another stack too
+    assert set(add(first, "one", {"encoder": arrays(2, "a")}).measures) == {"entropy", "other", "a"}
+
+
+def test_an_analysis_that_takes_a_probes_name_does_not_take_the_probe_along(plain: Atlas) -> None:
+    old = add(plain, "one", {"encoder": arrays(2, "a")})
+    new = Atlas.build({"encoder": arrays(2, "a")}, provenance={"model": "m"})
+    with pytest.raises(AtlasError, match="the probe 'one' gives an array called 'a', which is a measure"):
+        new.with_probes_of(old)
+
+
+def test_patterns_and_an_explanation_stand_side_by_side() -> None:
+    model = tiny("bert")
+    patterns = hs.find_patterns(model, TEXTS, max_length=32).to_atlas()
+    both = hs.explain(model, ["0.0", "1.2"], TEXTS, max_length=32).to_atlas(patterns)
+    for name, array in patterns.stack("encoder").items():
+        xr.testing.assert_identical(both.stack("encoder")[name], array)
+    assert len(both.table("explanation")) == 2
+    again = hs.find_patterns(model, TEXTS, max_length=32).to_atlas(both)
+    assert set(again.stack("encoder")) == set(both.stack("encoder"))
 
 
 def test_stacks_of_a_model_keep_their_own(stacked: Atlas, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from tests.browser import material
 from tests.browser.material import NASTY, TEXTS, Written, write
 from tests.browser.watching import PATIENCE, Open, watching
 
+from headscope.report import write_report
 from headscope.views.arrays import from_attentions
 from headscope.views.atlas_page import write_atlas_view
 from headscope.views.page import write_view
@@ -23,7 +24,7 @@ from headscope.views.page import write_view
 expect.set_options(timeout=PATIENCE)
 
 EXPLORE = "import sys; from headscope.cli.main import run; sys.argv[1:1] = ['explore']; run()"
-SERVED = ("bert", "twelve", "gpt2", "t5")
+SERVED = ("bert", "twelve", "gpt2", "llama", "t5")
 """Models of the server besides demo, as folders."""
 
 
@@ -66,16 +67,17 @@ class Server:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The command itself, with demo, models of other shapes, and an atlas; ended as a reader would end it."""
+    """The command itself, with demo, models of other shapes, and two atlases; ended as a reader would end it."""
     folder = tmp_path_factory.mktemp("served")
     for name in SERVED:
         material.model(name).network.save_pretrained(folder / name)
         material.model(name).tokenizer.save_pretrained(folder / name)
     material.atlas().save(folder / "made-up.nc")
+    material.other_atlas().save(folder / "other.nc")
     said = folder / "stderr"
     with said.open("w") as stderr:
         process = subprocess.Popen(
-            [sys.executable, "-c", EXPLORE, "demo", *SERVED, "made-up.nc", "--no-open"],
+            [sys.executable, "-c", EXPLORE, "demo", *SERVED, "made-up.nc", "other.nc", "--no-open"],
             cwd=folder,
             env=os.environ | {"HF_HUB_OFFLINE": "1"},
             stdout=subprocess.PIPE,
@@ -122,6 +124,11 @@ def nasty_file(folder: Path) -> Path:
     path = folder / "nasty.html"
     write_view(path, from_attentions([rows, rows], tokens, name=NASTY["script"]))
     return path
+
+
+@pytest.fixture(scope="session")
+def report_file(folder: Path) -> Path:
+    return write_report(material.measured_atlas(), folder / "report.html")
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 import transformers as tf
+import xarray as xr
 from tests.helpers.atlas_views import with_kinds
 from tests.helpers.atlases import example, random_atlas, with_dependency
 from tests.helpers.kinds import kinds_of_heads
@@ -15,6 +16,7 @@ from tests.helpers.tiny import tiny, wordpiece_tokenizer
 
 import headscope as hs
 from headscope.atlas import Atlas
+from headscope.atlas.typical import Typical, typical_as_text
 from headscope.models import Model
 from headscope.views.neurons import neuron_reader
 from headscope.views.page import Packed, Start, write_view
@@ -78,7 +80,53 @@ def atlas() -> Atlas:
     hard = example(words=words, right=(len(words) - 1,), guess=1, weights=weights, head=hs.types.HeadId(1, 2))
     made_up = random_atlas(LAYERS, HEADS, model="demo", corpus=NASTY["script"])
     probed = with_dependency(made_up, layers=LAYERS, heads=HEADS, examples=[example(), hard])
-    return with_kinds(probed, kinds_of_heads(LAYERS, HEADS))
+    ruled = with_rules(with_kinds(probed, kinds_of_heads(LAYERS, HEADS)))
+    return with_typical(ruled, [BEFORE, TO_THE_END, STRANGE])
+
+
+_HEAD = hs.types.HeadId(1, 2)
+BEFORE = Typical(
+    _HEAD, ("[CLS]", "The", "cat", "sat", "[SEP]"), None, (0, 0, 1, 2, 3), (0.5, 0.9, 0.8, 0.7, 0.6), 0.95
+)
+"""Every word looks at the one before."""
+TO_THE_END = Typical(_HEAD, ("[CLS]", "A", "dog", "[SEP]"), None, (3, 3, 1, 3), (0.9, 0.8, 0.4, 0.7), 0.8)
+STRANGE = Typical(
+    _HEAD, tuple(NASTY.values()), ("one", NASTY["image"]), (1,) * len(NASTY), (0.5,) * len(NASTY), 0.3
+)
+
+
+def with_rules(known: Atlas) -> Atlas:
+    """The atlas, with what fixed offsets find of the relations that the probe asked for."""
+    relations = known["dependency_accuracy"]["relation"].values
+    rules = xr.DataArray(
+        np.tile([0.2, 0.58], (len(relations), 1)),
+        coords={"relation": relations, "offset": [-1, 1]},
+        dims=("relation", "offset"),
+    )
+    return _with_group(known, "dependency_baseline", rules)
+
+
+def with_typical(known: Atlas, found: list[Typical]) -> Atlas:
+    """The atlas, with sentences where heads are most typical."""
+    lines = np.array([typical_as_text(one) for one in found], dtype=object)
+    return _with_group(known, "typical_examples", xr.DataArray(lines, dims="line"))
+
+
+def _with_group(known: Atlas, name: str, array: xr.DataArray) -> Atlas:
+    groups = {path: node.to_dataset(inherit=False) for path, node in known.tree.subtree_with_keys}
+    return Atlas(xr.DataTree.from_dict({**groups, f"/{name}": xr.Dataset({name: array})}))
+
+
+@cache
+def measured_atlas() -> Atlas:
+    """Measures alone, for a report."""
+    return random_atlas(LAYERS, HEADS, model="demo")
+
+
+@cache
+def other_atlas() -> Atlas:
+    """One of a model that is not the first of the server's."""
+    return random_atlas(LAYERS, LAYERS, model="twelve")
 
 
 @dataclass(frozen=True)

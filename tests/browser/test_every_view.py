@@ -1,5 +1,6 @@
 """Every view opens, from the server and from a file, on every kind of model, and shows something."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,13 +8,18 @@ from playwright.sync_api import Page, expect
 from tests.browser.material import TEXTS, Written
 from tests.browser.watching import NARROW, Open
 
+from headscope.views.seen import Observed
+
 STACKS = {
     "demo": ["encoder"],
     "twelve": ["encoder"],
     "gpt2": ["decoder"],
+    "llama": ["decoder"],
     "t5": ["encoder", "decoder", "cross"],
 }
-GRIDS = {"demo": (12, 8), "twelve": (12, 12), "gpt2": (3, 4), "t5": (2, 4)}
+ROTATED = ["llama"]
+ONE_TEXT = ["gpt2", "llama"]
+"""They take no pairs: the server's page has one field for them."""
 PLACES = [(name, stack) for name, stacks in STACKS.items() for stack in stacks]
 
 _INK = """canvas => {
@@ -38,9 +44,10 @@ def drawn(page: Page, selector: str) -> None:
     pytest.fail(f"{selector} shows nothing")
 
 
-def through_the_views(page: Page, name: str, queries: list[str], keys: list[str]) -> None:
+def through_the_views(page: Page, name: str, observed: Observed, stack: str) -> None:
     """Every tab of a page with a text, clicked."""
-    layers, heads = GRIDS[name]
+    shape = observed.stack(stack)
+    queries, keys = observed.tokens(shape.queries).pieces, observed.tokens(shape.keys).pieces
     expect(page.locator(".hs-head")).to_have_attribute("data-layer", "1")
     assert page.locator("button[data-side=query] bdi").all_inner_texts() == queries
     assert page.locator("button[data-side=key] bdi").all_inner_texts() == keys
@@ -49,25 +56,25 @@ def through_the_views(page: Page, name: str, queries: list[str], keys: list[str]
     expect(page.locator(".hs-matrix")).to_have_attribute("data-layer", "1")
     drawn(page, ".hs-matrix canvas")
     page.locator("[data-view=model]").click()
-    if name != "t5":
-        expect(page.locator(".hs-model canvas")).to_have_attribute("data-drawn", str(layers))
-        assert page.locator(".hs-thumb").count() == layers * heads
-    drawn(page, ".hs-model canvas")
+    expect(page.locator(".hs-model-inner canvas")).to_have_attribute("data-drawn", str(shape.layers))
+    thumbs = page.locator(".hs-thumb").evaluate_all("all => all.map((one) => one.dataset.head)")
+    assert thumbs == [f"{layer}.{head}" for layer in range(shape.layers) for head in range(shape.heads)]
+    drawn(page, ".hs-model-inner canvas")
+    drawn(page, ".hs-preview canvas")
     page.locator("[data-view=neuron]").click()
     drawn(page, ".nv-canvas")
     assert page.locator(".nv-query").all_inner_texts() == queries
     assert page.locator(".nv-carrier").count() > 0
+    rotated = page.get_by_role("note").get_by_text(re.compile("rotat", re.IGNORECASE))
+    expect(rotated).to_have_count(int(name in ROTATED))
 
 
 @pytest.mark.parametrize(("name", "stack"), PLACES)
 def test_the_views_of_a_text_from_a_file(
     name: str, stack: str, files: dict[str, Written], from_file: Open
 ) -> None:
-    written = files[name]
-    shape = written.observed.stack(stack)
-    page = from_file(f"{written.address}#stack={stack}&layer=1")
-    queries, keys = written.observed.tokens(shape.queries), written.observed.tokens(shape.keys)
-    through_the_views(page, name, queries.pieces, keys.pieces)
+    page = from_file(f"{files[name].address}#stack={stack}&layer=1")
+    through_the_views(page, name, files[name].observed, stack)
 
 
 @pytest.mark.parametrize(("name", "stack"), PLACES)
@@ -75,13 +82,11 @@ def test_the_views_of_a_text_from_the_server(
     name: str, stack: str, files: dict[str, Written], from_server: Open
 ) -> None:
     observed = files[name].observed
-    shape = observed.stack(stack)
     text_a, text_b = (observed.text_a, observed.text_b) if name == "demo" else TEXTS
-    if name == "gpt2":  # takes no pairs: the server's page has one field for it
+    if name in ONE_TEXT:
         text_a, text_b = f"{text_a} {text_b}", ""
     page = from_server(f"model={name}&a={text_a}&b={text_b}&stack={stack}&layer=1")
-    queries, keys = observed.tokens(shape.queries), observed.tokens(shape.keys)
-    through_the_views(page, name, queries.pieces, keys.pieces)
+    through_the_views(page, name, observed, stack)
 
 
 def test_atlas_and_map_from_a_file(atlas_file: Path, from_file: Open) -> None:

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from tests.browser.conftest import Server
 from tests.browser.material import Written
-from tests.browser.watching import Open, go, settled
+from tests.browser.watching import Open, go, number, settled, watching
 
 
 def pressed(page: Page) -> list[str]:
@@ -129,3 +131,115 @@ def test_the_size_of_the_window_may_change(demo_file: Written, from_file: Open) 
     page.wait_for_function(f"before => ({width})() < before - 100", arg=before)
     page.set_viewport_size({"width": 1280, "height": 900})
     page.wait_for_function(f"before => ({width})() === before", arg=before)
+
+
+def test_where_one_looks_in_the_matrix_is_in_the_link(demo_file: Written, from_file: Open) -> None:
+    page = from_file(f"{demo_file.address}#view=matrix&layer=3&heads=2")
+    expect(page.locator(".hs-matrix")).to_be_visible()
+    for key in ("+", "+", "Shift+ArrowRight", "Shift+ArrowDown"):
+        page.keyboard.press(key)
+    settled(page)
+    assert "x-box=" in page.url
+    copy = from_file(page.url)
+    canvas = [each.locator(".hs-matrix canvas") for each in (page, copy)]
+    expect(canvas[1]).to_be_visible()
+    for part in ("cell", "left", "top"):
+        assert number(canvas[0], part) == pytest.approx(number(canvas[1], part), abs=0.01)
+    assert number(canvas[1], "left") < 0
+    page.keyboard.press("0")
+    settled(page)
+    assert "x-box" not in page.url
+
+
+@pytest.mark.parametrize(
+    ("fragment", "words", "offered", "shown"),
+    [
+        ("model=bert-large&a=Hello", "has no model “bert-large”", "demo", ".hs-head"),
+        ("view=try&model=bert-large&a=Hello", "has no model “bert-large”", "demo", ".ti-form"),
+        ("view=atlas&atlas=nope", "has no atlas “nope”", "made-up.nc", ".hg-cell"),
+        ("view=foo", "has no view “foo”", "Matrix", ".hs-matrix"),
+    ],
+)
+def test_what_a_link_names_and_the_server_has_not(
+    fragment: str, words: str, offered: str, shown: str, from_server: Open
+) -> None:
+    page = from_server(fragment)
+    expect(page.get_by_role("alert")).to_contain_text(words)
+    settled(page)
+    for part in fragment.split("&"):
+        assert part in page.url, "the address stays what was asked for"
+    expect(page.locator(".hs-offers")).to_be_visible()
+    expect(page.locator(".hs-head, .ti-form, .hg-cell, .hs-matrix")).to_have_count(0)
+    page.locator(".hs-offers").get_by_role("button", name=offered, exact=True).click()
+    expect(page.locator(shown).first).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_the_model_that_the_address_names_is_the_one_shown(from_server: Open) -> None:
+    page = from_server("view=head&model=demo&a=The cat sat&token=2")
+    footer = page.get_by_role("contentinfo")
+    named = footer.locator("span").first
+    expect(named).to_contain_text("demo (")
+    before = named.inner_text()
+    page.locator("[data-view=try]").click()  # which loads the same model with its head
+    expect(page.get_by_role("note")).to_contain_text("The text has no [MASK]")
+    page.locator("[data-view=head]").click()
+    expect(named).to_have_text(before)
+    expect(page.locator("button[aria-pressed=true][data-side]")).to_have_count(1)
+    page.locator("[data-view=try]").click()
+    page.get_by_label("Model", exact=True).select_option("bert")
+    page.locator("[data-view=head]").click()
+    expect(named).to_contain_text("bert (")
+    expect(page.get_by_label("Model", exact=True)).to_have_value("bert")
+    expect(page.locator("button[aria-pressed=true][data-side]")).to_have_count(0)  # that was demo's token
+    page.get_by_label("Model", exact=True).select_option("demo")
+    page.get_by_role("button", name="Look").click()
+    expect(named).to_have_text(before)
+
+
+def test_texts_and_heads_are_searched_apart(from_server: Open) -> None:
+    page = from_server("model=demo&a=The cat saw the dog.")
+    search = page.get_by_label("Search", exact=True)
+    expect(page.locator("button[data-side=query]").first).to_be_visible()
+    search.fill("the")
+    expect(page.locator(".hs-found[data-side=query]")).to_have_count(2)
+    page.locator("[data-view=atlas]").click()
+    expect(page.locator(".hg-cell[data-kept=true]")).to_have_count(96)
+    expect(search).to_have_value("")
+    search.fill("layer 4")
+    expect(page.locator(".hg-cell[data-kept=true]")).to_have_count(8)
+    page.locator("[data-view=matrix]").click()
+    expect(search).to_have_value("the")
+    settled(page)
+    assert "q=the" in page.url
+    assert "hq=layer+4" in page.url
+
+
+def test_only_a_token_that_the_server_takes_is_kept(server: Server, browser: Browser) -> None:
+    place = f"http://127.0.0.1:{server.port}/"
+    with watching(browser, port=server.port, strict=False) as (open_page, _):
+        page = open_page(f"{place}#token=not-the-servers-token")
+        expect(page.get_by_role("alert")).to_contain_text("Open the link that headscope explore has printed")
+        assert page.evaluate("localStorage.length") == 0
+        asked = open_page(f"{place}?token={server.link.partition('token=')[2]}")
+        expect(asked.get_by_role("alert")).to_be_visible()  # queries get logged; a fragment does not
+        known = open_page(server.link)
+        expect(known.locator(".hs-head")).to_be_visible()
+        foreign = open_page(f"{place}#token=not-the-servers-token")
+        expect(foreign.locator(".hs-head")).to_be_visible()  # by the token of the visit before
+        assert "token" not in foreign.url
+
+
+def test_help_says_which_keys_are_of_which_view(
+    from_server: Open, from_file: Open, demo_file: Written
+) -> None:
+    page = from_server("view=matrix&model=demo")
+    page.get_by_role("button", name="Help").click()
+    help_ = page.get_by_role("dialog")
+    expect(help_.get_by_label("Keys of Matrix")).to_contain_text("nearer, farther")
+    expect(help_.get_by_label("Keys of Neurons")).to_contain_text("query token")
+    expect(help_).to_contain_text("goes to the headscope explore that this page came from")
+    file = from_file(demo_file.address)
+    expect(file.locator(".hs-head")).to_be_visible()
+    file.keyboard.press("?")
+    expect(file.get_by_role("dialog")).to_contain_text("sends nothing anywhere")

@@ -1,14 +1,17 @@
 """What the views of a text show is what Python has: clicks, filters and numbers."""
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.material import Array, Written, demo, to_words
-from tests.browser.watching import Open, number, settled
+from tests.browser.material import Array, Written, demo, to_words, write
+from tests.browser.watching import NARROW, Open, number, settled
 
 from headscope.models import Model
+from headscope.views.page import Start
 
 LAYER, HEAD, QUERY = 3, 2, 5
 CLOSE = 0.005
@@ -219,7 +222,8 @@ def test_the_neuron_view_adds_up_to_the_models_scores(demo_file: Written, from_f
 
 
 @pytest.mark.parametrize(
-    ("name", "stack"), [("gpt2", "decoder"), ("t5", "encoder"), ("t5", "decoder"), ("t5", "cross")]
+    ("name", "stack"),
+    [("gpt2", "decoder"), ("llama", "decoder"), ("t5", "encoder"), ("t5", "decoder"), ("t5", "cross")],
 )
 def test_the_softmax_of_neurons_is_the_map(
     name: str, stack: str, files: dict[str, Written], from_file: Open
@@ -232,3 +236,82 @@ def test_the_softmax_of_neurons_is_the_map(
         fact = page.locator(".nv-facts > div", has_text="softmax").locator("dd")
         assert float(fact.inner_text()) == pytest.approx(exact[query, key], abs=0.001)
     expect(page.get_by_text("differs from the map")).to_have_count(0)
+
+
+def test_equal_tokens_are_told_apart(head_page: Page, demo_file: Written) -> None:
+    pieces = demo_file.observed.source.pieces
+    rows = head_page.locator(".hs-weights tr")
+    expect(rows).to_have_count(14)
+    link = rows.filter(has_text="[SEP]").first.locator("button")
+    named = link.locator("bdi").all_inner_texts()
+    places = [int(place) for place in link.locator(".hs-place").all_inner_texts()]
+    again = [name for name in named if pieces.count(name) > 1]
+    assert [pieces[place] for place in places] == again
+    assert again
+
+
+def test_the_error_is_that_of_the_level_shown(demo_file: Written, tmp_path: Path, from_file: Open) -> None:
+    page_of = re.sub(r'"word_error":[^,]+', '"word_error":0.0042', demo_file.path.read_text(encoding="utf-8"))
+    page_of = re.sub(r'"max_error":[^,]+', '"max_error":0.0017', page_of)
+    path = tmp_path / "errors.html"
+    path.write_text(page_of, encoding="utf-8")
+    page = from_file(path.as_uri())
+    expect(page.get_by_role("contentinfo")).to_contain_text("±0.0017")
+    page.get_by_role("button", name="words", exact=True).click()
+    expect(page.get_by_role("contentinfo")).to_contain_text("±0.0042")
+
+
+def test_the_model_view_shows_the_head_that_is_pointed_at(demo_file: Written, from_file: Open) -> None:
+    page = from_file(f"{demo_file.address}#view=model&layer=2&heads=1")
+    preview = page.locator(".hs-preview")
+    expect(preview).to_have_attribute("data-head", "2.1")
+    page.locator(".hs-thumb[data-head='4.7']").hover()
+    expect(preview).to_have_attribute("data-head", "4.7")
+    page.mouse.move(0, 0)
+    expect(preview).to_have_attribute("data-head", "2.1")
+    preview.get_by_role("button", name="Lines").click()
+    expect(page.locator(".hs-head")).to_have_attribute("data-layer", "2")
+
+
+def test_a_decoder_begins_at_its_last_token(files: dict[str, Written], from_file: Open) -> None:
+    pieces = files["gpt2"].observed.source.pieces
+    page = from_file(f"{files['gpt2'].address}#view=neuron&layer=1&heads=2")
+    chosen = page.locator(".nv-query[aria-selected=true]")
+    expect(chosen).to_have_attribute("id", f"nv-query-{len(pieces) - 1}")
+    page.keyboard.press("k")
+    expect(chosen).to_have_attribute("id", f"nv-query-{len(pieces) - 2}")
+    page.keyboard.press("j")
+    expect(chosen).to_have_attribute("id", f"nv-query-{len(pieces) - 1}")
+    page.locator(".nv-query").first.click()
+    page.mouse.move(0, 0)
+    expect(page.get_by_label("Neurons that carry the score")).to_contain_text("there is nothing to choose")
+    expect(page.locator(".nv-carrier")).to_have_count(0)
+
+
+def test_keys_or_products_on_a_telephone(files: dict[str, Written], from_file: Open) -> None:
+    page = from_file(f"{files['demo'].address}#view=neuron&layer=1&heads=2", viewport=NARROW)
+    picture = "canvas => canvas.toDataURL()"
+    canvas = page.locator(".nv-canvas")
+    expect(canvas).to_be_visible()
+    page.wait_for_timeout(300)
+    products = canvas.evaluate(picture)
+    page.get_by_role("button", name="k", exact=True).click()
+    page.wait_for_timeout(300)
+    assert canvas.evaluate(picture) != products
+    page.get_by_role("button", name="q × k", exact=True).click()
+    page.wait_for_timeout(300)
+    assert canvas.evaluate(picture) == products
+
+
+def test_neurons_that_a_file_does_not_hold(tmp_path: Path, from_file: Open) -> None:
+    text = "The keys to the old cabinets were lost. " * 40
+    written = write(tmp_path, "demo", text, None, start=Start(view="neuron", layer=2, heads=(5,)))
+    seen = written.packed.embedded.seen
+    assert seen is not None
+    assert seen.neuron_heads == ["encoder/2/5"]
+    page = from_file(f"{written.address}#layer=1&heads=3")
+    expect(page.get_by_role("alert")).to_contain_text("--layer 1 --head 3 writes a file that has them")
+    show = page.get_by_role("button", name="Show 2.5")
+    assert show.evaluate("one => one.getBoundingClientRect().left") >= 8
+    show.click()
+    expect(page.locator(".nv-canvas")).to_be_visible()

@@ -1,10 +1,12 @@
 """Predictions before and after heads are switched off are those of Python."""
 
+from urllib.parse import quote
+
 import pytest
 import torch
 from playwright.sync_api import Page, expect
 from tests.browser.material import demo
-from tests.browser.watching import Open, number, settled
+from tests.browser.watching import Open, go, number, settled
 from transformers import AutoModelForMaskedLM
 
 import headscope as hs
@@ -75,3 +77,45 @@ def test_what_cannot_be_done_is_said(from_server: Open) -> None:
     page.get_by_label("Text", exact=True).fill("No word is hidden.")
     page.get_by_role("button", name="Predict").click()
     expect(page.get_by_role("note")).to_contain_text("The text has no [MASK]")
+
+
+def text_of(page: Page) -> str:
+    return page.get_by_label("Text", exact=True).input_value()
+
+
+def test_a_link_restores_texts_heads_and_predictions(masked: hs.Model, from_server: Open) -> None:
+    page = from_server(f"view=try&model=demo&a={quote(TEXT)}&x-off=3.2,+5.0&x-how=uniform")
+    expect(page.locator(".ti-summary")).to_contain_text("3.2, 5.0 looking evenly")
+    assert text_of(page) == TEXT
+    same(shown(page, "before"), guesses(masked))
+    with hs.edit(masked, "3.2, 5.0", how="uniform"):
+        same(shown(page, "after"), guesses(masked))
+
+
+def test_another_link_and_back_in_the_same_tab(from_server: Open) -> None:
+    page = from_server("view=try&model=demo&a=One+[MASK].&x-off=1.1")
+    expect(page.locator(".ti-summary")).to_contain_text("1.1 switched off")
+    expect(page.locator(".ti-place h3")).to_contain_text("One [MASK].")
+    go(page, "view=try&model=demo&a=Two+[MASK]+here.&x-off=2.2")
+    expect(page.locator(".ti-summary")).to_contain_text("2.2 switched off")
+    expect(page.locator(".ti-place h3")).to_contain_text("Two [MASK] here.")
+    assert text_of(page) == "Two [MASK] here."
+    page.get_by_label("Text", exact=True).fill("Typed, and not sent.")
+    page.go_back()
+    expect(page.locator(".ti-place h3")).to_contain_text("One [MASK].")
+    expect(page.get_by_label("Text", exact=True)).to_have_value("One [MASK].")
+
+
+def test_typing_asks_nothing(from_server: Open) -> None:
+    page = from_server("view=try&model=demo")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "predict" in request.url else None)
+    page.get_by_label("Text", exact=True).press_sequentially("abc", delay=20)
+    page.wait_for_timeout(500)
+    assert asked == []
+    page.get_by_label("Text", exact=True).fill(TEXT)
+    page.get_by_role("button", name="Predict").click()
+    expect(page.locator(".ti-option")).to_have_count(5)
+    page.get_by_label("Text", exact=True).press_sequentially("abc", delay=20)
+    page.wait_for_timeout(500)
+    assert len(asked) == 1

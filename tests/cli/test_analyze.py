@@ -29,6 +29,24 @@ def test_writes_the_atlas_that_python_gives(run: Run, model: Path, corpus: Path,
     assert written.measures == expected.measures
     for name in expected.measures:
         assert written[name].equals(expected[name])
+    assert written.typical("1.2") == expected.typical("1.2") != []
+
+
+def test_quotes_nothing_when_told_so(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
+    result = run("analyze", model, "--text", corpus, *FEW, "--sentences", 0, "-o", tmp_path / "out.nc")
+    assert result.exit_code == 0, result.stderr
+    assert hs.open(tmp_path / "out.nc").typical("1.2") == []
+    assert b"typical" not in (tmp_path / "out.nc").read_bytes()
+
+
+def test_a_new_analysis_quotes_its_own_corpus(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("A dog saw a cat in the house.\n", encoding="utf-8")
+    for text in (corpus, other):
+        result = run("analyze", model, "--text", text, *FEW, "-o", tmp_path / "out.nc")
+        assert result.exit_code == 0, result.stderr
+    shown = {one.words[1:-2] for one in hs.open(tmp_path / "out.nc").typical("1.2")}
+    assert shown == {("A", "dog", "saw", "a", "cat", "in", "the", "house")}
 
 
 def test_ends_with_a_summary(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
@@ -73,7 +91,8 @@ def test_passes_every_option_on(
         hs, "analyze", lambda *args, **options: given.update(options) or analyze(*args, **options)
     )
     options = (
-        "--limit 2 --max-length 32 --measures entropy --faithful --batch-size 3 --device cpu --dtype float32"
+        "--limit 2 --max-length 32 --measures entropy --faithful --batch-size 3 --device cpu --dtype float32 "
+        "--sentences 7"
     )
     more = "--revision main --allow-pickle --quiet"
     result = run(
@@ -90,6 +109,7 @@ def test_passes_every_option_on(
         "limit": 2,
         "batch_size": 3,
         "faithful": True,
+        "sentences": 7,
         "progress": False,
     }
 

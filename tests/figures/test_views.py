@@ -97,3 +97,8 @@ def test_what_does_not_fit_is_told(shape: tuple[int, ...], options: dict, says: 
 def test_weights_must_be_numbers() -> None:
     with pytest.raises(OptionError, match="at least 0"):
         figures.matrix_view(np.full((4, 4), np.nan), TOKENS)
+
+
+def test_a_figure_is_named_by_whoever_draws_it() -> None:
+    assert figures.head_view(weights(), TOKENS).get_title(loc="left") == ""
+    assert figures.matrix_view(weights()[0], TOKENS).get_title(loc="left") == ""

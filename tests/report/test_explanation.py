@@ -166,29 +166,3 @@ def test_the_section_and_the_lead() -> None:
     assert "why heads do it" in text
     assert "What carries the score of head 0.1" in text
     assert "What is left of the pattern" in text
-
-
-def test_patterns_survive_an_array_of_the_same_name() -> None:
-    """An explanation's pattern_share replaces that of patterns in the atlas; the report is written all the same."""
-    shares = np.full((3, 4, 2), 0.5)
-    by_layer = np.full((3, 2), 0.5)
-    names = {"pattern": ("vertical", "block")}
-    layer = per_head("pattern_share_layer", by_layer, {}, stderr=0.01)
-    patterns = {
-        **per_head("pattern_share", shares, names),
-        **{
-            name: type(one)(by_layer, ("layer", "pattern"), {"layer": range(3), **names}, name, "1")
-            for name, one in layer.items()
-        },
-        **{
-            name: type(layer["pattern_share_layer"])(np.array([0.5, 0.5]), ("pattern",), names, name, "1")
-            for name in ("pattern_share_whole", "pattern_share_whole_stderr")
-        },
-    }
-    atlas = random_atlas().with_probe(
-        "patterns", {"encoder": patterns}, facts=probe_facts(), table={}, examples={}
-    )
-    assert "Maps that are block" in page.render(atlas)
-    other = per_head("pattern_share", np.full((3, 4, 3), 0.5), {"neurons": COUNTS})
-    atlas = atlas.with_probe("explanation", {"encoder": other}, facts=probe_facts(), table={}, examples={})
-    assert "Patterns by layer" in page.render(atlas)

@@ -300,7 +300,7 @@ def test_features_of_one_model_and_of_two() -> None:
     }
     second = {"head_against": "0.0", "attention_against": 0.1, "attention_stderr_against": 0.004}
     _, _, words = read(with_table("features", [feature_row("noun", "all", **change, **second)], arrays))
-    assert "nouns1.0: 19.0% ± 0.50.0: 10.0% ± 0.40.1-7.0-9.0 to -5.0yes" in words
+    assert "nouns1.0: 19.0% ± 0.50.0: 10.0% ± 0.40.1−7.0−9.0 to −5.0yes" in words
 
 
 def test_parsers_stand_beside_what_needs_no_attention() -> None:
@@ -324,7 +324,7 @@ def test_parsers_stand_beside_what_needs_no_attention() -> None:
     html, _, words = read(atlas)
     assert "attention61.0%60.0 to 62.0%5004" in words
     assert "best fixed offset36.0%35.0 to 37.0%500–" in words
-    assert "Highest: head 0.0, 1.00. Lowest: head 0.1, -2.00." in words
+    assert "Highest: head 0.0, 1.00. Lowest: head 0.1, −2.00." in words
     assert "var(--signed-0)" in html
 
 

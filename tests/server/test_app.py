@@ -99,7 +99,7 @@ def test_wrong_methods(serving: MakeClient) -> None:
     ("error", "code", "says"),
     [
         (ModelError("weights lack\n3 parameters"), 422, "weights lack 3 parameters"),
-        (CaptureError("a layer was missed"), 500, "a layer was missed"),
+        (CaptureError("a layer was missed"), 422, "a layer was missed"),
         (MemoryError(), 507, "out of memory"),
         (RuntimeError("boom"), 500, "unexpected RuntimeError: boom"),
     ],

@@ -1,10 +1,12 @@
+from typing import Any
+
 import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from tests.helpers.tiny import tiny
 from tests.server.conftest import HOST, TOKEN, client_of, make_app
 
-from headscope.server import guard
+from headscope.server import Catalogue, create_app, guard, hosts_of
 from headscope.server.guard import CONTENT_SECURITY_POLICY
 from headscope.server.limits import BODY_BYTES
 
@@ -80,6 +82,28 @@ def test_another_host_is_not_answered(inside: TestClient, host: str, path: str) 
 
 def test_localhost_is_the_same_machine(inside: TestClient) -> None:
     assert inside.get("/api/about", headers={"Host": "localhost:8123"}).status_code == 200
+
+
+class Listening:
+    """A socket on a port that tests may not have."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    def getsockname(self) -> tuple[str, int]:
+        return "127.0.0.1", self.port
+
+
+def test_the_port_that_browsers_leave_out_may_be_left_out() -> None:
+    listening: Any = Listening(80)
+    app = create_app(Catalogue([]), token=TOKEN, hosts=hosts_of(listening))
+    client = TestClient(app, headers={"X-Headscope-Token": TOKEN})
+    for host in ("127.0.0.1", "localhost", "127.0.0.1:80", "localhost:80"):
+        assert client.get("/api/about", headers={"Host": host, "Origin": f"http://{host}"}).status_code == 200
+    for host in ("127.0.0.1:8123", "example.org", "localhost."):
+        assert client.get("/", headers={"Host": host}).status_code == 421
+    other: Any = Listening(8123)
+    assert hosts_of(other) == ["127.0.0.1:8123", "localhost:8123"]
 
 
 @pytest.mark.parametrize(

@@ -281,3 +281,82 @@ def test_heads_that_cannot_be_reached_are_not_edited(serving: MakeClient) -> Non
     assert answer.status_code == 400
     assert "changed while it runs" in answer.json()["error"]
     assert client.post("/api/predict", json=request | {"edits": []}).status_code == 200
+
+
+def test_masks_that_were_cut_off_leave_the_others_their_names(serving: MakeClient) -> None:
+    model = headed("bert", "mlm")
+    request = {
+        "model": model.name,
+        "text_a": "the " * 100 + "red [MASK] here",
+        "text_b": "a blue [MASK] was",
+    }
+    found = serving(model, longest=32).post("/api/predict", json=request).json()
+    assert [guess["place"] for guess in found["before"]] == ["a blue [MASK] was"]
+    assert "lost its end" in found["note"]
+    own = serving(model, longest=32).post("/api/predict", json=request | {"text_a": "the " * 100}).json()
+    assert own["before"] == found["before"]  # the same tokens: all of the first text's end was cut off
+
+
+def test_a_long_question_says_that_it_was_cut(serving: MakeClient) -> None:
+    client = serving(headed("bert", "qa"), longest=40)
+    request = {"model": "tiny-bert-qa", "text_a": "who sat? ", "text_b": CONTEXT}
+    assert client.post("/api/predict", json=request).json()["note"] == ""
+    long = client.post("/api/predict", json=request | {"text_a": "who sat " * 40}).json()
+    assert long["note"] == "The question was longer than 18 tokens and lost its end."
+
+
+def test_classes_that_do_not_exclude_each_other(serving: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = headed("bert", "classification", 3)
+    monkeypatch.setattr(model.config, "problem_type", "multi_label_classification")
+    found = serving(model).post("/api/predict", json={"model": model.name, "text_a": "the cat"}).json()
+    with torch.no_grad():
+        logits = model.network(**model.tokenizer("the cat", return_tensors="pt")).logits[0]
+    shares = [option["probability"] for option in found["before"][0]["options"]]
+    np.testing.assert_allclose(shares, sorted(torch.sigmoid(logits).tolist(), reverse=True), rtol=1e-4)
+    assert "need not add up" in found["note"]
+
+
+def test_what_comes_next_is_asked_for_at_the_end_of_a_long_text(serving: MakeClient) -> None:
+    model = headed("gpt2", "lm")
+    text = "a dog saw it. " * 20 + "the cat sat on"
+    request = {"model": model.name, "text_a": text[:100], "text_b": text[101:]}
+    found = serving(model, longest=16).post("/api/predict", json=request).json()
+    ids = model.tokenizer(text)["input_ids"][-16:]
+    with torch.no_grad():
+        logits = model.network(input_ids=torch.tensor([ids])).logits[0, -1]
+    check(found["before"][0]["options"], model, logits)
+    assert found["note"] == "The text was longer than 16 tokens and lost its beginning."
+
+
+def test_what_is_written_next_follows_the_end_of_what_is_written(serving: MakeClient) -> None:
+    model = headed("t5", "lm")
+    written = "the cat sat on " * 20 + "the cat"
+    request = {"model": model.name, "text_a": "the cat sat", "text_b": written}
+    found = serving(model, longest=12).post("/api/predict", json=request).json()
+    source = model.tokenizer("the cat sat", return_tensors="pt")["input_ids"]
+    target = model.tokenizer(written, add_special_tokens=False)["input_ids"][-11:]
+    with torch.no_grad():
+        logits = model.network(input_ids=source, decoder_input_ids=torch.tensor([[0, *target]])).logits[0, -1]
+    check(found["before"][0]["options"], model, logits)
+    assert "lost its beginning" in found["note"]
+
+
+def test_a_head_cannot_be_two_things_at_once(serving: MakeClient) -> None:
+    model = headed("bert", "classification")
+    edits = [{"heads": "1.2, 2.0", "how": "zero"}, {"heads": "layer 1", "how": "uniform"}]
+    client, request = serving(model), {"model": model.name, "text_a": "the cat"}
+    answer = client.post("/api/predict", json=request | {"edits": edits})
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith("1.2: both zero and uniform are asked for")
+    again = [{"heads": "1.2", "how": "zero"}, {"heads": "layer 1", "how": "zero"}]
+    assert client.post("/api/predict", json=request | {"edits": again}).status_code == 200
+
+
+def test_half_a_character_is_taken_wherever_a_text_is(serving: MakeClient) -> None:
+    model = headed("bert", "mlm")
+    client = serving(model)
+    body = b'{"model": "tiny-bert-mlm", "text_a": "the \\ud83d [MASK]"}'
+    headers = {"Content-Type": "application/json"}
+    for path in ("seen", "predict"):
+        answer = client.post(f"/api/{path}", content=body, headers=headers)
+        assert answer.status_code == 200, answer.text

@@ -1,5 +1,8 @@
 import zlib
 from collections.abc import Callable
+from copy import deepcopy
+from sys import getswitchinterval, setswitchinterval
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -9,11 +12,11 @@ from tests.helpers.tiny import tiny
 from tests.helpers.two_models import own_maps
 from tests.server.conftest import MakeClient
 
-from headscope.models import Model
+from headscope.models import Model, wrap
 from headscope.server.limits import TEXT_CHARACTERS
 from headscope.server.problems import NotThereError
 from headscope.server.texts import Look, Texts, look_id
-from headscope.views.shapes import SeenRequest
+from headscope.views.shapes import Seen, SeenRequest, Tokens
 
 Maps = dict[str, list[torch.Tensor]]
 
@@ -27,7 +30,14 @@ def sent_maps(client: TestClient, seen: dict, stack: dict) -> list[np.ndarray]:
         assert answer.status_code == 200
         assert answer.headers["content-type"] == "application/octet-stream"
         codes = np.frombuffer(zlib.decompress(answer.content, -15), np.uint8)
-        found.append(np.array(seen["levels"])[codes].reshape(stack["heads"], queries, keys))
+        planes = codes.reshape(2 if seen["fine"] else 1, stack["heads"], queries, keys)
+        levels = np.array(seen["levels"])
+        if seen["fine"]:
+            middles = np.array([0, *(levels[1:] + levels[:-1]) / 2, 1])
+            low, high = middles[planes[0]], middles[planes[0].astype(int) + 1]
+            found.append(low + planes[1] / 255 * (high - low))
+        else:
+            found.append(levels[planes[0]])
     return found
 
 
@@ -207,3 +217,99 @@ def test_ids_tell_texts_apart() -> None:
     asked = [("m", "a b", None), ("m", "a", "b"), ("n", "a b", None), ("m", "a", None), ("m", "a'", None)]
     ids = {look_id(SeenRequest(model=model, text_a=a, text_b=b)) for model, a, b in asked}
     assert len(ids) == len(asked)
+
+
+def test_requests_take_little_room() -> None:
+    texts = Texts(most_bytes=10**9, most_characters=1_000)
+    look = Look(SEEN, {})
+    for name in "abcd":
+        texts.keep(SeenRequest(model="m", text_a=name * 200, text_b="x" * 200), look_of(look, name))
+    assert texts.characters == 800
+    assert texts.request("d").text_a == "d" * 200
+    with pytest.raises(NotThereError):
+        texts.request("b")
+    texts.keep(
+        SeenRequest(model="m", text_a="e" * 5_000), look_of(look, "e")
+    )  # larger than all room: it alone
+    assert texts.characters == 5_000
+
+
+def look_of(look: Look, id: str) -> Look:
+    return Look(look.seen.model_copy(update={"id": id}), look.chunks)
+
+
+def test_looks_are_found_while_others_are_kept() -> None:
+    """As the event loop and the worker do it."""
+    texts = Texts(most_bytes=1)
+    look, request = Look(SEEN, {"maps/encoder/0": b"xx"}), SeenRequest(model="m", text_a="a")
+    done, failed = Event(), list[Exception]()
+
+    def keep() -> None:
+        for number in range(4_000):
+            texts.keep(request, look_of(look, str(number)))
+        done.set()
+
+    thread = Thread(target=keep)
+    before = getswitchinterval()
+    setswitchinterval(1e-6)
+    try:
+        thread.start()
+        while not done.is_set():
+            for id in list(texts._looks):
+                try:
+                    texts.find(id)
+                except KeyError as error:
+                    failed.append(error)
+    finally:
+        setswitchinterval(before)
+        thread.join()
+    assert failed == []
+
+
+def test_a_head_that_is_never_come_by_is_told(serving: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headscope.server.texts.read_neurons", lambda *given, **options: iter(()))
+    client = serving(tiny("bert"))
+    seen = client.post("/api/seen", json={"model": "tiny-bert", "text_a": "the cat"}).json()
+    answer = client.get(f"/api/seen/{seen['id']}/neurons/encoder/0/1")
+    assert (answer.status_code, answer.json()["error"]) == (
+        422,
+        "tiny-bert did not come by its head 0.1 of encoder",
+    )
+
+
+@pytest.mark.parametrize("architecture", ["mpnet", "deberta"])
+def test_neurons_that_cannot_be_read_are_no_bug(serving: MakeClient, architecture: str) -> None:
+    client = serving(tiny(architecture))
+    seen = client.post("/api/seen", json={"model": f"tiny-{architecture}", "text_a": "the cat"}).json()
+    assert not seen["has_neurons"]
+    answer = client.get(f"/api/seen/{seen['id']}/neurons/encoder/0/1")
+    assert answer.status_code == 422
+    assert "queries and keys" in answer.json()["error"]
+
+
+def test_nan_is_told(serving: MakeClient) -> None:
+    model = tiny("bert")
+    network = deepcopy(model.network)
+    with torch.no_grad():
+        network.encoder.layer[0].attention.self.key.weight[:] = torch.nan
+    client = serving(wrap(network, model.tokenizer, name="broken"))
+    answer = client.post("/api/seen", json={"model": "broken", "text_a": "the cat"})
+    assert (answer.status_code, "nan" in answer.json()["error"]) == (422, True)
+
+
+SEEN = Seen(
+    id="0",
+    model="m",
+    architecture="",
+    text_a="a",
+    text_b=None,
+    source=Tokens(pieces=["a"], words=["a"], word=[0], segment=[0], special=[False]),
+    target=None,
+    stacks=[],
+    levels=[],
+    max_error=0,
+    word_error=0,
+    rotated=False,
+    has_neurons=False,
+    note="",
+)

@@ -207,3 +207,12 @@ def test_closing_stops_what_runs_and_what_waits() -> None:
     worker = run_apart(main())
     worker._thread.join(10)
     assert not worker._thread.is_alive()
+
+
+def test_a_stop_iteration_reaches_whoever_waits() -> None:
+    async def main() -> None:
+        worker = Worker()
+        with pytest.raises(RuntimeError, match="looking: stopped too early"):
+            await asyncio.wait_for(worker.run("looking", lambda job: next(iter(())), gone=never), 20)
+
+    run_apart(main())

@@ -109,6 +109,22 @@ def test_probes_say_what_they_were_asked_on() -> None:
     assert "dependency_count" not in found
 
 
+def test_no_variable_is_named_in_what_numbers_are_about() -> None:
+    kinds = LabelledArray(
+        kinds_of_heads(6, 8), ("layer", "head"), {"layer": range(6), "head": range(8)}, "kind by some_measure"
+    )
+    atlas = kinds_atlas(6, 8).with_probe(
+        "types",
+        {"encoder": {"head_type": kinds}},
+        facts=probe_facts(data="distance_features of this atlas"),
+        table={},
+        examples={},
+    )
+    found = by_key(atlas)
+    assert found["head_type"].about == "kind by some measure; by the distance features in this atlas"
+    assert not [one.about for one in found.values() if "_" in one.about]
+
+
 def test_ablations_have_their_metrics_and_units() -> None:
     change = np.linspace(-2, 1, 24).reshape(3, 4, 2)
     metrics = {"metric": ("f1", "loss")}

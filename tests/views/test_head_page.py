@@ -1,12 +1,13 @@
 import json
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.helpers.atlas_views import with_kinds
 from tests.helpers.atlases import (
     atlas_of,
-    dependency_row,
     example,
     per_head,
     probe_facts,
@@ -15,7 +16,7 @@ from tests.helpers.atlases import (
 )
 from tests.helpers.kinds import kinds_atlas, kinds_of_heads
 
-from headscope.atlas import Atlas
+from headscope.atlas import Atlas, Typical
 from headscope.errors import AtlasError, OptionError
 from headscope.types import HeadId, LabelledArray
 from headscope.views.head_page import head_page
@@ -66,23 +67,6 @@ def test_kind_and_example_map() -> None:
     cells = np.array(page.example_map.cells, dtype=float)
     np.testing.assert_allclose(cells, atlas["example_map"].values[3, 5], rtol=5e-3)
     assert page.example_map.queries is None
-
-
-def test_relations_stand_beside_their_baselines_best_first() -> None:
-    rows = [
-        dependency_row("all", 1500, 0.5, 0.3),
-        dependency_row("det", 900, 0.91, 0.58),
-        dependency_row("nmod", 500, 0.32, 0.05),
-        dependency_row("dep", 3, 1.0, 0.0),
-    ]
-    page = head_page(with_dependency(random_atlas(), rows=rows), "encoder", 1, 2)
-    assert [one.relation for one in page.relations] == ["det", "nmod"]  # dep has too few cases
-    det, nmod = page.relations
-    assert (det.accuracy, det.baseline, det.baseline_name) == (0.91, 0.58, "best fixed offset (−2)")
-    assert (det.direction, det.probe, det.cases) == ("dependent to head", "dependency", 900)
-    assert (nmod.accuracy, nmod.baseline) == (0.1, 0.05)
-    other = head_page(with_dependency(random_atlas(), rows=rows), "encoder", 0, 0)
-    assert [one.relation for one in other.relations] == ["nmod", "det"]  # 0.1 - 0.05 comes before 0.1 - 0.58
 
 
 def test_intervals_come_from_standard_errors_and_stay_shares() -> None:
@@ -153,6 +137,54 @@ def test_examples_are_this_heads_right_ones_first() -> None:
     assert "“cat” looks at “The”" in page.examples[0].note
 
 
+def typical(**changes: Any) -> Typical:
+    one = Typical(
+        head=HeadId(1, 2),
+        words=("[CLS]", "the", "ca\x00t", "\n", "[SEP]"),
+        keys=None,
+        looks_at=(0, 2, 4, 1, 4),
+        weights=(0.5, 0.98765, 1e-9, 0.25, 1.0),
+        likeness=0.987654,
+    )
+    return replace(one, **changes)
+
+
+def test_typical_sentences_in_words() -> None:
+    found = [
+        typical(),
+        typical(head=HeadId(0, 0)),
+        typical(looks_at=(0, 1, 2, 3, 5)),  # there is no word 5
+        typical(looks_at=(0, 1, 2, 3, -1)),
+        typical(weights=(0.5,)),
+        *[typical(likeness=0.1 * rank) for rank in (9, 8, 7)],
+    ]
+    grid = {"layer": range(2), "head": range(3)}
+    entropy = LabelledArray(np.ones((2, 3)), ("layer", "head"), grid, "entropy")
+    atlas = Atlas.build(
+        {"encoder": {"entropy": entropy}}, provenance={"model": "m"}, typical={"encoder": found}
+    )
+    first, *others = head_page(atlas, "encoder", 1, 2).typical
+    assert first.words == ["[CLS]", "the", "ca\N{REPLACEMENT CHARACTER}t", "↵", "[SEP]"]
+    assert (first.keys, first.looks_at) == (None, [0, 2, 4, 1, 4])
+    assert first.weights == [0.5, 0.988, 0.0, 0.25, 1.0]
+    assert first.likeness == 0.9877
+    assert [one.likeness for one in others] == [0.9, 0.8]  # three in all, without the broken ones
+    assert len(head_page(atlas, "encoder", 0, 0).typical) == 1
+    assert head_page(atlas, "encoder", 0, 1).typical == []
+
+
+def test_typical_sentences_of_cross_attention_name_what_is_looked_at() -> None:
+    grid = {"layer": range(2), "head": range(3)}
+    entropy = {"entropy": LabelledArray(np.ones((2, 3)), ("layer", "head"), grid, "entropy")}
+    found = typical(words=("<pad>", "le"), keys=("the", "\t"), looks_at=(1, 0), weights=(0.5, 0.75))
+    atlas = Atlas.build(
+        {"encoder": entropy, "cross": entropy}, provenance={"model": "m"}, typical={"cross": [found]}
+    )
+    [one] = head_page(atlas, "cross", 1, 2).typical
+    assert (one.words, one.keys, one.looks_at) == (["<pad>", "le"], ["the", "⇥"], [1, 0])
+    assert head_page(atlas, "encoder", 1, 2).typical == []
+
+
 def ablated() -> Atlas:
     change = np.full((3, 4, 2), -1.5)
     metrics = {"metric": ("f1", "loss")}
@@ -175,6 +207,25 @@ def test_ablation_with_intervals() -> None:
     assert (f1.metric, f1.change, f1.low, f1.high, f1.significant) == ("F1", -1.5, -2.5, -0.5, True)
     assert (f1.data, f1.unit, f1.edit, f1.higher_is_better) == ("dev.json", "points", "made even", True)
     assert (loss.unit, loss.higher_is_better) == ("nats", False)
+
+
+def test_how_sure_an_effect_is_stands_on_the_page() -> None:
+    p = per_head("ablation_p", np.full((3, 4, 2), 0.01), {"metric": ("f1", "loss")}, stderr=None)
+    facts = probe_facts(sweeps={"heads": {"correction": "holm", "documents": 4, "metrics": {}}})
+    change = per_head("ablation_change", np.ones((3, 4, 2)), {"metric": ("f1", "loss")})
+    atlas = random_atlas().with_probe("ablation", {"encoder": p | change}, facts=facts, table={}, examples={})
+    assert [(one.edits, one.possible) for one in head_page(atlas, "encoder", 0, 1).ablation] == [
+        (12, False)
+    ] * 2
+
+
+def test_relations_that_were_tested_are_counted() -> None:
+    atlas = with_dependency(random_atlas())
+    assert (
+        head_page(atlas, "encoder", 1, 2).relations_tested
+        == len(head_page(atlas, "encoder", 1, 2).relations)
+        > 0
+    )
 
 
 def test_changes_that_stand_out_from_their_error() -> None:

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -139,6 +140,46 @@ def random_maps(layers: int, heads: int, tokens: int, *, sharp: float) -> Observ
     return from_attentions(powers / powers.sum(-1, keepdims=True), [f"word{n}" for n in range(tokens)])
 
 
+def test_what_room_is_left_goes_to_a_second_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headscope.views.page.FINE_WEIGHTS", 1 << 22)
+    observed = random_maps(6, 12, 48, sharp=2)
+    packed = pack(observed)
+    seen = packed.embedded.seen
+    assert seen is not None
+    assert seen.fine
+    assert max(seen.max_error, seen.word_error) < 0.0001
+    for layer in range(6):
+        stored = read_maps(packed.chunks[f"maps/encoder/{layer}"], seen.levels, heads=12, queries=48, keys=48)
+        assert np.abs(stored - observed.layer("encoder", layer)).max() <= seen.max_error + 1e-7
+    size = packed.quantised.size
+    for budget in (size + 30_000, size - 1):
+        less = pack(observed, budget=budget)
+        assert less.embedded.seen is not None
+        assert less.embedded.seen.fine == (budget > size)
+        assert sum(map(len, less.chunks.values())) <= budget
+
+
+def test_neurons_come_before_a_second_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headscope.views.page.FINE_WEIGHTS", 1 << 22)
+    model, text = tiny("bert"), "The cat sat on the mat."
+    observed, reader = observe(model, text), neuron_reader(model, text)
+    full = pack(observed, neurons=reader)
+    assert full.quantised.fine
+    told = len(observed.source.model_dump_json()) * 1.1 + 100
+    less = pack(observed, neurons=reader, budget=int(sum(map(len, full.chunks.values())) + told - 500))
+    assert not less.quantised.fine
+    assert len(less.chunks) == len(full.chunks)
+
+
+def test_names_with_half_a_character_are_written(tmp_path: Path) -> None:
+    observed = replace(random_maps(1, 2, 8, sharp=1), model="folder-\udce4")
+    page = written(tmp_path / "v.html", observed)
+    assert page.data.seen is not None
+    assert page.data.seen.model == "folder-�"
+    [(_, title)] = page.named("title")
+    assert title.startswith("folder-�: word0")
+
+
 @pytest.mark.parametrize("sharp", [0.0, 1.0, 4.0])
 def test_72_heads_and_128_tokens_fit_in_a_megabyte(tmp_path: Path, sharp: float) -> None:
     write_view(tmp_path / "v.html", random_maps(6, 12, 128, sharp=sharp))
@@ -153,7 +194,8 @@ def test_the_budget_grows_with_weights_and_heads() -> None:
     assert budget_for(many) == max(1_000_000, int(per_weight * 2 * 1024**2))
 
 
-def test_neurons_of_the_head_shown_first_when_not_all_fit() -> None:
+def test_neurons_of_the_head_shown_first_when_not_all_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headscope.views.page.FINE_WEIGHTS", 0)
     model = tiny("bert")
     texts = ("The cat sat on the mat.", "A dog saw it.")
     observed = observe(model, *texts)

@@ -7,7 +7,8 @@ import pytest
 import torch
 from tests.helpers.tiny import BUILDERS, tiny
 
-from headscope.errors import OptionError, TextError
+from headscope.errors import CaptureError, OptionError, TextError
+from headscope.models import wrap
 from headscope.views import seen as seen_module
 from headscope.views.quantise import quantise
 from headscope.views.seen import observe
@@ -191,3 +192,32 @@ def test_pieces_of_the_second_texts_words_stay_together() -> None:
     assert source.words == ["the", "cat", ",", "red", "dogs", "sat"]
     assert source.pieces[6:8] == ["dog", "##s"]
     assert source.word[6:9] == [4, 4, 5]
+
+
+def test_nan_is_not_shown_as_if_it_were_attention() -> None:
+    model = tiny("bert")
+    network = deepcopy(model.network)
+    with torch.no_grad():
+        network.encoder.layer[1].attention.self.query.weight[0, 0] = torch.nan
+    with pytest.raises(CaptureError, match="attention holds nan"):
+        observe(wrap(network, model.tokenizer, name="broken"), "the cat")
+
+
+def test_where_words_begin() -> None:
+    observed = observe(tiny("bert"), "the cats saw zebras", "a dog")
+    pieces = observed.source.pieces
+    [queries, keys] = observed.words["maps/encoder/2"]
+    assert [pieces[place] for place in keys] == [
+        "[CLS]",
+        "the",
+        "cat",
+        "saw",
+        "z",
+        "[SEP]",
+        "a",
+        "dog",
+        "[SEP]",
+    ]
+    assert keys.tolist() == queries.tolist()
+    assert len(keys) < len(pieces)
+    assert set(observed.words) == set(observed.maps)

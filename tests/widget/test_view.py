@@ -60,6 +60,14 @@ def test_arrays_of_any_framework() -> None:
     np.testing.assert_allclose(widget.observed.layer("encoder", 1), weights[1], atol=1e-6)
 
 
+def test_names_with_half_a_character_are_shown() -> None:
+    weights = np.full((1, 1, 2, 2), 0.5)
+    widget = hs.view(attentions=weights, tokens=["a\udce4", "b"], name="mine \ud83d")
+    seen = Embedded.model_validate_json(widget.about).seen
+    assert seen is not None
+    assert (seen.model, seen.source.pieces) == ("mine �", ["a�", "b"])
+
+
 def test_saved_as_a_file_and_drawn_as_a_picture(tmp_path: Path) -> None:
     widget = hs.view(tiny("t5"), *TEXTS, stack="cross", layer=1, heads=2)
     widget.save(tmp_path / "view.html")
@@ -81,6 +89,7 @@ def test_saved_as_a_file_and_drawn_as_a_picture(tmp_path: Path) -> None:
         (("m", "a"), {"layer": -1}, "no layer -1"),
         (("m", "a"), {"heads": 9}, "no head 0.9"),
         (("m", "a"), {"stack": "cross"}, "no stack 'cross'"),
+        (("m", "a"), {"view": "foo"}, "no view 'foo'; choose from head, matrix, model, neuron"),
     ],
 )
 def test_what_does_not_go_together(args: tuple, options: dict, says: str) -> None:

@@ -132,6 +132,8 @@ export function fixture(options: FixtureOptions = SMALL): Source {
     ],
     levels: LEVELS_OF_FIXTURE,
     max_error: 0.002,
+    word_error: 0.002,
+    fine: false,
     rotated: options.rotated,
     has_neurons: true,
     neuron_heads: null,

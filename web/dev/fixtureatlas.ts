@@ -1,6 +1,6 @@
 /** A made-up atlas: its numbers are random, but the pages of heads and the colourings say the same. */
 
-import type { AtlasData, Colouring, HeadPage } from "../src/api";
+import type { AtlasData, Colouring, HeadPage, TypicalSentence } from "../src/api";
 import { bell, type FixtureOptions, numbers, ODD, WORDS } from "./made";
 
 const RELATIONS = ["nsubj", "obj", "det", "amod", "case", "advmod", "conj", "mark", "aux", "compound"];
@@ -118,6 +118,26 @@ export function atlasOf(options: FixtureOptions): AtlasData {
   };
 }
 
+/** Sentences with a habit: the word before, [SEP], or whatever comes; a third of the heads have none. */
+function typicalOf(index: number): TypicalSentence[] {
+  if (index % 3 === 2) return [];
+  const next = numbers(77 + index);
+  return [9, 14, 5].map((count, rank) => {
+    const words = ["[CLS]", ...WORDS.slice(rank, rank + count), ...(rank === 1 ? ODD.slice(0, 3) : []), ".", "[SEP]"];
+    const last = words.length - 1;
+    return {
+      words,
+      keys: index % 7 === 4 ? ["Die", "Katze", "saß", "auf", "der", "Matte", "</s>"] : null,
+      looks_at: words.map((_, at) => {
+        if (index % 7 === 4) return at % 7;
+        return index % 3 === 0 ? Math.max(0, at - 1) : next() < 0.6 ? last : Math.floor(next() * words.length);
+      }),
+      weights: words.map(() => 0.25 + 0.75 * next()),
+      likeness: 0.97 - 0.2 * rank,
+    };
+  });
+}
+
 export function pageOf(options: FixtureOptions, atlas: AtlasData, layer: number, head: number): HeadPage {
   const index = layer * options.heads + head;
   const next = numbers(1000 + index);
@@ -176,8 +196,10 @@ export function pageOf(options: FixtureOptions, atlas: AtlasData, layer: number,
         direction: "from the dependent",
         what: "share of right guesses",
         cases: 311,
+        clear: accuracy !== null && accuracy > 0.6,
       };
     }),
+    relations_tested: RELATIONS.length,
     ablation: ["F1", "exact match"].map((metric) => {
       const change = metric === "F1" ? value("ablation:f1") : bell(next);
       return {
@@ -190,6 +212,8 @@ export function pageOf(options: FixtureOptions, atlas: AtlasData, layer: number,
         unit: "points",
         edit: "output set to zero",
         higher_is_better: true,
+        edits: options.layers * options.heads,
+        possible: true,
       };
     }),
     compare: [
@@ -206,6 +230,7 @@ export function pageOf(options: FixtureOptions, atlas: AtlasData, layer: number,
         note: `nsubj, right, sentence ${at}`,
       };
     }),
+    typical: typicalOf(index),
     example_map: {
       cells: Array.from({ length: 32 }, (_, row) =>
         Array.from({ length: 32 }, (_, column) => Math.exp(-Math.abs(row - column - 1)) * (0.5 + 0.5 * next())),
@@ -217,9 +242,24 @@ export function pageOf(options: FixtureOptions, atlas: AtlasData, layer: number,
       index % 2
         ? null
         : {
-            share_of_best_neurons: [0.41, 0.6, 0.74, 0.88],
-            strongest_neurons: ["12", "40"],
-            left_without_positions: 0.31,
+            words: ["2 neurons (12, 4) carry 60% of its score, of 16; as many at random carry 12%."],
+            counts: [1, 2, 4, 8],
+            score_share: [0.41, 0.6, 0.74, 0.88],
+            score_error: [0.02, 0.02, 0.01, 0.01],
+            score_share_random: [0.06, 0.12, 0.25, 0.5],
+            score_pattern: [0.3, 0.5, 0.7, 0.9],
+            score_pattern_random: [0.05, 0.1, 0.2, 0.4],
+            apart_what: ["[SEP] from other keys"],
+            apart_auc: [0.89],
+            apart_error: [0.01],
+            neuron_what: ["[SEP] from other keys"],
+            neuron_number: [12],
+            neuron_auc: [0.97],
+            neuron_low: [0.92],
+            neuron_high: [1],
+            replaced: ["token", "position", "all"],
+            left: [-0.1, 0.65, 0],
+            left_error: [0.02, 0.01, 0],
           },
   };
 }

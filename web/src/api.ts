@@ -15,6 +15,8 @@ export interface AblationEffect {
   unit: string;
   edit: string;
   higher_is_better: boolean;
+  edits: number | null;
+  possible: boolean | null;
 }
 
 /** What the source of a page has. */
@@ -139,9 +141,11 @@ export interface HeadPage {
   habits: RoleShare[];
   nearest: NearHead[];
   relations: RelationScore[];
+  relations_tested: number;
   ablation: AblationEffect[];
   compare: Comparison[];
   examples: HeadExample[];
+  typical: TypicalSentence[];
   example_map: ExampleMap | null;
   explanation: Record<string, number | string | number[] | string[] | null> | null;
 }
@@ -229,6 +233,7 @@ export interface RelationScore {
   direction: string;
   what: string;
   cases: number | null;
+  clear: boolean;
 }
 
 /** The attention a head pays to one kind of token. */
@@ -243,7 +248,8 @@ export interface RoleShare {
  * What a model made of a text; the maps themselves are chunks.
  *
  * A chunk `maps/{stack}/{layer}` is raw-deflated uint8[head][query][key]; `levels` says what weight each byte
- * stands for.
+ * stands for. Where it is `fine`, as many bytes follow, in the same order: 0 to 255 says where the weight lies between
+ * the two middles around its level, the middle of two levels being half-way (0 below the first, 1 above the last).
  */
 export interface Seen {
   id: string;
@@ -256,6 +262,8 @@ export interface Seen {
   stacks: StackShape[];
   levels: number[];
   max_error: number;
+  word_error: number;
+  fine: boolean;
   rotated: boolean;
   has_neurons: boolean;
   neuron_heads: string[] | null;
@@ -292,4 +300,13 @@ export interface Tokens {
   word: number[];
   segment: number[];
   special: boolean[];
+}
+
+/** A sentence of the corpus on which the head is most like itself, and where each of its words looks most. */
+export interface TypicalSentence {
+  words: string[];
+  keys: string[] | null;
+  looks_at: number[];
+  weights: number[];
+  likeness: number;
 }

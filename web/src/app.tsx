@@ -6,30 +6,40 @@ import { useAddress } from "./frame/address";
 import { atLevel, stepped, within } from "./frame/choices";
 import { Help } from "./frame/help";
 import { useKeys } from "./frame/keys";
+import { Missing, missingIn } from "./frame/missing";
 import { Busy, Trouble } from "./frame/parts";
+import { type Read, typedIn } from "./frame/reading";
 import { TextBar } from "./frame/textbar";
 import { Toolbar } from "./frame/toolbar";
 import { inWords, useDark } from "./hooks";
 import type { Source } from "./source";
 import type { SetState, State } from "./state";
-import { axesOf } from "./tokens";
+import { axesOf, errorWords } from "./tokens";
 import { offered, VIEWS } from "./views";
 import type { View } from "./views/view";
 
 export function App({ source }: { source: Source }) {
   const [asked, setState] = useAddress(source);
-  const [seen, setSeen] = useState<Seen | null>(source.current);
+  const [read, setRead] = useState<Read | null>(null);
   const [help, setHelp] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
   const dark = useDark(asked.theme);
+  // A page has one main part; a report and a notebook have their own.
+  const [Main] = useState<"main" | "div">(() =>
+    source.kind === "widget" || document.querySelector("main") !== null ? "div" : "main",
+  );
 
   const views = VIEWS.filter((view) => offered(view, source));
-  const view = views.find((each) => each.name === asked.view) ?? views[0];
+  const missing = missingIn(asked, source, views);
+  const view = missing === null ? (views.find((each) => each.name === asked.view) ?? views[0]) : undefined;
   const ofText = view?.needs === "text" || view?.needs === "neurons";
+  const ofHeads = view?.needs === "atlas";
+  const seen = seenBy(source, asked, read);
   const state = seen !== null && ofText ? within(asked, seen) : asked;
+  const searched = ofHeads ? "hq" : "q";
 
-  useKeys(root, source, (event) => {
+  const press = (event: KeyboardEvent): boolean => {
     if (event.key === "/") search.current?.focus();
     else if (event.key === "?") setHelp(true);
     else if (event.key === "t") setState({ theme: dark ? "light" : "dark" });
@@ -41,7 +51,8 @@ export function App({ source }: { source: Source }) {
       setState(change);
     }
     return true;
-  });
+  };
+  useKeys(root, source, press, "frame");
 
   return (
     <div ref={root} class={`headscope hs-${source.kind}`} data-theme={dark ? "dark" : "light"} tabIndex={-1}>
@@ -52,10 +63,10 @@ export function App({ source }: { source: Source }) {
           ref={search}
           class="hs-search"
           type="search"
-          placeholder="Search ( / )"
+          placeholder={`${ofHeads ? "Search heads" : "Search"} ( / )`}
           aria-label="Search"
-          value={state.q}
-          onInput={(event) => setState({ q: event.currentTarget.value })}
+          value={state[searched]}
+          onInput={(event) => setState({ [searched]: event.currentTarget.value })}
           onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
         />
         <button
@@ -71,15 +82,30 @@ export function App({ source }: { source: Source }) {
           ?
         </button>
       </header>
-      {source.seen !== undefined && ofText && <TextBar {...{ source, state, setState }} onSeen={setSeen} />}
+      {source.seen !== undefined && ofText && <TextBar {...{ source, state, setState, read }} onRead={setRead} />}
       {seen !== null && ofText && view !== undefined && <Toolbar {...{ view, seen, state, setState, dark }} />}
-      <main class="hs-main-part">
-        <Shown {...{ source, view, seen, state, setState, dark, ofText }} />
-      </main>
-      {seen !== null && ofText && <Footer seen={seen} />}
-      {help && <Help views={views} seen={seen} version={source.about.version} onClose={() => setHelp(false)} />}
+      <Main class="hs-main-part">
+        {missing !== null ? (
+          <Missing {...{ missing, source, state, setState, views }} />
+        ) : (
+          <Shown {...{ source, view, seen, state, setState, dark, ofText }} />
+        )}
+      </Main>
+      {seen !== null && ofText && <Footer {...{ source, seen }} level={levelOf(view, state)} />}
+      {help && <Help {...{ views, view, seen, source }} level={levelOf(view, state)} onClose={() => setHelp(false)} />}
     </div>
   );
+}
+
+/** The text to show: never one that another model has read than the address names. */
+function seenBy(source: Source, state: State, read: Read | null): Seen | null {
+  if (source.seen === undefined) return source.current;
+  return read !== null && read.typed.model === typedIn(state, source.about.models).model ? read.seen : null;
+}
+
+/** Words only where the view has them. */
+function levelOf(view: View | undefined, state: State): State["level"] {
+  return view?.controls.includes("level") ? state.level : "piece";
 }
 
 interface TabsProps {
@@ -121,7 +147,8 @@ interface ShownProps {
 function Shown({ source, view, seen, state, setState, dark, ofText }: ShownProps) {
   if (view === undefined) return <Trouble>There is nothing to show: neither a text, nor an atlas, nor a model.</Trouble>;
   if (ofText && seen === null) {
-    return source.seen === undefined ? <Trouble>This page holds no text.</Trouble> : <Busy>No text yet.</Busy>;
+    if (source.seen === undefined) return <Trouble>This page holds no text.</Trouble>;
+    return <Busy>{state.model === "" ? "No text yet." : `No text that ${state.model} has read yet.`}</Busy>;
   }
   if (view.needs === "neurons" && seen?.has_neurons === false) {
     return <Trouble>The queries and keys of this text are not there. {seen.note}</Trouble>;
@@ -148,14 +175,17 @@ class Guard extends Component<{ children: ComponentChildren }, { error: unknown 
   }
 }
 
-function Footer({ seen }: { seen: Seen }) {
+function Footer({ source, seen, level }: { source: Source; seen: Seen; level: State["level"] }) {
+  // As it was named first: what is loaded for predictions has another class, and is the same model.
+  const named = source.about.models.find((model) => model.name === seen.model)?.architecture;
+  const title = level === "word" ? "Between words; a weight is a sum over pieces there." : "As weights are stored.";
   return (
     <footer class="hs-footer">
       <span>
-        {seen.model} ({seen.architecture})
+        {seen.model} ({named || seen.architecture})
       </span>
       <span>{[seen.source, ...(seen.target ? [seen.target] : [])].map((each) => each.pieces.length).join(" + ")} tokens</span>
-      <span title="Weights are stored in one byte each.">weights right to ±{seen.max_error.toPrecision(2)}</span>
+      <span title={title}>weights right to {errorWords(seen, level)}</span>
       {seen.note !== "" && <span>{seen.note}</span>}
     </footer>
   );

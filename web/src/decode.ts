@@ -1,4 +1,4 @@
-/** Bytes as they are stored, and weights as they are shown. */
+/** Bytes as they are stored. */
 import type { LayerMaps } from "./source";
 
 /** Raw-deflated bytes, inflated. */
@@ -22,19 +22,10 @@ export function fromBase64(text: string): Uint8Array {
   return bytes;
 }
 
-/** The codes of one head: (query, key), a view into the layer's. */
+/** The codes of one head: (query, key), a view into the layer's; weights.ts says what they stand for. */
 export function headCodes(maps: LayerMaps, head: number): Uint8Array {
   const size = maps.queries * maps.keys;
   return maps.codes.subarray(head * size, (head + 1) * size);
-}
-
-/** The weights of one head: (query, key). */
-export function headWeights(maps: LayerMaps, head: number, levels: readonly number[]): Float32Array {
-  const codes = headCodes(maps, head);
-  const table = Float32Array.from(levels);
-  const weights = new Float32Array(codes.length);
-  for (let index = 0; index < codes.length; index++) weights[index] = table[codes[index]!]!;
-  return weights;
 }
 
 /** Keeps what was used last, as long as it fits in so many bytes. */

@@ -77,15 +77,27 @@ export function useLayerMaps(source: Source, seen: Seen, stack: string, layer: n
   useEffect(() => {
     if (load === undefined || loaded.busy || loaded.value === null) return;
     const layers = loaded.value.stack.layers;
-    const timer = setTimeout(() => {
+    // As soon as this layer's picture is there: who has just opened a page turns to the next layer at once.
+    return afterPicture(() => {
       for (const beside of [layer + 1, layer - 1]) {
         if (beside >= 0 && beside < layers) load(stack, beside).catch(() => undefined);
       }
-    }, 60);
-    return () => clearTimeout(timer);
+    });
   }, [loaded.value, loaded.busy, source, stack, layer]);
   const stale = loaded.value !== null && (held.current !== seen || loaded.value.stack.name !== stack);
   return stale ? { value: null, error: null, busy: true } : loaded;
+}
+
+/** Calls `use` once the next picture is on the screen; the result takes that back. */
+function afterPicture(use: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout>;
+  const frame = requestAnimationFrame(() => {
+    timer = setTimeout(use);
+  });
+  return () => {
+    cancelAnimationFrame(frame);
+    clearTimeout(timer);
+  };
 }
 
 /** Whether to draw for a dark page. */

@@ -9,32 +9,40 @@ import { App } from "./app";
 import { inWords } from "./hooks";
 import type { Source } from "./source";
 import { fileSource } from "./sources/file";
-import { serverSource } from "./sources/server";
+import { serverSource, UnknownToServer } from "./sources/server";
 import { type WidgetModel, widgetSource } from "./sources/widget";
 import "./style.css";
 
 const ACCESS = "headscope-access";
 
-/** The server's access token, from the link that was opened or from an earlier visit; it is taken out of the address. */
-function takeAccess(): string {
-  const inFragment = new URLSearchParams(location.hash.slice(1));
-  const inQuery = new URLSearchParams(location.search);
+/** The access token of the link that was opened, taken out of the address; null when it has none. */
+function takeAccess(): string | null {
+  const fragment = new URLSearchParams(location.hash.slice(1));
   // A short number is the state's own `token`.
-  const given = [inFragment.get("access"), inFragment.get("token"), inQuery.get("token")].find(
-    (value) => value !== null && value.length > 8,
-  );
-  if (given === undefined || given === null) return localStorage.getItem(ACCESS) ?? "";
-  localStorage.setItem(ACCESS, given);
-  inFragment.delete("access");
-  if (inFragment.get("token") === given) inFragment.delete("token");
-  const rest = inFragment.toString();
+  const given = [...fragment].find(([name, value]) => /^(access|token)$/.test(name) && value.length > 8)?.[1];
+  if (given === undefined) return null;
+  const rest = new URLSearchParams([...fragment].filter(([, value]) => value !== given)).toString();
   history.replaceState(null, "", location.pathname + (rest === "" ? "" : `#${rest}`));
   return given;
 }
 
+/** The server, by the token of the link or that of an earlier visit. Only one that the server has taken is kept. */
+async function served(): Promise<Source> {
+  const given = takeAccess();
+  const kept = localStorage.getItem(ACCESS);
+  try {
+    const source = await serverSource(given ?? kept ?? "");
+    if (given !== null) localStorage.setItem(ACCESS, given);
+    return source;
+  } catch (error) {
+    if (given === null || kept === null || !(error instanceof UnknownToServer)) throw error;
+    return serverSource(kept);
+  }
+}
+
 async function pageSource(): Promise<Source> {
   const data = document.getElementById("headscope-data");
-  return data === null ? serverSource(takeAccess()) : fileSource(document, data);
+  return data === null ? served() : fileSource(document, data);
 }
 
 async function start(place: HTMLElement): Promise<void> {

@@ -24,6 +24,8 @@ export interface LayerMaps {
   readonly keys: number;
   /** (head, query, key); `Seen.levels` has the weight of each code. */
   readonly codes: Uint8Array;
+  /** (head, query, key) the second bytes, where the text was stored with two bytes a weight (`Seen.fine`). */
+  readonly second: Uint8Array | null;
 }
 
 export interface Source {
@@ -55,17 +57,20 @@ export function stackOf(seen: Seen, name: string): StackShape {
   return found;
 }
 
-/** `codes` as the maps of a layer, or an error when they have not the size that the text says. */
-export function layerMaps(seen: Seen, name: string, layer: number, codes: Uint8Array): LayerMaps {
+/** `bytes` as the maps of a layer, or an error when they have not the size that the text says. */
+export function layerMaps(seen: Seen, name: string, layer: number, bytes: Uint8Array): LayerMaps {
   const stack = stackOf(seen, name);
   const count = (side: "source" | "target"): number =>
     (side === "target" ? (seen.target ?? seen.source) : seen.source).pieces.length;
   const queries = count(stack.queries);
   const keys = count(stack.keys);
-  if (codes.length !== stack.heads * queries * keys) {
+  const size = stack.heads * queries * keys;
+  const planes = seen.fine ? 2 : 1;
+  if (bytes.length !== planes * size) {
     throw new SourceError(
-      `Layer ${layer} of ${name} has ${codes.length} weights; ${stack.heads} x ${queries} x ${keys} were expected.`,
+      `Layer ${layer} of ${name} has ${bytes.length / planes} weights; ${stack.heads} x ${queries} x ${keys} were expected.`,
     );
   }
-  return { stack, layer, heads: stack.heads, queries, keys, codes };
+  const second = seen.fine ? bytes.subarray(size) : null;
+  return { stack, layer, heads: stack.heads, queries, keys, codes: bytes.subarray(0, size), second };
 }

@@ -25,8 +25,10 @@ export interface State {
   scale: "linear" | "root";
   /** The key of the colouring of the atlas and map views. */
   colour: string;
-  /** Search. */
+  /** Search among tokens and words, in the views of a text. */
   q: string;
+  /** Search among heads, in the views of an atlas. */
+  hq: string;
   /** Heads brushed in the atlas and map views, as layer.head. */
   selected: string[];
   /** The id of the atlas; "" for the first one. */
@@ -53,6 +55,7 @@ export const DEFAULTS: Readonly<State> = Object.freeze({
   scale: "root",
   colour: "",
   q: "",
+  hq: "",
   selected: [],
   atlas: "",
   model: "",
@@ -62,6 +65,36 @@ export const DEFAULTS: Readonly<State> = Object.freeze({
 } satisfies State);
 
 export type SetState = (change: Partial<State>) => void;
+
+/** A change of what a view keeps for itself; empty values leave the link. */
+export function withExtra(state: State, name: string, value: string): Partial<State> {
+  const extra = { ...state.extra };
+  if (value === "") delete extra[name];
+  else extra[name] = value;
+  return { extra };
+}
+
+/** What means nothing in another model, and at other tokens, unless the change itself says it. */
+const OF_MODEL = ["x-off"];
+const OF_TOKENS = ["x-box"];
+
+/** The state after a change. What belongs to the model or the tokens that were shown before goes with them. */
+export function changed(before: State, change: Partial<State>): State {
+  // No model or stack is the first one, which a page then names; no text is none.
+  const isFirst = (key: string, value: string): boolean => value === "" && (key === "model" || key === "stack");
+  const differs = (key: "model" | "a" | "b" | "stack" | "level"): boolean =>
+    change[key] !== undefined && change[key] !== before[key] && !isFirst(key, before[key]);
+  const after = { ...before, ...change };
+  const otherModel = differs("model");
+  const otherTokens = otherModel || (["a", "b", "stack", "level"] as const).some(differs);
+  const gone = [...(otherModel ? OF_MODEL : []), ...(otherTokens ? OF_TOKENS : [])];
+  if (gone.some((name) => name in before.extra)) {
+    after.extra = { ...after.extra };
+    for (const name of gone) if (change.extra?.[name] === before.extra[name] || !change.extra) delete after.extra[name];
+  }
+  if (otherModel && change.token === undefined) after.token = null;
+  return after;
+}
 
 function whole(text: string | null): number | null {
   return text !== null && /^\d{1,6}$/.test(text) ? Number(text) : null;
@@ -74,7 +107,7 @@ function oneOf<T extends string>(text: string | null, allowed: readonly T[], oth
 /** The state that a fragment (with or without "#") says; what cannot be understood is left at its default. */
 export function parseState(fragment: string, defaults: Readonly<State> = DEFAULTS): State {
   const said = new URLSearchParams(fragment.replace(/^#/, ""));
-  const text = (key: "view" | "stack" | "colour" | "q" | "atlas" | "model" | "a" | "b"): string =>
+  const text = (key: "view" | "stack" | "colour" | "q" | "hq" | "atlas" | "model" | "a" | "b"): string =>
     said.get(key) ?? defaults[key];
   const listed = (key: string): string[] =>
     (said.get(key) ?? "")
@@ -102,6 +135,7 @@ export function parseState(fragment: string, defaults: Readonly<State> = DEFAULT
     scale: oneOf(said.get("scale"), ["linear", "root"], defaults.scale),
     colour: text("colour"),
     q: text("q"),
+    hq: text("hq"),
     selected: said.has("selected")
       ? listed("selected").filter((head) => /^\d+\.\d+$/.test(head))
       : [...defaults.selected],

@@ -77,6 +77,17 @@ export function hasSentences(seen: Seen, stack: StackShape | undefined): boolean
   return stack !== undefined && stack.queries === stack.keys && tokensOf(seen, stack.keys).segment.includes(1);
 }
 
+/** How far a shown weight may be from the true one. */
+export function errorOf(seen: Seen, level: State["level"]): number {
+  return level === "word" ? (seen.word_error ?? seen.max_error) : seen.max_error;
+}
+
+/** The same in words; what is finer than any number shown is as good as that. */
+export function errorWords(seen: Seen, level: State["level"]): string {
+  const error = errorOf(seen, level);
+  return `±${error < 0.0001 ? "0.0001" : error.toPrecision(2)}`;
+}
+
 /** The token of the other level that holds the first piece of `token`. */
 export function moved(token: number, from: Axis, to: Axis): number | null {
   const piece = from.starts[token];
@@ -91,6 +102,44 @@ export function shortened(text: string, most: number): string {
   if (text.length <= most) return text;
   const characters = Array.from(text.slice(0, most * 2));
   return characters.length <= most && text.length <= most * 2 ? text : characters.slice(0, most - 1).join("") + "…";
+}
+
+/** Signs that turn or hide what stands beside them, by their names in Unicode. */
+const UNSEEN: Readonly<Record<string, string>> = {
+  "\u00ad": "SHY",
+  "\u061c": "ALM",
+  "\u200b": "ZWSP",
+  "\u200e": "LRM",
+  "\u200f": "RLM",
+  "\u202a": "LRE",
+  "\u202b": "RLE",
+  "\u202c": "PDF",
+  "\u202d": "LRO",
+  "\u202e": "RLO",
+  "\u2060": "WJ",
+  "\u2066": "LRI",
+  "\u2067": "RLI",
+  "\u2068": "FSI",
+  "\u2069": "PDI",
+  "\ufeff": "BOM",
+};
+const NEEDS_A_SIGN = new RegExp(`[${Object.keys(UNSEEN).join("")}]`, "g");
+
+/** A label that can be seen: line breaks and the like as signs, marks that turn the text by their names. */
+export function visible(label: string): string {
+  const shown = label
+    .replace(/[\n\r]/g, "↵")
+    .replaceAll("\t", "⇥")
+    .replace(/[\u0000-\u001f]/g, (sign) => String.fromCharCode(0x2400 + sign.charCodeAt(0)))
+    .replace(NEEDS_A_SIGN, (sign) => `‹${UNSEEN[sign]}›`);
+  return shown.trim() === "" ? "␣".repeat(Math.max(1, Math.min(shown.length, 8))) : shown;
+}
+
+/** Which labels stand more than once on an axis, and need their position to be told apart. */
+export function repeated(axis: Axis): boolean[] {
+  const count = new Map<string, number>();
+  for (const label of axis.labels) count.set(label, (count.get(label) ?? 0) + 1);
+  return axis.labels.map((label) => count.get(label)! > 1);
 }
 
 /** The tokens whose text holds what is searched for. */

@@ -40,8 +40,79 @@ test("pixels are written as the screen stores them", () => {
   assert.equal(pixel("#ffffff"), 0xffffffff);
 });
 
-test("a lifted scale is the root", () => {
+test("a root scale is the root", () => {
   assert.equal(placed(0.25, "root"), 0.5);
   assert.equal(placed(0.25, "linear"), 0.25);
   assert.equal(placed(-1, "root"), 0);
+});
+
+/** #rrggbb -> linear light. */
+function linear(colour: string): number[] {
+  return [1, 3, 5].map((at) => {
+    const value = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  });
+}
+
+function times(matrix: readonly (readonly number[])[], vector: readonly number[]): number[] {
+  return matrix.map((row) => row.reduce((sum, value, at) => sum + value * vector[at]!, 0));
+}
+
+/** OKLab (Ottosson 2020). */
+function lab(light: readonly number[]): number[] {
+  const cones = times(
+    [
+      [0.4122214708, 0.5363325363, 0.0514459929],
+      [0.2119034982, 0.6806995451, 0.1073969566],
+      [0.0883024619, 0.2817188376, 0.6299787005],
+    ],
+    light.map((value) => Math.min(1, Math.max(0, value))),
+  );
+  return times(
+    [
+      [0.2104542553, 0.793617785, -0.0040720468],
+      [1.9779984951, -2.428592205, 0.4505937099],
+      [0.0259040371, 0.7827717662, -0.808675766],
+    ],
+    cones.map(Math.cbrt),
+  );
+}
+
+/** What eyes without one kind of cone see (Machado et al. 2009), and what others do. */
+const SIGHTS = [
+  [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+  [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+  [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+  [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+];
+const HEADS = Array.from({ length: 16 }, (_, head) => head);
+
+test("a head has one hue, on a light page and on a dark one", () => {
+  for (const head of HEADS) {
+    const [light, dark] = [false, true].map((theme) => lab(linear(headColour(head, theme))));
+    const hue = (colour: readonly number[]): number => (Math.atan2(colour[2]!, colour[1]!) * 180) / Math.PI;
+    const apart = Math.abs(hue(light!) - hue(dark!));
+    assert.ok(Math.min(apart, 360 - apart) < 15, `head ${head}: ${apart} degrees`);
+  }
+});
+
+test("heads are told apart by every kind of sight, and from the page", () => {
+  for (const dark of [false, true]) {
+    const colours = HEADS.map((head) => linear(headColour(head, dark)));
+    for (const sight of SIGHTS) {
+      const seen = colours.map((colour) => lab(times(sight, colour)));
+      for (const one of HEADS) {
+        for (let other = 0; other < one; other++) {
+          const distance = Math.hypot(...seen[one]!.map((value, at) => value - seen[other]![at]!));
+          assert.ok(distance > 0.075, `${dark ? "dark" : "light"}: ${other} and ${one}, ${distance}`);
+        }
+      }
+    }
+    const brightness = (light: readonly number[]): number => 0.2126 * light[0]! + 0.7152 * light[1]! + 0.0722 * light[2]! + 0.05;
+    const page = brightness(linear(dark ? "#15181c" : "#ffffff"));
+    for (const colour of colours) {
+      const ratio = page / brightness(colour);
+      assert.ok(Math.max(ratio, 1 / ratio) > 2.6);
+    }
+  }
 });

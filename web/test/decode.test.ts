@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deflateRawSync } from "node:zlib";
 import type { Embedded, Seen } from "../src/api";
-import { Cache, fromBase64, headWeights, inflate, inflateJson } from "../src/decode";
+import { Cache, fromBase64, headCodes, inflate, inflateJson } from "../src/decode";
 import { layerMaps, type LayerMaps } from "../src/source";
 import { embeddedSource } from "../src/sources/embedded";
 import { remembered } from "../src/sources/remembered";
@@ -24,6 +24,8 @@ const SEEN: Seen = {
   ],
   levels: LEVELS,
   max_error: 0.002,
+  word_error: 0.001,
+  fine: false,
   rotated: false,
   has_neurons: true,
   neuron_heads: ["encoder/0/1"],
@@ -43,13 +45,14 @@ test("base64, with and without the browser's own decoder", () => {
   assert.deepEqual([...fromBase64("")], []);
 });
 
-test("weights are the levels of the codes of one head", () => {
-  const codes = Uint8Array.from([255, 0, 51, 204, 0, 255, 255, 102]);
-  const maps = layerMaps(SEEN, "encoder", 0, codes);
-  const close = (got: Float32Array, wanted: number[]): void =>
-    wanted.forEach((weight, at) => assert.ok(Math.abs(got[at]! - weight) < 1e-6));
-  close(headWeights(maps, 0, LEVELS), [1, 0, 0.04, 0.64]);
-  close(headWeights(maps, 1, LEVELS), [0, 1, 1, 0.16]);
+test("the codes of one head are a part of the layer's", () => {
+  const codes = [255, 0, 51, 204, 0, 255, 255, 102];
+  const maps = layerMaps(SEEN, "encoder", 0, Uint8Array.from(codes));
+  assert.deepEqual([...headCodes(maps, 0)], codes.slice(0, 4));
+  assert.deepEqual([...headCodes(maps, 1)], codes.slice(4));
+  const second = [1, 2, 3, 4, 5, 6, 7, 8];
+  const fine = layerMaps({ ...SEEN, fine: true }, "encoder", 0, Uint8Array.from([...codes, ...second]));
+  assert.deepEqual([...headCodes(fine, 1)], codes.slice(4));
 });
 
 test("maps of cross attention have the sizes of both sides; a wrong size is told", () => {
@@ -91,7 +94,7 @@ test("a source offers what its data holds", async () => {
   const empty = embeddedSource("file", nothing, () => null);
   assert.deepEqual([empty.maps, empty.neurons, empty.atlas, empty.headPage, empty.seen, empty.predict], Array(6).fill(undefined));
   const full = embeddedSource("file", { ...nothing, seen: SEEN }, () => null);
-  await assert.rejects(full.neurons!("encoder", 0, 0), /neurons of head 0\.0 of encoder\. It holds those of 0\.1\./);
+  await assert.rejects(full.neurons!("encoder", 0, 0), /head 0\.0 are not here, only those of 0\.1: .* --layer 0 --head 0 writes/);
   await assert.rejects(full.maps!("encoder", 0), /does not hold “maps\/encoder\/0”/);
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Grid, parseHeads, printHeads } from "../src/views/headchoice";
-import { gridsOf } from "../src/views/tryit";
+import { gridsOf } from "../src/views/tryitheads";
 import { compared, comparedAll, faring, percent } from "../src/views/tryitcompare";
 
 const ONE: Grid[] = [{ name: "encoder", layers: 3, heads: 2 }];

@@ -2,12 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AtlasData, Colouring } from "../src/api";
 import { rampOf } from "../src/colour";
+import type { Source } from "../src/source";
 import { DEFAULTS } from "../src/state";
-import { coloursOf, lookAt, rampName } from "../src/views/atlasdata";
+import { lookableIn } from "../src/views/atlasbeside";
+import { coloursOf, firstColouring, lookAt, rampName } from "../src/views/atlasdata";
+import { withMinus } from "../src/views/atlasfindings";
 import { described, toggledHead, withExtra } from "../src/views/atlasframe";
+import { partsOf } from "../src/views/atlasnames";
 import {
   answers,
   binOf,
+  cellTexts,
   extent,
   grouped,
   keeps,
@@ -19,9 +24,10 @@ import {
   shownValue,
   spread,
 } from "../src/views/headfilter";
-import { moved, sideOf } from "../src/views/headgrid";
+import { cellOf, inkOn, moved, sideOf } from "../src/views/headgrid";
 import { inBox, placedIn } from "../src/views/mapplace";
 
+const no = () => Promise.reject(new Error("not asked for"));
 const numbers = (values: (number | null)[], more: Partial<Colouring> = {}): Colouring => ({
   key: "k",
   group: "some_measure",
@@ -128,7 +134,12 @@ test("numbers in words", () => {
   assert.equal(shown(null), "–");
   assert.equal(shown(-0.00072), "−0.0007");
   assert.equal(shown(-0.000012), "−1.2e−5");
+  assert.equal(shown(8.2e-8, 3, 0.7), "< 0.001");
+  assert.equal(shown(-8.2e-8, 3, 0.7), "> −0.001");
+  assert.equal(shown(8.2e-8, 3, 1e-6), "8.2e−8", "among its like it is not nothing");
+  assert.equal(shownValue(numbers([4.9e-9, 0.3], { unit: "share of attention" }), 0), "< 0.001 share of attention");
   assert.equal(shownValue(numbers([0.5], { stderr: [0.01] }), 0), "0.500 ± 0.010 nats");
+  assert.equal(shownValue(numbers([0.5], { stderr: [1e-5] }), 0), "0.500 ± under 0.001 nats");
   assert.equal(shownValue(numbers([null]), 0), "no value");
   assert.equal(shownValue(kinds([1], ["a", "b"]), 0), "b");
 });
@@ -165,6 +176,79 @@ test("a look at an atlas: colouring, selection and filter together", () => {
   assert.equal(lookAt(ATLAS, { ...DEFAULTS, colour: "head_type" }, false)?.colouring?.title, "Kind");
   assert.equal(lookAt({ ...ATLAS, stacks: [] }, DEFAULTS, false), null);
   assert.equal(described(look!, 2), "Head 1.0: 3.000 nats · local");
+});
+
+test("a head is open from the start: the one the first finding names, else one of the rarest kind or the largest", () => {
+  const told = { ...ATLAS, findings: ["Nothing named here: 0.1.", "Heads 1.1 and 0.0 do it."] };
+  assert.equal(lookAt(told, DEFAULTS, false)?.current, 3);
+  assert.equal(lookAt(told, { ...DEFAULTS, layer: 0, heads: [1] }, false)?.current, 1);
+  assert.equal(lookAt(ATLAS, DEFAULTS, false)?.current, 2, "one head is local, two are dense");
+  const measured = { ...ATLAS, stacks: [{ ...ATLAS.stacks[0]!, colourings: [numbers([1, -7, null, 2])] }] };
+  assert.equal(lookAt(measured, DEFAULTS, false)?.current, 1);
+});
+
+test("colours to begin with: kinds, else effects, else entropy", () => {
+  const all = ["x", "entropy:a", "ablation_change:metric=f1", "head_type"].map((key) => numbers([1], { key }));
+  assert.equal(firstColouring(all)?.key, "head_type");
+  assert.equal(firstColouring(all.slice(0, 3))?.key, "ablation_change:metric=f1");
+  assert.equal(firstColouring(all.slice(0, 2))?.key, "entropy:a");
+  assert.equal(firstColouring([]), null);
+});
+
+test("the search for heads is not the one for words", () => {
+  assert.deepEqual(lookAt(ATLAS, { ...DEFAULTS, q: "the" }, false)?.bright, [true, true, true, true]);
+  assert.deepEqual(lookAt(ATLAS, { ...DEFAULTS, hq: "local" }, false)?.bright, [false, false, true, false]);
+});
+
+test("heads that findings name", () => {
+  const grid = { name: "encoder", layers: 12, heads: 8 };
+  const named = (text: string) => partsOf(text, grid).flatMap(({ text, head }) => (head === null ? [] : [text]));
+  assert.deepEqual(
+    named("Head 2.6 gives 98.0% of its attention. 4 heads give it more than half: 2.6, 4.6, 9.2 and 2.7."),
+    ["2.6", "2.6", "4.6", "9.2", "2.7"],
+  );
+  assert.deepEqual(named("Heads 0.3 and 8.1 are alike: 0.058 nats apart, 8.4% of it"), ["0.3", "8.1"]);
+  assert.deepEqual(named("The most is lost with head 2.5: -0.5 points. Numbers: 0.5 and 0.7."), ["2.5"]);
+  assert.deepEqual(named("head 99.1, and heads 3.20 do not exist"), []);
+  const text = "By gradient, heads 2.5, 4.7 and 4.5: turning head 2.5 down";
+  assert.equal(
+    partsOf(text, grid)
+      .map((part) => part.text)
+      .join(""),
+    text,
+  );
+  assert.equal(withMinus("-5.8 points (-0.1 to 0.2), well-known, 3-4"), "−5.8 points (−0.1 to 0.2), well-known, 3-4");
+});
+
+test("a head can be looked at where there is a model of the atlas's name", () => {
+  const model = (name: string) => ({ name, architecture: "", task: null, max_length: null, pairs: true });
+  const about = { version: "", atlases: [], models: [model("demo"), model("demo-qa")] };
+  const server = { kind: "server" as const, about, start: "", current: null, seen: no, maps: no, neurons: no };
+  const [stack] = ATLAS.stacks;
+  const titles = (name: string, source: Source) =>
+    lookableIn({ source, seen: null }, { atlas: { ...ATLAS, model: name }, stack: stack! }).map(({ name }) => name);
+  assert.deepEqual(titles("demo-qa", server), ["head", "matrix", "neuron"]);
+  assert.deepEqual(titles("other", server), []);
+  const { neurons: _, ...without } = server;
+  assert.deepEqual(titles("demo", without), ["head", "matrix"]);
+  assert.deepEqual(titles("demo", { kind: "file", about, start: "", current: null }), []);
+});
+
+test("what is written into cells", () => {
+  assert.deepEqual(cellTexts(numbers([0.1234, null, -0.001, -2])), ["0.12", "", "0.00", "−2.00"]);
+  assert.deepEqual(cellTexts(numbers([0.01, 0.0004])), ["0.010", "0.000"]);
+  assert.deepEqual(cellTexts(kinds([0], ["dense"])), []);
+  assert.equal(inkOn("#ffffff"), "#1b1f24");
+  assert.equal(inkOn("#102030"), "#ffffff");
+});
+
+test("cells fill the room, and do not leave it", () => {
+  const grid = { name: "encoder", layers: 12, heads: 8 };
+  assert.deepEqual(cellOf(grid, 602, 726), { wide: 71, high: 58 });
+  const { wide, high } = cellOf(grid, 366, 380);
+  assert.ok(wide * 8 <= 338 && high * 12 <= 354 && high <= wide, `${wide} x ${high}`);
+  assert.deepEqual(cellOf(grid, 2000, 400), { wide: 45, high: 31 }, "not much wider than high");
+  assert.equal(cellOf({ name: "", layers: 48, heads: 64 }, 600, 400).wide, 9);
 });
 
 test("selection and what views keep", () => {

@@ -8,8 +8,8 @@ const found = {
   score_share: [0.4, 0.6],
   score_error: [0.1, 0],
   score_share_random: [0.1, 0.2],
-  score_pattern: [],
-  score_pattern_random: [],
+  score_pattern: [0.3],
+  score_pattern_random: [0.05],
   apart_what: ["[SEP] from other keys", "its own segment from the other"],
   apart_auc: [0.9, 0.5],
   apart_error: [0.05, 0.01],
@@ -32,11 +32,14 @@ test("shares of the best neurons beside as many at random", () => {
       ["best 2", 0.6, 0.2],
     ],
   );
-  assert.deepEqual([bars[0]?.low, bars[0]?.high], [0.30000000000000004, 0.5]);
-  assert.equal(bars[1]?.low, undefined, "an error of 0 is none");
+  assert.deepEqual([bars[0]?.low, bars[0]?.high], [0.4 - 0.196, 0.4 + 0.196]);
+  assert.equal(bars[1]?.low, null, "an error of 0 is none");
   assert.deepEqual(
-    shareBars(found, "pattern").map(({ value }) => value),
-    [null, null],
+    shareBars(found, "pattern").map(({ value, mark }) => [value, mark]),
+    [
+      [0.3, 0.05],
+      [null, null],
+    ],
   );
 });
 

@@ -12,7 +12,7 @@ import {
   strongest,
   visibleKeys,
 } from "../src/views/neuronscore";
-import { notesOn, pieceOf } from "../src/views/neuron";
+import { firstQuery, notesOn, pieceOf } from "../src/views/neuron";
 import { carried } from "../src/views/neuronranking";
 
 const near = (found: number | undefined, wanted: number, by = 1e-12) =>
@@ -165,8 +165,8 @@ test("full colour: outliers do not pale the rest", () => {
 });
 
 test("columns: two strips where there is room, one on a phone, nothing overlaps", () => {
-  const wide = layoutFor(840, { neurons: 64, biased: true, mapped: true });
-  assert.ok(wide.key);
+  const wide = layoutFor(840, { neurons: 64, biased: true, mapped: true, rather: "product" });
+  assert.ok(wide.key && wide.product);
   assert.deepEqual(
     wide.numbers.map(({ name }) => name),
     ["dot", "bias", "score"],
@@ -175,10 +175,14 @@ test("columns: two strips where there is room, one on a phone, nothing overlaps"
     wide.key.x + wide.key.width <= wide.product.x && wide.product.x + wide.product.width <= (wide.numbers[0]?.x ?? 0),
   );
   assert.ok(wide.width <= 840);
-  const phone = layoutFor(366, { neurons: 64, biased: false, mapped: false });
-  assert.equal(phone.key, null);
-  assert.ok(phone.width <= 366);
-  assert.ok(layoutFor(366, { neurons: 256, biased: false, mapped: false }).width > 366); // it scrolls
+  const phone = { neurons: 64, biased: false, mapped: false };
+  const products = layoutFor(366, { ...phone, rather: "product" });
+  assert.equal(products.key, null);
+  assert.ok(products.width <= 366);
+  const keys = layoutFor(366, { ...phone, rather: "key" });
+  assert.equal(keys.product, null);
+  assert.deepEqual(keys.key, products.product);
+  assert.ok(layoutFor(366, { ...phone, neurons: 256, rather: "product" }).width > 366); // it scrolls
 });
 
 test("notes say what a reader must know", () => {
@@ -199,6 +203,21 @@ test("a token of the state as a piece", () => {
     length: 3,
   };
   assert.equal(pieceOf(null, words), 0);
+  assert.equal(pieceOf(null, words, 2), 2);
   assert.equal(pieceOf(2, words), 3);
   assert.equal(pieceOf(99, words), 3);
+});
+
+test("where one begins: a decoder at its last token, others at the first word", () => {
+  const axis = (special: boolean[]) => ({
+    labels: special.map(String),
+    starts: Int32Array.from([...special.keys(), special.length]),
+    segment: special.map(() => 0),
+    special,
+    length: special.length,
+  });
+  assert.equal(firstQuery(axis([false, false, false]), true), 2);
+  assert.equal(firstQuery(axis([true, false, false, true]), false), 1);
+  assert.equal(firstQuery(axis([true, true]), false), 0);
+  assert.equal(firstQuery(axis([]), true), 0);
 });

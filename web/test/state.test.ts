@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DEFAULTS, parseState, printState } from "../src/state";
+import { changed, DEFAULTS, parseState, printState, withExtra } from "../src/state";
 
 test("an empty fragment is the defaults", () => {
   assert.deepEqual(parseState(""), DEFAULTS);
@@ -11,7 +11,7 @@ test("an empty fragment is the defaults", () => {
 test("every field is read", () => {
   const state = parseState(
     "#view=matrix&stack=cross&layer=3&heads=4,2,2&filter=ab&token=5&side=key&threshold=0.1&level=word&theme=dark" +
-      "&scale=linear&colour=offset_attention:offset=-1&q=a%26b&selected=3.2,11.0&atlas=x&model=demo&a=A+b&b=%3Cb%3E&x-map=tsne",
+      "&scale=linear&colour=offset_attention:offset=-1&q=a%26b&hq=layer+4&selected=3.2,11.0&atlas=x&model=demo&a=A+b&b=%3Cb%3E&x-map=tsne",
   );
   assert.deepEqual(state, {
     view: "matrix",
@@ -27,6 +27,7 @@ test("every field is read", () => {
     scale: "linear",
     colour: "offset_attention:offset=-1",
     q: "a&b",
+    hq: "layer 4",
     selected: ["3.2", "11.0"],
     atlas: "x",
     model: "demo",
@@ -67,4 +68,24 @@ test("a page's own start is what links are told apart from", () => {
   assert.deepEqual(parseState(printState(all, start), start), all);
   const free = { ...parseState("token=3"), token: null };
   assert.deepEqual(parseState(printState(free, parseState("token=3")), parseState("token=3")), free);
+});
+
+test("another model takes what belonged to the last one away", () => {
+  const before = { ...DEFAULTS, model: "demo", token: 5, extra: { "x-off": "3.2", "x-box": "1,2,3", "x-map": "mds" } };
+  const after = changed(before, { model: "demo-qa", layer: 2 });
+  assert.deepEqual(after, { ...before, model: "demo-qa", layer: 2, token: null, extra: { "x-map": "mds" } });
+  assert.equal(changed(before, { model: "demo-qa", token: 1 }).token, 1);
+  assert.deepEqual(changed(before, { model: "demo" }), before);
+  // No model is the first one, which the page names once it has read.
+  assert.equal(changed({ ...before, model: "" }, { model: "demo" }).token, 5);
+  assert.equal(changed(before, { model: "demo-qa", ...withExtra(before, "x-off", "1.1") }).extra["x-off"], "1.1");
+});
+
+test("other tokens take the place in the matrix away", () => {
+  const before = { ...DEFAULTS, stack: "encoder", a: "One.", extra: { "x-off": "3.2", "x-box": "1,2,3" } };
+  for (const change of [{ a: "Two." }, { b: "Two." }, { level: "word" as const }, { stack: "cross" }]) {
+    assert.deepEqual(changed(before, change).extra, { "x-off": "3.2" }, JSON.stringify(change));
+  }
+  assert.deepEqual(changed(before, { layer: 3, heads: [1], filter: "ab" }).extra, before.extra);
+  assert.deepEqual(changed({ ...before, stack: "" }, { stack: "encoder" }).extra, before.extra);
 });

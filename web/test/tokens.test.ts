@@ -1,7 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Seen, Tokens } from "../src/api";
-import { axesOf, axisOf, filtered, fold, hasSentences, matches, moved, shortened } from "../src/tokens";
+import {
+  axesOf,
+  axisOf,
+  errorOf,
+  errorWords,
+  filtered,
+  fold,
+  hasSentences,
+  matches,
+  moved,
+  repeated,
+  shortened,
+  visible,
+} from "../src/tokens";
 
 // [CLS] re ##paint it [SEP] go [SEP]
 const TOKENS: Tokens = {
@@ -92,4 +105,29 @@ test("long words are cut between characters", () => {
 test("search finds parts of words, whatever their case", () => {
   assert.deepEqual(matches(axisOf(TOKENS, "word"), " PAINT"), [false, true, false, false, false, false]);
   assert.deepEqual(matches(axisOf(TOKENS, "word"), "  "), Array(6).fill(false));
+});
+
+test("what cannot be seen is shown by a sign", () => {
+  assert.equal(visible("a\nb\tc\r"), "a↵b⇥c↵");
+  assert.equal(visible("\u202eabc\u202c"), "‹RLO›abc‹PDF›");
+  for (const code of [0x200e, 0x200f, ...[0, 1, 2, 3, 4].map((at) => 0x202a + at), ...[0, 1, 2, 3].map((at) => 0x2066 + at)]) {
+    assert.match(visible(`a${String.fromCharCode(code)}b`), /^a‹[A-Z]{3}›b$/, code.toString(16));
+  }
+  assert.equal(visible("👩\u200d👧 שלום"), "👩\u200d👧 שלום"); // what joins an emoji stays
+  assert.equal(visible("\u0000"), "␀");
+  assert.equal(visible(""), "␣");
+  assert.equal(visible("  "), "␣␣");
+});
+
+test("labels that stand more than once", () => {
+  assert.deepEqual(repeated(axisOf(TOKENS, "piece")), [false, false, false, false, true, false, true]);
+});
+
+test("words have an error of their own", () => {
+  const seen = { max_error: 0.001, word_error: 0.004 } as Seen;
+  assert.equal(errorOf(seen, "piece"), 0.001);
+  assert.equal(errorOf(seen, "word"), 0.004);
+  assert.equal(errorOf({ max_error: 0.001 } as Seen, "word"), 0.001);
+  assert.equal(errorWords(seen, "word"), "±0.0040");
+  assert.equal(errorWords({ ...seen, max_error: 0.0000096 }, "piece"), "±0.0001");
 });

@@ -13,11 +13,16 @@ import xarray as xr
 from headscope.atlas.examples import Example, as_text, from_text
 from headscope.atlas.files import FORMAT, FORMAT_KEY, NESTED, PLAIN_FORMAT, read_tree, write_tree
 from headscope.atlas.notebook import view_of
+from headscope.atlas.typical import Typical, typical_as_text, typical_from_text
 from headscope.errors import AtlasError
-from headscope.types import LabelledArray
+from headscope.types import HeadId, LabelledArray
 
 EXAMPLES, TABLE = "_examples", "_table"
 """How the names of arrays end that hold lines of JSON instead of numbers."""
+
+TYPICAL = f"typical{EXAMPLES}"
+"""The group of the sentences where heads are most typical. It is no probe's: an analysis brings it, and it stays
+with the measures of that analysis."""
 
 DERIVED = "derived_from"
 """A fact about a result that was computed from the atlas's own measures: it goes when they are measured anew."""
@@ -42,16 +47,32 @@ class Atlas:
 
     def __init__(self, tree: xr.DataTree) -> None:
         self.tree = tree
+        self._typical: dict[str, dict[HeadId, list[Typical]]] = {}  # read once, for a page of every head
 
     @classmethod
-    def build(cls, stacks: Results, *, provenance: Mapping[str, str | int | float]) -> Atlas:
+    def build(
+        cls,
+        stacks: Results,
+        *,
+        provenance: Mapping[str, str | int | float],
+        typical: Mapping[str, Sequence[Typical]] | None = None,
+    ) -> Atlas:
         """An atlas of one group a measure, `/entropy`, or `/decoder/entropy` in a model of several stacks.
 
         Each measure has a group of its own (with its companions) because two measures may use one dimension
-        with different labels: `query_role` is all, cls to one measure and all, sep, other to another.
+        with different labels: `query_role` is all, cls to one measure and all, sep, other to another. `typical`
+        has, for each of these stacks, the sentences where its heads are most typical.
         """
-        root = xr.Dataset(attrs={**provenance, "stacks": ",".join(stacks), FORMAT_KEY: PLAIN_FORMAT})
-        return cls(xr.DataTree.from_dict({"/": root} | _groups(stacks, several=len(stacks) > 1)))
+        several = len(stacks) > 1
+        lines = {
+            stack: [typical_as_text(one) for one in found]
+            for stack, found in (typical or {}).items()
+            if stack in stacks and found
+        }
+        version = FORMAT if lines else PLAIN_FORMAT
+        root = xr.Dataset(attrs={**provenance, "stacks": ",".join(stacks), FORMAT_KEY: version})
+        groups = _groups(stacks, several=several) | _line_groups(TYPICAL, lines, several=several)
+        return cls(xr.DataTree.from_dict({"/": root} | groups))
 
     def with_probe(
         self,
@@ -75,10 +96,8 @@ class Atlas:
             TABLE: {stack: [json.dumps(row) for row in rows] for stack, rows in table.items()},
         }
         for ending, by_stack in lines.items():
-            name = probe + ending
-            for stack, texts in by_stack.items():
-                path = f"/{stack}/{name}" if several else f"/{name}"
-                added[path] = xr.Dataset({name: ("line", np.array(texts, dtype=object))})
+            added |= _line_groups(probe + ending, by_stack, several=several)
+        self._check_free(probe, {path.rpartition("/")[2] for path in added})
         owned = [name for name, by in self._owners().items() if by == probe]
         kept = {
             self._path(path, several=several): node.to_dataset(inherit=False)
@@ -90,6 +109,18 @@ class Atlas:
         tree = xr.DataTree.from_dict({**kept, **{path.lstrip("/"): group for path, group in added.items()}})
         tree.attrs |= {"probes": json.dumps(told), "stacks": ",".join(known), FORMAT_KEY: FORMAT}
         return Atlas(tree)
+
+    def _check_free(self, probe: str, names: Iterable[str]) -> None:
+        """Raise AtlasError if a name is that of another probe's results or of what an analysis left here."""
+        owners = self._owners()
+        known = {path.rpartition("/")[2] for path, _ in self.tree.subtree_with_keys}
+        for name in sorted(known.intersection(names)):
+            owner = owners.get(name)
+            if owner != probe:
+                whose = "a measure of this atlas" if owner is None else f"what the probe {owner!r} found"
+                raise AtlasError(
+                    f"the probe {probe!r} gives an array called {name!r}, which is {whose}; write it to another file"
+                )
 
     def _path(self, path: str, *, several: bool) -> str:
         """Where a group of this atlas belongs in one of several stacks: below its stack's name."""
@@ -113,6 +144,8 @@ class Atlas:
                 f"its probes looked at the stacks {', '.join(other.stacks)}, and the new atlas has "
                 f"{', '.join(self.stacks)}"
             )
+        for probe, facts in probes.items():
+            self._check_free(probe, facts.get("arrays", []))
         groups = {path: node.to_dataset(inherit=False) for path, node in self.tree.subtree_with_keys}
         for path, node in other.tree.subtree_with_keys:
             if path.rpartition("/")[2] in owned:
@@ -151,6 +184,18 @@ class Atlas:
     def table(self, probe: str, *, stack: str | None = None) -> list[dict[str, Any]]:
         """The rows of a probe's table; none when that probe was not run."""
         return [json.loads(line) for line in self._lines(probe + TABLE, stack)]
+
+    def typical(self, head: HeadId | str, *, stack: str | None = None) -> list[Typical]:
+        """The sentences of the corpus where a head is most typical, the most typical first; none if none were kept."""
+        wanted = head if isinstance(head, HeadId) else HeadId.parse(head)
+        stack = stack or self.stacks[0]
+        if stack not in self._typical:
+            found: dict[HeadId, list[Typical]] = {}
+            for line in self._lines(TYPICAL, stack):
+                one = typical_from_text(line)
+                found.setdefault(one.head, []).append(one)
+            self._typical[stack] = found
+        return list(self._typical[stack].get(wanted, []))
 
     def _lines(self, name: str, stack: str | None) -> list[str]:
         node = self._node(stack or self.stacks[0])
@@ -266,6 +311,16 @@ def _groups(stacks: Results, *, several: bool) -> dict[str, xr.Dataset]:
             path = f"/{stack}/{name}" if several else f"/{name}"
             groups[path] = _dataset({key: arrays[key] for key in family if key in arrays})
     return groups
+
+
+def _line_groups(name: str, lines: Mapping[str, Sequence[str]], *, several: bool) -> dict[str, xr.Dataset]:
+    """A group of lines of text for each stack, by its path."""
+    return {
+        f"/{stack}/{name}" if several else f"/{name}": xr.Dataset(
+            {name: ("line", np.array(texts, dtype=object))}
+        )
+        for stack, texts in lines.items()
+    }
 
 
 def _dataset(arrays: Mapping[str, LabelledArray]) -> xr.Dataset:

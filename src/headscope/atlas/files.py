@@ -81,8 +81,15 @@ def read_tree(path: str | os.PathLike[str]) -> xr.DataTree:
     if not is_netcdf:
         raise AtlasError(f"{path} is not an atlas (no NetCDF-4 file); make one with: headscope analyze")
     try:
-        with warnings.catch_warnings(action="ignore"):
-            tree = xr.open_datatree(io.BytesIO(content), engine="h5netcdf").load()
+        with (
+            warnings.catch_warnings(action="ignore"),
+            # Closed at once: HDF5 would close what is left open when Python is gone already, and crash.
+            xr.open_datatree(io.BytesIO(content), engine="h5netcdf") as opened,
+        ):
+            # Group by group: a tree's own load leaves out arrays that are called as their group is.
+            tree = xr.DataTree.from_dict(
+                {path: node.to_dataset(inherit=False).load() for path, node in opened.subtree_with_keys}
+            )
         if FORMAT_KEY not in tree.attrs:
             raise AtlasError(f"{path} is a NetCDF file, but not a headscope atlas (it has no {FORMAT_KEY!r})")
         version = int(tree.attrs[FORMAT_KEY])

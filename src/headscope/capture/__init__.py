@@ -4,6 +4,7 @@ from headscope.capture.call import AttentionCall
 from headscope.capture.capture import Capture, survey, surveyed
 from headscope.capture.follow import Follower, Forward, check_reachable, following, run_calls
 from headscope.capture.retain import retained
+from headscope.capture.rotation import is_rotated
 from headscope.capture.scores import TextScores
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "TextScores",
     "check_reachable",
     "following",
+    "is_rotated",
     "retained",
     "run_calls",
     "survey",

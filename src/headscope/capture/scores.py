@@ -49,7 +49,12 @@ class TextScores:
     @property
     def agree(self) -> bool:
         """Whether the scores are all there is to the weights: not where they are edited or of an unknown kind."""
-        return self.apart <= _ROUNDING.get(self.dtype, _ROUNDING_IN_HALF)
+        return self.apart <= self.rounding
+
+    @property
+    def rounding(self) -> float:
+        """What rounding may do to a weight in the precision of the model."""
+        return _ROUNDING.get(self.dtype, _ROUNDING_IN_HALF)
 
 
 def softmax(scores: Tensor, visible: Tensor, sink: Tensor | None = None) -> Tensor:

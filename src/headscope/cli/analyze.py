@@ -97,6 +97,15 @@ def analyze(
             help="Compute what the papers' released code does, quirks included, to reproduce old numbers.",
         ),
     ] = False,
+    sentences: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Out of how many sentences those are chosen where a head is most typical. The atlas quotes them; with "
+            "0 it holds no text.",
+        ),
+    ] = 256,
     batch_size: BatchSize = "auto",
     device: Device = "auto",
     dtype: Dtype = "auto",
@@ -124,6 +133,7 @@ def analyze(
             limit=limit,
             batch_size=batch_size_of(batch_size),
             faithful=faithful,
+            sentences=sentences,
             progress=shown,
         )
         atlas = _with_old_probes(atlas, output)

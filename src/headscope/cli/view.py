@@ -1,5 +1,6 @@
 """`headscope view`: one text and every head, in one HTML file."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -21,6 +22,7 @@ from headscope.cli.options import (
     check_output,
 )
 from headscope.errors import OptionError
+from headscope.views.choices import ViewName
 
 if TYPE_CHECKING:
     from headscope.views.page import Packed
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 
 EXAMPLE = 'Example: headscope view demo "The cat sat." "It was red." -o view.html --layer 3 --head 2'
 
-ViewName = Literal["head", "matrix", "model", "neuron"]
 StackName = Literal["encoder", "decoder", "cross"]
 
 
@@ -129,9 +130,15 @@ def view(
         drawn = f"; picture: {svg}" if svg else ""
         stdout().print(
             f"{output}: {facts['tokens']} tokens, {facts['heads']} heads, {facts['bytes'] / 1e6:.1f} MB, weights right "
-            f"to {facts['max_error']:.4f}{drawn}; open it in a browser",
+            f"to {_error(facts['max_error'])} ({_error(facts['word_error'])} between words){drawn}; "
+            "open it in a browser",
             soft_wrap=True,
         )
+
+
+def _error(largest: float) -> str:
+    """To four decimals, and never less than it is."""
+    return f"{math.ceil(largest * 10_000) / 10_000:.4f}"
 
 
 def _check_picture(svg: Path | None, output: Path, view: ViewName) -> None:
@@ -159,6 +166,7 @@ def _facts(observed: "Observed", packed: "Packed", output: Path, svg: Path | Non
         "stacks": [stack.model_dump() for stack in observed.stacks],
         "heads": sum(stack.layers * stack.heads for stack in observed.stacks),
         "max_error": seen.max_error,
+        "word_error": seen.word_error,
         "neurons": "none"
         if not seen.has_neurons
         else "all"

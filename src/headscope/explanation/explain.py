@@ -11,7 +11,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from headscope.capture import AttentionCall, Capture, TextScores, surveyed
+from headscope.capture import AttentionCall, Capture, TextScores, is_rotated, surveyed
 from headscope.capture.scores import wide
 from headscope.errors import CaptureError, OptionError, TextError
 from headscope.explanation.embeddings import KINDS, Kind, TableMeans, averaging, find_tables, replacing
@@ -263,7 +263,7 @@ class _Run:
                 f"{reader.cut} of {reader.read} texts were longer than {reader.encoder.max_length} tokens and lost "
                 "their end; raise --max-length (max_length=) to keep more"
             )
-        rotates = any("Rotary" in type(module).__name__ for module in model.core.modules())
+        rotates = is_rotated(model)
         if rotates:
             yield (
                 "queries and keys are taken after rotation (RoPE), which turns neurons in pairs: look at what a few "

@@ -27,7 +27,7 @@ def head_view(
     key_tokens: Sequence[str] | None = None,
     heads: Sequence[int] | None = None,
     threshold: float = 0.01,
-    title: str = "Attention of one layer",
+    title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
     """One layer's heads on one text: lines from each token to those it looks at, one colour a head.

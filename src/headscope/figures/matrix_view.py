@@ -24,7 +24,7 @@ def matrix_view(
     tokens: Sequence[str],
     *,
     key_tokens: Sequence[str] | None = None,
-    title: str = "Attention of one head",
+    title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
     """One head on one text: a cell for each query (down) and key (across), the darker the more attention.

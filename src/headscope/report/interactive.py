@@ -5,8 +5,10 @@ import hashlib
 import json
 from dataclasses import dataclass
 from importlib.resources import files
+from urllib.parse import urlencode
 
 from headscope.atlas import Atlas
+from headscope.report.gather import findings
 from headscope.report.links import HeadLinks
 from headscope.views.atlas_data import grid_shape
 from headscope.views.atlas_page import embedded_atlas
@@ -36,7 +38,7 @@ class Interactive:
 
 def interactive(atlas: Atlas) -> Interactive:
     """The atlas and map views with the page of every head."""
-    embedded = embedded_atlas(atlas)
+    embedded = embedded_atlas(atlas, start=_start(atlas))
     if embedded.atlas is None or not embedded.atlas.stacks:
         return Interactive()
     # Half a character, as broken texts have it, is nothing that pydantic would write.
@@ -50,6 +52,18 @@ def interactive(atlas: Atlas) -> Interactive:
         f'<script>{own}</script>\n<script type="module">{bundle}</script>',
         sources=(hashed(own), hashed(bundle)),
     )
+
+
+def _start(atlas: Atlas) -> str:
+    """What is open at first: the page of the head that the first finding is about."""
+    state: dict[str, str | int] = {"view": "atlas"}
+    for finding in findings(atlas):
+        shape = grid_shape(atlas, finding.stack)
+        if finding.heads and shape and finding.heads[0].layer < shape[0] and finding.heads[0].head < shape[1]:
+            head = finding.heads[0]
+            state |= {"stack": finding.stack, "layer": head.layer, "heads": head.head}
+            break
+    return urlencode(state)
 
 
 _SECTION = """<section class="explorer" aria-labelledby="explore">

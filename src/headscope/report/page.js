@@ -14,6 +14,12 @@
     target.focus({ preventScroll: true });
   };
 
+  // On a narrow page a head's page stands below the heads.
+  const isBelow = () => {
+    const [heads, page] = [".at-plot", ".at-beside"].map((part) => place.querySelector(part)?.getBoundingClientRect());
+    return Boolean(heads && page && page.top >= heads.bottom - 1);
+  };
+
   document.addEventListener("click", (event) => {
     if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     const link = event.target instanceof Element ? event.target.closest('a[href^="#"]') : null;
@@ -25,7 +31,8 @@
       const state = new URLSearchParams(isState(location.hash) ? location.hash.slice(1) : "");
       for (const [key, value] of new URLSearchParams(fragment)) state.set(key, value);
       location.hash = state.toString();
-      goTo(heading);
+      if (state.has("heads") && isBelow()) place.querySelector(".at-beside").scrollIntoView({ behavior: "instant" });
+      else goTo(heading);
       return;
     }
     const target = document.getElementById(fragment);
@@ -41,5 +48,15 @@
   };
   new MutationObserver(follow).observe(place, { subtree: true, childList: true, attributeFilter: ["data-theme"] });
 
-  if (isState(location.hash)) heading.scrollIntoView();
+  if (isState(location.hash)) {
+    heading.scrollIntoView();
+    // A link to a head leads to its page once it is drawn.
+    const show = () => {
+      if (!place.querySelector(".hp-card")) return;
+      drawn.disconnect();
+      if (isBelow()) place.querySelector(".at-beside").scrollIntoView({ behavior: "instant" });
+    };
+    const drawn = new MutationObserver(show);
+    if (new URLSearchParams(location.hash.slice(1)).has("heads")) drawn.observe(place, { subtree: true, childList: true });
+  }
 })();

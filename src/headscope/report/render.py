@@ -1,5 +1,6 @@
 """Sections, tables and pictures as HTML; every text that comes from outside is escaped here."""
 
+import re
 from collections.abc import Mapping
 from html import escape
 from itertools import zip_longest
@@ -10,6 +11,8 @@ from headscope.report.pictures import Picture
 from headscope.report.section import Part, Section, Table
 
 _NO_LINKS = HeadLinks()
+_MINUS = re.compile(r"(?<![\w.,)\]-])-(?=\d)")
+"""A hyphen before a number; not one between two of them, as dates have it."""
 
 
 def section_html(stack: str, section: Section, *, level: int, links: HeadLinks = _NO_LINKS) -> str:
@@ -92,9 +95,9 @@ def written(text: str) -> str:
 
 
 def kept_together(text: str) -> str:
-    """The same, with a number and its error on one line."""
+    """The same, with a number and its error on one line, and a minus for a minus."""
     return (
-        written(text)
+        _MINUS.sub("\N{MINUS SIGN}", written(text))
         .replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
         .replace("(± ", "(±\N{NO-BREAK SPACE}")
     )

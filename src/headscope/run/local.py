@@ -3,20 +3,22 @@
 import hashlib
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from time import perf_counter
 from typing import Literal
 
-from headscope.atlas import Atlas
+from headscope.atlas import Atlas, Typical
 from headscope.capture import Capture, survey
 from headscope.errors import HeadscopeWarning, OptionError, TextError
 from headscope.measures import MEASURES, HeadDistance, Measure
 from headscope.models import Model, load
-from headscope.run.progress import RunProgress, progress_bar, silent
+from headscope.run.progress import RunProgress, Tell, progress_bar, silent
 from headscope.run.provenance import provenance
+from headscope.run.sample import SentenceSample
+from headscope.run.typical import typical_sentences
 from headscope.run.watch import Watch, in_halves
 from headscope.text.batching import bucketed
 from headscope.text.corpus import Corpus, Text, as_corpus
@@ -26,6 +28,9 @@ from headscope.text.segments import segments
 from headscope.types import AttentionBatch, LabelledArray, StackName
 
 UNKNOWN_WORTH_TELLING = 0.1
+
+SENTENCES = 256
+"""Out of how many sentences those are chosen on which a head is most typical."""
 
 
 def analyze(
@@ -37,6 +42,7 @@ def analyze(
     limit: int | None = None,
     batch_size: int | Literal["auto"] = "auto",
     faithful: bool = False,
+    sentences: int = SENTENCES,
     progress: bool = False,
 ) -> Atlas:
     """Observe every attention head of a model on texts and return the atlas.
@@ -44,43 +50,73 @@ def analyze(
     `texts` is what `read_text` or `read_pairs` return, or any iterable of strings (documents, split into
     sentences and packed into segments) and (first, second) pairs, taken as they are. `limit` stops after that
     many segments or pairs. `measures` are names, or classes that are in no registry. `faithful` computes the
-    published forms, quirks included. Nothing depends on `batch_size` but speed and memory.
+    published forms, quirks included. Out of so many `sentences` of the texts the atlas quotes those on which a head
+    is most typical; with 0 it holds no text. Nothing depends on `batch_size` but speed and memory.
     """
     started = perf_counter()
     model = model if isinstance(model, Model) else load(model)
     corpus = as_corpus(texts)
     kinds = _chosen(measures)
-    _check(model, max_length=max_length, limit=limit, batch_size=batch_size)
+    _check(model, max_length=max_length, limit=limit, batch_size=batch_size, sentences=sentences)
     run = _Run(survey(model), kinds, faithful=faithful)
-    reader = _Reader(corpus, run.watch.encoder(max_length), limit, faithful=faithful)
+    reader = _Reader(
+        corpus, run.watch.encoder(max_length), limit, SentenceSample(sentences), faithful=faithful
+    )
     with progress_bar(f"{model.name} on {corpus.name}") if progress else nullcontext(silent) as tell:
         for batch in bucketed(reader, texts_at=run.watch.texts_at(batch_size), longest=max_length):
             in_halves(batch, run.add)
             tell(RunProgress(run.texts, reader.expected(run.texts)))
-    if run.texts == 0:
-        raise TextError(f"{corpus.name} holds no text that could be analysed")
+        if run.texts == 0:
+            raise TextError(f"{corpus.name} holds no text that could be analysed")
+        results = run.results()
+        typical = _typical(run, reader, batch_size, tell)
     reader.warn(model)
-    facts = provenance(
+    options = {
+        "measures": [kind.name for kind in kinds],
+        "max_length": max_length,
+        "limit": limit,
+        "batch_size": batch_size,
+        "faithful": faithful,
+        "sentences": sentences,
+    }
+    facts = _facts(model, run, reader, options, duration=perf_counter() - started)
+    return Atlas.build(results, provenance=facts, typical=typical)
+
+
+def _facts(
+    model: Model, run: "_Run", reader: "_Reader", options: Mapping[str, object], *, duration: float
+) -> dict[str, str | int | float]:
+    """Where the numbers come from."""
+    return provenance(
         model,
-        corpus=corpus.name,
+        corpus=reader.corpus.name,
         corpus_hash=reader.digest.hexdigest(),
         texts=run.texts,
         documents=reader.documents,
         tokens=run.tokens,
         texts_cut=reader.cut,
         options={
-            "measures": [kind.name for kind in kinds],
-            "max_length": max_length,
-            "limit": limit,
-            "batch_size": batch_size,
-            "faithful": faithful,
+            **options,
             "device": str(model.device),
             "dtype": str(model.dtype).removeprefix("torch."),
             "captured_by": "hook" if run.capture.hooked else "returned attentions",
         },
-        duration=perf_counter() - started,
+        duration=duration,
     )
-    return Atlas.build(run.results(), provenance=facts)
+
+
+def _typical(
+    run: "_Run", reader: "_Reader", batch_size: int | Literal["auto"], tell: Tell
+) -> dict[str, list[Typical]]:
+    """A second look, at the few sentences that were kept while the texts were read."""
+    chosen = reader.sample.chosen()
+    return typical_sentences(
+        run.watch,
+        reader.encoder,
+        chosen,
+        batch_size=batch_size,
+        tell=lambda done: tell(RunProgress(run.texts + done, run.texts + len(chosen))),
+    )
 
 
 def _chosen(measures: Sequence[str | type[Measure]] | Literal["all"]) -> list[type[Measure]]:
@@ -91,7 +127,9 @@ def _chosen(measures: Sequence[str | type[Measure]] | Literal["all"]) -> list[ty
     return [MEASURES.get(one) if isinstance(one, str) else one for one in dict.fromkeys(measures)]
 
 
-def _check(model: Model, *, max_length: int, limit: int | None, batch_size: int | str) -> None:
+def _check(
+    model: Model, *, max_length: int, limit: int | None, batch_size: int | str, sentences: int
+) -> None:
     if model.max_length is not None and max_length > model.max_length:
         raise OptionError(
             f"max_length {max_length} is more than the {model.max_length} tokens {model.name} takes; give "
@@ -101,15 +139,26 @@ def _check(model: Model, *, max_length: int, limit: int | None, batch_size: int 
         raise OptionError(f"limit must be at least 1, not {limit}")
     if batch_size != "auto" and (not isinstance(batch_size, int) or batch_size < 1):
         raise OptionError(f"batch_size must be auto or at least 1, not {batch_size!r}")
+    if sentences < 0:
+        raise OptionError(f"sentences must be at least 0, not {sentences}; with 0 the atlas quotes none")
 
 
 class _Reader:
     """Encoded texts in reading order, with a running account of what was read."""
 
-    def __init__(self, corpus: Corpus, encoder: TextEncoder, limit: int | None, *, faithful: bool) -> None:
+    def __init__(
+        self,
+        corpus: Corpus,
+        encoder: TextEncoder,
+        limit: int | None,
+        sample: SentenceSample,
+        *,
+        faithful: bool,
+    ) -> None:
         self.corpus = corpus
         self.encoder = encoder
         self.limit = limit
+        self.sample = sample
         self.faithful = faithful
         self.digest = hashlib.sha256()
         self.read = self.documents = self.cut = self.tokens = self.unknown = 0
@@ -117,12 +166,14 @@ class _Reader:
 
     def __iter__(self) -> Iterator[EncodedInput]:
         unknown = self.encoder.tokenizer.unk_token_id
-        items = self.corpus.items(faithful=self.faithful)
+        items = self.sample.tapped(self.corpus.items(faithful=self.faithful))
         document: int | None = None
         for pair in islice(segments(items, self.encoder), self.limit):
             self.documents += pair.document is None or pair.document != document
             document = pair.document
             self.digest.update(f"{pair.first}\0{pair.second or ''}\n".encode())
+            if pair.document is None:  # given as it is
+                self.sample.offer(pair)
             encoded = self.encoder.encode(pair)
             self.read += 1
             self.cut += encoded.cut

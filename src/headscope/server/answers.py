@@ -6,6 +6,7 @@ import torch
 
 from headscope.models import Model
 from headscope.tasks import QuestionAnswering, forward
+from headscope.tasks.base import TaskBatches
 from headscope.tasks.network import output_of
 from headscope.tasks.qa import USUAL_LENGTH
 from headscope.text.questions import Question, Questions
@@ -15,8 +16,8 @@ from headscope.views.shapes import Option
 
 def likely_answers(
     model: Model, question: str, passage: str, *, max_length: int, most: int
-) -> Callable[[], list[Option]]:
-    """A function that asks the model and gives its best answers.
+) -> tuple[Callable[[], list[Option]], str]:
+    """A function that asks the model and gives its best answers, and what one should know of it.
 
     The probability of an answer is the softmax of start plus end logit over all spans of all windows that may be an
     answer; a span that two windows see counts once, at its higher score.
@@ -47,7 +48,16 @@ def likely_answers(
                     scores[span] = max(scores.get(span, -torch.inf), start[first] + end[last])
         return _best(scores, passage, most)
 
-    return ask
+    return ask, _cut_note(model, question, batches)
+
+
+def _cut_note(model: Model, question: str, batches: TaskBatches) -> str:
+    """Whether the question was too long, told by how many of its tokens are there."""
+    asked = len(model.tokenizer(question.strip(), add_special_tokens=False, verbose=False)["input_ids"])
+    for batch in batches:
+        kept = int((batch.text.source.segment[0] == 0).sum())
+        return f"The question was longer than {kept} tokens and lost its end." if kept < asked else ""
+    return ""
 
 
 def _best(scores: dict[tuple[int, int], float], passage: str, most: int) -> list[Option]:

@@ -121,7 +121,7 @@ def _model_routes(explorer: Explorer) -> APIRouter:
 
     @routes.get("/seen/{id}/maps/{stack}/{layer}", response_class=_Octets)
     async def maps(request: Request, id: str, stack: str, layer: int) -> Response:
-        """Raw-deflated uint8[head][query][key]; `Seen.levels` says what weight each byte stands for."""
+        """Raw-deflated uint8[head][query][key], as `Seen` has it; `Seen.levels` says what each byte stands for."""
         found = explorer.texts.find(id)
         if found is None:
             asked = explorer.texts.request(id)

@@ -1,6 +1,6 @@
 """What a model says, and what it says with some heads switched off."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
 
@@ -11,7 +11,7 @@ from headscope.atlas import Atlas
 from headscope.capture import surveyed
 from headscope.capture.observe import evaluating
 from headscope.errors import InterventionError, OptionError, TextError
-from headscope.interventions import edit
+from headscope.interventions import HeadSet, edit, select_heads
 from headscope.models import Model
 from headscope.run.watch import Watch
 from headscope.server.answers import likely_answers
@@ -20,11 +20,11 @@ from headscope.tasks import TaskBatch, forward
 from headscope.tasks.classification import encoded_texts
 from headscope.tasks.network import output_of
 from headscope.text.batching import TextBatch, collate
-from headscope.text.encode import EncodedInput, TextEncoder
+from headscope.text.encode import EncodedInput, EncodedText, TextEncoder
 from headscope.text.items import TextPair
 from headscope.text.labelled import LabelledText
 from headscope.text.sentences import clean
-from headscope.views.shapes import Guess, Option, Predicted, PredictRequest
+from headscope.views.shapes import Edit, Guess, Option, Predicted, PredictRequest
 
 MOST_OPTIONS = 5
 MASK = "[MASK]"
@@ -54,10 +54,26 @@ def predict(
         before = ask()
         if not request.edits:
             return Predicted(task=task, before=before, after=before, note=note)
+        _check_apart(model, request.edits, atlas)
         with ExitStack() as edits:
             for one in request.edits:
                 edits.enter_context(edit(model, one.heads, how=one.how, atlas=atlas))
             return Predicted(task=task, before=before, after=ask(), note=note)
+
+
+def _check_apart(model: Model, edits: Sequence[Edit], atlas: Atlas | None) -> None:
+    """Raise OptionError when two edits want different things of a head: the later one would win without a word."""
+    stacks = surveyed(model).stacks
+    done: dict[str, HeadSet] = {}
+    for one in edits:
+        chosen = select_heads(stacks, one.heads, atlas=atlas)
+        for how, others in done.items():
+            both = HeadSet(chosen.members & others.members)
+            if how != one.how and both:
+                raise OptionError(
+                    f"{both}: both {how} and {one.how} are asked for; leave it in one of the edits"
+                )
+        done[one.how] = done.get(one.how, HeadSet(frozenset())) | chosen
 
 
 def _masked(model: Model, request: PredictRequest, length: int) -> tuple[Ask | None, str]:
@@ -66,36 +82,44 @@ def _masked(model: Model, request: PredictRequest, length: int) -> tuple[Ask | N
     if mark is None:
         raise OptionError(f"the tokenizer of {model.name} has no mask token")
     texts = [None if text is None else text.replace(str(mark), MASK) for text in _texts(request)]
-    places = [place for text in texts for place in _surroundings(text or "")]
-    if not places:
+    places = [_surroundings(text or "") for text in texts]
+    if not any(places):
         return None, f"The text has no {MASK}: write {MASK} in the place of a word, and the model guesses it."
     first, second = (None if text is None else text.replace(MASK, str(mark)) for text in texts)
     encoded = TextEncoder(model.tokenizer, "pair", length).encode(TextPair(first or "", second))
-    hidden = [
-        place for place, token in enumerate(encoded.source.ids) if token == model.tokenizer.mask_token_id
-    ]
+    hidden = _hidden(encoded.source, int(model.tokenizer.mask_token_id), places)
     batch = _batch(model, encoded)
 
     def ask() -> list[Guess]:
         logits = output_of(forward(model, batch), "logits", "prediction_logits")[0]  # (token, vocabulary)
-        return [
-            Guess(place=words, options=_words(model, logits[place]))
-            for words, place in zip(places, hidden, strict=False)  # what was cut off is not asked for
-        ]
+        return [Guess(place=words, options=_words(model, logits[place])) for words, place in hidden]
 
     return ask, _cut(encoded.cut, length)
+
+
+def _hidden(encoded: EncodedText, mask: int, places: list[list[str]]) -> list[tuple[str, int]]:
+    """What stands around each hidden word that is there, and its place; each text may have lost its end."""
+    found: list[tuple[str, int]] = []
+    for text, around in enumerate(places):
+        here = [
+            place
+            for place, token in enumerate(encoded.ids)
+            if token == mask and encoded.segment[place] == text
+        ]
+        found += zip(around, here, strict=False)
+    return found
 
 
 def _answers(model: Model, request: PredictRequest, length: int) -> tuple[Ask | None, str]:
     question, passage = _texts(request)
     if passage is None or not question or not question.strip():
         raise TextError("give a question as the first text and the passage that answers it as the second")
-    find = likely_answers(model, question, passage, max_length=length, most=MOST_OPTIONS)
+    find, note = likely_answers(model, question, passage, max_length=length, most=MOST_OPTIONS)
 
     def ask() -> list[Guess]:
         return [Guess(place=question, options=find())]
 
-    return ask, ""
+    return ask, note
 
 
 def _classes(model: Model, request: PredictRequest, length: int) -> tuple[Ask | None, str]:
@@ -103,12 +127,13 @@ def _classes(model: Model, request: PredictRequest, length: int) -> tuple[Ask | 
     [encoded] = encoded_texts([LabelledText(first or "", second, "", "")], model, length)
     batch = _batch(model, encoded)
     labels = {int(number): str(name) for number, name in model.config.id2label.items()}
+    each = getattr(model.config, "problem_type", None) == "multi_label_classification"
 
     def ask() -> list[Guess]:
         logits = output_of(forward(model, batch), "logits")[0]  # (class,)
         if len(logits) == 1:
             return [Guess(place="score", options=[Option(text=f"{float(logits[0]):.4f}", probability=1.0)])]
-        shares = logits.softmax(-1)
+        shares = logits.sigmoid() if each else logits.softmax(-1)
         order = shares.argsort(descending=True, stable=True).tolist()
         options = [
             Option(text=labels.get(number, str(number)), probability=float(shares[number]))
@@ -116,7 +141,11 @@ def _classes(model: Model, request: PredictRequest, length: int) -> tuple[Ask | 
         ]
         return [Guess(place="", options=options)]
 
-    note = "This model gives a score, not classes. " if len(labels) == 1 else ""
+    note = ""
+    if len(labels) == 1:
+        note = "This model gives a score, not classes. "
+    elif each:
+        note = "A text may be of several of these classes, so that their shares need not add up to 100 %. "
     return ask, (note + _cut(encoded.cut, length)).strip()
 
 
@@ -125,9 +154,13 @@ def _next(model: Model, request: PredictRequest, length: int) -> tuple[Ask | Non
     first, second = _texts(request)
     if model.is_encoder_decoder:
         # A decoder's text loses its last token, the end of the text, so that what comes next is asked for.
-        encoded = Watch(surveyed(model)).encoder(length).encode(TextPair(first or "", second or ""))
+        encoder = Watch(surveyed(model)).encoder(length)
+        written, is_cut = _ending(encoder, second or "")
+        encoded = encoder.encode(TextPair(first or "", written))
     else:
-        encoded = TextEncoder(model.tokenizer, "joined", length).encode(TextPair(first or "", second))
+        encoder = TextEncoder(model.tokenizer, "joined", length)
+        text, is_cut = _ending(encoder, first or "" if second is None else f"{first} {second}")
+        encoded = encoder.encode(TextPair(text))
     batch = _batch(model, encoded)
     what = "next token of what is written" if model.is_encoder_decoder else "next token"
 
@@ -135,7 +168,30 @@ def _next(model: Model, request: PredictRequest, length: int) -> tuple[Ask | Non
         logits = output_of(forward(model, batch), "logits")[0, -1]  # (vocabulary,)
         return [Guess(place=what, options=_words(model, logits))]
 
-    return ask, _cut(encoded.cut, length)
+    lost = f"The text was longer than {length} tokens and lost its beginning." if is_cut else ""
+    return ask, " ".join(note for note in (_cut(encoded.cut, length), lost) if note)
+
+
+def _ending(encoder: TextEncoder, text: str) -> tuple[str, bool]:
+    """The text, or as much of its end as fits: what comes next is asked for where it ends."""
+    pieces, ids = encoder.pieces(text), _ids(encoder, text)
+    if len(pieces) <= encoder.room:
+        return text, False
+    fits = ""
+    for kept in range(encoder.room, 0, -1):
+        ending = text[pieces[-kept][0] :]
+        # A text that begins elsewhere may have other tokens than it had as a part: with its space, or in a word.
+        for candidate in (ending, ending.lstrip()):
+            own = _ids(encoder, candidate)
+            if own == ids[-kept:]:
+                return candidate, True
+            fits = fits or (candidate if len(own) <= encoder.room else "")
+    return fits, True
+
+
+def _ids(encoder: TextEncoder, text: str) -> list[int]:
+    ids: list[int] = encoder.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    return ids
 
 
 _READERS: Mapping[TaskName, Callable[[Model, PredictRequest, int], tuple[Ask | None, str]]] = {

@@ -4,6 +4,7 @@ import torch
 
 from headscope.errors import (
     AtlasError,
+    CaptureError,
     HeadscopeError,
     InterventionError,
     ModelError,
@@ -32,6 +33,7 @@ _CODES: tuple[tuple[type[HeadscopeError], int], ...] = (
     (InterventionError, 400),
     (ModelError, 422),
     (AtlasError, 422),
+    (CaptureError, 422),
 )
 CLIENT_GONE = 499
 """What servers log for a client that did not wait; nobody reads it."""

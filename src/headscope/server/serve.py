@@ -11,6 +11,8 @@ from headscope.errors import OptionError
 
 HOST = "127.0.0.1"
 """The server is for whoever sits at this machine; there is no option for any other."""
+USUAL_PORT = 80
+"""The port that browsers leave out of a Host header."""
 STOP_WITHIN = 1
 """Seconds that requests have to end when the server stops."""
 WORK_ENDS_WITHIN = 10
@@ -38,7 +40,8 @@ def listening(port: int = 0) -> socket.socket:
 def hosts_of(found: socket.socket) -> list[str]:
     """What a browser may call the server."""
     port = found.getsockname()[1]
-    return [f"{HOST}:{port}", f"localhost:{port}"]
+    named = [f"{HOST}:{port}", f"localhost:{port}"]
+    return [*named, HOST, "localhost"] if port == USUAL_PORT else named
 
 
 def link_of(found: socket.socket, token: str) -> str:

@@ -3,17 +3,20 @@
 import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass
+from threading import RLock
 
-from headscope.errors import OptionError
+from headscope.errors import CaptureError, OptionError
 from headscope.models import Model
 from headscope.server.problems import NotThereError
 from headscope.views.neurons import has_neurons, read_neurons
-from headscope.views.quantise import quantise
+from headscope.views.quantise import FINE_WEIGHTS, quantise
 from headscope.views.seen import Between, map_key, observe
 from headscope.views.shapes import Neurons, Seen, SeenRequest
 
 MOST_BYTES = 256 << 20
 MOST_REQUESTS = 1000
+MOST_CHARACTERS = 4_000_000
+"""Of the texts of all requests together."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Look:
 
     seen: Seen
     chunks: dict[str, bytes]
-    """Raw-deflated uint8[head][query][key] by maps/{stack}/{layer}."""
+    """As `Seen` has it, by maps/{stack}/{layer}."""
 
     @property
     def size(self) -> int:
@@ -33,44 +36,65 @@ class Look:
 class Texts:
     """The last looks, and the requests of many more, from which a look can be made again.
 
-    Used by one thread at a time for each method; what the event loop reads is a plain lookup.
+    The worker keeps looks while the event loop finds them, so that each method has the whole to itself.
     """
 
-    def __init__(self, *, most_bytes: int = MOST_BYTES, most_requests: int = MOST_REQUESTS) -> None:
+    def __init__(
+        self,
+        *,
+        most_bytes: int = MOST_BYTES,
+        most_requests: int = MOST_REQUESTS,
+        most_characters: int = MOST_CHARACTERS,
+    ) -> None:
+        self._lock = RLock()
         self._looks: OrderedDict[str, Look] = OrderedDict()
         self._requests: OrderedDict[str, SeenRequest] = OrderedDict()
         self._most_bytes = most_bytes
         self._most_requests = most_requests
+        self._most_characters = most_characters
 
     @property
     def size(self) -> int:
         """Bytes of all looks."""
-        return sum(look.size for look in list(self._looks.values()))
+        with self._lock:
+            return sum(look.size for look in self._looks.values())
+
+    @property
+    def characters(self) -> int:
+        """Characters of all requests."""
+        with self._lock:
+            return sum(len(one.text_a) + len(one.text_b or "") for one in self._requests.values())
 
     def request(self, id: str) -> SeenRequest:
         """What was asked for under this id."""
-        if id not in self._requests:
+        with self._lock:
+            found = self._requests.get(id)
+        if found is None:
             raise NotThereError("this text was looked at too long ago, or by another server; send it again")
-        return self._requests[id]
+        return found
 
     def find(self, id: str) -> Look | None:
         """The look of this id, if it is still there."""
-        look = self._looks.get(id)
-        if look is not None:
-            self._looks.move_to_end(id)
-        return look
+        with self._lock:
+            look = self._looks.get(id)
+            if look is not None:
+                self._looks.move_to_end(id)
+            return look
 
     def keep(self, request: SeenRequest, look: Look) -> None:
         """Keep a look; the oldest go when there is no room."""
         id = look.seen.id
-        self._looks[id] = look
-        self._looks.move_to_end(id)
-        self._requests[id] = request
-        self._requests.move_to_end(id)
-        while len(self._looks) > 1 and self.size > self._most_bytes:
-            self._looks.popitem(last=False)
-        while len(self._requests) > self._most_requests:
-            self._requests.popitem(last=False)
+        with self._lock:
+            self._looks[id] = look
+            self._looks.move_to_end(id)
+            self._requests[id] = request
+            self._requests.move_to_end(id)
+            while len(self._looks) > 1 and self.size > self._most_bytes:
+                self._looks.popitem(last=False)
+            while len(self._requests) > 1 and (
+                len(self._requests) > self._most_requests or self.characters > self._most_characters
+            ):
+                self._requests.popitem(last=False)
 
 
 def look_id(request: SeenRequest) -> str:
@@ -84,7 +108,7 @@ def look(model: Model, request: SeenRequest, *, longest: int, between: Between) 
     observed = observe(
         model, request.text_a, request.text_b, max_length=_length(model, longest), between=between
     )
-    stored = quantise(observed.maps)
+    stored = quantise(observed.maps, words=observed.words, fine=observed.weights <= FINE_WEIGHTS)
     seen = observed.seen(stored, has_neurons=has_neurons(model))
     return Look(seen.model_copy(update={"id": look_id(request), "model": request.model}), dict(stored.chunks))
 
@@ -101,7 +125,11 @@ def neurons(
         max_length=_length(model, longest),
         between=between,
     )
-    return next(iter(found))
+    one = next(found, None)
+    if one is None:
+        stack, layer, number = head
+        raise CaptureError(f"{model.name} did not come by its head {layer}.{number} of {stack}")
+    return one
 
 
 def chunk(look: Look, stack: str, layer: int) -> bytes:

@@ -126,6 +126,10 @@ class Worker:
             try:
                 job.check()
                 job.future.set_result(job.function(job))
+            except StopIteration as error:  # which asyncio hands to nobody
+                job.future.set_exception(
+                    RuntimeError(f"{job.what}: stopped too early").with_traceback(error.__traceback__)
+                )
             except BaseException as error:
                 job.future.set_exception(error)
             finally:

@@ -1,5 +1,6 @@
 """What the numbers of an atlas are called in the views: titles, units and groups."""
 
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -38,6 +39,8 @@ _GIVEN = {
     "_input_b": ", on this model's hidden states",
 }
 _UNITS = {"cosine": "cosine", "1": ""}
+_OWN = " of this atlas"
+_VARIABLE = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 
 
 @dataclass(frozen=True)
@@ -84,8 +87,10 @@ class AtlasWords:
 
     def about(self, measure: str, array: xr.DataArray) -> str:
         """What the numbers are, and what they were found on."""
-        told = str(array.attrs.get("long_name", "")) or measure.replace("_", " ")
-        data = self.probes.get(self._owners.get(measure, ""), {}).get("data")
+        told = _plain(str(array.attrs.get("long_name", "")) or measure)
+        data = str(self.probes.get(self._owners.get(measure, ""), {}).get("data") or "")
+        if data.endswith(_OWN):  # not a file, but a measure that stands in the atlas itself
+            return f"{told}; by the {_plain(data.removesuffix(_OWN))} in this atlas"
         return f"{told}; on {data}" if data else told
 
     def title(self, picked: HeadValues) -> str:
@@ -140,6 +145,11 @@ class AtlasWords:
             role_name(self.atlas, picked.stack, label) for found in picked.select.values() for label in found
         ]
         return f"{what} to {' and '.join(labels)}" if labels else what
+
+
+def _plain(text: str) -> str:
+    """Names of variables as words: distance_features are distance features."""
+    return _VARIABLE.sub(lambda found: found[0].replace("_", " "), text)
 
 
 def _lower(title: str) -> str:

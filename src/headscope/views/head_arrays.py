@@ -61,8 +61,8 @@ class HeadArrays(dict[str, HeadArray]):
 _whole: WeakKeyDictionary[Atlas, dict[str, dict[str, HeadArray]]] = WeakKeyDictionary()
 
 
-def head_arrays(atlas: Atlas, stack: str, head: HeadId) -> HeadArrays:
-    """All arrays of a stack, taken at one head."""
+def stack_arrays(atlas: Atlas, stack: str) -> dict[str, HeadArray]:
+    """All arrays of a stack, by name; read once."""
     by_stack = _whole.setdefault(atlas, {})
     if stack not in by_stack:
         by_stack[stack] = {
@@ -72,4 +72,9 @@ def head_arrays(atlas: Atlas, stack: str, head: HeadId) -> HeadArrays:
             for name, array in atlas.stack(stack).items()
             if not name.endswith("_folds")
         }
-    return HeadArrays((name, array.at(head)) for name, array in by_stack[stack].items())
+    return by_stack[stack]
+
+
+def head_arrays(atlas: Atlas, stack: str, head: HeadId) -> HeadArrays:
+    """All arrays of a stack, taken at one head."""
+    return HeadArrays((name, array.at(head)) for name, array in stack_arrays(atlas, stack).items())

@@ -4,20 +4,19 @@ import numpy as np
 
 from headscope.atlas import Atlas, Example
 from headscope.errors import OptionError
-from headscope.figures.ablation import edit_words, is_higher_better, metric_words, unit_words
 from headscope.figures.probe_words import direction_name, looks_back, row_name
 from headscope.figures.words import FEATURE_WINDOWS, pattern_name, role_name
 from headscope.heads import Likeness
 from headscope.types import HeadId
 from headscope.views.atlas_data import grid_shape
 from headscope.views.atlas_words import AtlasWords
+from headscope.views.head_ablation import ablation_effects
 from headscope.views.head_arrays import HeadArrays, head_arrays
 from headscope.views.head_changes import comparisons
 from headscope.views.head_explanation import explanation
-from headscope.views.head_relations import relations
+from headscope.views.head_relations import relations, relations_tested
 from headscope.views.numbers import plain
 from headscope.views.shapes import (
-    AblationEffect,
     DistanceFeature,
     ExampleMap,
     HeadExample,
@@ -25,10 +24,13 @@ from headscope.views.shapes import (
     NearHead,
     ProfilePoint,
     RoleShare,
+    TypicalSentence,
 )
+from headscope.views.tokens import printable
 
 NEAREST = 8
 MOST_EXAMPLES = 12
+MOST_TYPICAL = 3
 
 
 def head_page(atlas: Atlas, stack: str, layer: int, head: int) -> HeadPage:
@@ -47,10 +49,12 @@ def head_page(atlas: Atlas, stack: str, layer: int, head: int) -> HeadPage:
         roles=_roles(atlas, stack, arrays),
         habits=_habits(arrays),
         nearest=_nearest(atlas, stack, one, arrays),
-        relations=relations(atlas, stack, arrays),
-        ablation=_ablation(arrays, words),
+        relations=relations(arrays),
+        relations_tested=relations_tested(arrays),
+        ablation=ablation_effects(atlas, arrays, words),
         compare=comparisons(stack, arrays, words),
         examples=_examples(atlas, stack, one, words),
+        typical=_typical(atlas, stack, one),
         example_map=_example_map(arrays),
         explanation=explanation(atlas, stack, one),
     )
@@ -141,28 +145,6 @@ def _nearest(atlas: Atlas, stack: str, head: HeadId, arrays: HeadArrays) -> list
     ]
 
 
-def _ablation(arrays: HeadArrays, words: AtlasWords) -> list[AblationEffect]:
-    array = arrays.get("ablation_change")
-    told = words.sweep
-    found = []
-    for metric in [] if array is None else [str(one) for one in array.labels["metric"]]:
-        sure = arrays.plain("ablation_significant", metric=metric)
-        found.append(
-            AblationEffect(
-                metric=metric_words(metric),
-                change=arrays.plain("ablation_change", metric=metric),
-                low=arrays.plain("ablation_change_low", metric=metric),
-                high=arrays.plain("ablation_change_high", metric=metric),
-                significant=None if sure is None else sure > 0.5,
-                data=str(told.get("data", "")),
-                unit=unit_words(told, metric).strip(" ()"),
-                edit=edit_words(told),
-                higher_is_better=is_higher_better(told, metric),
-            )
-        )
-    return found
-
-
 def _examples(atlas: Atlas, stack: str, head: HeadId, words: AtlasWords) -> list[HeadExample]:
     """The texts that show what this head is the best at, the surest first."""
     found = [
@@ -193,6 +175,20 @@ def _example(one: Example) -> HeadExample:
         note=f"{row_name(one.probe, one.label)}, {direction_name(one.direction)}: “{looks}” looks at “{at}” with "
         f"{one.confidence:.0%} of its attention, which is {verdict} ({one.name})",
     )
+
+
+def _typical(atlas: Atlas, stack: str, head: HeadId) -> list[TypicalSentence]:
+    found = [one for one in atlas.typical(head, stack=stack) if one.is_whole]
+    return [
+        TypicalSentence(
+            words=[printable(word) for word in one.words],
+            keys=None if one.keys is None else [printable(word) for word in one.keys],
+            looks_at=list(one.looks_at),
+            weights=[plain(weight, digits=3) or 0.0 for weight in one.weights],
+            likeness=plain(one.likeness) or 0.0,
+        )
+        for one in found[:MOST_TYPICAL]
+    ]
 
 
 def _example_map(arrays: HeadArrays) -> ExampleMap | None:

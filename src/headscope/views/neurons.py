@@ -1,16 +1,20 @@
 """Queries and keys of the real model, and what else makes up a head's scores."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
-from headscope.capture import AttentionCall, TextScores, run_calls, surveyed
+from headscope.capture import AttentionCall, TextScores, is_rotated, run_calls, surveyed
+from headscope.capture.scores import softmax
 from headscope.models import Model
 from headscope.models.stacks import Place
 from headscope.types import HeadId
-from headscope.views.seen import Between, is_rotated, place_of, prepare
+from headscope.views.quantise import check_finite
+from headscope.views.seen import Between, place_of, prepare
 from headscope.views.shapes import Neurons
 
 Array = np.ndarray[Any, Any]
@@ -18,8 +22,10 @@ Array = np.ndarray[Any, Any]
 NeuronReader = Callable[[Collection[tuple[str, int, int]] | None], Iterable[Neurons]]
 """Gives the neurons of these heads (stack, layer, head), or of all."""
 
-_DIGITS = 4
-"""Significant digits of a query's or key's number: rounding then moves no weight by more than about 0.001."""
+MOST_MOVED = 0.0005
+"""What rounding the numbers that are sent moves no weight by more than."""
+_DIGITS = range(4, 18)
+"""Significant digits of a number: the fewest that move no weight further. 17 are all there are."""
 
 
 def has_neurons(model: Model) -> bool:
@@ -51,7 +57,10 @@ def read_neurons(
     def see(place: Place, call: AttentionCall) -> None:
         if between is not None:
             between()
-        found.extend((place, head, call.scores(0, [head])) for head in sorted(wanted.get(place, ())))
+        for head in sorted(wanted.get(place, ())):
+            scores = call.scores(0, [head])
+            check_finite(scores.weights.cpu().numpy())
+            found.append((place, head, scores))
 
     run_calls(capture, prepare(model, text_a, text_b, max_length=max_length).batch.inputs, see)
     for place, head, scores in found:
@@ -67,7 +76,8 @@ def neuron_reader(
     return lambda heads: read_neurons(model, text_a, text_b, heads=heads, max_length=max_length)
 
 
-def _neurons(model: Model, place: Place, head: int, scores: TextScores) -> Neurons:
+def _neurons(model: Model, place: Place, head: int, exact: TextScores) -> Neurons:
+    scores, queries = shortened(exact)  # what is said below is said of the numbers that are sent
     sink = None if scores.sink is None else float(scores.sink)
     rotated = is_rotated(model) and place.stack != "cross"
     said = []
@@ -95,9 +105,9 @@ def _neurons(model: Model, place: Place, head: int, scores: TextScores) -> Neuro
         layer=place.layer,
         head=head,
         scale=scores.scale,
-        queries=_rounded(scores.query[0] / scores.scale),
-        keys=_rounded(scores.key[0]),
-        bias=None if scores.bias is None else _rounded(scores.bias[0]),
+        queries=queries[0].tolist(),
+        keys=scores.key[0].tolist(),
+        bias=None if scores.bias is None else scores.bias[0].tolist(),
         soft_cap=scores.soft_cap,
         sink=sink,
         visible=None if bool(scores.visible.all()) else visible,
@@ -118,10 +128,29 @@ def _ranges(visible: Array) -> list[tuple[int, int]] | None:
     return [(int(start), int(start + length)) for start, length in zip(first, count, strict=True)]
 
 
-def _rounded(tensor: Tensor) -> list[list[float]]:
-    """To _DIGITS significant digits, so that they take less room as text."""
+def shortened(scores: TextScores) -> tuple[TextScores, Tensor]:
+    """With queries, keys and bias in the fewest digits that leave every weight where it is, or nearly.
+
+    Also (head, query, neuron) the queries before they are scaled.
+
+    A weight follows from differences of scores, so that four digits are too few where scores are large: where queries
+    and keys are, or where all keys have much in common.
+    """
+    exact = softmax(scores.scores, scores.visible, scores.sink)
+    allowed = min(MOST_MOVED, scores.rounding / 2)
+    for digits in _DIGITS:
+        queries = _rounded(scores.query / scores.scale, digits)
+        bias = None if scores.bias is None else _rounded(scores.bias, digits)
+        short = replace(scores, query=queries * scores.scale, key=_rounded(scores.key, digits), bias=bias)
+        moved = (softmax(short.scores, short.visible, short.sink) - exact).abs()
+        if not moved.numel() or float(moved.amax()) <= allowed:
+            break
+    return short, queries
+
+
+def _rounded(tensor: Tensor, digits: int) -> Tensor:
+    """To so many significant digits, so that the numbers take less room as text."""
     values = tensor.cpu().numpy()
     sizes = np.floor(np.log10(np.abs(values), where=values != 0, out=np.zeros_like(values)))
-    unit = 10.0 ** (_DIGITS - 1 - sizes)
-    shorter: list[list[float]] = (np.round(values * unit) / unit).tolist()
-    return shorter
+    unit = 10.0 ** (digits - 1 - sizes)
+    return torch.from_numpy(np.round(values * unit) / unit).to(tensor.device)

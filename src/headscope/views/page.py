@@ -12,10 +12,12 @@ from urllib.parse import urlencode
 
 from headscope.atlas import replacing
 from headscope.errors import OutputError
+from headscope.views.choices import ViewName, check_view
 from headscope.views.neurons import NeuronReader
-from headscope.views.quantise import Quantised, deflated, quantise
+from headscope.views.quantise import FINE_WEIGHTS, Quantised, deflated, quantise
 from headscope.views.seen import Observed
 from headscope.views.shapes import About, Embedded, ModelInfo, Neurons
+from headscope.views.tokens import printable
 
 # What the whole file may take for 72 heads: a megabyte up to 128 tokens, 8 for 512; more heads may take more.
 _HEADS = 72
@@ -27,11 +29,14 @@ _BYTES_A_WEIGHT = 8_000_000 / (_HEADS * 512 * 512)
 class Start:
     """What a view shows when it is opened."""
 
-    view: str = "head"
+    view: ViewName = "head"
     stack: str | None = None
     layer: int = 0
     heads: tuple[int, ...] = ()
     """Empty for all."""
+
+    def __post_init__(self) -> None:
+        check_view(self.view)
 
     @property
     def fragment(self) -> str:
@@ -75,14 +80,15 @@ def pack(
     """Maps and neurons within `budget` bytes, of which `overhead` are taken and chunks take `expansion` times theirs.
 
     The neurons of the head that is shown first come along; those of all heads when there is room for them beside
-    maps in the finest code.
+    maps in the finest code. What room is then left goes to a second byte for every weight.
     """
     start = start or Start()
     room = int(((budget or budget_for(observed)) - overhead - _told(observed) * 1.1) / expansion)
     chosen = _neuron_chunks(neurons([start.head_in(observed)])) if neurons else {}
-    quantised = quantise(observed.maps, budget=max(0, room - _size(chosen)))
+    quantised = quantise(observed.maps, words=observed.words, budget=max(0, room - _size(chosen)))
     every = _all_neurons(observed, chosen, neurons, room - quantised.size) if neurons else None
     kept = chosen if every is None else every
+    quantised = _finer(observed, quantised, room - _size(kept))
     seen = observed.seen(
         quantised,
         has_neurons=bool(kept),
@@ -137,7 +143,7 @@ def page_html(embedded: Embedded, chunks: Mapping[str, bytes], *, title: str) ->
 <meta http-equiv="Content-Security-Policy" content="{escape(policy)}">
 <meta name="referrer" content="no-referrer">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(" ".join(title.split()))}</title>
+<title>{escape(" ".join(printable(title).split()))}</title>
 <style>{style}</style>
 </head>
 <body>
@@ -207,6 +213,14 @@ def _all_neurons(
         return None
     every = _neuron_chunks(neurons(None))
     return every if _size(every) <= room else None
+
+
+def _finer(observed: Observed, quantised: Quantised, room: int) -> Quantised:
+    """With a second byte for every weight where there is room for it."""
+    if not observed.weights or observed.weights > min(FINE_WEIGHTS, room):  # the bytes hardly shrink
+        return quantised
+    finer = quantise(observed.maps, words=observed.words, fine=True)
+    return finer if finer.size <= room else quantised
 
 
 def _told(observed: Observed) -> int:

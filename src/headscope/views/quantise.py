@@ -1,8 +1,9 @@
 """Attention maps in few bytes: weights as codes of one byte, on a scale that is finer the smaller the weight.
 
 Each code is a table of levels, a weight is stored as its nearest level, and every chunk (one layer of one stack) is
-deflated. There are a few codes; the finest that keeps the whole within a budget is taken. None is ever off by more
-than 0.005, and the finer ones are much closer for small weights. See docs/design/0017.
+deflated. There are a few codes; the finest that keeps the whole within a budget is taken. None is ever off
+by more than 0.005, between pieces or between words, and the finer ones are much closer for small weights. Where there
+is room, a second byte says the rest. See docs/design/0017.
 """
 
 import math
@@ -10,20 +11,26 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from headscope.errors import CaptureError
+
 Array = np.ndarray[Any, Any]
+Starts = tuple[Array, Array]
+"""(word,) the first piece of each word that looks, and of each that is looked at; special tokens are words too."""
 
 MOST_ERROR = 0.005
-"""What no stored weight is off by more than."""
+"""What no stored weight is off by more than, between pieces or between words."""
 
 BYTES = 256
-_WIDEST = 0.0099
-"""The widest gap between two levels; a little under twice MOST_ERROR, for rounding."""
+_WIDEST = 0.0049
+"""The widest gap between two levels: either of the two around a weight is near enough, should a word need it."""
 _DECIMALS = 7
 _STEPS = 1 << 16
+FINE_WEIGHTS = 1 << 22
+"""Up to so many weights are stored in two bytes each where no budget forbids it."""
 _SAMPLED = 8
 """One head in so many, and at least one a layer, tells how well a code would compress."""
 
@@ -45,12 +52,13 @@ class Code:
             gap = 2 * (self.smallest + self.growth * math.sqrt(low + gap / 2))  # as wide as its middle asks
             levels.append(min(1.0, low + min(gap, _WIDEST)))
         assert len(levels) <= BYTES, self
-        return np.round(levels, _DECIMALS)
+        return np.round(levels, _DECIMALS).astype(np.float32)
 
     @property
     def table(self) -> list[float]:
         """The weight of each byte; those that no level needs stand for 1, as the last level does."""
-        return [float(level) for level in self.levels] + [1.0] * (BYTES - len(self.levels))
+        known = [round(float(level), _DECIMALS) for level in self.levels]
+        return known + [1.0] * (BYTES - len(known))
 
     @cached_property
     def _nearest(self) -> Array:
@@ -67,16 +75,51 @@ class Code:
         nearest: Array = self._nearest[steps.astype(np.uint16)]
         return nearest
 
-    def error(self, weights: Array, codes: Array) -> float:
-        """The most by which a stored weight is off."""
-        if not weights.size:
-            return 0.0
-        return float(np.abs(self.levels.astype(np.float32)[codes] - weights).max())
+    def encode_words(self, weights: Array, starts: Array) -> Array:
+        """As `encode`, but so that the sum over each word's pieces, which begin at `starts`, is right as well.
+
+        Each further piece takes that of the two levels around it which makes up best for the pieces before. The sum
+        is then off by half of the widest gap at most, whatever the number of pieces.
+        """
+        codes = self.encode(weights)
+        lengths = np.diff(starts, append=weights.shape[-1])
+        first, lengths = starts[lengths > 1], lengths[lengths > 1]
+        left = weights[..., first] - self.levels[codes[..., first]]  # (head, query, word) not yet made up for
+        for piece in range(1, int(lengths.max(initial=0))):
+            going = lengths > piece
+            first, lengths, left = first[going], lengths[going], left[..., going]
+            wanted, nearest = weights[..., first + piece], codes[..., first + piece].astype(np.intp)
+            own = wanted - self.levels[nearest]
+            other = np.clip(nearest + np.where(own > 0, 1, -1), 0, len(self.levels) - 1)
+            instead = wanted - self.levels[other]
+            takes = np.abs(left + instead) < np.abs(left + own)
+            codes[..., first + piece] = np.where(takes, other, nearest)
+            left = left + np.where(takes, instead, own)
+        return codes
+
+    @cached_property
+    def ranges(self) -> tuple[Array, Array]:
+        """(byte,) the middle between its level and the one below, 0 for the first, and how far it is to the next."""
+        table = np.array(self.table)
+        middles = np.concatenate([[0.0], (table[1:] + table[:-1]) / 2, [1.0]])
+        return middles[:-1].astype(np.float32), np.diff(middles).astype(np.float32)
+
+    def refine(self, weights: Array, codes: Array) -> Array:
+        """The second byte: where a weight lies between the middles around its level."""
+        low, far = self.ranges
+        place = (np.clip(weights, 0, 1) - low[codes]) / np.maximum(far, np.float32(1e-9))[codes]
+        return np.clip(np.round(place * (BYTES - 1)), 0, BYTES - 1).astype(np.uint8)
+
+    def refined(self, codes: Array, second: Array) -> Array:
+        """The weights that both bytes stand for."""
+        low, far = self.ranges
+        found: Array = low[codes] + far[codes] * (second / np.float32(BYTES - 1))
+        return found
 
 
 CODES = (
-    Code(0.00002, 0.0039),
-    Code(0.00005, 0.0045),
+    Code(0.00002, 0.0048),
+    Code(0.00005, 0.0048),
     Code(0.0001, 0.005),
     Code(0.0001, 0.007),
     Code(0.0001, 0.01),
@@ -95,8 +138,11 @@ class Quantised:
 
     code: Code
     chunks: dict[str, bytes]
-    """Deflated uint8[head][query][key], by the key of the map."""
+    """Deflated uint8[head][query][key], by the key of the map; the second bytes follow where it is fine."""
     max_error: float
+    word_error: float
+    """The most by which a weight between words is off: the sum over keys' pieces, the mean over queries'."""
+    fine: bool = False
 
     @property
     def size(self) -> int:
@@ -104,30 +150,84 @@ class Quantised:
         return sum(map(len, self.chunks.values()))
 
 
-def quantise(maps: Mapping[str, Array], *, budget: int | None = None) -> Quantised:
+def quantise(
+    maps: Mapping[str, Array],
+    *,
+    words: Mapping[str, Starts] | None = None,
+    budget: int | None = None,
+    fine: bool = False,
+) -> Quantised:
     """Maps (head, query, key) by key, in the finest code whose chunks take at most `budget` bytes together.
 
-    Without a budget the finest is taken; when not even the coarsest keeps it, the coarsest.
+    `words` says for each map where words begin; without it every piece is one. Without a budget the finest code is
+    taken; when not even the coarsest keeps it, the coarsest. `fine` stores two bytes a weight, whatever they take.
     """
-    if budget is None:
-        return _quantised(maps, CODES[0])
-    for code in CODES[_promising(maps, budget) :]:
-        found = _quantised(maps, code)
+    for weights in maps.values():
+        check_finite(weights)
+    starts = words or {}
+    if fine or budget is None:
+        return _quantised(maps, CODES[0], starts, fine=fine)
+    for code in CODES[_promising(maps, starts, budget) :]:
+        found = _quantised(maps, code, starts)
         if found.size <= budget:
             break
     return found
 
 
-def _quantised(maps: Mapping[str, Array], code: Code) -> Quantised:
-    chunks, errors = {}, [0.0]
-    for key, weights in maps.items():
-        codes = code.encode(weights)
-        errors.append(code.error(weights, codes))
-        chunks[key] = deflated(codes.tobytes())
-    return Quantised(code, chunks, max(errors))
+def check_finite(weights: Array) -> None:
+    """Raise CaptureError for weights that are none."""
+    if not math.isfinite(weights.sum(dtype=np.float64)):
+        raise CaptureError("the model's attention holds nan; if it runs in half precision, use float32")
 
 
-def _promising(maps: Mapping[str, Array], budget: int) -> int:
+def _quantised(
+    maps: Mapping[str, Array], code: Code, words: Mapping[str, Starts], *, fine: bool = False
+) -> Quantised:
+    stored = {key: _stored(weights, code, words.get(key), fine=fine) for key, weights in maps.items()}
+    return Quantised(
+        code,
+        {key: deflated(one.content) for key, one in stored.items()},
+        max((one.max_error for one in stored.values()), default=0.0),
+        max((one.word_error for one in stored.values()), default=0.0),
+        fine,
+    )
+
+
+class _Stored(NamedTuple):
+    content: bytes
+    max_error: float
+    word_error: float
+
+
+def _stored(weights: Array, code: Code, starts: Starts | None, *, fine: bool) -> _Stored:
+    """One map: nearest levels, unless words would then be off by too much."""
+    codes = code.encode(weights)
+    if fine:
+        second = code.refine(weights, codes)
+        content = codes.tobytes() + second.tobytes()
+        return _Stored(content, *_errors(code.refined(codes, second) - weights, starts))
+    found = _Stored(codes.tobytes(), *_errors(code.levels[codes] - weights, starts))
+    if starts is not None and found.word_error > MOST_ERROR:
+        codes = code.encode_words(weights, starts[1])
+        found = _Stored(codes.tobytes(), *_errors(code.levels[codes] - weights, starts))
+    return found
+
+
+def _errors(off: Array, starts: Starts | None) -> tuple[float, float]:
+    """The largest error between pieces and between words, of (head, query, key) errors."""
+    if not off.size:
+        return 0.0, 0.0
+    largest = float(max(off.max(), -off.min()))
+    queries, keys = starts or (np.arange(off.shape[1]), np.arange(off.shape[2]))
+    if len(keys) < off.shape[2]:
+        off = np.add.reduceat(off, keys, axis=2)
+    if len(queries) < off.shape[1]:
+        lengths = np.diff(queries, append=off.shape[1])
+        off = np.add.reduceat(off, queries, axis=1) / lengths[:, None]
+    return largest, float(max(off.max(), -off.min()))
+
+
+def _promising(maps: Mapping[str, Array], words: Mapping[str, Starts], budget: int) -> int:
     """The number of the finest code that seems to keep the budget, told by some of the heads."""
     sample = {
         key: weights[number % _SAMPLED % len(weights) :: _SAMPLED]
@@ -136,7 +236,7 @@ def _promising(maps: Mapping[str, Array], budget: int) -> int:
     share = sum(part.size for part in sample.values()) / max(1, sum(map(np.size, maps.values())))
     for number, code in enumerate(CODES):
         # A small allowance: better to try a code in vain than to miss a finer one that fits.
-        if _quantised(sample, code).size <= budget * share * 1.02:
+        if _quantised(sample, code, words).size <= budget * share * 1.05:
             return number
     return len(CODES) - 1
 
@@ -161,6 +261,12 @@ def inflated(chunk: bytes) -> bytes:
 
 
 def read_maps(chunk: bytes, table: list[float], *, heads: int, queries: int, keys: int) -> Array:
-    """(head, query, key) the weights of a stored layer."""
-    codes = np.frombuffer(inflated(chunk), dtype=np.uint8).reshape(heads, queries, keys)
-    return np.asarray(table)[codes]
+    """(head, query, key) the weights of a stored layer, of one byte each or two."""
+    planes = np.frombuffer(inflated(chunk), dtype=np.uint8).reshape(-1, heads, queries, keys)
+    levels, codes = np.asarray(table), planes[0].astype(np.intp)
+    found: Array = levels[codes]
+    if len(planes) > 1:
+        middles = np.concatenate([[0.0], (levels[1:] + levels[:-1]) / 2, [1.0]])
+        low, high = middles[codes], middles[codes + 1]
+        found = low + (high - low) * planes[1] / (BYTES - 1)
+    return found

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from torch import Tensor
 
-from headscope.capture import surveyed
+from headscope.capture import is_rotated, surveyed
 from headscope.errors import OptionError, TextError
 from headscope.models import Model
 from headscope.models.stacks import Place
@@ -17,9 +17,9 @@ from headscope.text.batching import TextBatch
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
 from headscope.types import AttentionBatch, HeadGrid, StackName
-from headscope.views.quantise import Quantised
+from headscope.views.quantise import Quantised, Starts, check_finite
 from headscope.views.shapes import Seen, StackShape, Tokens
-from headscope.views.tokens import tokens_of
+from headscope.views.tokens import tokens_of, word_starts
 
 Array = np.ndarray[Any, Any]
 Between = Callable[[], None]
@@ -83,6 +83,18 @@ class Observed:
         assert self.target is not None
         return self.target
 
+    @property
+    def words(self) -> dict[str, Starts]:
+        """For each map, where the words begin that look and that are looked at."""
+        return {
+            map_key(stack.name, layer): (
+                word_starts(self.tokens(stack.queries)),
+                word_starts(self.tokens(stack.keys)),
+            )
+            for stack in self.stacks
+            for layer in range(stack.layers)
+        }
+
     def seen(self, quantised: Quantised, *, has_neurons: bool, neuron_heads: list[str] | None = None) -> Seen:
         """What a view is told, its maps stored as `quantised`."""
         return Seen(
@@ -96,6 +108,8 @@ class Observed:
             stacks=list(self.stacks),
             levels=quantised.code.table,
             max_error=quantised.max_error,
+            word_error=quantised.word_error,
+            fine=quantised.fine,
             rotated=self.rotated,
             has_neurons=has_neurons,
             neuron_heads=neuron_heads,
@@ -167,7 +181,9 @@ def observe(
         if between is not None:
             between()
         weights: Tensor = attention.attention[0].detach()
-        maps[map_key(stack, attention.layer)] = weights.to("cpu").float().numpy().copy()  # (head, query, key)
+        found = weights.to("cpu").float().numpy().copy()  # (head, query, key)
+        check_finite(found)
+        maps[map_key(stack, attention.layer)] = found
 
     prepared.watch.run(prepared.batch, see)
     source, target = _tokens(prepared)
@@ -183,12 +199,6 @@ def observe(
         rotated=is_rotated(model),
         note=_note(model, prepared),
     )
-
-
-def is_rotated(model: Model) -> bool:
-    """Whether the model turns queries and keys by their position (RoPE)."""
-    named = any("rotary" in type(module).__name__.lower() for module in model.core.modules())
-    return named or bool(getattr(model.config, "rotary_dim", None))
 
 
 def place_of(model: Model, stack: str, layer: int, head: int) -> Place:

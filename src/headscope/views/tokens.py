@@ -4,9 +4,13 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from headscope.text.align import Span, word_spans
 from headscope.text.encode import EncodedText, TextEncoder
 from headscope.views.shapes import Tokens
+
+Array = np.ndarray[Any, Any]
 
 _SPACES = {"\n": "↵", "\r": "↵", "\t": "⇥"}
 
@@ -60,6 +64,13 @@ def plain_tokens(pieces: Sequence[str], segments: Sequence[int] | None = None) -
         segment=list(segments) if segments is not None else [-1 if one else 0 for one in special],
         special=special,
     )
+
+
+def word_starts(tokens: Tokens) -> Array:
+    """(word,) the place of each word's first piece; special tokens are words of their own."""
+    word = np.array(tokens.word)
+    goes_on = (word[1:] >= 0) & (word[1:] == word[:-1])
+    return np.flatnonzero(np.concatenate([[True], ~goes_on])[: len(word)])
 
 
 def _is_special(piece: str) -> bool:

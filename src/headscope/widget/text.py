@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from headscope.views.neurons import NeuronReader
-from headscope.views.page import Packed, Start, pack, write_view
+from headscope.views.page import Packed, Start, budget_for, pack, write_view
 from headscope.views.pictures import PictureKind, check_place, draw
 from headscope.views.seen import Observed
 from headscope.widget.base import Widget
+
+ROOM = 8_000_000
+"""Bytes that a text may take in a notebook, however short it is."""
 
 
 class TextView(Widget):
@@ -17,7 +20,7 @@ class TextView(Widget):
 
     def __init__(self, observed: Observed, *, start: Start, neurons: NeuronReader | None = None) -> None:
         check_place(observed, start.stack, start.layer, start.heads)
-        packed = pack(observed, start=start, neurons=neurons)
+        packed = pack(observed, start=start, neurons=neurons, budget=max(ROOM, budget_for(observed)))
         self.observed, self._start, self._neurons = observed, start, neurons
         super().__init__(
             packed.embedded, packed.chunks, title=f"{observed.model}, {len(observed.source.pieces)} tokens"

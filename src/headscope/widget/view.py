@@ -3,19 +3,18 @@
 import os
 from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from headscope.errors import OptionError
 from headscope.models import Model, load
 from headscope.views.arrays import from_attentions
+from headscope.views.choices import ViewName
 from headscope.views.neurons import neuron_reader
 from headscope.views.page import Start
 from headscope.views.seen import observe
 
 if TYPE_CHECKING:
     from headscope.widget.text import TextView
-
-ViewName = Literal["head", "matrix", "model", "neuron"]
 
 
 def view(

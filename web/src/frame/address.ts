@@ -1,7 +1,7 @@
 /** The state of a page, kept in its address; that of a widget is kept in memory only. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { Source } from "../source";
-import { DEFAULTS, parseState, printState, type SetState, type State } from "../state";
+import { changed, DEFAULTS, parseState, printState, type SetState, type State } from "../state";
 
 /** The state that links are told apart from: what the maker of the page chose to show first. */
 export function startOf(source: Source): State {
@@ -18,7 +18,7 @@ export function useAddress(source: Source): [State, SetState] {
   const setState = useCallback<SetState>(
     (change) => {
       const before = latest.current;
-      const after = { ...before, ...change };
+      const after = changed(before, change);
       latest.current = after;
       set(after);
       if (!inPage) return;

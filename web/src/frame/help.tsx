@@ -1,32 +1,65 @@
 /** What the views show and which keys there are. */
 import { useEffect, useRef } from "preact/hooks";
 import type { Seen } from "../api";
+import type { Source } from "../source";
+import type { State } from "../state";
+import { errorWords } from "../tokens";
 import type { View } from "../views/view";
 
-const KEYS: readonly (readonly [string, string])[] = [
-  ["↑ ↓", "layer before, next layer"],
-  ["← →", "head before, next head"],
-  ["j k", "next token, token before"],
+type Keys = readonly (readonly [string, string])[];
+
+const EVERYWHERE: Keys = [
   ["1 – 9", "the first, second … view"],
-  ["a", "all heads"],
-  ["w", "pieces or words"],
-  ["t", "light or dark"],
-  ["Enter", "all heads: open the head"],
-  ["+ − 0", "matrix: nearer, farther, all of it"],
-  ["Shift + arrows", "matrix: move"],
   ["/", "search"],
-  ["Esc", "let go of a token, close this"],
+  ["t", "light or dark"],
   ["?", "this help"],
+  ["Esc", "close this, leave a field"],
 ];
+
+/** What the frame does for a view, by the controls it is steered by. */
+function framed({ controls, needs }: View): Keys {
+  const keys: [string, string][] = [];
+  if (controls.includes("layer")) keys.push(["↑ ↓", "layer before, next layer"]);
+  if (controls.includes("heads") || controls.includes("head")) keys.push(["← →", "head before, next head"]);
+  if (controls.includes("heads")) keys.push(["a", "all heads"]);
+  if (controls.includes("level")) keys.push(["w", "pieces or words"]);
+  if (needs === "text" && controls.includes("layer")) keys.push(["j k", "next token, token before"]);
+  if (needs === "text" && controls.includes("layer")) keys.push(["Esc", "let go of the token"]);
+  return keys;
+}
+
+function List({ keys }: { keys: Keys }) {
+  return (
+    <dl>
+      {keys.map(([key, words]) => (
+        <>
+          <dt>
+            <kbd>{key}</kbd>
+          </dt>
+          <dd>{words}</dd>
+        </>
+      ))}
+    </dl>
+  );
+}
+
+const SENDS = {
+  server:
+    "What you type goes to the headscope explore that this page came from, on the machine where it runs, and nowhere else.",
+  file: "This page sends nothing anywhere.",
+  widget: "This view sends nothing anywhere.",
+};
 
 interface Props {
   views: readonly View[];
+  view: View | undefined;
   seen: Seen | null;
-  version: string;
+  source: Source;
+  level: State["level"];
   onClose: () => void;
 }
 
-export function Help({ views, seen, version, onClose }: Props) {
+export function Help({ views, view, seen, source, level, onClose }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
@@ -48,23 +81,34 @@ export function Help({ views, seen, version, onClose }: Props) {
           ))}
         </dl>
         <h2>Keys</h2>
-        <dl>
-          {KEYS.map(([keys, words]) => (
-            <>
-              <dt>
-                <kbd>{keys}</kbd>
-              </dt>
-              <dd>{words}</dd>
-            </>
+        <List keys={EVERYWHERE} />
+        {[...views]
+          .sort((one, other) => Number(other === view) - Number(one === view))
+          .map((each) => [each, [...framed(each), ...(each.keys ?? [])]] as const)
+          .filter(([, keys]) => keys.length > 0)
+          .map(([each, keys]) => (
+            <section key={each.name} aria-label={`Keys of ${each.title}`}>
+              <h3>
+                {each.title}
+                {each === view && <span class="hs-muted"> (open now)</span>}
+              </h3>
+              <List keys={keys} />
+            </section>
           ))}
-        </dl>
         <h2>Numbers</h2>
         <p>
           Layers and heads are counted from 0 and written layer.head. A weight is the share of its attention that a
           token pays to another. With words: to a word, the sum over its pieces; from a word, the mean over its pieces.
         </p>
-        {seen !== null && <p>Weights are stored in one byte each and are right to ±{seen.max_error.toPrecision(2)}.</p>}
-        <p class="hs-muted">headscope {version}. This page sends nothing anywhere.</p>
+        {seen !== null && (
+          <p>
+            Weights are right to {errorWords(seen, level)}
+            {level === "word" ? " between words" : ""}.
+          </p>
+        )}
+        <p class="hs-muted">
+          headscope {source.about.version}. {SENDS[source.kind]}
+        </p>
         <button type="button" class="hs-button" onClick={() => dialog.current?.close()}>
           Close
         </button>

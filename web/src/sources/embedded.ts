@@ -4,6 +4,12 @@ import { inflate, inflateJson } from "../decode";
 import { layerMaps, type Source, SourceError } from "../source";
 import { remembered } from "./remembered";
 
+/** How to get those of another head. */
+const OTHERS = {
+  file: (layer: number, head: number) => `headscope view … --layer ${layer} --head ${head} writes a file that has them.`,
+  widget: (layer: number, head: number) => `hs.view(…, layer=${layer}, heads=[${head}]) has them.`,
+};
+
 /** `chunk` gives the raw-deflated bytes of a chunk, or null where there is none. */
 export function embeddedSource(
   kind: "file" | "widget",
@@ -27,9 +33,11 @@ export function embeddedSource(
         const bytes = chunk(`neurons/${stack}/${layer}/${head}`);
         if (bytes === null) {
           const held = seen.neuron_heads?.map((name) => name.replace(/^.*?\//, "").replace("/", "."));
-          const where = held?.length ? ` It holds those of ${held.join(", ")}.` : "";
+          const where = held?.length ? `, only those of ${held.join(", ")}` : "";
           return Promise.reject(
-            new SourceError(`This view does not hold the neurons of head ${layer}.${head} of ${stack}.${where}`),
+            new SourceError(
+              `The queries and keys of head ${layer}.${head} are not here${where}: there is no room for all with so long a text. ${OTHERS[kind](layer, head)}`,
+            ),
           );
         }
         return inflateJson<Neurons>(bytes);

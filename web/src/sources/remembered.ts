@@ -18,7 +18,7 @@ export function remembered(load: Load): Load {
     if (underway !== undefined) return underway;
     const asked = load(stack, layer)
       .then((maps) => {
-        cache.set(key, maps, maps.codes.byteLength);
+        cache.set(key, maps, maps.codes.byteLength + (maps.second?.byteLength ?? 0));
         return maps;
       })
       .finally(() => coming.delete(key));

@@ -6,6 +6,13 @@ import { remembered } from "./remembered";
 
 const HEADER = "X-Headscope-Token";
 
+/** The token of this page is not the server's. */
+export class UnknownToServer extends SourceError {
+  constructor() {
+    super("The server does not know this page. Open the link that headscope explore has printed.");
+  }
+}
+
 async function ask(access: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
   let response: Response;
   try {
@@ -19,14 +26,12 @@ async function ask(access: string, path: string, body?: unknown, signal?: AbortS
     if (signal?.aborted) throw error;
     throw new SourceError("The server does not answer. Is headscope explore still running?");
   }
+  if (response.status === 401 || response.status === 403) throw new UnknownToServer();
   if (!response.ok) throw new SourceError(await problem(response));
   return response;
 }
 
 async function problem(response: Response): Promise<string> {
-  if (response.status === 401 || response.status === 403) {
-    return "The server does not know this page. Open the link that headscope explore has printed.";
-  }
   const told = (await response.json().catch(() => null)) as Partial<Problem> | null;
   return told?.error ?? `The server answered ${response.status} ${response.statusText}.`;
 }

@@ -1,20 +1,22 @@
 /** The atlas view: layers x heads, coloured by anything that the atlas knows. */
 
-import { AtlasFrame, type PlotProps } from "./atlasframe";
-import { HeadGrid } from "./headgrid";
+import { ATLAS_KEYS, AtlasFrame, type Plot, type PlotProps } from "./atlasframe";
+import { cellOf, gridWidth, HeadGrid } from "./headgrid";
 import type { View, ViewProps } from "./view";
 import "./atlas.css";
 
-function Plot({ look, size, describe, choose, setHovered }: PlotProps) {
+function Picture({ look, size, describe, choose, setHovered }: PlotProps) {
   return (
     <HeadGrid
       grid={look.stack}
       colours={look.colours}
+      texts={look.texts}
+      calm={look.colouring?.kind === "category"}
       bright={look.bright}
       framed={look.selected}
       current={look.current}
-      room={size.width - 24}
-      largest={44}
+      room={size.width}
+      tall={size.height}
       label={look.colouring?.title ?? "Heads"}
       describe={describe}
       onHover={setHovered}
@@ -23,8 +25,13 @@ function Plot({ look, size, describe, choose, setHovered }: PlotProps) {
   );
 }
 
+const GRID: Plot = {
+  picture: (given) => <Picture {...given} />,
+  width: ({ stack }, room) => gridWidth(stack, cellOf(stack, room.width, room.height)),
+};
+
 function AtlasView(props: ViewProps) {
-  return <AtlasFrame props={props} plot={Plot} />;
+  return <AtlasFrame props={props} plot={GRID} />;
 }
 
 export const atlasView: View = {
@@ -34,5 +41,6 @@ export const atlasView: View = {
     "All heads, coloured by a measure, kind, relation or effect; a click opens a head's page, Shift + click selects.",
   needs: "atlas",
   controls: [],
+  keys: ATLAS_KEYS,
   component: AtlasView,
 };

@@ -6,7 +6,8 @@ import { headColour, LEVELS, type RampName, rampOf } from "../colour";
 import { useLoaded } from "../hooks";
 import type { Source } from "../source";
 import type { State } from "../state";
-import { binOf, extent, type Kept, kept, parsePick } from "./headfilter";
+import { firstNamed } from "./atlasnames";
+import { binOf, cellTexts, extent, type Kept, kept, parsePick } from "./headfilter";
 
 export interface AtlasLook {
   atlas: AtlasData;
@@ -14,13 +15,15 @@ export interface AtlasLook {
   colouring: Colouring | null;
   /** One colour per head, layer-major; "" for a head without a value. */
   colours: string[];
+  /** The values as they are written into cells; empty where they are kinds. */
+  texts: string[];
   pick: Kept;
   /** Whether the whole ramp is spent on the values there are. */
   stretched: boolean;
   /** Heads that neither the filter nor the selection leaves out, layer-major. */
   bright: boolean[];
   selected: ReadonlySet<string>;
-  /** The head whose page is open, layer-major; null for none. */
+  /** The head whose page is open, layer-major: the one asked for, else one worth a look; null for a head that is not there. */
   current: number | null;
 }
 
@@ -45,16 +48,35 @@ export function stackIn(atlas: AtlasData, state: State): AtlasStack | null {
   return atlas.stacks.find(({ name }) => name === state.stack) ?? atlas.stacks[0] ?? null;
 }
 
-function currentHead(stack: AtlasStack, state: State): number | null {
-  const head = state.heads.length === 1 ? state.heads[0] : undefined;
-  if (head === undefined || head >= stack.heads || state.layer >= stack.layers) return null;
+function currentHead(atlas: AtlasData, stack: AtlasStack, state: State): number | null {
+  const head = state.heads[0];
+  if (head === undefined) return firstHead(atlas, stack);
+  if (head >= stack.heads || state.layer >= stack.layers) return null;
   return state.layer * stack.heads + head;
 }
 
-/** What a reader sees first: kinds of heads where they are known, else entropy, else some number. */
-function firstColouring(colourings: readonly Colouring[]): Colouring | null {
+/** The head to open when none is asked for: the one that the first finding names, else one of the rarest kind or the largest number. */
+export function firstHead(atlas: AtlasData, stack: AtlasStack): number | null {
+  const named = firstNamed(atlas, stack);
+  if (named !== null) return named;
+  const colouring = firstColouring(stack.colourings);
+  if (colouring === null) return stack.layers * stack.heads > 0 ? 0 : null;
+  const count = new Map<number | null, number>();
+  for (const value of colouring.values) count.set(value, (count.get(value) ?? 0) + 1);
+  const rank = (value: number) => (colouring.kind === "category" ? -(count.get(value) ?? 0) : Math.abs(value));
+  let best = 0;
+  colouring.values.forEach((value, index) => {
+    const before = colouring.values[best] ?? null;
+    if (value !== null && (before === null || rank(value) > rank(before))) best = index;
+  });
+  return best;
+}
+
+/** What a reader sees first: kinds of heads where they are known, else what the task loses, else entropy, else some number. */
+export function firstColouring(colourings: readonly Colouring[]): Colouring | null {
   const wanted = [
     ({ key }: Colouring) => key === "head_type",
+    ({ key }: Colouring) => key.startsWith("ablation_change"),
     ({ key }: Colouring) => key.startsWith("entropy"),
     ({ kind }: Colouring) => kind === "number",
     () => true,
@@ -75,7 +97,7 @@ export function lookAt(atlas: AtlasData, state: State, dark: boolean): AtlasLook
   const count = stack.layers * stack.heads;
   const selected = new Set(state.selected);
   const stays = colouring
-    ? kept(stack.colourings, colouring, stack.heads, pick, state.q)
+    ? kept(stack.colourings, colouring, stack.heads, pick, state.hq)
     : Array<boolean>(count).fill(true);
   const bright = stays.map((stay, index) => stay && (selected.size === 0 || selected.has(nameOf(stack, index))));
   return {
@@ -83,11 +105,12 @@ export function lookAt(atlas: AtlasData, state: State, dark: boolean): AtlasLook
     stack,
     colouring,
     colours: colouring ? coloursOf(colouring, dark, stretched) : Array<string>(count).fill(""),
+    texts: colouring ? cellTexts(colouring) : [],
     pick,
     stretched,
     bright,
     selected,
-    current: currentHead(stack, state),
+    current: currentHead(atlas, stack, state),
   };
 }
 
@@ -106,11 +129,13 @@ export interface AtlasFound {
 
 export function useAtlas(source: Source, state: State, dark: boolean): AtlasFound {
   const known = source.about.atlases;
-  const id = known.find((atlas) => atlas.id === state.atlas)?.id ?? known[0]?.id ?? state.atlas;
-  const load = source.atlas;
+  const isThere = state.atlas === "" || known.some((atlas) => atlas.id === state.atlas);
+  const id = state.atlas || (known[0]?.id ?? "");
+  const load = isThere ? source.atlas : undefined;
   const { value, error, busy } = useLoaded(load ? () => load(id) : null, [source, id]);
   const look = useMemo(() => (value ? lookAt(value, state, dark) : null), [value, state, dark]);
-  return { id, look, error, busy };
+  const missing = isThere ? null : `There is no atlas “${state.atlas}” here.`;
+  return { id, look, error: missing ?? error, busy };
 }
 
 /** The page of the head that is open. */

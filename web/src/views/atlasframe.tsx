@@ -1,15 +1,18 @@
-/** What the atlas and map views have in common: picker, legend, filter, selection, and the page of a head beside them. */
+/** What the atlas and map views have in common: picker, legend, filter, selection, keys, and the page of a head beside them. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { useKeys } from "../frame/keys";
 import { Busy, Field, Switch, Trouble } from "../frame/parts";
 import { type Size, useSize } from "../hooks";
 import type { SetState, State } from "../state";
-import { type AtlasLook, nameOf, useAtlas, useHeadPage } from "./atlasdata";
+import { Beside } from "./atlasbeside";
+import { type AtlasLook, nameOf, useAtlas } from "./atlasdata";
+import { Findings } from "./atlasfindings";
 import { Legend } from "./atlaslegend";
 import { Picker } from "./atlaspicker";
 import { type Kept, labelsOf, printPick, shownValue } from "./headfilter";
-import { HeadCard } from "./headpage";
+import { moved } from "./headgrid";
 import type { ViewProps } from "./view";
 
 export interface PlotProps {
@@ -17,12 +20,27 @@ export interface PlotProps {
   state: State;
   setState: SetState;
   dark: boolean;
+  /** The room there is for the plot. */
   size: Size;
   hovered: number | null;
   setHovered: (index: number | null) => void;
   describe: (index: number) => string;
   choose: (index: number, how: "open" | "add") => void;
+  /** What Escape does first, while there is something to let go of. */
+  letGo: { current: (() => void) | null };
 }
+
+/** A picture of all heads, and how wide it is in the room there is. */
+export interface Plot {
+  picture: (given: PlotProps) => ComponentChildren;
+  width: (look: AtlasLook, room: Size) => number;
+}
+
+/** For the help. */
+export const ATLAS_KEYS = [
+  ["← → ↑ ↓", "the head beside, above or below"],
+  ["Escape", "clear the selection"],
+] as const;
 
 /** A change of what a view keeps for itself; empty values leave the link. */
 export function withExtra(state: State, name: string, value: string): Partial<State> {
@@ -49,13 +67,13 @@ export function toggledHead(selected: readonly string[], name: string): string[]
   return selected.includes(name) ? selected.filter((one) => one !== name) : [...selected, name];
 }
 
-export function AtlasFrame({ props, plot: Plot }: { props: ViewProps; plot: (given: PlotProps) => ComponentChildren }) {
+export function AtlasFrame({ props, plot }: { props: ViewProps; plot: Plot }) {
   const { source, state, setState, dark } = props;
   const { id, look, error, busy } = useAtlas(source, state, dark);
   return (
     <div class="at" aria-busy={busy}>
       {look ? (
-        <Body {...{ props, look, Plot, setState, state, dark }} />
+        <Body {...{ props, look, plot }} />
       ) : (
         <div class="at-bar">
           <AtlasPicker {...{ source, state, setState, id }} />
@@ -84,7 +102,11 @@ function AtlasPicker({
         aria-label="Atlas"
         value={id}
         onChange={(event) =>
-          setState({ atlas: event.currentTarget.value, colour: "", selected: [], ...withExtra(state, "x-pick", "") })
+          setState({
+            ...{ atlas: event.currentTarget.value, colour: "", hq: "", selected: [] },
+            ...{ stack: "", layer: 0, heads: [] }, // the head that is worth a look there
+            ...withExtra(state, "x-pick", ""),
+          })
         }
       >
         {source.about.atlases.map((atlas) => (
@@ -97,77 +119,128 @@ function AtlasPicker({
   );
 }
 
-interface BodyProps {
+export interface BodyProps {
   props: ViewProps;
   look: AtlasLook;
-  Plot: (given: PlotProps) => ComponentChildren;
-  state: State;
-  setState: SetState;
-  dark: boolean;
+  plot: Plot;
 }
 
-function Body({ props, look, Plot, state, setState, dark }: BodyProps) {
-  const { source } = props;
+/** Narrower than this (as in atlas.css), the head's page stands below. */
+const SIDE_BY_SIDE = 860;
+const PADDING = 24;
+const SCROLLBAR = 14;
+
+/** The room for a plot: about half of the width, and the height that is left by the lines around it. */
+function roomIn({ width, height }: Size): Size {
+  return width > SIDE_BY_SIDE
+    ? { width: 0.5 * width - PADDING - SCROLLBAR, height: Math.max(260, height - LINES) }
+    : { width: width - PADDING, height: Math.max(260, 0.45 * window.innerHeight) };
+}
+const LINES = 128; // what is pointed at, how many are left, what is measured, that there are findings
+
+function Body({ props, look, plot }: BodyProps) {
+  const { source, state, setState, dark } = props;
   const [hovered, setHovered] = useState<number | null>(null);
+  const [asked, setAsked] = useState(0);
   const place = useRef<HTMLDivElement>(null);
+  const letGo = useRef<(() => void) | null>(null);
   const size = useSize(place);
-  const { stack, colouring } = look;
+  const { stack } = look;
   useEffect(() => setHovered(null), [stack]);
   const describe = (index: number) => described(look, index);
+  const to = (index: number) =>
+    setState({ stack: stack.name, layer: Math.floor(index / stack.heads), heads: [index % stack.heads] });
+  const open = (index: number) => {
+    to(index);
+    setAsked((times) => times + 1);
+  };
   const choose = (index: number, how: "open" | "add") => {
     if (how === "add") setState({ selected: toggledHead(state.selected, nameOf(stack, index)) });
-    else setState({ stack: stack.name, layer: Math.floor(index / stack.heads), heads: [index % stack.heads] });
+    else open(index);
   };
+  useKeys(place, source, (event) => {
+    const next = event.shiftKey ? null : moved(look.current, event.key, stack);
+    if (next !== null) to(next);
+    else if (event.key === "Escape" && letGo.current) letGo.current();
+    else if (event.key === "Escape" && state.selected.length > 0) setState({ selected: [] });
+    else return false;
+    return true;
+  });
   const said = hovered ?? look.current;
+  const wide = size.width > SIDE_BY_SIDE;
+  const room = roomIn(size);
+  const columns = wide ? `${Math.max(380, plot.width(look, room) + PADDING + SCROLLBAR)}px minmax(0, 1fr)` : undefined;
   return (
     <>
-      <div class="at-bar">
-        <AtlasPicker {...{ source, state, setState, id: look.atlas.id }} />
-        {look.atlas.stacks.length > 1 && (
-          <Field label="Stack">
-            <Switch
-              label="Stack"
-              value={stack.name}
-              options={look.atlas.stacks.map(({ name }) => [name, name] as const)}
-              onChange={(name) => setState({ stack: name, layer: 0, heads: [], selected: [] })}
-            />
-          </Field>
-        )}
-        <Field label="Coloured by">
-          <Picker
-            colourings={stack.colourings}
-            chosen={colouring}
-            onChoose={(key) => setState({ colour: key, ...withExtra(state, "x-pick", "") })}
-          />
-        </Field>
-        <Legend
-          {...{ look, dark, hovered: said }}
-          setPick={(pick: Kept) => setState(withExtra(state, "x-pick", printPick(pick)))}
-          setStretched={(on) => setState(withExtra(state, "x-stretch", on ? "1" : ""))}
-        />
-      </div>
-      <div class="at-body">
-        <div class="at-plot" ref={place}>
+      <Bar {...{ props, look, said }} />
+      <div class="at-body" ref={place} style={{ gridTemplateColumns: source.headPage ? columns : undefined }}>
+        <div class="at-plot">
           <p class="at-said" role="status">
             {said === null ? "Hover or click a head; Shift + click selects several." : describe(said)}
           </p>
-          {size.width > 0 && <Plot {...{ look, state, setState, dark, size, hovered, setHovered, describe, choose }} />}
-          <Below {...{ look, setState }} />
+          {size.width > 0 &&
+            plot.picture({ look, state, setState, dark, size: room, hovered, setHovered, describe, choose, letGo })}
+          <Below {...{ look, state, setState }} />
+          {size.width > 0 && <Findings {...{ look, wide, open }} />}
         </div>
-        {source.headPage && <Beside {...{ props, look, state, setState, dark }} />}
+        {source.headPage && <Beside {...{ props, look, asked }} />}
       </div>
     </>
   );
 }
 
+/** The controls above. */
+function Bar({ props, look, said }: Omit<BodyProps, "plot"> & { said: number | null }) {
+  const { source, state, setState, dark } = props;
+  const { stack, colouring } = look;
+  return (
+    <div class="at-bar">
+      <AtlasPicker {...{ source, state, setState, id: look.atlas.id }} />
+      {look.atlas.stacks.length > 1 && (
+        <Field label="Stack">
+          <Switch
+            label="Stack"
+            value={stack.name}
+            options={look.atlas.stacks.map(({ name }) => [name, name] as const)}
+            onChange={(name) => setState({ stack: name, layer: 0, heads: [], selected: [] })}
+          />
+        </Field>
+      )}
+      <Field label="Coloured by">
+        <Picker
+          colourings={stack.colourings}
+          chosen={colouring}
+          onChoose={(key) => setState({ colour: key, ...withExtra(state, "x-pick", "") })}
+        />
+      </Field>
+      <Legend
+        {...{ look, dark, hovered: said }}
+        setPick={(pick: Kept) => setState(withExtra(state, "x-pick", printPick(pick)))}
+        setStretched={(on) => setState(withExtra(state, "x-stretch", on ? "1" : ""))}
+      />
+    </div>
+  );
+}
+
 /** How many heads are left, and what the numbers are about. */
-function Below({ look, setState }: Pick<BodyProps, "look" | "setState">) {
+function Below({ look, state, setState }: { look: AtlasLook; state: State; setState: SetState }) {
   const { atlas, bright, selected, colouring } = look;
   const left = bright.filter(Boolean).length;
+  const searched = state.hq.trim();
+  const about = colouring?.stderr ? `${colouring.about}; ± is one standard error` : colouring?.about;
   return (
     <>
       <p class="at-selection">
-        {left < bright.length ? `${left} of ${bright.length} heads` : `${left} heads`}
+        {left === 0 && searched
+          ? `No head answers “${searched}”`
+          : left < bright.length
+            ? `${left} of ${bright.length} heads${searched ? ` answer “${searched}”` : ""}`
+            : `${left} heads`}
+        {searched && (
+          <button type="button" class="hs-button" onClick={() => setState({ hq: "" })}>
+            Clear the search
+          </button>
+        )}
         {selected.size > 0 && (
           <>
             {` · ${selected.size} selected `}
@@ -177,55 +250,8 @@ function Below({ look, setState }: Pick<BodyProps, "look" | "setState">) {
           </>
         )}
       </p>
-      {colouring?.about && <p class="at-about">{colouring.about}</p>}
+      {about && <p class="at-about">{about}</p>}
       <p class="at-about">{[atlas.model, atlas.architecture, atlas.about].filter(Boolean).join(" · ")}</p>
-      {atlas.findings.length > 0 && (
-        <details class="at-findings" open={atlas.findings.length <= FEW_FINDINGS}>
-          <summary>Findings ({atlas.findings.length})</summary>
-          <ul>
-            {atlas.findings.map((finding, index) => (
-              <li key={index}>{finding}</li>
-            ))}
-          </ul>
-        </details>
-      )}
     </>
   );
-}
-
-function Beside({ props, look, state, setState, dark }: Omit<BodyProps, "Plot">) {
-  const { value, error, busy } = useHeadPage(props.source, look);
-  const views = lookableIn(props, look);
-  return (
-    <aside class="at-beside" aria-busy={busy}>
-      {error && <Trouble>{error}</Trouble>}
-      {value && look.current !== null ? (
-        <HeadCard {...{ page: value, dark, state, setState, views }} />
-      ) : busy ? (
-        <Busy>The head's page is being read …</Busy>
-      ) : (
-        !error && <p class="at-hint">Click a head to open its page.</p>
-      )}
-    </aside>
-  );
-}
-
-const FEW_FINDINGS = 8;
-const OF_TEXT = [
-  { name: "head", title: "head view" },
-  { name: "matrix", title: "matrix" },
-  { name: "neuron", title: "neurons" },
-];
-
-/** The views of a text in which this head can be looked at: those of the atlas's own model. */
-function lookableIn({ source, seen }: ViewProps, { atlas, stack }: AtlasLook): { name: string; title: string }[] {
-  if (source.maps === undefined) return [];
-  const sameGrid = seen?.stacks.some(
-    ({ name, layers, heads }) => name === stack.name && layers === stack.layers && heads === stack.heads,
-  );
-  const fits =
-    seen === null
-      ? source.about.models[0]?.name === atlas.model
-      : sameGrid && (source.kind !== "server" || seen.model === atlas.model);
-  return fits ? OF_TEXT.filter(({ name }) => name !== "neuron" || source.neurons !== undefined) : [];
 }

@@ -3,7 +3,7 @@
 import type { Colouring } from "../api";
 import { headColour, rampOf } from "../colour";
 import { type AtlasLook, rampName } from "./atlasdata";
-import { extent, KEEP_ALL, type Kept, shown, spread } from "./headfilter";
+import { extent, KEEP_ALL, type Kept, largestOf, shown, spread } from "./headfilter";
 
 interface Props {
   look: AtlasLook;
@@ -88,7 +88,8 @@ function Scale({
   const place = (at: number) => `${(100 * (at - low)) / (high - low || 1)}%`;
   const limit = "value" in look.pick ? look.pick.value : null;
   const unit = colouring.unit === "1" ? "" : colouring.unit;
-  const between = found ? `heads: ${shown(found[0])} to ${shown(found[1])}` : "";
+  const say = (number: number) => shown(number, 3, largestOf(found ?? []));
+  const between = found ? `heads: ${say(found[0])} to ${say(found[1])}` : "";
   return (
     <div class="at-scale" role="img" aria-label={`Colours from ${shown(low)} to ${shown(high)} ${unit}; ${between}`}>
       <svg width="100%" height="22" aria-hidden="true">

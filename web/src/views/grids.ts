@@ -1,10 +1,10 @@
 /** The weights that a view of one layer shows. */
 import { useMemo } from "preact/hooks";
 import type { Seen, StackShape } from "../api";
-import { headCodes, headWeights } from "../decode";
 import type { LayerMaps } from "../source";
 import type { State } from "../state";
 import { axesOf, type Axis, filtered, fold } from "../tokens";
+import { type Stored, weightsOf } from "../weights";
 import type { Grid } from "./lines";
 
 export interface Axes {
@@ -27,12 +27,11 @@ class Pieces implements Grid {
   constructor(
     readonly queries: number,
     readonly keys: number,
-    private readonly codes: Uint8Array,
-    private readonly table: Float32Array,
+    private readonly stored: Stored,
   ) {}
 
   at(query: number, key: number): number {
-    return this.table[this.codes[query * this.keys + key]!]!;
+    return this.stored.at(query * this.keys + key);
   }
 }
 
@@ -51,21 +50,17 @@ class Words implements Grid {
 /** One head's weights between the axes' tokens. */
 export function gridOf(maps: LayerMaps, head: number, levels: readonly number[], axes: Axes): Grid {
   const { queries, keys } = axes;
+  const stored = weightsOf(maps, head, levels);
   if (queries.length === maps.queries && keys.length === maps.keys) {
-    return new Pieces(maps.queries, maps.keys, headCodes(maps, head), Float32Array.from(levels));
+    return new Pieces(maps.queries, maps.keys, stored);
   }
-  return new Words(queries.length, keys.length, fold(headWeights(maps, head, levels), queries, keys));
+  const weights = Float32Array.from({ length: maps.queries * maps.keys }, (_, place) => stored.at(place));
+  return new Words(queries.length, keys.length, fold(weights, queries, keys));
 }
 
-/** A label that can be seen: line breaks and the like as signs. */
-export function visible(label: string): string {
-  const shown = label.replaceAll("\n", "↵").replaceAll("\r", "↵").replaceAll("\t", "⇥");
-  return shown.trim() === "" ? "␣".repeat(Math.max(1, Math.min(shown.length, 8))) : shown;
-}
-
-/** A weight as a number: three decimals, more when it is small. */
+/** A weight as a number: three decimals, four when it is small; more would be more than is stored. */
 export function asNumber(weight: number): string {
   if (weight === 0) return "0";
-  if (weight < 0.0005) return weight < 0.00001 ? "<0.00001" : weight.toFixed(5);
+  if (weight < 0.00005) return "<0.0001";
   return weight.toFixed(weight < 0.01 ? 4 : 3);
 }

@@ -7,8 +7,8 @@ import { shownHeads } from "../frame/choices";
 import { Busy, Trouble } from "../frame/parts";
 import { useLayerMaps, useSize } from "../hooks";
 import { stackOf } from "../source";
-import { type Axis, matches, shortened } from "../tokens";
-import { asNumber, type Axes, gridOf, useAxes, visible } from "./grids";
+import { type Axis, matches, shortened, visible } from "../tokens";
+import { asNumber, type Axes, gridOf, useAxes } from "./grids";
 import "./head.css";
 import { HeadDetail } from "./headdetail";
 import { type Grid, type Lines, linesOf, type Window } from "./lines";
@@ -209,7 +209,7 @@ function Column(props: ColumnProps) {
   const passes = axes[side];
   const rows = [];
   for (let index = first; index < Math.min(last, axis.length); index++) {
-    const label = axis.labels[index]!;
+    const label = visible(axis.labels[index]!);
     const weights = active === null || active.side === side ? null : weightsTo(grids, side, active.index, index);
     const mean = weights === null ? 0 : weights.reduce((sum, weight) => sum + weight, 0) / weights.length;
     const isActive = active?.side === side && active.index === index;
@@ -239,7 +239,7 @@ function Column(props: ColumnProps) {
         onPointerEnter={() => props.setOver({ side, index })}
         onClick={() => props.pin(side, index)}
       >
-        <bdi>{visible(shortened(label, 60))}</bdi>
+        <bdi>{shortened(label, 60)}</bdi>
         {weights !== null && passes[index] && mean >= props.threshold && (
           <span class="hs-number">{asNumber(mean)}</span>
         )}

@@ -1,8 +1,8 @@
 /** Beside the head view: the weights as numbers. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { headColour } from "../colour";
-import { shortened } from "../tokens";
-import { asNumber, type Axes, visible } from "./grids";
+import { type Axis, repeated, shortened, visible } from "../tokens";
+import { asNumber, type Axes } from "./grids";
 import type { Active } from "./head";
 import { type Grid, type Link, linksOf, strongest } from "./lines";
 
@@ -35,10 +35,11 @@ function OfToken({ axes, heads, grids, active, layer, dark, pin }: Props & { act
   const across = side === "query" ? axes.keys : axes.queries;
   const rest = links.slice(MOST).reduce((sum, link) => sum + link.mean, 0);
   const several = heads.length > 1;
+  const twice = useTwice(axes);
   return (
     <>
       <h3>
-        {side === "query" ? "From" : "To"} <Token label={axis.labels[index] ?? ""} />{" "}
+        {side === "query" ? "From" : "To"} <Token axis={axis} twice={[]} index={index} />{" "}
         <span class="hs-muted">token {index}</span>
       </h3>
       <table class="hs-weights" data-side={side} data-index={index}>
@@ -53,7 +54,7 @@ function OfToken({ axes, heads, grids, active, layer, dark, pin }: Props & { act
           {links.slice(0, MOST).map((link) => (
             <Row key={link[other]} {...{ link, several, heads, layer, dark }} index={link[other]}>
               <button type="button" class="hs-link" onClick={() => pin(other, link[other])}>
-                <Token label={across.labels[link[other]] ?? ""} />
+                <Token axis={across} twice={twice[other]} index={link[other]} />
               </button>
             </Row>
           ))}
@@ -103,16 +104,26 @@ function HeadMark({ head, layer, dark }: { head: number; layer: number; dark: bo
   );
 }
 
-function Token({ label }: { label: string }) {
+/** A token by its text; where the text stands more than once, with its position. */
+function Token({ axis, twice, index }: { axis: Axis; twice: readonly boolean[]; index: number }) {
+  const label = visible(axis.labels[index] ?? "");
   return (
-    <bdi class="hs-word" title={label}>
-      {visible(shortened(label, 24))}
-    </bdi>
+    <>
+      <bdi class="hs-word" title={label}>
+        {shortened(label, 24)}
+      </bdi>
+      {twice[index] && <span class="hs-place">{index}</span>}
+    </>
   );
+}
+
+function useTwice({ queries, keys }: Axes): { query: boolean[]; key: boolean[] } {
+  return useMemo(() => ({ query: repeated(queries), key: repeated(keys) }), [queries, keys]);
 }
 
 function Strongest({ axes, heads, grids, layer, threshold, dark, pin }: Props) {
   const [links, setLinks] = useState<Link[]>([]);
+  const twice = useTwice(axes);
   // After the picture: the lines must not wait for it.
   useEffect(() => {
     const timer = setTimeout(() => {
@@ -130,12 +141,12 @@ function Strongest({ axes, heads, grids, layer, threshold, dark, pin }: Props) {
             <tr key={`${link.head} ${link.query} ${link.key}`}>
               <td>
                 <button type="button" class="hs-link" onClick={() => pin("query", link.query)}>
-                  <Token label={axes.queries.labels[link.query] ?? ""} /> →{" "}
-                  <Token label={axes.keys.labels[link.key] ?? ""} />
+                  <Token axis={axes.queries} twice={twice.query} index={link.query} /> →{" "}
+                  <Token axis={axes.keys} twice={twice.key} index={link.key} />
                 </button>
               </td>
               <td class="hs-number">
-                {asNumber(link.weight)} <HeadMark {...{ layer, dark }} head={heads[link.head]!} />
+                {asNumber(link.weight)} {heads.length > 1 && <HeadMark {...{ layer, dark }} head={heads[link.head]!} />}
               </td>
             </tr>
           ))}

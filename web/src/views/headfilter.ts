@@ -130,21 +130,30 @@ export function grouped(colourings: readonly Colouring[], search: string): Group
   return [...groups].map(([name, members]) => ({ name, members }));
 }
 
-/** A number with as many digits as tell heads apart: 0.123, 12.3, 1234, 0.0007, 1.2e-5. */
-export function shown(value: number | null | undefined, digits = 3): string {
+/**
+ * A number with as many digits as tell heads apart: 0.123, 12.3, 1234, 0.0007, 1.2e−5.
+ *
+ * `among` is the size of the largest number beside it: what is nothing next to that is "< 0.001".
+ */
+export function shown(value: number | null | undefined, digits = 3, among = 0): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
   if (size === 0) return "0";
-  if (size < 0.1 * 10 ** -digits) return value.toExponential(1).replace(/-/g, "−");
+  const smallest = 10 ** -digits;
+  if (among >= 10 * smallest && size < smallest)
+    return value > 0 ? `< ${smallest.toFixed(digits)}` : `> −${smallest.toFixed(digits)}`;
+  if (size < 0.1 * smallest) return value.toExponential(1).replace(/-/g, "−");
   const places =
-    size < 10 ** -digits
-      ? digits + 1
-      : size >= 100
-        ? Math.max(0, digits - 3)
-        : size >= 10
-          ? Math.max(0, digits - 2)
-          : digits;
+    size < smallest ? digits + 1 : size >= 100 ? Math.max(0, digits - 3) : size >= 10 ? Math.max(0, digits - 2) : digits;
   return value.toFixed(places).replace("-", "−");
+}
+
+/** The size of the largest of some numbers. */
+export function largestOf(values: readonly (number | null | undefined)[]): number {
+  return values.reduce<number>(
+    (most, value) => (typeof value === "number" && Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most),
+    0,
+  );
 }
 
 /** A value with its unit and standard error, in words: "0.123 ± 0.004 nats". */
@@ -152,7 +161,19 @@ export function shownValue(colouring: Colouring, index: number): string {
   const value = colouring.values[index] ?? null;
   if (value === null) return "no value";
   if (colouring.kind === "category") return colouring.labels?.[value] ?? "no value";
+  const among = largestOf(colouring.values);
   const error = colouring.stderr?.[index] ?? null;
   const unit = colouring.unit === "" || colouring.unit === "1" ? "" : ` ${colouring.unit}`;
-  return `${shown(value)}${error === null ? "" : ` ± ${shown(error)}`}${unit}`;
+  const around = error === null ? "" : ` ± ${shown(error, 3, among)}`.replace("± <", "± under");
+  return `${shown(value, 3, among)}${around}${unit}`;
+}
+
+/** What is written into the cells of a grid: as many digits for all as tell heads apart; nothing for kinds. */
+export function cellTexts(colouring: Colouring): string[] {
+  const among = largestOf(colouring.values);
+  if (colouring.kind === "category" || among < 0.005) return [];
+  const digits = among < 0.05 ? 3 : among < 10 ? 2 : among < 100 ? 1 : 0;
+  return colouring.values.map((value) =>
+    value === null ? "" : value.toFixed(digits).replace(/^-(?=0(\.0*)?$)/, "").replace("-", "−"),
+  );
 }

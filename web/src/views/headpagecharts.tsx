@@ -1,7 +1,7 @@
 /** The small charts of a head's page: bars with intervals and marks, and attention by offset. */
 
 import type { ProfilePoint } from "../api";
-import { shown } from "./headfilter";
+import { largestOf, shown } from "./headfilter";
 
 export interface Bar {
   label: string;
@@ -18,6 +18,18 @@ export interface Bar {
   isWorse?: boolean;
 }
 
+/** Standard errors to either end of a 95 % interval, as in `headscope.views.head_relations`. */
+export const SURE = 1.96;
+
+/** The 95 % interval around a value; nothing without a standard error. */
+export function around(
+  value: number | null | undefined,
+  stderr: number | null | undefined,
+): { low: number | null; high: number | null } {
+  if (value == null || !stderr) return { low: null, high: null };
+  return { low: value - SURE * stderr, high: value + SURE * stderr };
+}
+
 /** The stretch of numbers that bars are drawn on: 0 is always in it, and everything that is drawn. */
 export function barRange(bars: readonly Bar[]): [number, number] {
   let [low, high] = [0, 0];
@@ -31,15 +43,17 @@ export function barRange(bars: readonly Bar[]): [number, number] {
   return high > low ? [low, high] : [0, 1];
 }
 
-function words(bar: Bar): string {
-  const between = bar.low != null && bar.high != null ? ` (${shown(bar.low)} to ${shown(bar.high)})` : "";
-  const mark = bar.mark != null ? `; ${bar.markName || "to compare"}: ${shown(bar.mark)}` : "";
-  return `${bar.label}: ${shown(bar.value)}${between}${mark}${bar.note ? `; ${bar.note}` : ""}`;
+function words(bar: Bar, among: number): string {
+  const say = (value: number | null) => shown(value, 3, among);
+  const between = bar.low != null && bar.high != null ? ` (${say(bar.low)} to ${say(bar.high)})` : "";
+  const mark = bar.mark != null ? `; ${bar.markName || "to compare"}: ${say(bar.mark)}` : "";
+  return `${bar.label}: ${say(bar.value)}${between}${mark}${bar.note ? `; ${bar.note}` : ""}`;
 }
 
 /** One row a bar: its name, the bar with interval and mark, the number. */
 export function Bars({ bars, range, digits = 3 }: { bars: readonly Bar[]; range?: [number, number]; digits?: number }) {
   const [low, high] = range ?? barRange(bars);
+  const among = largestOf([low, high]);
   const place = (value: number) => `${(100 * (Math.max(low, Math.min(high, value)) - low)) / (high - low)}%`;
   return (
     <div class="hp-bars" role="list">
@@ -48,7 +62,7 @@ export function Bars({ bars, range, digits = 3 }: { bars: readonly Bar[]; range?
           class="hp-bar"
           role="listitem"
           key={bar.label}
-          title={words(bar)}
+          title={words(bar, among)}
           data-label={bar.label}
           data-value={bar.value}
         >
@@ -69,7 +83,7 @@ export function Bars({ bars, range, digits = 3 }: { bars: readonly Bar[]; range?
             )}
             {bar.mark != null && <line class="hp-mark" x1={place(bar.mark)} x2={place(bar.mark)} y1="5%" y2="95%" />}
           </svg>
-          <span class="hp-bar-number">{shown(bar.value, digits)}</span>
+          <span class="hp-bar-number">{shown(bar.value, digits, among)}</span>
         </div>
       ))}
     </div>
@@ -107,7 +121,7 @@ export interface Column {
 export function Columns({ columns, name, caption }: { columns: readonly Column[]; name: string; caption: string }) {
   const top = Math.max(
     1e-9,
-    ...columns.map(({ value, stderr, mark }) => Math.max((value ?? 0) + (stderr ?? 0), mark ?? 0)),
+    ...columns.map(({ value, stderr, mark }) => Math.max((value ?? 0) + SURE * (stderr ?? 0), mark ?? 0)),
   );
   const ticked = columns.some(({ tick }) => tick);
   const floor = TALL - (ticked ? 30 : 18);
@@ -127,7 +141,7 @@ export function Columns({ columns, name, caption }: { columns: readonly Column[]
       ))}
       {columns.map(({ label, value, stderr, mark, tick, muted }, index) => (
         <g key={label} data-label={label} data-value={value}>
-          <title>{`${label}: ${shown(value)}${stderr == null ? "" : ` ± ${shown(stderr)}`}${mark == null ? "" : `; even attention: ${shown(mark)}`}`}</title>
+          <title>{words({ label, value, ...around(value, stderr), mark: mark ?? null, markName: "even attention" }, top)}</title>
           <rect
             class={muted ? "hp-itself" : "hp-above"}
             x={x(index) - thick / 2}
@@ -136,7 +150,7 @@ export function Columns({ columns, name, caption }: { columns: readonly Column[]
             height={floor - y(value ?? 0)}
           />
           {value !== null && stderr != null && (
-            <line class="hp-whisker" x1={x(index)} x2={x(index)} y1={y(value - stderr)} y2={y(value + stderr)} />
+            <line class="hp-whisker" x1={x(index)} x2={x(index)} y1={y(value - SURE * stderr)} y2={y(value + SURE * stderr)} />
           )}
           {mark != null && (
             <line class="hp-mark" x1={x(index) - step / 2 + 1} x2={x(index) + step / 2 - 1} y1={y(mark)} y2={y(mark)} />

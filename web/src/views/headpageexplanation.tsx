@@ -1,7 +1,7 @@
 /** Why a head does what it does, as `headscope explain` found it: in words, and as small charts. */
 
 import type { HeadPage } from "../api";
-import { type Bar, Bars } from "./headpagecharts";
+import { around, type Bar, Bars } from "./headpagecharts";
 
 type Found = NonNullable<HeadPage["explanation"]>;
 
@@ -15,16 +15,12 @@ function texts(found: Found, name: string): string[] {
   return Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];
 }
 
-/** The interval of one standard error, where there is one. */
-function around(value: number | undefined, error: number | undefined): Pick<Bar, "low" | "high"> {
-  return value === undefined || !error ? {} : { low: value - error, high: value + error };
-}
-
 /** What the best 1, 2, 4, 8 neurons carry of the score (or give of the pattern), beside as many at random. */
 export function shareBars(found: Found, what: "score" | "pattern"): Bar[] {
-  const values = numbers(found, `${what}_share`);
+  const name = what === "score" ? "score_share" : "score_pattern";
+  const values = numbers(found, name);
   const errors = what === "score" ? numbers(found, "score_error") : [];
-  const random = numbers(found, `${what}_share_random`);
+  const random = numbers(found, `${name}_random`);
   return numbers(found, "counts").map((count, index) => ({
     label: count === 1 ? "best neuron" : `best ${count}`,
     value: values[index] ?? null,

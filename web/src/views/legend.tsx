@@ -29,8 +29,8 @@ export function Legend({ scale, setState, dark }: Props) {
         label="Scale of the colours"
         value={scale}
         options={[
-          ["root", "lifted", "a colour's strength is the weight's square root, so that small weights can be seen"],
-          ["linear", "even", "a colour's strength is the weight"],
+          ["root", "root", "a colour's strength is the weight's square root, so that small weights can be seen"],
+          ["linear", "linear", "a colour's strength is the weight"],
         ]}
         onChange={(changed) => setState({ scale: changed })}
       />

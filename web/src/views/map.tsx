@@ -2,7 +2,8 @@
 
 import { useMemo, useRef, useState } from "preact/hooks";
 import { Switch } from "../frame/parts";
-import { AtlasFrame, type PlotProps, withExtra } from "./atlasframe";
+import type { Size } from "../hooks";
+import { ATLAS_KEYS, AtlasFrame, type Plot, type PlotProps, withExtra } from "./atlasframe";
 import { nameOf } from "./atlasdata";
 import { HeadGrid } from "./headgrid";
 import { type Box, inBox, type Point, placedIn } from "./mapplace";
@@ -17,7 +18,12 @@ const ABOUT: Record<string, string> = {
 const MOST_LABELS = 24;
 const SMALLEST_BRUSH = 4; // pixels: less is a click
 
-function Plot(given: PlotProps) {
+/** As large as the room allows, with the choice of a map above it. */
+function sideIn({ width, height }: Size): number {
+  return Math.max(260, Math.min(width, 900, Math.max(340, height - 34)));
+}
+
+function Picture(given: PlotProps) {
   const { look, state, setState, size, describe, choose, setHovered } = given;
   const kinds = Object.keys(look.stack.maps).filter((kind) => (look.stack.maps[kind]?.length ?? 0) > 0);
   const kind = kinds.find((one) => one === state.extra["x-map"]) ?? kinds[0];
@@ -26,7 +32,7 @@ function Plot(given: PlotProps) {
     return (
       <p class="hs-trouble">This stack has no map: its heads are too few, or their distances were not measured.</p>
     );
-  const side = Math.max(220, Math.min(size.width - 26, 560, Math.max(320, 0.55 * window.innerHeight)));
+  const side = sideIn(size);
   return (
     <>
       {kinds.length > 1 && (
@@ -45,7 +51,7 @@ function Plot(given: PlotProps) {
         bright={look.bright}
         framed={look.selected}
         current={look.current}
-        room={Math.min(size.width - 24, 360)}
+        room={Math.min(size.width, 360)}
         largest={20}
         label="The same heads by layer"
         describe={describe}
@@ -58,6 +64,7 @@ function Plot(given: PlotProps) {
 
 function Scatter({
   look,
+  letGo,
   setState,
   hovered,
   setHovered,
@@ -75,10 +82,14 @@ function Scatter({
     const frame = svg.current?.getBoundingClientRect();
     return frame ? [event.clientX - frame.left, event.clientY - frame.top] : [0, 0];
   };
+  const drop = () => {
+    start.current = null;
+    letGo.current = null;
+    setBox(null);
+  };
   const finish = (event: PointerEvent) => {
     const begun = start.current;
-    start.current = null;
-    setBox(null);
+    drop();
     if (begun === null) return;
     const end = at(event);
     if (Math.hypot(end[0] - begun[0], end[1] - begun[1]) < SMALLEST_BRUSH) {
@@ -102,6 +113,7 @@ function Scatter({
       onPointerDown={(event) => {
         if (event.button !== 0) return;
         start.current = at(event);
+        letGo.current = drop;
         event.currentTarget.setPointerCapture(event.pointerId);
       }}
       onPointerMove={(event) => {
@@ -110,10 +122,7 @@ function Scatter({
         else setHovered(nearest(places, here));
       }}
       onPointerUp={finish}
-      onPointerCancel={() => {
-        start.current = null;
-        setBox(null);
-      }}
+      onPointerCancel={drop}
       onPointerLeave={() => start.current === null && setHovered(null)}
     >
       <rect class="mp-ground" x="0.5" y="0.5" width={side - 1} height={side - 1} />
@@ -195,8 +204,10 @@ function nearest(places: readonly Point[], [x, y]: Point): number | null {
   return found;
 }
 
+const MAP: Plot = { picture: (given) => <Picture {...given} />, width: (_, room) => sideIn(room) };
+
 function MapView(props: ViewProps) {
-  return <AtlasFrame props={props} plot={Plot} />;
+  return <AtlasFrame props={props} plot={MAP} />;
 }
 
 export const mapView: View = {
@@ -205,5 +216,6 @@ export const mapView: View = {
   about: "Heads as points, alike ones near each other; drag a rectangle to select, linked with the atlas.",
   needs: "atlas",
   controls: [],
+  keys: ATLAS_KEYS,
   component: MapView,
 };

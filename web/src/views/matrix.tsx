@@ -1,22 +1,24 @@
 /** Matrix view: one head's map as a heat map. */
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Seen, StackShape } from "../api";
 import { useKeys } from "../frame/keys";
 import { Busy, Trouble } from "../frame/parts";
 import { useLayerMaps, useSize } from "../hooks";
 import { stackOf, type Source } from "../source";
-import type { SetState, State } from "../state";
-import { shortened } from "../tokens";
-import { asNumber, type Axes, gridOf, useAxes, visible } from "./grids";
+import { type SetState, type State, withExtra } from "../state";
+import { shortened, visible } from "../tokens";
+import { asNumber, type Axes, gridOf, useAxes } from "./grids";
+import { HeadDetail } from "./headdetail";
 import { Legend } from "./legend";
 import type { Grid } from "./lines";
 import "./matrix.css";
 import { drawMatrix } from "./matrixdraw";
 import { useHandling } from "./matrixhandle";
-import { kept, type Place, type Room, whole, zoomed } from "./matrixplace";
+import { kept, parseBox, type Place, printBox, type Room, whole, zoomed } from "./matrixplace";
 import { matrixPicture } from "./pixels";
 import type { View, ViewProps } from "./view";
 
+const BELOW = 8; // pixels under the cells: half of the last label
 const STEP = 1.4; // how much nearer a click or key goes
 
 function MatrixView({ source, seen, state, setState, dark }: ViewProps) {
@@ -52,38 +54,41 @@ function Matrix(props: MatrixProps) {
   const margin = { left: narrow ? 84 : 130, top: narrow ? 72 : 96 };
   const room: Room = {
     width: Math.max(1, size.width - margin.left),
-    height: Math.max(1, size.height - margin.top),
+    height: Math.max(1, size.height - margin.top - BELOW),
     queries: grid.queries,
     keys: grid.keys,
   };
-  const [moved, setMoved] = useState<Place | null>(null);
-  useEffect(() => setMoved(null), [axes.queries, axes.keys]);
-  const place = moved === null ? whole(room) : kept(moved, room);
+  const place = parseBox(state.extra["x-box"] ?? "", room);
+  const setPlace = (next: Place): void => setState(withExtra(state, "x-box", printBox(next, room)));
+  const pin = (side: State["side"], index: number): void =>
+    setState(state.token === index && state.side === side ? { token: null } : { token: index, side });
   const { over, handlers } = useHandling(canvas, {
     room,
     place,
     margin,
-    setPlace: setMoved,
+    setPlace,
     wheelNeedsControl: source.kind === "widget",
-    onClick: (side, index) =>
-      setState(state.token === index && state.side === side ? { token: null } : { token: index, side }),
+    onClick: pin,
   });
+  const count = state.side === "query" ? grid.queries : grid.keys;
+  const held = state.token === null || state.token >= count ? null : { side: state.side, index: state.token };
+  const active = over === null ? held : { side: "query" as const, index: over.query };
+  const shown = useMemo(() => ({ heads: [head], grids: [grid] }), [head, grid]);
   const image = useMemo(
     () => matrixPicture(grid, axes, { threshold: state.threshold, scale: state.scale, dark }),
     [grid, axes, state.threshold, state.scale, dark],
   );
-  const zoom = (factor: number): void => setMoved(zoomed(place, factor, room.width / 2, room.height / 2, room));
+  const zoom = (factor: number): void => setPlace(zoomed(place, factor, room.width / 2, room.height / 2, room));
   useKeys(box, source, (event) => {
     if (event.key === "+" || event.key === "=") zoom(STEP);
     else if (event.key === "-") zoom(1 / STEP);
-    else if (event.key === "0") setMoved(null);
-    else if (event.shiftKey && event.key.startsWith("Arrow")) setMoved(kept(pushed(place, event.key, room), room));
+    else if (event.key === "0") setPlace(whole(room));
+    else if (event.shiftKey && event.key.startsWith("Arrow")) setPlace(kept(pushed(place, event.key, room), room));
     else return false;
     return true;
   });
   useLayoutEffect(() => {
     if (canvas.current === null || size.height === 0) return;
-    const held = state.token === null ? null : { side: state.side, index: state.token };
     drawMatrix(canvas.current, { size, room, place, margin, image, axes, over, held, searched: state.q, dark });
   });
   return (
@@ -99,7 +104,7 @@ function Matrix(props: MatrixProps) {
           <button type="button" aria-label="Farther" title="Farther (−)" onClick={() => zoom(1 / STEP)}>
             −
           </button>
-          <button type="button" aria-label="All of it" title="All of it (0)" onClick={() => setMoved(null)}>
+          <button type="button" aria-label="All of it" title="All of it (0)" onClick={() => setPlace(whole(room))}>
             all
           </button>
           <button type="button" aria-label="Nearer" title="Nearer (+)" onClick={() => zoom(STEP)}>
@@ -109,16 +114,19 @@ function Matrix(props: MatrixProps) {
         <Legend {...{ setState, dark }} scale={state.scale} />
         <Read {...{ grid, axes, over }} />
       </div>
-      <div ref={box} class="hs-matrix-box">
-        <canvas
-          ref={canvas}
-          role="img"
-          aria-label={`Attention of head ${layer}.${head}: ${grid.queries} queries down, ${grid.keys} keys across`}
-          data-cell={place.cell}
-          data-left={margin.left + place.x}
-          data-top={margin.top + place.y}
-          {...handlers}
-        />
+      <div class="hs-matrix-part">
+        <div ref={box} class="hs-matrix-box">
+          <canvas
+            ref={canvas}
+            role="img"
+            aria-label={`Attention of head ${layer}.${head}: ${grid.queries} queries down, ${grid.keys} keys across`}
+            data-cell={place.cell}
+            data-left={margin.left + place.x}
+            data-top={margin.top + place.y}
+            {...handlers}
+          />
+        </div>
+        <HeadDetail {...{ axes, active, layer, dark, pin }} {...shown} threshold={state.threshold} />
       </div>
     </div>
   );
@@ -159,5 +167,9 @@ export const matrixView: View = {
   about: "The map of one head: who looks down, who is looked at across. Wheel or + and − to zoom, drag to move.",
   needs: "text",
   controls: ["layer", "head", "filter", "level", "threshold"],
+  keys: [
+    ["+ − 0", "nearer, farther, all of it"],
+    ["Shift + arrows", "move"],
+  ],
   component: MatrixView,
 };

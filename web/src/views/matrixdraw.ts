@@ -1,8 +1,8 @@
 /** The picture of a matrix with its labels. */
 import { fitted, prepare } from "../canvas";
 import type { Size } from "../hooks";
-import { type Axis, matches } from "../tokens";
-import { type Axes, visible } from "./grids";
+import { type Axis, matches, visible } from "../tokens";
+import { type Axes } from "./grids";
 import type { Place, Room } from "./matrixplace";
 
 export interface Drawing {
@@ -19,6 +19,7 @@ export interface Drawing {
 }
 
 const LABEL = 12; // pixels a line of text
+const APART = 18; // pixels between labels where not every token has one
 
 interface Inks {
   ink: string;
@@ -117,7 +118,33 @@ interface Marks {
   passes: boolean[];
 }
 
-/** Labels along y, as many as there is room for; the one under the pointer is always there. */
+/** Which tokens get a label: those that are marked, special ones and those searched for, then as many as there is room for. */
+export function labelled(
+  places: { first: number; last: number; start: number; cell: number },
+  marks: readonly number[],
+  preferred: (index: number) => boolean,
+): number[] {
+  const { first, last, start, cell } = places;
+  const apart = cell >= LABEL ? LABEL : APART;
+  const every = Math.max(1, Math.ceil(apart / cell));
+  const all = Array.from({ length: Math.max(0, last - first) }, (_, at) => first + at);
+  const wanted = [
+    ...marks.filter((index) => index >= first && index < last),
+    ...all.filter(preferred),
+    ...all.filter((index) => index % every === 0),
+  ];
+  const taken: number[] = [];
+  const chosen = new Set<number>();
+  for (const index of wanted) {
+    const y = start + (index + 0.5) * cell;
+    if (chosen.has(index) || taken.some((other) => Math.abs(other - y) < apart - 0.01)) continue;
+    chosen.add(index);
+    taken.push(y);
+  }
+  return [...chosen].sort((one, other) => one - other);
+}
+
+/** Labels along y, as many as there is room for; where that is not all of them, each has a tick at its row. */
 function labels(
   context: CanvasRenderingContext2D,
   axis: Axis,
@@ -129,17 +156,23 @@ function labels(
   align: "left" | "right",
   inks: Inks,
 ): void {
-  const every = Math.max(1, Math.ceil(LABEL / cell));
   const first = Math.max(0, Math.floor(-start / cell));
   const last = Math.min(axis.length, Math.ceil((length - start) / cell));
-  context.textAlign = align;
   const always = new Set([marks.over, marks.held]);
-  const taken = [...always].map((index) => start + (index + 0.5) * cell);
-  for (let index = first; index < last; index++) {
+  const chosen = labelled(
+    { first, last, start, cell },
+    [...always],
+    (index) => axis.special[index]! || marks.found[index]!,
+  );
+  const out = align === "right" ? 1 : -1;
+  context.textAlign = align;
+  for (const index of chosen) {
     const y = start + (index + 0.5) * cell;
-    const isMarked = always.has(index);
-    if (!isMarked && (index % every !== 0 || taken.some((other) => Math.abs(other - y) < LABEL))) continue;
     if (y < -2 || y > length + 2) continue;
+    if (chosen.length < last - first) {
+      context.fillStyle = inks.muted;
+      context.fillRect(out * 2, y - 0.5, out * 4, 1);
+    }
     const text = fitted(context, visible(axis.labels[index]!), room);
     if (marks.found[index]) {
       const wide = context.measureText(text).width + 4;
@@ -147,7 +180,7 @@ function labels(
       context.fillRect(align === "right" ? 2 - wide : -2, y - LABEL / 2, wide, LABEL);
     }
     context.globalAlpha = marks.passes[index] ? 1 : 0.4;
-    context.fillStyle = isMarked ? inks.accent : axis.special[index] ? inks.muted : inks.ink;
+    context.fillStyle = always.has(index) ? inks.accent : axis.special[index] ? inks.muted : inks.ink;
     context.fillText(text, 0, y);
     context.globalAlpha = 1;
   }

@@ -15,8 +15,8 @@ export interface Place {
   cell: number;
 }
 
-const LARGEST = 48; // pixels a cell
-const LARGEST_AT_FIRST = 26;
+const LARGEST = 96; // pixels a cell
+const LARGEST_AT_FIRST = 60;
 
 /** All of the matrix in sight. */
 export function whole({ width, height, queries, keys }: Room): Place {
@@ -46,4 +46,20 @@ export function cellAt(place: Place, x: number, y: number, room: Room): { query:
   const key = Math.floor((x - place.x) / place.cell);
   const inside = query >= 0 && key >= 0 && query < room.queries && key < room.keys;
   return inside && x >= 0 && y >= 0 && x < room.width && y < room.height ? { query, key } : null;
+}
+
+/** Where one looks, the same in a window of another size: the token at the upper left corner, and how much nearer than all of it. */
+export function printBox(place: Place, room: Room): string {
+  const zoom = place.cell / whole(room).cell;
+  const corner = [-place.y / place.cell, -place.x / place.cell].map((at) => Number(at.toFixed(2)) + 0);
+  return zoom <= 1.0001 ? "" : [...corner, Number(zoom.toFixed(3))].join(",");
+}
+
+/** The place that such words mean in a room; all of it where they mean nothing. */
+export function parseBox(said: string, room: Room): Place {
+  const [query, key, zoom, ...rest] = said.split(",").map((part) => (part.trim() === "" ? NaN : Number(part)));
+  const all = whole(room);
+  if (![query, key, zoom].every(Number.isFinite) || rest.length > 0) return all;
+  const cell = kept({ ...all, cell: all.cell * zoom! }, room).cell;
+  return kept({ cell, x: -key! * cell, y: -query! * cell }, room);
 }

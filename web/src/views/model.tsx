@@ -10,12 +10,15 @@ import { stackOf } from "../source";
 import { useAxes } from "./grids";
 import { Legend } from "./legend";
 import "./model.css";
+import { ModelPreview } from "./modelpreview";
 import { thumbnail } from "./pixels";
 import type { View, ViewProps } from "./view";
 
 const PADDING = 16; // of the box around them
+const BAR = 16; // for its scroll bar
 const ROOMY = 64; // pixels a map, when there is room across: rather scroll than squint
 const GAP = 5; // pixels between maps
+const PREVIEW = 420; // pixels at least for the map beside them; where there is less, none is there
 const LONG = 40; // milliseconds of drawing without a rest
 const SIDE = 26; // for the numbers of layers
 const TOP = 18; // for the numbers of heads
@@ -25,9 +28,13 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
   const axes = useAxes(seen!, stack, useMemo(() => ({ ...state, level: "piece" as const }), [state.filter]));
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const { width, height } = useSize(box);
+  const part = useRef<HTMLDivElement>(null);
+  const { width, height } = useSize(part);
+  const [over, setOver] = useState<{ layer: number; head: number } | null>(null);
+  useEffect(() => setOver(null), [seen, stack]);
   const [trouble, setTrouble] = useState<string | null>(null);
-  const across = (width - SIDE - PADDING) / stack.heads;
+  const beside = width >= 2 * PREVIEW;
+  const across = (width - SIDE - PADDING - (beside ? PREVIEW : 0)) / stack.heads;
   const down = Math.max(ROOMY, (height - TOP - PADDING) / stack.layers);
   const step = Math.floor(Math.max(28, Math.min(120, across, down)));
   const size = step - GAP;
@@ -85,40 +92,56 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
       <div class="hs-model-bar">
         <Legend {...{ setState, dark }} scale={state.scale} />
         <span class="hs-muted">
-          {stack.layers} layers down, {stack.heads} heads across; a pixel is the largest weight it stands for. Click to
-          enlarge.
+          {stack.layers} layers down, {stack.heads} heads across; a pixel is the largest weight it stands for.{" "}
+          {beside ? "Point at one to see it beside, click to open it." : "Click to enlarge."}
         </span>
       </div>
       {trouble !== null && <Trouble>{trouble}</Trouble>}
-      <div ref={box} class="hs-model-box">
-        <div class="hs-model-inner" style={{ width: `${wide}px`, height: `${high}px` }}>
-          <canvas ref={canvas} aria-hidden="true" />
-          <Numbers layers={stack.layers} heads={stack.heads} step={step} />
-          {Array.from({ length: stack.layers * stack.heads }, (_, at) => {
-            const layer = Math.floor(at / stack.heads);
-            const which = at % stack.heads;
-            const chosen = layer === state.layer && which === head;
-            return (
-              <button
-                key={at}
-                type="button"
-                class="hs-thumb"
-                tabIndex={chosen ? 0 : -1}
-                aria-current={chosen}
-                aria-label={`Head ${layer}.${which}: enlarge`}
-                title={`Head ${layer}.${which}`}
-                data-head={`${layer}.${which}`}
-                style={{
-                  left: `${SIDE + which * step}px`,
-                  top: `${TOP + layer * step}px`,
-                  width: `${size}px`,
-                  height: `${size}px`,
-                }}
-                onClick={() => open(layer, which)}
-              />
-            );
-          })}
+      <div ref={part} class="hs-model-part">
+        <div
+          ref={box}
+          class="hs-model-box"
+          style={beside ? { flex: `0 0 ${wide + PADDING + BAR}px` } : {}}
+          onPointerLeave={() => setOver(null)}
+        >
+          <div class="hs-model-inner" style={{ width: `${wide}px`, height: `${high}px` }}>
+            <canvas ref={canvas} aria-hidden="true" />
+            <Numbers layers={stack.layers} heads={stack.heads} step={step} />
+            {Array.from({ length: stack.layers * stack.heads }, (_, at) => {
+              const layer = Math.floor(at / stack.heads);
+              const which = at % stack.heads;
+              const chosen = layer === state.layer && which === head;
+              return (
+                <button
+                  key={at}
+                  type="button"
+                  class="hs-thumb"
+                  tabIndex={chosen ? 0 : -1}
+                  aria-current={chosen}
+                  aria-label={`Head ${layer}.${which}: enlarge`}
+                  title={`Head ${layer}.${which}`}
+                  data-head={`${layer}.${which}`}
+                  style={{
+                    left: `${SIDE + which * step}px`,
+                    top: `${TOP + layer * step}px`,
+                    width: `${size}px`,
+                    height: `${size}px`,
+                  }}
+                  onPointerEnter={() => setOver({ layer, head: which })}
+                  onClick={() => open(layer, which)}
+                />
+              );
+            })}
+          </div>
         </div>
+        {beside && (
+          <ModelPreview
+            {...{ source, stack, axes, state, setState, dark }}
+            seen={seen!}
+            layer={over?.layer ?? state.layer}
+            head={over?.head ?? head}
+          />
+        )}
       </div>
     </div>
   );
@@ -149,8 +172,12 @@ function Numbers({ layers, heads, step }: { layers: number; heads: number; step:
 export const modelView: View = {
   name: "model",
   title: "All heads",
-  about: "Every layer and head as a small map. Click one to enlarge it.",
+  about: "Every layer and head as a small map. Point at one to see it large, click to open it.",
   needs: "text",
   controls: ["filter", "threshold"],
+  keys: [
+    ["↑ ↓ ← →", "layer and head"],
+    ["Enter", "open the head"],
+  ],
   component: ModelView,
 };

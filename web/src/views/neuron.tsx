@@ -2,19 +2,21 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Neurons, Seen, StackShape } from "../api";
-import { headCodes } from "../decode";
+import { useKeys } from "../frame/keys";
 import { Busy, Trouble } from "../frame/parts";
 import { useLayerMaps, useLoaded } from "../hooks";
 import { type Source, stackOf } from "../source";
-import { axesOf, type Axis, axisOf, matches, moved, shortened, tokensOf } from "../tokens";
+import { axesOf, type Axis, axisOf, matches, moved, shortened, tokensOf, visible } from "../tokens";
+import { weightsOf } from "../weights";
 import { shown } from "./headfilter";
+import { Queries } from "./neuronqueries";
 import { Ranking } from "./neuronranking";
 import { carriersOfPair, carriersOfQuery, largestGap, type QueryScores, queryScores, visibleKeys } from "./neuronscore";
 import { NeuronTable } from "./neurontable";
 import type { View, ViewProps } from "./view";
 import "./neuron.css";
 
-const ROUNDING = 0.002; // vectors are sent rounded, maps in one byte a weight
+const ROUNDING = 0.0006; // numbers are sent with as many digits as keep the softmax within 0.0005
 const FRAMED = 5;
 
 function NeuronView(props: ViewProps) {
@@ -57,7 +59,7 @@ function Missing({ seen, error, setState }: ViewProps & { seen: Seen; error: str
               key={`${stack}/${layer}.${head}`}
               onClick={() => setState({ stack, layer: Number(layer), heads: [Number(head)] })}
             >
-              {seen.stacks.length > 1 ? `${stack} ` : ""}
+              Show {seen.stacks.length > 1 ? `${stack} ` : ""}
               {layer}.{head}
             </button>
           ))}
@@ -79,9 +81,14 @@ export function notesOn(neurons: Neurons, rotated: boolean): string[] {
   return notes;
 }
 
-/** The piece that the state's token stands for. */
-export function pieceOf(token: number | null, axis: Axis): number {
-  const piece = token === null ? 0 : (axis.starts[Math.min(token, axis.length - 1)] ?? 0);
+/** Where one begins: a decoder's last token, which sees the most; else the first that is a word. */
+export function firstQuery(axis: Axis, causal: boolean): number {
+  return causal ? Math.max(0, axis.length - 1) : Math.max(0, axis.special.indexOf(false));
+}
+
+/** The piece that the state's token stands for; `otherwise` when it names none. */
+export function pieceOf(token: number | null, axis: Axis, otherwise = 0): number {
+  const piece = token === null ? otherwise : (axis.starts[Math.min(token, axis.length - 1)] ?? 0);
   return Math.max(0, piece);
 }
 
@@ -101,7 +108,9 @@ function Body({
   const [pinned, setPinned] = useState<number | null>(null);
   const [neuron, setNeuron] = useState<number | null>(null);
   useEffect(() => setPinned(null), [seen, stack]);
-  const chosen = Math.min(state.side === "query" ? pieceOf(state.token, axis) : 0, pieces.queries.length - 1);
+  const first = firstQuery(pieces.queries, stack.causal);
+  const held = state.side === "query" ? state.token : null;
+  const chosen = Math.min(pieceOf(held, axis, first), pieces.queries.length - 1);
   const query = over ?? chosen;
   const scores = useMemo(() => queryScores(neurons, query), [neurons, query]);
   const mapped = useMapped(source, seen, neurons, query);
@@ -114,17 +123,28 @@ function Body({
     () => (ofPair ? carriersOfPair(neurons, query, pair) : carriersOfQuery(neurons, query, scores.weights)),
     [neurons, query, ofPair, pair, scores],
   );
-  const label = (side: Axis, index: number) => shortened(side.labels[index] ?? "", 24);
+  const alone = to - from === 1;
+  const label = (side: Axis, index: number) => shortened(visible(side.labels[index] ?? ""), 24);
   const choose = (piece: number) => setState({ token: moved(piece, pieces.queries, axis), side: "query" });
+  const body = useRef<HTMLDivElement>(null);
+  useKeys(body, source, (event) => {
+    if (event.shiftKey || (event.key !== "j" && event.key !== "k")) return false;
+    choose(Math.max(0, Math.min(pieces.queries.length - 1, chosen + (event.key === "j" ? 1 : -1))));
+    return true;
+  });
   const found = useMemo(
     () => ({ queries: matches(pieces.queries, state.q), keys: matches(pieces.keys, state.q) }),
     [pieces, state.q],
+  );
+  const names = useMemo(
+    () => ({ queries: pieces.queries.labels.map(visible), keys: pieces.keys.labels.map(visible) }),
+    [pieces],
   );
   // Hovering must not draw hundreds of tokens anew.
   const list = useMemo(
     () => (
       <Queries
-        labels={pieces.queries.labels}
+        labels={names.queries}
         chosen={chosen}
         found={found.queries}
         onChoose={choose}
@@ -142,15 +162,15 @@ function Body({
           {notes.join(" ")}
         </p>
       )}
-      <div class="nv-body">
+      <div class="nv-body" ref={body}>
         {list}
         <NeuronTable
           {...{ neurons, query, scores, dark, neuron }}
           mapped={differs ? mapped : null}
-          labels={pieces.keys.labels}
+          labels={names.keys}
           queryLabel={label(pieces.queries, query)}
           found={found.keys}
-          top={carriers.slice(0, FRAMED)}
+          top={alone ? [] : carriers.slice(0, FRAMED)}
           key_={pair}
           pinned={pinned !== null && pinned === pair}
           onKey={setKey}
@@ -159,7 +179,14 @@ function Body({
         <Ranking
           {...{ carriers, neuron }}
           onNeuron={setNeuron}
-          {...(ofPair
+          {...(alone
+            ? {
+                title: `Where “${label(pieces.queries, query)}” looks`,
+                about: `It sees one key, “${label(pieces.keys, from)}”: there is nothing to choose, and its weight is 1 whatever the score.`,
+                facts: pairFacts(neurons, query, from, scores, mapped),
+                carriers: [],
+              }
+            : ofPair
             ? {
                 title: `What carries “${label(pieces.queries, query)}” → “${label(pieces.keys, pair)}”`,
                 about: "A bar is what the neuron adds to this score.",
@@ -183,8 +210,8 @@ function useMapped(source: Source, seen: Seen, neurons: Neurons, query: number):
   const maps = useLayerMaps(source, seen, neurons.stack, layer).value;
   return useMemo(() => {
     if (maps === null || maps.layer !== layer) return null;
-    const row = headCodes(maps, head).subarray(query * maps.keys, (query + 1) * maps.keys);
-    return Float64Array.from(row, (code) => seen.levels[code] ?? 0);
+    const stored = weightsOf(maps, head, seen.levels);
+    return Float64Array.from({ length: maps.keys }, (_, key) => stored.at(query * maps.keys + key));
   }, [maps, layer, head, seen, query]);
 }
 
@@ -208,71 +235,6 @@ function pairFacts(
   return facts;
 }
 
-interface QueriesProps {
-  labels: readonly string[];
-  chosen: number;
-  found: readonly boolean[];
-  onChoose: (piece: number) => void;
-  onOver: (piece: number | null) => void;
-}
-
-function Queries({ labels, chosen, found, onChoose, onOver }: QueriesProps) {
-  const list = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    const box = list.current;
-    const option = box?.children[chosen] as HTMLElement | undefined;
-    if (!box || !option) return;
-    // scrollIntoView would move the page as well
-    if (option.offsetTop < box.scrollTop || option.offsetTop + option.offsetHeight > box.scrollTop + box.clientHeight)
-      box.scrollTop = option.offsetTop - box.clientHeight / 2;
-    if (option.offsetLeft < box.scrollLeft || option.offsetLeft + option.offsetWidth > box.scrollLeft + box.clientWidth)
-      box.scrollLeft = option.offsetLeft - box.clientWidth / 2;
-  }, [chosen]);
-  const onKey = (event: KeyboardEvent) => {
-    const by = {
-      ArrowDown: 1,
-      ArrowRight: 1,
-      ArrowUp: -1,
-      ArrowLeft: -1,
-      PageDown: 10,
-      PageUp: -10,
-      Home: -labels.length,
-      End: labels.length,
-    }[event.key];
-    if (by === undefined) return;
-    onChoose(Math.max(0, Math.min(labels.length - 1, chosen + by)));
-    event.preventDefault();
-    event.stopPropagation();
-  };
-  return (
-    <div
-      class="nv-queries"
-      ref={list}
-      role="listbox"
-      tabIndex={0}
-      aria-label="Query token"
-      aria-activedescendant={`nv-query-${chosen}`}
-      onKeyDown={onKey}
-      onPointerLeave={() => onOver(null)}
-    >
-      {labels.map((label, index) => (
-        <div
-          key={index}
-          id={`nv-query-${index}`}
-          class={`nv-query${found[index] ? " nv-found" : ""}`}
-          role="option"
-          aria-selected={index === chosen}
-          title={label.length > 14 ? label : undefined}
-          onPointerEnter={(event) => event.pointerType === "mouse" && onOver(index)}
-          onClick={() => onChoose(index)}
-        >
-          {shortened(label, 40)}
-        </div>
-      ))}
-    </div>
-  );
-}
-
 export const neuronView: View = {
   name: "neuron",
   title: "Neurons",
@@ -280,5 +242,6 @@ export const neuronView: View = {
     "How a query and each key make a score: q, k, q × k, q · k, softmax, and which neurons carry it. Blue is positive, orange negative.",
   needs: "neurons",
   controls: ["layer", "head"],
+  keys: [["j k", "next query token, query token before"]],
   component: NeuronView,
 };

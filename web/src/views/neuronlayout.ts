@@ -7,15 +7,16 @@ const WIDE_NUMBER = 58;
 const NARROW_NUMBER = 46;
 const BAR = 70;
 const SMALLEST_CELL = 1.5;
-const LARGEST_CELL = 9;
+const LARGEST_CELL = 14;
 
 export interface Layout {
   /** Width of one neuron. */
   cell: number;
   token: { x: number; width: number };
-  /** The key vectors; null where only the products have room. */
+  /** The key vectors; null where only one of the two has room and the products are wanted. */
   key: { x: number; width: number } | null;
-  product: { x: number; width: number };
+  /** Their products with the query; null where the keys are wanted instead. */
+  product: { x: number; width: number } | null;
   /** Columns of numbers, by what they hold. */
   numbers: { name: "dot" | "bias" | "score"; x: number; width: number }[];
   /** The softmax: a bar and beside it the number, or the bar behind the number where `bar` is 0. */
@@ -31,9 +32,11 @@ export interface Needs {
   /** A bias or cap: the score is not the scaled product alone. */
   biased: boolean;
   mapped: boolean;
+  /** What is shown where there is no room for both. */
+  rather: "key" | "product";
 }
 
-export function layoutFor(room: number, { neurons, biased, mapped }: Needs): Layout {
+export function layoutFor(room: number, { neurons, biased, mapped, rather }: Needs): Layout {
   const narrow = room < 560;
   const token = narrow ? 74 : 120;
   const number = narrow ? NARROW_NUMBER : WIDE_NUMBER;
@@ -45,9 +48,9 @@ export function layoutFor(room: number, { neurons, biased, mapped }: Needs): Lay
   const cell = Math.min(LARGEST_CELL, Math.max(SMALLEST_CELL, two ? both : (room - fixed) / neurons));
   const strip = cell * neurons;
   let x = token + GAP / 2;
-  const key = two ? { x, width: strip } : null;
+  const key = two || rather === "key" ? { x, width: strip } : null;
   if (two) x += strip + GAP;
-  const product = { x, width: strip };
+  const product = two || rather === "product" ? { x, width: strip } : null;
   x += strip + GAP / 2;
   const numbers = names.map((name, index) => ({ name, x: x + index * number, width: number }));
   x += names.length * number + GAP;

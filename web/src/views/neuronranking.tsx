@@ -63,9 +63,9 @@ export function Ranking({ carriers, title, about, neuron, onNeuron, facts }: Pro
         ))}
       </ol>
       <p class="at-about">
-        The best 1, 4, 8 of {carriers.length} hold{" "}
-        {[1, 4, 8].map((count) => `${Math.round(100 * carried(carriers, count))} %`).join(", ")} of what all add and
-        take away. {about}
+        {carriers.length > 0 &&
+          `The best 1, 4, 8 of ${carriers.length} hold ${[1, 4, 8].map((count) => `${Math.round(100 * carried(carriers, count))} %`).join(", ")} of what all add and take away. `}
+        {about}
       </p>
     </aside>
   );

@@ -1,7 +1,7 @@
 /** Predictions before and after, next to each other. */
 
 import type { Predicted, PredictRequest } from "../api";
-import { shortened } from "../tokens";
+import { shortened, visible } from "../tokens";
 import { type Compared, comparedAll, faring, percent, type Row } from "./tryitcompare";
 
 const SIGNS = { new: "new", up: "▲", down: "▼", same: "" } as const;
@@ -49,7 +49,7 @@ function Place({ place, edited }: { place: Compared; edited: boolean }) {
     <section class={`ti-place${edited && place.changed ? " ti-changed" : ""}`} data-changed={edited && place.changed}>
       {place.place && (
         <h3 dir="auto" title={place.place.length > 60 ? place.place : undefined}>
-          {shortened(place.place, 60)} {edited && place.changed && <span class="ti-badge">changed</span>}
+          {shortened(visible(place.place), 60)} {edited && place.changed && <span class="ti-badge">changed</span>}
         </h3>
       )}
       <div class="ti-sides">
@@ -77,7 +77,7 @@ function Side({ title, rows, side }: { title: string; rows: readonly Row[]; side
               data-probability={row.probability}
             >
               <span class="ti-word" dir="auto">
-                {row.text === "" ? "(nothing)" : shortened(row.text, 60)}
+                {row.text === "" ? "(nothing)" : shortened(visible(row.text), 60)}
               </span>
               <span class="ti-sign" title={WORDS[fares]}>
                 {SIGNS[fares]}

@@ -26,5 +26,10 @@ export interface View {
   /** What it cannot do without; where that is missing the view is not offered. */
   needs: "text" | "neurons" | "atlas" | "predict";
   controls: readonly Control[];
+  /**
+   * Keys of its own for the help: (keys, what they do). A view takes keys with `useKeys` (frame/keys.ts), where it is asked
+   * before the frame; arrows, Escape, and whatever it tells here.
+   */
+  keys?: readonly (readonly [string, string])[];
   component: ComponentType<ViewProps>;
 }

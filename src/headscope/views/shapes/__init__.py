@@ -1,0 +1,85 @@
+"""What the views are given: the one definition of the data interface.
+
+The server answers with these shapes, the single file and the widget embed them, and the TypeScript types of the
+front end are made from them. Names are the same in JSON. A number that does not exist is null, never NaN.
+"""
+
+from headscope.views.shapes.atlases import (
+    AtlasData,
+    AtlasStack,
+    Colouring,
+)
+from headscope.views.shapes.base import (
+    Shape,
+)
+from headscope.views.shapes.heads import (
+    AblationEffect,
+    Comparison,
+    DistanceFeature,
+    ExampleMap,
+    HeadExample,
+    HeadPage,
+    NearHead,
+    ProfilePoint,
+    RelationScore,
+    RoleShare,
+    TypicalSentence,
+)
+from headscope.views.shapes.offers import (
+    About,
+    AtlasInfo,
+    Chunk,
+    Embedded,
+    ModelInfo,
+    Problem,
+    Status,
+)
+from headscope.views.shapes.predictions import (
+    Edit,
+    Guess,
+    Option,
+    Predicted,
+    PredictRequest,
+)
+from headscope.views.shapes.texts import (
+    Neurons,
+    Seen,
+    SeenRequest,
+    StackShape,
+    Tokens,
+)
+
+__all__ = [
+    "AblationEffect",
+    "About",
+    "AtlasData",
+    "AtlasInfo",
+    "AtlasStack",
+    "Chunk",
+    "Colouring",
+    "Comparison",
+    "DistanceFeature",
+    "Edit",
+    "Embedded",
+    "ExampleMap",
+    "Guess",
+    "HeadExample",
+    "HeadPage",
+    "ModelInfo",
+    "NearHead",
+    "Neurons",
+    "Option",
+    "PredictRequest",
+    "Predicted",
+    "Problem",
+    "ProfilePoint",
+    "RelationScore",
+    "RoleShare",
+    "Seen",
+    "SeenRequest",
+    "Shape",
+    "StackShape",
+    "Status",
+    "Tokens",
+    "TypicalSentence",
+]

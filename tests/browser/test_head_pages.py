@@ -1,0 +1,202 @@
+"""A head's page: where it opens, what it says, where it leads; in the explorer and in the report."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from tests.browser.material import BEFORE, HEADS, LAYERS, NASTY, atlas, measured_atlas
+from tests.browser.watching import NARROW, Open, number, settled
+
+from headscope.atlas import Atlas
+from headscope.report import findings
+
+
+def card(page: Page) -> Locator:
+    return page.get_by_role("article", name=re.compile(r"^Head \d"))
+
+
+def in_sight(page: Page, place: Locator) -> bool:
+    """Whether the top of something is in the window."""
+    box = place.bounding_box()
+    size = page.viewport_size
+    assert box is not None
+    assert size is not None
+    return 0 <= box["y"] < 0.6 * size["height"]
+
+
+def wait_until_in_sight(page: Page, place: Locator) -> None:
+    for _ in range(50):
+        if in_sight(page, place):
+            return
+        page.wait_for_timeout(100)
+    pytest.fail("it is not in sight")
+
+
+def first_head(known: Atlas) -> str:
+    """The one that the first finding is about."""
+    return str(next(one.heads[0] for one in findings(known) if one.heads))
+
+
+def test_a_head_is_open_from_the_start(atlas_file: Path, from_file: Open, from_server: Open) -> None:
+    page = from_server("view=atlas")
+    expect(page.get_by_role("article", name=f"Head {first_head(atlas())}", exact=True)).to_be_visible()
+    page = from_file(atlas_file.as_uri())  # which has no findings: one of the rarest kind
+    kinds = atlas()["head_type"].values
+    name = card(page).get_attribute("aria-label")
+    assert name is not None
+    layer, head = map(int, name.removeprefix("Head ").split("."))
+    counts = {kind: int((kinds == kind).sum()) for kind in set(kinds.ravel())}
+    assert counts[kinds[layer, head]] == min(counts.values())
+    grid = page.locator("svg.hg").bounding_box()
+    assert grid is not None
+    assert grid["width"] > 450, "cells use the room there is"
+
+
+def test_findings_lead_to_their_heads(from_server: Open) -> None:
+    page = from_server("view=map&layer=1&heads=2")
+    link = page.locator(".at-name").first
+    name = link.inner_text()
+    assert name == first_head(atlas())
+    link.click()
+    expect(page.get_by_role("article", name=f"Head {name}", exact=True)).to_be_visible()
+    settled(page)
+    layer, head = name.split(".")
+    assert f"layer={layer}&heads={head}" in page.url
+
+
+@pytest.mark.parametrize(
+    ("asked", "atlas_name", "model"),
+    [("model=bert&", "made-up", "demo"), ("", "other", "twelve"), ("model=demo&token=7&", "other", "twelve")],
+)
+def test_a_head_is_looked_at_in_the_atlass_own_model(
+    asked: str, atlas_name: str, model: str, from_server: Open
+) -> None:
+    page = from_server(f"view=atlas&{asked}atlas={atlas_name}&layer=3&heads=2")
+    card(page).get_by_role("button", name="head view").click()
+    expect(page.locator(".hs-head")).to_have_attribute("data-layer", "3")
+    expect(page.get_by_role("contentinfo")).to_contain_text(f"{model} (")
+    settled(page)
+    assert f"model={model}" in page.url
+    assert "token=" not in page.url
+
+
+def test_an_atlas_that_is_not_there(from_server: Open) -> None:
+    page = from_server("view=atlas&atlas=nope")
+    expect(page.get_by_role("alert")).to_contain_text("no atlas “nope”")
+    expect(page.locator(".hg-cell")).to_have_count(0)
+
+
+def test_a_search_without_an_answer_says_so(atlas_file: Path, from_file: Open) -> None:
+    page = from_file(f"{atlas_file.as_uri()}#view=atlas&q=the&hq=nothing")
+    expect(page.get_by_text("No head answers “nothing”")).to_be_visible()
+    page.get_by_role("button", name="Clear the search").click()
+    expect(page.locator(".hg-cell[data-kept=true]")).to_have_count(LAYERS * HEADS)
+
+
+def test_arrows_and_escape_need_no_click(atlas_file: Path, from_file: Open) -> None:
+    for view in ("atlas", "map"):
+        page = from_file(f"{atlas_file.as_uri()}#view={view}&layer=1&heads=2&selected=2.2,3.3")
+        expect(card(page)).to_be_visible()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowRight")
+        expect(page.get_by_role("article", name="Head 2.3", exact=True)).to_be_visible()
+        expect(page.get_by_text("2 selected")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.get_by_text("2 selected")).to_have_count(0)
+
+
+def test_escape_lets_go_of_a_brush_before_the_selection(atlas_file: Path, from_file: Open) -> None:
+    page = from_file(f"{atlas_file.as_uri()}#view=map&selected=2.2,3.3")
+    frame = page.locator("svg.mp").bounding_box()
+    assert frame is not None
+    page.mouse.move(frame["x"] + 5, frame["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(frame["x"] + 200, frame["y"] + 200, steps=3)
+    expect(page.locator(".mp-brush")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".mp-brush")).to_have_count(0)
+    page.mouse.up()
+    expect(page.get_by_text("2 selected")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("2 selected")).to_have_count(0)
+
+
+def test_a_click_on_a_telephone_shows_the_heads_page(atlas_file: Path, from_file: Open) -> None:
+    page = from_file(f"{atlas_file.as_uri()}#view=atlas", viewport=NARROW)
+    cell = page.locator(".hg-cell[data-head='5.5']")
+    expect(cell).to_be_visible()
+    assert not in_sight(page, card(page))
+    cell.click()
+    expect(page.get_by_role("article", name="Head 5.5", exact=True)).to_be_visible()
+    wait_until_in_sight(page, card(page))
+    page.get_by_role("button", name="all heads").click()
+    wait_until_in_sight(page, page.locator("svg.hg"))
+    page.keyboard.press("ArrowRight")  # arrows stay with the heads
+    expect(page.get_by_role("article", name="Head 5.6", exact=True)).to_be_attached()
+    page.wait_for_timeout(300)
+    assert in_sight(page, page.locator("svg.hg"))
+
+
+def test_links_of_the_report(report_file: Path, from_file: Open) -> None:
+    page = from_file(report_file.as_uri())
+    first = page.get_by_role("article", name=f"Head {first_head(measured_atlas())}", exact=True)
+    expect(first).to_be_attached()
+    link = page.locator(".found a.head").nth(3)
+    name = link.inner_text()
+    link.click()
+    expect(page.get_by_role("article", name=f"Head {name}", exact=True)).to_be_visible()
+    wait_until_in_sight(page, page.locator("#explore"))
+
+
+def test_links_of_the_report_on_a_telephone(report_file: Path, from_file: Open) -> None:
+    page = from_file(report_file.as_uri(), viewport=NARROW)
+    link = page.locator(".found a.head").nth(3)
+    name = link.inner_text()
+    link.click()
+    opened = page.get_by_role("article", name=f"Head {name}", exact=True)
+    expect(opened).to_be_visible()
+    wait_until_in_sight(page, opened)
+    settled(page)
+    copy = from_file(page.url, viewport=NARROW)
+    expect(opened).to_be_visible()
+    wait_until_in_sight(copy, copy.get_by_role("article", name=f"Head {name}", exact=True))
+
+
+def test_who_looks_at_whom_in_a_typical_sentence(atlas_file: Path, from_file: Open) -> None:
+    page = from_file(f"{atlas_file.as_uri()}#view=atlas&layer=1&heads=2")
+    sentences = card(page).locator(".hp-sentence")
+    expect(sentences).to_have_count(3)
+    words = sentences.first.locator("button.hp-word")
+    assert words.locator("> bdi").all_inner_texts() == list(BEFORE.words)
+    assert words.locator("small").all_inner_texts() == list(BEFORE.targets)
+    assert [number(word, "weight") for word in words.all()] == pytest.approx(list(BEFORE.weights))
+    expect(sentences.first).to_contain_text("4 of 5 words look most at the word before")
+    expect(sentences.first).to_contain_text("just what it usually does (likeness 0.95)")
+    links = sentences.first.locator(".hp-links")
+    expect(links).to_contain_text("cat → The 0.80")
+    words.nth(3).hover()
+    expect(links).to_have_text("sat → cat 0.70")
+    expect(sentences.first.locator(".hp-target > bdi")).to_have_text("cat")
+    page.mouse.move(0, 0)
+    words.nth(2).click()
+    page.mouse.move(0, 0)
+    expect(links).to_have_text("cat → The 0.80")
+    page.keyboard.press("ArrowRight")
+    expect(links).to_have_text("sat → cat 0.70")
+    expect(page.get_by_role("article", name="Head 1.2", exact=True)).to_be_visible()
+    card(page).get_by_text("2 more").click()
+    strange = sentences.nth(2)
+    image = strange.locator(".hp-keys .hp-word").nth(1)
+    expect(image).to_have_text('<img src=x onerror="ale…')
+    expect(image).to_have_attribute("title", NASTY["image"])
+    expect(strange.locator("button.hp-word > bdi").first).to_have_text("<script>alert(1)</scrip…")
+
+
+def test_lines_are_95_per_cent_intervals(atlas_file: Path, from_file: Open) -> None:
+    page = from_file(f"{atlas_file.as_uri()}#view=atlas&layer=1&heads=2")
+    commas = card(page).locator(".hp-bar[data-label='commas']").first
+    said = (commas.get_attribute("title") or "").replace("−", "-")
+    low, high = map(float, re.findall(r"-?[\d.]+", said.split("(")[1].split(")")[0]))
+    assert high - low == pytest.approx(2 * 1.96 * 0.01, abs=0.0015)
+    expect(card(page).get_by_text("1.96 standard errors")).to_have_count(1)
