@@ -70,8 +70,10 @@ class OfferedModel:
 
     @property
     def _architecture(self) -> str:
-        named = self.config.get("architectures") or [self.config.get("model_type", "")]
-        return self.loaded.architecture if self.loaded is not None else str(named[0])
+        """As its files name it, whichever part of it is loaded at the moment."""
+        if named := self.config.get("architectures"):
+            return str(named[0])
+        return self.loaded.architecture if self.loaded is not None else str(self.config.get("model_type", ""))
 
     @property
     def _limit(self) -> int | None:
