@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { headColour, pixel, placed, rampOf } from "../src/colour";
+import { headColour, kindColour, pixel, placed, rampOf } from "../src/colour";
 
 // Printed by headscope.figures.colours: levels 0, 31, 32 and 63 of each ramp.
 const PYTHON = {
@@ -85,34 +85,42 @@ const SIGHTS = [
   [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
   [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
 ];
-const HEADS = Array.from({ length: 16 }, (_, head) => head);
 
-test("a head has one hue, on a light page and on a dark one", () => {
-  for (const head of HEADS) {
-    const [light, dark] = [false, true].map((theme) => lab(linear(headColour(head, theme))));
-    const hue = (colour: readonly number[]): number => (Math.atan2(colour[2]!, colour[1]!) * 180) / Math.PI;
-    const apart = Math.abs(hue(light!) - hue(dark!));
-    assert.ok(Math.min(apart, 360 - apart) < 15, `head ${head}: ${apart} degrees`);
-  }
-});
+const COLOURINGS = [
+  { name: "head", colour: headColour, count: 16, apart: 0.075, contrast: 2.6 },
+  { name: "kind", colour: kindColour, count: 6, apart: 0.09, contrast: 1.9 },
+];
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
 
-test("heads are told apart by every kind of sight, and from the page", () => {
-  for (const dark of [false, true]) {
-    const colours = HEADS.map((head) => linear(headColour(head, dark)));
-    for (const sight of SIGHTS) {
-      const seen = colours.map((colour) => lab(times(sight, colour)));
-      for (const one of HEADS) {
-        for (let other = 0; other < one; other++) {
-          const distance = Math.hypot(...seen[one]!.map((value, at) => value - seen[other]![at]!));
-          assert.ok(distance > 0.075, `${dark ? "dark" : "light"}: ${other} and ${one}, ${distance}`);
+for (const { name, colour, count, apart, contrast } of COLOURINGS) {
+  test(`a ${name} has one hue, on a light page and on a dark one`, () => {
+    for (const number of numbers(count)) {
+      const [light, dark] = [false, true].map((theme) => lab(linear(colour(number, theme))));
+      const hue = (seen: readonly number[]): number => (Math.atan2(seen[2]!, seen[1]!) * 180) / Math.PI;
+      const turned = Math.abs(hue(light!) - hue(dark!));
+      assert.ok(Math.min(turned, 360 - turned) < 17, `${name} ${number}: ${turned} degrees`);
+    }
+  });
+
+  test(`${name}s are told apart by every kind of sight, and from the page`, () => {
+    for (const dark of [false, true]) {
+      const colours = numbers(count).map((number) => linear(colour(number, dark)));
+      for (const sight of SIGHTS) {
+        const seen = colours.map((one) => lab(times(sight, one)));
+        for (const one of numbers(count)) {
+          for (const other of numbers(one)) {
+            const distance = Math.hypot(...seen[one]!.map((value, at) => value - seen[other]![at]!));
+            assert.ok(distance > apart, `${dark ? "dark" : "light"}: ${other} and ${one}, ${distance}`);
+          }
         }
       }
+      const brightness = (light: readonly number[]): number =>
+        0.2126 * light[0]! + 0.7152 * light[1]! + 0.0722 * light[2]! + 0.05;
+      const page = brightness(linear(dark ? "#15181c" : "#ffffff"));
+      for (const one of colours) {
+        const ratio = page / brightness(one);
+        assert.ok(Math.max(ratio, 1 / ratio) > contrast);
+      }
     }
-    const brightness = (light: readonly number[]): number => 0.2126 * light[0]! + 0.7152 * light[1]! + 0.0722 * light[2]! + 0.05;
-    const page = brightness(linear(dark ? "#15181c" : "#ffffff"));
-    for (const colour of colours) {
-      const ratio = page / brightness(colour);
-      assert.ok(Math.max(ratio, 1 / ratio) > 2.6);
-    }
-  }
-});
+  });
+}

@@ -11,7 +11,6 @@ function Picture({ look, size, describe, choose, setHovered }: PlotProps) {
       grid={look.stack}
       colours={look.colours}
       texts={look.texts}
-      calm={look.colouring?.kind === "category"}
       bright={look.bright}
       framed={look.selected}
       current={look.current}

@@ -2,7 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import type { AtlasData, AtlasStack, Colouring, HeadPage } from "../api";
-import { headColour, LEVELS, type RampName, rampOf } from "../colour";
+import { kindColour, LEVELS, type RampName, rampOf } from "../colour";
 import { useLoaded } from "../hooks";
 import type { Source } from "../source";
 import type { State } from "../state";
@@ -35,7 +35,7 @@ export function rampName(colouring: Colouring): RampName {
 /** The colour of each head under a colouring. */
 export function coloursOf(colouring: Colouring, dark: boolean, stretched: boolean): string[] {
   if (colouring.kind === "category")
-    return colouring.values.map((value) => (value === null ? "" : headColour(value, dark)));
+    return colouring.values.map((value) => (value === null ? "" : kindColour(value, dark)));
   const [low, high] = extent(colouring, stretched);
   const steps = rampOf(rampName(colouring), dark);
   return colouring.values.map((value) => {

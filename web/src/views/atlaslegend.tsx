@@ -1,7 +1,7 @@
 /** What the colours stand for, and the filter over values: the two sit together because both read off the same scale. */
 
 import type { Colouring } from "../api";
-import { headColour, rampOf } from "../colour";
+import { kindColour, rampOf } from "../colour";
 import { type AtlasLook, rampName } from "./atlasdata";
 import { extent, KEEP_ALL, type Kept, largestOf, shown, spread } from "./headfilter";
 
@@ -42,7 +42,7 @@ function Categories({ look, dark, setPick, colouring }: Given) {
           onClick={() => setPick(chosen === label ? KEEP_ALL : { how: "is", label })}
         >
           <svg width="12" height="12" aria-hidden="true">
-            <rect width="12" height="12" rx="2" fill={headColour(index, dark)} />
+            <rect width="12" height="12" rx="2" fill={kindColour(index, dark)} />
           </svg>
           {label} <span class="at-count">{counts[index]}</span>
         </button>

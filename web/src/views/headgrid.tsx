@@ -18,8 +18,6 @@ export interface HeadGridProps {
   largest?: number;
   /** Height there is; the cells then fill it and the width, and need not be square. */
   tall?: number;
-  /** Whether the colours are those of kinds, which are loud on large cells. */
-  calm?: boolean;
   /** What is written into each cell, layer-major, where there is room. */
   texts?: readonly string[];
   label: string;
@@ -164,7 +162,7 @@ export function HeadGrid(props: HeadGridProps) {
   return (
     <svg
       ref={svg}
-      class={props.calm ? "hg hg-calm" : "hg"}
+      class="hg"
       width={gridWidth(grid, { wide, high })}
       height={MARGIN - 8 + grid.layers * high + 2}
       tabindex={0}
