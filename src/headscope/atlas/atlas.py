@@ -47,6 +47,7 @@ class Atlas:
 
     def __init__(self, tree: xr.DataTree) -> None:
         self.tree = tree
+        self._arrays: dict[str, dict[str, xr.DataArray]] = {}  # of each stack asked for: a tree is slow to walk
         self._typical: dict[str, dict[HeadId, list[Typical]]] = {}  # read once, for a page of every head
 
     @classmethod
@@ -217,12 +218,16 @@ class Atlas:
 
     def stack(self, name: str) -> dict[str, xr.DataArray]:
         """All arrays of one stack by name, standard errors and baselines included."""
-        datasets = [
-            child.to_dataset()
-            for name, child in self._node(name).children.items()
-            if not name.endswith((EXAMPLES, TABLE))
-        ]
-        return {str(key): array for dataset in datasets for key, array in dataset.data_vars.items()}
+        if name not in self._arrays:
+            datasets = [
+                child.to_dataset()
+                for group, child in self._node(name).children.items()
+                if not group.endswith((EXAMPLES, TABLE))
+            ]
+            self._arrays[name] = {
+                str(key): array for dataset in datasets for key, array in dataset.data_vars.items()
+            }
+        return dict(self._arrays[name])
 
     def _node(self, stack: str) -> xr.DataTree:
         if stack not in self.stacks:
