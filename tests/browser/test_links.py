@@ -1,6 +1,7 @@
 """What is looked at is in the address: links, back and forward; and the keyboard."""
 
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -83,6 +84,60 @@ def test_back_and_forward(demo_file: Written, from_file: Open) -> None:
     expect(page.locator(".hs-matrix[data-layer='5'][data-head='1']")).to_be_visible()
     go(page, "view=head&layer=7")
     expect(page.locator(".hs-head")).to_have_attribute("data-layer", "7")
+
+
+def look(page: Page, text: str) -> None:
+    """Type a text and send it; the page shows it once the address names it."""
+    page.get_by_label("Text").first.fill(text)
+    page.get_by_role("button", name="Look").click()
+    page.wait_for_url(f"**a={quote_plus(text)}*")
+
+
+def test_back_goes_over_texts_models_and_heads(from_server: Open) -> None:
+    page = from_server("model=bert&a=The cat&b=A dog")
+    text = page.get_by_label("Text").first
+    tokens = page.locator("button[data-side=query] bdi")
+    expect(tokens.nth(1)).to_have_text("the")
+    page.locator("button[data-side=query][data-index='2']").click()
+    look(page, "A dog sat")
+    expect(page.locator("button[aria-pressed=true][data-side]")).to_have_count(0)
+    for _ in range(2):  # at once, so that it is one step
+        page.get_by_label("Next layer").click()
+    expect(page.locator(".hs-head")).to_have_attribute("data-layer", "2")
+    page.get_by_label("Model", exact=True).select_option("gpt2")
+    page.get_by_role("button", name="Look").click()
+    expect(page.get_by_role("contentinfo")).to_contain_text("gpt2")
+    page.get_by_label("Model", exact=True).select_option("bert")
+    expect(page.get_by_label("Text B")).to_have_value("A dog")  # though gpt2 takes no second text
+    page.get_by_role("button", name="Look").click()
+    expect(page.get_by_role("contentinfo")).to_contain_text("bert")
+    page.go_back()
+    expect(page.get_by_role("contentinfo")).to_contain_text("gpt2")
+    page.go_back()
+    expect(page.get_by_role("contentinfo")).to_contain_text("bert")
+    expect(page.locator(".hs-head")).to_have_attribute("data-layer", "2")
+    page.go_back()
+    expect(page.locator(".hs-head")).to_have_attribute("data-layer", "0")
+    expect(text).to_have_value("A dog sat")
+    page.go_back()
+    expect(text).to_have_value("The cat")
+    expect(tokens.nth(2)).to_have_text("cat")
+    expect(page.locator("button[aria-pressed=true][data-side]")).to_have_attribute("data-index", "2")
+    page.go_forward()
+    expect(text).to_have_value("A dog sat")
+
+
+def test_what_a_link_names_and_the_text_has_not(demo_file: Written, from_file: Open) -> None:
+    page = from_file(f"{demo_file.address}#view=head&stack=cross&layer=99&heads=99&token=77")
+    note = page.get_by_role("note")
+    for words in ("no cross", "no layer 99 (there are 0 to 11)", "no head 99", "no token 77"):
+        expect(note).to_contain_text(words)
+    note.get_by_role("button").click()
+    expect(note).to_have_count(0)
+    expect(page.locator(".hs-head")).to_have_attribute("data-layer", "11")
+    settled(page)
+    assert "99" not in page.url
+    assert "77" not in page.url
 
 
 def test_the_keyboard(demo_file: Written, from_file: Open) -> None:

@@ -40,8 +40,12 @@ class Lab:
     folder: Path
 
     @property
+    def server(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
     def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}/lab/tree/views.ipynb?token={TOKEN}"
+        return f"{self.server}/lab/tree/views.ipynb?token={TOKEN}"
 
 
 def write_notebook(path: Path) -> None:
@@ -113,15 +117,29 @@ def started(process: subprocess.Popen[bytes], runtime: Path, said: Path) -> int:
     pytest.fail(f"JupyterLab did not start: {said.read_text()}")
 
 
+def wait_for_kernel(page: Page, lab: Lab) -> None:
+    """Until the page talks to an idle kernel.
+
+    The page's own sign of it says idle before there is any, and who runs cells then is asked to choose one.
+    """
+    for _ in range(PATIENT // 200):
+        sessions = page.request.get(f"{lab.server}/api/sessions?token={TOKEN}").json()
+        kernels = [session["kernel"] for session in sessions]
+        if any(kernel["connections"] and kernel["execution_state"] == "idle" for kernel in kernels):
+            break
+        page.wait_for_timeout(200)
+    else:
+        pytest.fail("the notebook has no kernel")
+    expect(page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")).to_be_visible(timeout=PATIENT)
+
+
 @pytest.fixture(scope="module")
 def notebook(browser: Browser, lab: Lab) -> Iterator[Page]:
     """The notebook with all its cells run; at the end nothing but the notebook's server was asked for anything."""
     with watching(browser, port=lab.port, strict=False) as (open_page, _):
         page = open_page(lab.address)
         expect(page.locator(".jp-Notebook .jp-CodeCell")).to_have_count(len(CELLS), timeout=PATIENT)
-        expect(page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")).to_be_visible(
-            timeout=PATIENT
-        )
+        wait_for_kernel(page, lab)
         page.locator(".lm-MenuBar-item", has_text="Run").click()
         page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         expect(page.locator(".headscope")).to_have_count(3, timeout=PATIENT)
@@ -162,6 +180,19 @@ def test_keys_belong_to_the_widget_that_has_the_focus(notebook: Page) -> None:
     notebook.keyboard.press("a")  # to the notebook: a new cell above
     expect(view.locator(".hs-chip[aria-pressed=true]")).to_have_count(4)
     expect(notebook.locator(".jp-CodeCell")).to_have_count(len(CELLS))
+
+
+def test_help_has_a_line_a_key(notebook: Page) -> None:
+    """JupyterLab makes lists of terms float, in columns of a fifth."""
+    view = widget(notebook, 1)
+    view.get_by_label("Help").click()
+    dialog = notebook.get_by_role("dialog", name="Help")
+    heights = dialog.locator("dt kbd").evaluate_all(
+        "all => all.map((one) => one.getBoundingClientRect().height)"
+    )
+    assert max(heights) < 1.5 * min(heights)
+    dialog.get_by_role("button", name="Close").click()
+    expect(dialog).to_have_count(0)
 
 
 def test_an_atlas(notebook: Page) -> None:

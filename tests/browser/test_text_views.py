@@ -221,6 +221,26 @@ def test_the_neuron_view_adds_up_to_the_models_scores(demo_file: Written, from_f
     assert [number(row, "part") for row in rows] == pytest.approx(list(parts[order]), abs=0.002)
 
 
+def test_neurons_of_every_piece_where_words_are_looked_at(demo_file: Written, from_file: Open) -> None:
+    pieces = demo_file.observed.source.pieces
+    piece = pieces.index("##s")
+    page = from_file(f"{demo_file.address}#view=neuron&level=word&layer={LAYER}&heads={HEAD}")
+    chosen = page.locator(".nv-query[aria-selected=true]")
+    expect(chosen).to_have_id("nv-query-1")
+    for place in range(2, piece + 2):
+        page.keyboard.press("j")
+        expect(chosen).to_have_id(f"nv-query-{place}")
+    page.locator(".nv-query").nth(piece).click()
+    page.locator(".nv-query").nth(2).hover()
+    expect(page.locator(".nv-ranking h3")).to_contain_text(f"“{pieces[2]}”")
+    page.keyboard.press("k")  # seen at once, though the mouse rests on another
+    expect(page.locator(".nv-ranking h3")).to_contain_text(f"“{pieces[piece - 1]}”")
+    page.keyboard.press("j")
+    settled(page)
+    copy = from_file(page.url)
+    expect(copy.locator(".nv-query[aria-selected=true]")).to_have_text("##s")
+
+
 @pytest.mark.parametrize(
     ("name", "stack"),
     [("gpt2", "decoder"), ("llama", "decoder"), ("t5", "encoder"), ("t5", "decoder"), ("t5", "cross")],

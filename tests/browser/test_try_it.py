@@ -4,9 +4,10 @@ from urllib.parse import quote
 
 import pytest
 import torch
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
+from tests.browser.conftest import Server
 from tests.browser.material import demo
-from tests.browser.watching import Open, go, number, settled
+from tests.browser.watching import Open, go, number, settled, watching
 from transformers import AutoModelForMaskedLM
 
 import headscope as hs
@@ -104,6 +105,45 @@ def test_another_link_and_back_in_the_same_tab(from_server: Open) -> None:
     page.go_back()
     expect(page.locator(".ti-place h3")).to_contain_text("One [MASK].")
     expect(page.get_by_label("Text", exact=True)).to_have_value("One [MASK].")
+
+
+def test_back_goes_over_predictions(from_server: Open) -> None:
+    page = from_server("view=try&model=demo&a=One+[MASK].")
+    place = page.locator(".ti-place h3")
+    expect(place).to_contain_text("One [MASK].")
+    page.get_by_label("Text", exact=True).fill("Two [MASK] here.")
+    page.get_by_role("button", name="Predict").click()
+    expect(place).to_contain_text("Two [MASK] here.")
+    page.locator(".ti-heads .hg-cell[data-head='1.1']").click()
+    expect(page.locator(".ti-summary")).to_contain_text("1.1 switched off")
+    page.go_back()
+    expect(page.locator(".ti-summary")).to_have_count(0)
+    expect(place).to_contain_text("Two [MASK] here.")
+    page.go_back()
+    expect(place).to_contain_text("One [MASK].")
+    page.go_forward()
+    page.go_forward()
+    expect(page.locator(".ti-summary")).to_contain_text("1.1 switched off")
+
+
+def test_there_is_nothing_to_search(from_server: Open) -> None:
+    page = from_server("view=try&model=demo")
+    expect(page.locator(".ti-form")).to_be_visible()
+    expect(page.get_by_label("Search", exact=True)).to_have_count(0)
+    page.keyboard.press("/")
+    page.keyboard.press("1")  # another view: no field has the focus
+    expect(page.get_by_label("Search", exact=True)).to_be_visible()
+
+
+def test_a_name_that_is_refused_leaves_no_old_prediction(server: Server, browser: Browser) -> None:
+    with watching(browser, port=server.port, strict=False) as (open_page, _):  # browsers log every refusal
+        page = open_page(server.at("view=try&model=demo&a=One+[MASK].&x-off=1.1"))
+        expect(page.locator(".ti-summary")).to_contain_text("1.1 switched off")
+        page.locator(".ti-heads input").fill("type:nothing-like-it")
+        expect(page.locator(".ti-results").get_by_role("alert")).to_be_visible()
+        expect(page.locator(".ti-option")).to_have_count(0)
+        page.locator(".ti-heads input").fill("2.2")
+        expect(page.locator(".ti-summary")).to_contain_text("2.2 switched off")
 
 
 def test_typing_asks_nothing(from_server: Open) -> None:

@@ -61,14 +61,15 @@ Open = Callable[..., Page]
 
 @contextmanager
 def watching(
-    browser: Browser, *, port: int | None = None, strict: bool = True
+    browser: Browser, *, port: int | None = None, strict: bool = True, touch: bool = False
 ) -> Iterator[tuple[Open, Watched]]:
     """A function that opens addresses in pages of a fresh context, which is checked at the end.
 
-    `port` is that of the server the pages may talk to; without `strict` the console is the host's, not ours.
+    `port` is that of the server the pages may talk to; without `strict` the console is the host's, not ours;
+    with `touch` the screen takes fingers.
     """
     watched = Watched(port)
-    with browser.new_context(viewport=WIDE, color_scheme="light") as context:
+    with browser.new_context(viewport=WIDE, color_scheme="light", has_touch=touch) as context:
         context.set_default_timeout(PATIENCE)
         context.add_init_script(_TELL_VIOLATIONS)
         context.on("request", lambda request: watched.requests.append(request.url))

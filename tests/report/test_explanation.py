@@ -1,5 +1,6 @@
 """Why heads do what they do: sentences, colourings, figures and the section, from numbers put in by hand."""
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,20 @@ def test_in_words() -> None:
     )
     assert "nothing without tokens" in in_words(ROWS[1])[2]
     assert in_words({"head": "0.0"}) == []
+
+
+@pytest.mark.parametrize(
+    ("auc", "words"),
+    [
+        (0.0, "Best it tells [SEP] from other keys, by looking away: AUC 0.00, where 0.50 tells nothing"),
+        (0.51, "Its score does not tell keys apart by sentence, segment or [SEP]."),
+    ],
+)
+def test_a_head_that_looks_away_and_one_that_does_not_care(auc: float, words: str) -> None:
+    told = deepcopy(ROWS[0])
+    [sep] = [one for one in told["separates"] if one["contrast"] == "sep"]
+    sep["score"] = cell(auc)
+    assert in_words(told)[1].startswith(words)
 
 
 def test_the_head_page_has_what_is_sure() -> None:

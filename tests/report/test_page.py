@@ -171,6 +171,12 @@ def test_the_interactive_atlas_has_the_numbers_of_the_atlas(written: str) -> Non
     assert len(data["head_pages"]) == 12
 
 
+def test_what_begins_far_below_has_a_link_at_the_top(written: str) -> None:
+    top = written[written.index("<h1>") : written.index("</header>")]
+    assert [link for link in Reader(top).links if link.startswith("#")] == ["#explore", "#contents"]
+    assert set(Reader(written).ids) >= {"explore", "contents"}
+
+
 def test_without_numbers_by_head_there_is_no_script() -> None:
     coords = {"feature": ("a", "b")}
     arrays = {"only": LabelledArray(np.array([1.0, 2.0]), ("feature",), coords, "only", "1")}
@@ -178,6 +184,7 @@ def test_without_numbers_by_head_there_is_no_script() -> None:
     assert reader.tags["script"] == 0
     assert "script-src 'none'" in reader.policy
     assert "explore" not in reader.ids
+    assert "#explore" not in reader.links
 
 
 def _data(text: str) -> str:

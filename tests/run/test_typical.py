@@ -15,7 +15,7 @@ import headscope as hs
 from headscope.atlas import Atlas, Typical
 from headscope.errors import OptionError
 from headscope.models import Model
-from headscope.run.typical import likeness
+from headscope.run.typical import foremost, likeness
 from headscope.types import HeadId
 
 Array = np.ndarray[Any, Any]
@@ -311,3 +311,8 @@ def test_running_out_of_memory_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(typical, "profile_of", failing)
     assert_same(hs.analyze(tiny("bert"), DOCUMENTS, max_length=48, measures=["entropy"], batch_size=4), whole)
     assert calls > 6
+
+
+def test_what_differs_by_rounding_only_stands_in_reading_order() -> None:
+    found = np.array([0.50001, 0.9, 0.50003, 0.50002])[:, None, None]
+    assert foremost(found)[:, 0, 0].tolist() == [1, 0, 2, 3]

@@ -28,7 +28,9 @@ def test_models_are_loaded_when_first_asked_for(tmp_path: Path) -> None:
     assert offered.loaded is None
     core = offered.get()
     assert (core.architecture, offered.get() is core) == ("BertModel", True)
-    assert offered.info(512).architecture == "BertForMaskedLM"  # what a page says does not change under the reader
+    assert (
+        offered.info(512).architecture == "BertForMaskedLM"
+    )  # what a page says does not change under the reader
     whole = offered.predicting()
     assert (whole.architecture, offered.get() is whole) == ("BertForMaskedLM", True)
 

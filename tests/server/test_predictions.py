@@ -39,7 +39,8 @@ def top(logits: torch.Tensor, count: int = 5) -> tuple[list[int], list[float]]:
 
 def check(options: list[dict], model: Model, logits: torch.Tensor) -> None:
     tokens, shares = top(logits)
-    assert [option["text"] for option in options] == [model.tokenizer.decode([token]) for token in tokens]
+    words = [model.tokenizer.decode([token]).replace("▁", " ") for token in tokens]  # as text, without marks
+    assert [option["text"] for option in options] == words
     np.testing.assert_allclose([option["probability"] for option in options], shares, rtol=1e-4)
 
 

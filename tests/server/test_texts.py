@@ -313,3 +313,14 @@ SEEN = Seen(
     has_neurons=False,
     note="",
 )
+
+
+def test_short_texts_are_stored_finely_and_long_ones_are_not(
+    serving: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = serving(tiny("bert"))
+    request = {"model": tiny("bert").name, "text_a": "the cat sat"}
+    assert client.post("/api/seen", json=request).json()["fine"] is True
+    monkeypatch.setattr("headscope.server.texts.FINE_WEIGHTS", 100)
+    longer = request | {"text_a": "the cat sat on the mat"}
+    assert client.post("/api/seen", json=longer).json()["fine"] is False

@@ -88,6 +88,14 @@ def test_segments() -> None:
     assert from_attentions(weights(), NAMES, segments=[-1, 0, 1, 1, -1]).source.segment == [-1, 0, 1, 1, -1]
 
 
+def test_segments_say_what_is_special() -> None:
+    names = ["<s>", "see", "</script>", "[1]", "end"]
+    source = from_attentions(weights(), names, segments=[-1, 0, 1, 1, -1]).source
+    assert source.special == [True, False, False, False, True]
+    assert source.word == [-1, 0, 1, 2, -1]
+    assert from_attentions(weights(), names).source.special == [True, False, True, True, False]
+
+
 def broken(value: float) -> np.ndarray:
     array = weights()
     array[1, 2, 3, 4] = value

@@ -43,7 +43,9 @@ def test_how_many_edits_it_is_corrected_for() -> None:
     assert [one.edits for one in effects(ablated(missing=2))] == [10, 10]
     both = ablated(stacks=("encoder", "decoder"))
     assert [one.edits for one in effects(both)] == [24, 24]
-    assert [one.edits for one in effects(ablated(correction="none"))] == [None, None]
+    none = effects(ablated(correction="none"))
+    assert [(one.edits, one.corrected) for one in none] == [(None, False)] * 2
+    assert effects(ablated())[0].corrected is True
 
 
 @pytest.mark.parametrize("correction", ["holm", "benjamini-hochberg", "none"])
@@ -64,4 +66,4 @@ def test_what_is_not_known_is_not_said() -> None:
     assert effects(ablated(documents=None))[0].possible is None
     assert effects(ablated(correction="of one's own"))[0].possible is None
     one = effects(ablated(correction=None))[0]
-    assert (one.edits, one.possible) == (None, None)
+    assert (one.edits, one.possible, one.corrected) == (None, None, None)

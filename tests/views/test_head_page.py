@@ -135,6 +135,7 @@ def test_examples_are_this_heads_right_ones_first() -> None:
     inward = example(direction="head_to_dependent")
     page = head_page(with_dependency(random_atlas(), examples=[inward]), "encoder", 1, 2)
     assert "“cat” looks at “The”" in page.examples[0].note
+    assert (first.looked_at, page.examples[0].looked_at) == (False, True)
 
 
 def typical(**changes: Any) -> Typical:

@@ -11,7 +11,7 @@ import headscope as hs
 from headscope.capture import surveyed
 from headscope.errors import CaptureError, OptionError
 from headscope.models import Model, wrap
-from headscope.views.neurons import MOST_MOVED, has_neurons, neuron_reader, read_neurons
+from headscope.views.neurons import MOST_MOVED, _ranges, has_neurons, neuron_reader, read_neurons
 from headscope.views.seen import observe
 from headscope.views.shapes import Neurons
 
@@ -187,3 +187,12 @@ def test_models_that_hide_their_queries_say_so(architecture: str) -> None:
 def test_heads_that_are_not_there(place: tuple[str, int, int], says: str) -> None:
     with pytest.raises(OptionError, match=says):
         list(read_neurons(tiny("bert"), *TEXTS, heads=[place]))
+
+
+def test_keys_in_sight_are_told_as_ranges_where_they_have_no_gaps() -> None:
+    causal = np.tril(np.ones((3, 3), dtype=bool))
+    assert _ranges(causal) == [(0, 1), (0, 2), (0, 3)]
+    assert _ranges(causal[::-1, ::-1]) == [(0, 3), (1, 3), (2, 3)]
+    gaps = causal.copy()
+    gaps[2, 1] = False
+    assert _ranges(gaps) is None

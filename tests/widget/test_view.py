@@ -129,3 +129,15 @@ def test_plain_use_of_an_atlas_loads_no_web() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_short_text_is_stored_finely_however_many_heads_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook has room that a file of the same text need not take."""
+    monkeypatch.setattr("headscope.widget.text.budget_for", lambda observed: 5000)
+    embedded = Embedded.model_validate_json(hs.view(tiny("bert"), *TEXTS).about)
+    assert embedded.seen is not None
+    assert embedded.seen.fine
+    monkeypatch.setattr("headscope.widget.text.ROOM", 0)
+    embedded = Embedded.model_validate_json(hs.view(tiny("bert"), *TEXTS).about)
+    assert embedded.seen is not None
+    assert not embedded.seen.fine

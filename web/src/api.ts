@@ -16,6 +16,7 @@ export interface AblationEffect {
   edit: string;
   higher_is_better: boolean;
   edits: number | null;
+  corrected: boolean | null;
   possible: boolean | null;
 }
 
@@ -119,12 +120,13 @@ export interface Guess {
   options: Option[];
 }
 
-/** A sentence of the corpus in which the head does what it typically does. */
+/** A case of a probe: a sentence in which the head does what it was found to be the best at. */
 export interface HeadExample {
   text: string;
   words: string[];
   marks: number[];
   weights: number[] | null;
+  looked_at: boolean;
   note: string;
 }
 

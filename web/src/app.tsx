@@ -3,12 +3,13 @@ import { Component, type ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Seen } from "./api";
 import { useAddress } from "./frame/address";
+import { Beyond } from "./frame/beyond";
 import { atLevel, stepped, within } from "./frame/choices";
 import { Help } from "./frame/help";
 import { useKeys } from "./frame/keys";
 import { Missing, missingIn } from "./frame/missing";
 import { Busy, Trouble } from "./frame/parts";
-import { type Read, typedIn } from "./frame/reading";
+import { type Read, same, typedIn } from "./frame/reading";
 import { TextBar } from "./frame/textbar";
 import { Toolbar } from "./frame/toolbar";
 import { inWords, useDark } from "./hooks";
@@ -38,9 +39,11 @@ export function App({ source }: { source: Source }) {
   const seen = seenBy(source, asked, read);
   const state = seen !== null && ofText ? within(asked, seen) : asked;
   const searched = ofHeads ? "hq" : "q";
+  // The text that the address names, not the one before it while that is being read.
+  const arrived = source.seen === undefined || (read !== null && same(read.typed, typedIn(asked, source.about.models)));
 
   const press = (event: KeyboardEvent): boolean => {
-    if (event.key === "/") search.current?.focus();
+    if (event.key === "/" && search.current !== null) search.current.focus();
     else if (event.key === "?") setHelp(true);
     else if (event.key === "t") setState({ theme: dark ? "light" : "dark" });
     else if (/^[1-9]$/.test(event.key) && views[Number(event.key) - 1] !== undefined) {
@@ -59,16 +62,18 @@ export function App({ source }: { source: Source }) {
       <header class="hs-header">
         <strong class="hs-brand">headscope</strong>
         <Tabs views={views} view={view} setState={setState} />
-        <input
-          ref={search}
-          class="hs-search"
-          type="search"
-          placeholder={`${ofHeads ? "Search heads" : "Search"} ( / )`}
-          aria-label="Search"
-          value={state[searched]}
-          onInput={(event) => setState({ [searched]: event.currentTarget.value })}
-          onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
-        />
+        {(ofText || ofHeads) && (
+          <input
+            ref={search}
+            class="hs-search"
+            type="search"
+            placeholder={`${ofHeads ? "Search heads" : "Search"} ( / )`}
+            aria-label="Search"
+            value={state[searched]}
+            onInput={(event) => setState({ [searched]: event.currentTarget.value })}
+            onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+          />
+        )}
         <button
           type="button"
           class="hs-icon"
@@ -84,6 +89,7 @@ export function App({ source }: { source: Source }) {
       </header>
       {source.seen !== undefined && ofText && <TextBar {...{ source, state, setState, read }} onRead={setRead} />}
       {seen !== null && ofText && view !== undefined && <Toolbar {...{ view, seen, state, setState, dark }} />}
+      {seen !== null && ofText && arrived && <Beyond {...{ asked, seen, setState }} />}
       <Main class="hs-main-part">
         {missing !== null ? (
           <Missing {...{ missing, source, state, setState, views }} />
@@ -178,11 +184,13 @@ class Guard extends Component<{ children: ComponentChildren }, { error: unknown 
 function Footer({ source, seen, level }: { source: Source; seen: Seen; level: State["level"] }) {
   // As it was named first: what is loaded for predictions has another class, and is the same model.
   const named = source.about.models.find((model) => model.name === seen.model)?.architecture;
+  const architecture = named || seen.architecture;
   const title = level === "word" ? "Between words; a weight is a sum over pieces there." : "As weights are stored.";
   return (
     <footer class="hs-footer">
       <span>
-        {seen.model} ({named || seen.architecture})
+        {seen.model}
+        {architecture && ` (${architecture})`}
       </span>
       <span>{[seen.source, ...(seen.target ? [seen.target] : [])].map((each) => each.pieces.length).join(" + ")} tokens</span>
       <span title={title}>weights right to {errorWords(seen, level)}</span>

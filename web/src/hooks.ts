@@ -34,24 +34,25 @@ export interface Loaded<T> {
   busy: boolean;
 }
 
-/** What `load` promises, loaded anew when one of `needs` changes. */
-export function useLoaded<T>(load: (() => Promise<T>) | null, needs: readonly unknown[]): Loaded<T> {
+/** What `load` promises, loaded anew when one of `needs` changes; one that is not waited for any more is called off. */
+export function useLoaded<T>(load: ((signal: AbortSignal) => Promise<T>) | null, needs: readonly unknown[]): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T>>({ value: null, error: null, busy: load !== null });
   // Before the next picture, not after it: what is there already is shown at once.
   useLayoutEffect(() => {
-    let wanted = true;
     if (load === null) {
       setLoaded({ value: null, error: null, busy: false });
       return;
     }
-    setLoaded((old) => (old.busy ? old : { ...old, busy: true }));
-    load().then(
-      (value) => wanted && setLoaded({ value, error: null, busy: false }),
-      (error: unknown) => wanted && setLoaded({ value: null, error: inWords(error), busy: false }),
-    );
-    return () => {
-      wanted = false;
+    const asked = new AbortController();
+    const unless = (loaded: Loaded<T>): void => {
+      if (!asked.signal.aborted) setLoaded(loaded);
     };
+    setLoaded((old) => (old.busy ? old : { ...old, busy: true }));
+    load(asked.signal).then(
+      (value) => unless({ value, error: null, busy: false }),
+      (error: unknown) => unless({ value: null, error: inWords(error), busy: false }),
+    );
+    return () => asked.abort();
   }, needs);
   return loaded;
 }

@@ -40,9 +40,9 @@ export interface Source {
   /** The maps of one layer of `current`. */
   maps?(stack: string, layer: number): Promise<LayerMaps>;
   /** Queries and keys of one head of `current`. */
-  neurons?(stack: string, layer: number, head: number): Promise<Neurons>;
-  atlas?(id: string): Promise<AtlasData>;
-  headPage?(atlas: string, stack: string, layer: number, head: number): Promise<HeadPage>;
+  neurons?(stack: string, layer: number, head: number, signal?: AbortSignal): Promise<Neurons>;
+  atlas?(id: string, signal?: AbortSignal): Promise<AtlasData>;
+  headPage?(atlas: string, stack: string, layer: number, head: number, signal?: AbortSignal): Promise<HeadPage>;
   predict?(request: PredictRequest, signal?: AbortSignal): Promise<Predicted>;
 }
 

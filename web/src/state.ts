@@ -17,8 +17,8 @@ export interface State {
   token: number | null;
   /** Whether `token` looks (query) or is looked at (key). */
   side: "query" | "key";
-  /** Weights below are not drawn. */
-  threshold: number;
+  /** Weights below are not drawn; null: what the view thinks best for the text. */
+  threshold: number | null;
   level: "piece" | "word";
   theme: "auto" | "light" | "dark";
   /** How weights become colours: by their value, or by its square root (small weights stand out). */
@@ -49,7 +49,7 @@ export const DEFAULTS: Readonly<State> = Object.freeze({
   filter: "all",
   token: null,
   side: "query",
-  threshold: 0.01,
+  threshold: null,
   level: "piece",
   theme: "auto",
   scale: "root",
@@ -76,7 +76,7 @@ export function withExtra(state: State, name: string, value: string): Partial<St
 
 /** What means nothing in another model, and at other tokens, unless the change itself says it. */
 const OF_MODEL = ["x-off"];
-const OF_TOKENS = ["x-box"];
+const OF_TOKENS = ["x-box", "x-piece"];
 
 /** The state after a change. What belongs to the model or the tokens that were shown before goes with them. */
 export function changed(before: State, change: Partial<State>): State {
@@ -86,14 +86,31 @@ export function changed(before: State, change: Partial<State>): State {
     change[key] !== undefined && change[key] !== before[key] && !isFirst(key, before[key]);
   const after = { ...before, ...change };
   const otherModel = differs("model");
-  const otherTokens = otherModel || (["a", "b", "stack", "level"] as const).some(differs);
-  const gone = [...(otherModel ? OF_MODEL : []), ...(otherTokens ? OF_TOKENS : [])];
+  const otherText = otherModel || (["a", "b"] as const).some(differs);
+  const otherTokens = otherText || (["stack", "level"] as const).some(differs);
+  const otherToken = change.token !== undefined && change.token !== before.token;
+  const gone = [...(otherModel ? OF_MODEL : []), ...(otherTokens ? OF_TOKENS : []), ...(otherToken ? ["x-piece"] : [])];
   if (gone.some((name) => name in before.extra)) {
     after.extra = { ...after.extra };
     for (const name of gone) if (change.extra?.[name] === before.extra[name] || !change.extra) delete after.extra[name];
   }
-  if (otherModel && change.token === undefined) after.token = null;
+  if (otherText && change.token === undefined) after.token = null;
   return after;
+}
+
+/**
+ * How a change goes into the history: as a step that one can go back over; as a step unless it follows another such change
+ * at once (arrows held down, clicks on one head after the other, a name being typed); or as none.
+ */
+export function stepOf(before: State, after: State, first: { model?: string; atlas?: string } = {}): "step" | "run" | "none" {
+  const other = (key: keyof State): boolean => print(before[key]) !== print(after[key]);
+  // The page itself names the model and atlas that no address named.
+  const chosen = (key: "model" | "atlas"): boolean => other(key) && (before[key] || first[key]) !== after[key];
+  if (other("view") || other("a") || other("b") || chosen("model") || chosen("atlas")) return "step";
+  // No stack is the first one, as for models.
+  const ofHead = other("layer") || other("heads") || (other("stack") && before.stack !== "");
+  const ofEdit = ["x-off", "x-how"].some((name) => (before.extra[name] ?? "") !== (after.extra[name] ?? ""));
+  return ofHead || ofEdit ? "run" : "none";
 }
 
 function whole(text: string | null): number | null {
@@ -163,7 +180,8 @@ export function printState(state: State, defaults: Readonly<State> = DEFAULTS): 
   return said.toString().replaceAll("%2C", ",").replaceAll("%3A", ":");
 }
 
-function print(value: string | number | null | (string | number)[]): string {
+function print(value: State[keyof State]): string {
   if (value === null) return "";
+  if (typeof value === "object" && !Array.isArray(value)) return JSON.stringify(value);
   return Array.isArray(value) ? value.join(",") : String(value);
 }

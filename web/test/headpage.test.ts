@@ -5,7 +5,7 @@ import { shareBar, splitFeatures } from "../src/views/headpageattention";
 import { barRange, ticks } from "../src/views/headpagecharts";
 import { compareGroups } from "../src/views/headpagecompare";
 import { highlight } from "../src/views/headpageexamples";
-import { bestRelations, paleWords } from "../src/views/headpageknows";
+import { paleWords } from "../src/views/headpageknows";
 import { habitOf, isSpecial, likenessWords, received, strongest } from "../src/views/headpagelooks";
 
 test("the stretch of bars holds 0 and all that is drawn", () => {
@@ -35,30 +35,6 @@ test("windows of distance apart from the rest", () => {
   assert.deepEqual(
     others.map((one) => one.feature),
     ["sep", "self"],
-  );
-});
-
-test("best relations by their lead over the simple rule, and none that has no lead", () => {
-  const one = (relation: string, accuracy: number | null, baseline: number) => ({
-    relation,
-    accuracy,
-    low: null,
-    high: null,
-    baseline,
-    baseline_name: "",
-    probe: "",
-    direction: "",
-    what: "",
-    cases: null,
-    clear: true,
-  });
-  const best = bestRelations(
-    [one("a", 0.9, 0.85), one("b", 0.5, 0.1), one("c", null, 0), one("tie", 1, 1), one("below", 0.3, 0.4)],
-    9,
-  );
-  assert.deepEqual(
-    best.map(({ relation }) => relation),
-    ["b", "a"],
   );
 });
 
@@ -100,12 +76,13 @@ test("shares have 95 % intervals", () => {
 test("pale bars: corrected for all edits, or hopeless from the start", () => {
   const effect = (more: Partial<AblationEffect>): AblationEffect => ({
     ...{ metric: "F1", change: -1, low: -2, high: -0.5, data: "", unit: "", edit: "", higher_is_better: true },
-    ...{ significant: false, edits: 96, possible: true },
+    ...{ significant: false, edits: 96, corrected: true, possible: true },
     ...more,
   });
   assert.equal(paleWords([effect({})]), "Pale: not significant once all 96 edits are allowed for.");
   assert.match(paleWords([effect({ possible: false })]), /too few for any edit to be significant once all 96 edits/);
   assert.equal(paleWords([effect({ edits: null })]), "Pale: not significant once all edits are allowed for.");
+  assert.equal(paleWords([effect({ edits: null, corrected: false })]), "Pale: not significant (p ≥ 0.05, not corrected).");
   assert.equal(paleWords([effect({ significant: true })]), "");
   assert.equal(paleWords([effect({ significant: null })]), "");
 });
@@ -144,6 +121,7 @@ test("habits in words", () => {
   );
   assert.equal(habitOf(looking(["a", "b", "[SEP]"], [2, 2, 2], [1, 1, 1])), "3 of 3 words look most at [SEP]");
   assert.equal(habitOf(looking(["a", "b", "c", "d"], [2, 3, 0, 0], [1, 1, 1, 1])), "");
+  assert.equal(habitOf(looking(["a", "b", "c", "d", "e"], [3, 0, 1, 0, 1], [1, 1, 1, 1, 1])), "", "two of five are not most");
   assert.equal(habitOf(looking(["a", "b"], [0, 1], [1, 1], ["x", "y"])), "", "places in another text are no neighbours");
   assert.match(habitOf(looking(["a", "b"], [0, 1], [0.1, 0.2])), /^spread out: .* 0\.20$/);
   assert.equal(likenessWords(0.97), "just what it usually does");

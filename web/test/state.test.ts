@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changed, DEFAULTS, parseState, printState, withExtra } from "../src/state";
+import { changed, DEFAULTS, parseState, printState, type State, stepOf, withExtra } from "../src/state";
 
 test("an empty fragment is the defaults", () => {
   assert.deepEqual(parseState(""), DEFAULTS);
@@ -88,4 +88,37 @@ test("other tokens take the place in the matrix away", () => {
   }
   assert.deepEqual(changed(before, { layer: 3, heads: [1], filter: "ab" }).extra, before.extra);
   assert.deepEqual(changed({ ...before, stack: "" }, { stack: "encoder" }).extra, before.extra);
+});
+
+test("another text has no token held, unless the change names one", () => {
+  const before = { ...DEFAULTS, a: "One.", b: "Two.", token: 5 };
+  assert.equal(changed(before, { a: "Three." }).token, null);
+  assert.equal(changed(before, { b: "" }).token, null);
+  assert.equal(changed(before, { a: "Three.", token: 1 }).token, 1);
+  assert.equal(changed(before, { a: "One.", b: "Two." }).token, 5);
+});
+
+test("what one goes back over", () => {
+  const before = { ...DEFAULTS, view: "head", model: "demo", a: "One.", b: "Two.", atlas: "x", stack: "encoder" };
+  const step = (change: Partial<State>, from: State = before) =>
+    stepOf(from, changed(from, change), { model: "demo", atlas: "x" });
+  for (const change of [{ view: "try" }, { model: "demo-qa" }, { a: "Three." }, { b: "" }, { atlas: "y" }]) {
+    assert.equal(step(change), "step", JSON.stringify(change));
+  }
+  for (const change of [{ layer: 1 }, { heads: [1] }, { stack: "cross" }, withExtra(before, "x-off", "3.2")]) {
+    assert.equal(step(change), "run", JSON.stringify(change));
+  }
+  for (const change of [{}, { ...before }, { token: 3 }, { q: "a" }, { threshold: 0.2 }, withExtra(before, "x-box", "1")]) {
+    assert.equal(step(change), "none", JSON.stringify(change));
+  }
+});
+
+test("what the page itself names is no step", () => {
+  const unnamed = { ...DEFAULTS };
+  const step = (change: Partial<State>) => stepOf(unnamed, changed(unnamed, change), { model: "demo", atlas: "x" });
+  assert.equal(step({ model: "demo", a: "", b: "" }), "none");
+  assert.equal(step({ atlas: "x" }), "none");
+  assert.equal(step({ stack: "encoder" }), "none");
+  assert.equal(step({ model: "demo-qa" }), "step");
+  assert.equal(step({ atlas: "y" }), "step");
 });

@@ -47,7 +47,9 @@ class Atlas:
 
     def __init__(self, tree: xr.DataTree) -> None:
         self.tree = tree
-        self._arrays: dict[str, dict[str, xr.DataArray]] = {}  # of each stack asked for: a tree is slow to walk
+        self._arrays: dict[
+            str, dict[str, xr.DataArray]
+        ] = {}  # of each stack asked for: a tree is slow to walk
         self._typical: dict[str, dict[HeadId, list[Typical]]] = {}  # read once, for a page of every head
 
     @classmethod

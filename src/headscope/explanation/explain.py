@@ -28,7 +28,7 @@ from headscope.models.stacks import Place
 from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.result import Source
 from headscope.run.progress import RunProgress, Tell, progress_bar, silent
-from headscope.run.watch import Watch, in_halves
+from headscope.run.watch import Watch, in_halves, sides_of
 from headscope.text.batching import TextBatch, bucketed
 from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
@@ -231,7 +231,7 @@ class _Run:
     def _by_text(
         self, batch: TextBatch, place: Place, call: AttentionCall
     ) -> Iterator[tuple[int, TextScores]]:
-        queries, keys = _sides(batch, place.stack)
+        queries, keys = sides_of(batch, place.stack)
         for number in range(batch.texts):
             scores = call.scores(number, self.heads[place], queries.is_token[number], keys.is_token[number])
             if not torch.isfinite(scores.weights).all():
@@ -280,19 +280,12 @@ class _Run:
             yield "the model has no segment embeddings to replace"
 
 
-def _sides(batch: TextBatch, stack: StackName) -> tuple[TokenBatch, TokenBatch]:
-    """The tokens that ask and the tokens that are looked at."""
-    if batch.target is None or stack == "encoder":
-        return batch.source, batch.source
-    return batch.target, batch.target if stack == "decoder" else batch.source
-
-
 def _sentence_sides(
     batch: TextBatch, texts: list[Shown], stack: StackName
 ) -> list[tuple[TokenBatch, Tensor]]:
     """Both sides with the sentence (text, token) of every token."""
     found = []
-    for tokens in _sides(batch, stack):
+    for tokens in sides_of(batch, stack):
         own = [text.sentences[0] if tokens is batch.source else text.sentences[1] or [] for text in texts]
         found.append((tokens, padded(own, value=-1)))
     return found

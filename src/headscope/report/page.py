@@ -66,6 +66,7 @@ def render(atlas: Atlas) -> str:
         style=style,
         heading=f"Attention heads of {written(model)}",
         lead=written(_lead(atlas)),
+        ways=_ways(live=live.is_there),
         facts=_facts(atlas),
         found=found,
         explorer=live.section,
@@ -186,6 +187,12 @@ def _facts(atlas: Atlas) -> str:
     shown |= {"Probed on": ", ".join(data) if len(data) < 3 else f"{len(data)} data sets"}
     shown |= {"Made": str(facts.get("created", ""))[:10]}
     return facts_html({name: str(value) for name, value in shown.items() if value}, kind="facts")
+
+
+def _ways(*, live: bool) -> str:
+    """Links to what begins far below: what was found is long."""
+    look = f'<span class="live">{_link("explore", "Look at every head")} · </span>' if live else ""
+    return f"{look}{_link('contents', 'Contents')}"
 
 
 def _contents(parts: Sequence[tuple[str, list[Section]]], *, several: bool, live: bool) -> str:

@@ -149,8 +149,7 @@ class _Stack:
         """Head by head, the texts where it is most typical."""
         assert self.profile is not None
         found = likeness(self.profile)  # (text, layer, head)
-        # To four decimals, so that rounding in the model does not decide; of equals the first.
-        order = np.argsort(-found.round(4), axis=0, kind="stable")[:SHOWN]  # (rank, layer, head)
+        order = foremost(found)[:SHOWN]  # (rank, layer, head)
         for layer, head in np.ndindex(self.grid.layers, self.grid.heads):
             for text in order[:, layer, head]:
                 asking, looked_at = self.words[text]
@@ -176,6 +175,14 @@ def likeness(profile: Array) -> Array:
         sizes = np.linalg.norm(own, axis=-1) * np.linalg.norm(mean, axis=-1)
         np.divide((own * mean).sum(-1), sizes, out=found[:, layer], where=sizes > 0)
     return found
+
+
+def foremost(found: Array) -> Array:
+    """(rank, layer, head) which text comes first, second …, by likeness (text, layer, head).
+
+    To four decimals, so that rounding in the model does not decide; of equals the first.
+    """
+    return np.argsort(-found.round(4), axis=0, kind="stable")
 
 
 def _sides(grid: HeadGrid, one: _Asked) -> tuple[ShownWords, ShownWords]:

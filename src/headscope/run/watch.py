@@ -82,7 +82,7 @@ class Watch:
         """One forward pass; `see(stack, attention)` is called for every layer of every stack, in order."""
 
         def watcher(place: Place, attention: Tensor) -> None:
-            queries, keys = _sides(batch, place.stack)
+            queries, keys = sides_of(batch, place.stack)
             see(place.stack, AttentionBatch.observed(place.layer, attention, queries, keys))
 
         self.capture.run(batch.inputs, watcher)
@@ -103,7 +103,7 @@ def in_halves(texts: list[T], add: Callable[[list[T]], None]) -> None:
     in_halves(texts[half:], add)
 
 
-def _sides(batch: TextBatch, stack: StackName) -> tuple[TokenBatch, TokenBatch]:
+def sides_of(batch: TextBatch, stack: StackName) -> tuple[TokenBatch, TokenBatch]:
     """The tokens that ask and the tokens that are looked at."""
     if batch.target is None or stack == "encoder":
         return batch.source, batch.source

@@ -227,7 +227,8 @@ def _words(model: Model, logits: Tensor) -> list[Option]:
     shares = logits.softmax(-1)
     best = shares.topk(min(MOST_OPTIONS, len(shares)))
     return [
-        Option(text=str(model.tokenizer.decode([token])), probability=share)
+        # As text: some tokenizers leave their mark of a word's beginning.
+        Option(text=str(model.tokenizer.decode([token])).replace("▁", " "), probability=share)
         for token, share in zip(best.indices.tolist(), best.values.tolist(), strict=True)
     ]
 

@@ -32,6 +32,7 @@ def ablation_effects(atlas: Atlas, arrays: HeadArrays, words: AtlasWords) -> lis
                 edit=edit_words(told),
                 higher_is_better=is_higher_better(told, metric),
                 edits=edits if edits and correction not in (None, "none") else None,
+                corrected=None if correction is None else correction != "none",
                 possible=_possible(edits, correction, told.get("documents")),
             )
         )

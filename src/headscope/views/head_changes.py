@@ -7,8 +7,7 @@ import numpy as np
 from headscope.figures.slices import Choice, HeadValues
 from headscope.views.atlas_words import MEASURED, AtlasWords
 from headscope.views.head_arrays import HeadArrays
-from headscope.views.head_relations import SURE
-from headscope.views.numbers import Array, plain
+from headscope.views.numbers import SURE, Array, plain
 from headscope.views.shapes import Comparison
 
 MOST_CHANGES = 8

@@ -6,7 +6,7 @@ from headscope.atlas import Atlas
 from headscope.figures.explanation import CONTRASTS, REPLACED, cell, rows_of
 from headscope.figures.slices import HeadValues
 from headscope.types import HeadId
-from headscope.views.numbers import plain
+from headscope.views.numbers import SURE, plain
 
 Row = dict[str, Any]
 Told = dict[str, float | str | list[float] | list[str] | None]
@@ -67,7 +67,7 @@ def colouring_title(picked: HeadValues) -> str | None:
     title = _TITLES.get(picked.measure)
     named = {dim: labels[0] for dim, labels in picked.select.items()}
     if title is None or set(named) - {"neurons", "contrast", "replaced"} or len(named) != ("{}" in title):
-        return None  # such as the share of maps with a pattern, which is called the same
+        return None
     if named.get("neurons") == 1:
         return title.format("neuron" if "best" in title else "a neuron")
     if "neurons" in named:
@@ -142,14 +142,20 @@ def _carried_words(row: Row) -> str:
 
 def _apart_words(row: Row) -> str:
     """The contrast that its score tells best, and the neuron that tells it best."""
-    known = [one for one in _dicts(row.get("separates")) if cell(one.get("score")).value is not None]
+    known = [
+        (one, found.value, found.stderr)
+        for one in _dicts(row.get("separates"))
+        if (found := cell(one.get("score"))).value is not None
+    ]
     if not known:
         return ""
-    best = max(known, key=lambda one: abs((cell(one["score"]).value or 0.5) - 0.5))
-    value = cell(best["score"]).value or 0.0
+    best, auc, error = max(known, key=lambda one: abs(one[1] - 0.5))
+    if error is not None and abs(auc - 0.5) <= SURE * error:
+        return "Its score does not tell keys apart by sentence, segment or [SEP]."
     sure = _sure(best)
     by = f"; neuron {sure[0].get('neuron')} by itself, {cell(sure[0].get('auc')).value:.2f}" if sure else ""
-    return f"Best it tells {_contrast(best)}: AUC {value:.2f}, where 0.50 tells nothing{by}."
+    way = ", by looking away" if auc < 0.5 else ""
+    return f"Best it tells {_contrast(best)}{way}: AUC {auc:.2f}, where 0.50 tells nothing{by}."
 
 
 def _left_words(row: Row) -> str:

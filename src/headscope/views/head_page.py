@@ -172,6 +172,7 @@ def _example(one: Example) -> HeadExample:
         words=list(one.words),
         marks=[one.asking, *one.right],
         weights=[plain(weight) or 0.0 for weight in one.weights],
+        looked_at=looks_back(one.direction),
         note=f"{row_name(one.probe, one.label)}, {direction_name(one.direction)}: “{looks}” looks at “{at}” with "
         f"{one.confidence:.0%} of its attention, which is {verdict} ({one.name})",
     )

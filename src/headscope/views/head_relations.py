@@ -9,12 +9,10 @@ from headscope.figures.probe_words import direction_name, row_name
 from headscope.figures.scores import COLUMNS, FEW_CASES
 from headscope.figures.slices import Choice
 from headscope.views.head_arrays import HeadArray, HeadArrays
-from headscope.views.numbers import plain
+from headscope.views.numbers import SURE, plain
 from headscope.views.shapes import RelationScore
 
 MOST = 16
-SURE = 1.96
-"""Standard errors to either end of a 95 % interval."""
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ def _neurons(model: Model, place: Place, head: int, exact: TextScores) -> Neuron
         soft_cap=scores.soft_cap,
         sink=sink,
         visible=None if bool(scores.visible.all()) else visible,
-        agrees=agrees,
+        agrees=agrees and visible is not None,
         rotated=rotated,
         note=" ".join(said),
     )

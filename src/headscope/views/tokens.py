@@ -45,8 +45,11 @@ def tokens_of(encoder: TextEncoder, encoded: EncodedText, texts: Sequence[str]) 
 
 
 def plain_tokens(pieces: Sequence[str], segments: Sequence[int] | None = None) -> Tokens:
-    """Tokens that come without a tokenizer: each its own word; those in brackets, as [CLS] and <s>, are special."""
-    special = [_is_special(piece) for piece in pieces]
+    """Tokens that come without a tokenizer: each its own word.
+
+    Special are those of segment -1; without segments those in brackets, as [CLS] and <s>.
+    """
+    special = [_is_special(piece) for piece in pieces] if segments is None else [one < 0 for one in segments]
     word, words = [], list[str]()
     for piece, is_special in zip(pieces, special, strict=True):
         if is_special:

@@ -1,12 +1,15 @@
 /** The state of a page, kept in its address; that of a widget is kept in memory only. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { Source } from "../source";
-import { changed, DEFAULTS, parseState, printState, type SetState, type State } from "../state";
+import { changed, DEFAULTS, parseState, printState, type SetState, type State, stepOf } from "../state";
 
 /** The state that links are told apart from: what the maker of the page chose to show first. */
 export function startOf(source: Source): State {
   return parseState(source.start, DEFAULTS);
 }
+
+/** Milliseconds: changes that follow each other faster are one step back. */
+const RUN = 1000;
 
 export function useAddress(source: Source): [State, SetState] {
   const inPage = source.kind !== "widget";
@@ -15,6 +18,7 @@ export function useAddress(source: Source): [State, SetState] {
   );
   const latest = useRef(state);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const running = useRef(-RUN);
   const setState = useCallback<SetState>(
     (change) => {
       const before = latest.current;
@@ -27,8 +31,11 @@ export function useAddress(source: Source): [State, SetState] {
         history[how](null, "", fragment === "" ? location.pathname + location.search : `#${fragment}`);
       };
       clearTimeout(timer.current);
-      if (after.view !== before.view) {
-        // Going back returns to the last view; every other change is too small for a step of its own.
+      const first = { model: source.about.models[0]?.name ?? "", atlas: source.about.atlases[0]?.id ?? "" };
+      const how = stepOf(before, after, first);
+      const goesOn = performance.now() - running.current < RUN;
+      running.current = how === "run" ? performance.now() : how === "step" ? -RUN : running.current;
+      if (how === "step" || (how === "run" && !goesOn)) {
         write("replaceState", before);
         write("pushState", after);
       } else {
@@ -42,6 +49,7 @@ export function useAddress(source: Source): [State, SetState] {
     if (!inPage) return;
     const read = (): void => {
       clearTimeout(timer.current);
+      running.current = -RUN;
       latest.current = parseState(location.hash, startOf(source));
       set(latest.current);
     };

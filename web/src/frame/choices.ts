@@ -2,13 +2,16 @@
 import type { Seen, StackShape } from "../api";
 import type { State } from "../state";
 import { axesOf, moved } from "../tokens";
+import type { View } from "../views/view";
 
-/** The state with a stack, layer and heads that `seen` has. */
+/** The state with a stack, layer, heads and token that `seen` has. */
 export function within(state: State, seen: Seen): State {
   const stack = seen.stacks.find((each) => each.name === state.stack) ?? seen.stacks[0];
   if (stack === undefined) return state;
+  const count = axesOf(seen, stack, state.level)[state.side === "query" ? "queries" : "keys"].length;
   return {
     ...state,
+    token: state.token !== null && state.token < count ? state.token : null,
     stack: stack.name,
     layer: Math.min(state.layer, stack.layers - 1),
     heads: state.heads.filter((head) => head < stack.heads),
@@ -34,6 +37,12 @@ export function toggled(heads: readonly number[], head: number, count: number): 
 /** The heads after a double click on one: only it, or all when it was the only one. */
 export function onlyOne(heads: readonly number[], head: number): number[] {
   return heads.length === 1 && heads[0] === head ? [] : [head];
+}
+
+/** The weight below which nothing is drawn: the reader's, or else the view's own for this text. */
+export function leastDrawn({ threshold }: Pick<View, "threshold">, state: State, seen: Seen, stack: StackShape): number {
+  const keys = (stack.keys === "target" ? seen.target : seen.source)?.pieces.length ?? 1;
+  return state.threshold ?? threshold?.(keys) ?? 0;
 }
 
 /** One head further (or back, or a layer up or down), staying inside the stack. */

@@ -9,12 +9,16 @@ import type { View } from "../views/view";
 type Keys = readonly (readonly [string, string])[];
 
 const EVERYWHERE: Keys = [
-  ["1 – 9", "the first, second … view"],
   ["/", "search"],
   ["t", "light or dark"],
   ["?", "this help"],
   ["Esc", "close this, leave a field"],
 ];
+
+/** Digits open views; one view needs none. */
+function digits(views: number): Keys {
+  return views > 1 ? [[`1 – ${Math.min(9, views)}`, "the first, second … view"]] : [];
+}
 
 /** What the frame does for a view, by the controls it is steered by. */
 function framed({ controls, needs }: View): Keys {
@@ -61,12 +65,18 @@ interface Props {
 
 export function Help({ views, view, seen, source, level, onClose }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    dialog.current?.showModal();
+    // Not to its only button, which is at the end, out of sight.
+    dialog.current?.focus({ preventScroll: true });
+    dialog.current?.scrollTo(0, 0);
+  }, []);
   return (
     <dialog
       ref={dialog}
       class="hs-help"
       aria-label="Help"
+      tabIndex={-1}
       onClose={onClose}
       onClick={(event) => event.target === dialog.current && dialog.current?.close()}
     >
@@ -81,7 +91,7 @@ export function Help({ views, view, seen, source, level, onClose }: Props) {
           ))}
         </dl>
         <h2>Keys</h2>
-        <List keys={EVERYWHERE} />
+        <List keys={[...digits(views.length), ...EVERYWHERE]} />
         {[...views]
           .sort((one, other) => Number(other === view) - Number(one === view))
           .map((each) => [each, [...framed(each), ...(each.keys ?? [])]] as const)

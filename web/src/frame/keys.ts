@@ -1,5 +1,5 @@
 /** Keys. */
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Source } from "../source";
 
 /** What moves a page that is longer than the window. */
@@ -20,7 +20,8 @@ export function useKeys(
 ): void {
   const latest = useRef(use);
   latest.current = use;
-  useEffect(() => {
+  // As soon as the view is there: a key must not go to the frame because the view was not listening yet.
+  useLayoutEffect(() => {
     const isWidget = source.kind === "widget";
     const root = inside.current?.closest(".headscope") ?? null;
     const section = isWidget ? null : (root?.closest("section") ?? null);

@@ -62,14 +62,14 @@ export function useReading(
       const pairs = models.find((each) => each.name === text.model)?.pairs ?? false;
       const second = pairs && text.b.trim() !== "" ? text.b : "";
       const request = { model: text.model, text_a: text.a, text_b: second === "" ? null : second };
-      const isOther = read.current !== null && !same(read.current, text);
       const typed = { ...text, b: second };
       read.current = typed;
       const seen = await source.seen!(request, control.signal);
       if (control.signal.aborted) return;
       onRead({ typed, seen });
-      const at = { model: text.model, a: text.a === SAMPLE ? "" : text.a, b: second };
-      setState(isOther ? { ...at, token: null } : at);
+      const a = text.a === SAMPLE && state.a !== SAMPLE ? "" : text.a;
+      // A model of one text leaves the second where it is, for the next model.
+      setState({ model: text.model, a, ...(pairs ? { b: second } : {}) });
     } catch (error) {
       if (!control.signal.aborted) setTrouble(inWords(error));
     } finally {

@@ -17,10 +17,11 @@ interface Props {
 export function TextBar({ source, state, setState, read, onRead }: Props) {
   const models = source.about.models;
   const { wanted, busy, trouble, look, cancel } = useReading(source, state, setState, read, onRead);
-  const [typed, setTyped] = useState<Typed>(wanted);
+  // The second text as well where this model takes none: the next one may.
+  const [typed, setTyped] = useState<Typed>({ ...wanted, b: state.b });
   const model = models.find((each) => each.name === typed.model);
   const change = (part: Partial<Typed>): void => setTyped({ ...typed, ...part });
-  useEffect(() => setTyped(wanted), [wanted.model, wanted.a, wanted.b]);
+  useEffect(() => setTyped({ ...wanted, b: state.b }), [wanted.model, wanted.a, state.b]);
 
   return (
     <form

@@ -3,7 +3,7 @@ import type { Seen } from "../api";
 import type { Filter, SetState, State } from "../state";
 import { hasSentences } from "../tokens";
 import type { View } from "../views/view";
-import { atLevel } from "./choices";
+import { atLevel, leastDrawn } from "./choices";
 import { HeadChips } from "./headchips";
 import { Field, Switch } from "./parts";
 
@@ -62,7 +62,7 @@ export function Toolbar({ view, seen, state, setState, dark }: Props) {
           />
         </Field>
       )}
-      {has("threshold") && <Threshold threshold={state.threshold} setState={setState} />}
+      {has("threshold") && <Threshold threshold={leastDrawn(view, state, seen, stack)} setState={setState} />}
     </div>
   );
 }

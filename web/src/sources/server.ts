@@ -70,14 +70,14 @@ export async function serverSource(access: string): Promise<Source> {
       looking();
       return maps!(stack, layer);
     };
-    source.neurons = (stack, layer, head) =>
-      json<Neurons>(`seen/${part(looking().id)}/neurons/${part(stack)}/${layer}/${head}`);
+    source.neurons = (stack, layer, head, signal) =>
+      json<Neurons>(`seen/${part(looking().id)}/neurons/${part(stack)}/${layer}/${head}`, undefined, signal);
     source.predict = (request, signal) => json<Predicted>("predict", request, signal);
   }
   if (about.atlases.length > 0) {
-    source.atlas = (id) => json<AtlasData>(`atlas/${part(id)}`);
-    source.headPage = (id, stack, layer, head) =>
-      json<HeadPage>(`atlas/${part(id)}/head/${part(stack)}/${layer}/${head}`);
+    source.atlas = (id, signal) => json<AtlasData>(`atlas/${part(id)}`, undefined, signal);
+    source.headPage = (id, stack, layer, head, signal) =>
+      json<HeadPage>(`atlas/${part(id)}/head/${part(stack)}/${layer}/${head}`, undefined, signal);
   }
   return source;
 }

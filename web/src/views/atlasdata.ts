@@ -132,7 +132,7 @@ export function useAtlas(source: Source, state: State, dark: boolean): AtlasFoun
   const isThere = state.atlas === "" || known.some((atlas) => atlas.id === state.atlas);
   const id = state.atlas || (known[0]?.id ?? "");
   const load = isThere ? source.atlas : undefined;
-  const { value, error, busy } = useLoaded(load ? () => load(id) : null, [source, id]);
+  const { value, error, busy } = useLoaded(load ? (signal) => load(id, signal) : null, [source, id]);
   const look = useMemo(() => (value ? lookAt(value, state, dark) : null), [value, state, dark]);
   const missing = isThere ? null : `There is no atlas “${state.atlas}” here.`;
   return { id, look, error: missing ?? error, busy };
@@ -146,7 +146,7 @@ export function useHeadPage(source: Source, look: AtlasLook | null) {
     look && current !== null && load
       ? ([look.atlas.id, look.stack.name, Math.floor(current / look.stack.heads), current % look.stack.heads] as const)
       : null;
-  return useLoaded<HeadPage>(asked && load ? () => load(...asked) : null, [
+  return useLoaded<HeadPage>(asked && load ? (signal) => load(...asked, signal) : null, [
     source,
     ...(asked ?? [null, null, null, null]),
   ]);

@@ -126,7 +126,7 @@ export interface BodyProps {
 }
 
 /** Narrower than this (as in atlas.css), the head's page stands below. */
-const SIDE_BY_SIDE = 860;
+const SIDE_BY_SIDE = 720;
 const PADDING = 24;
 const SCROLLBAR = 14;
 

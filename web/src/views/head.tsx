@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { StackShape } from "../api";
 import { prepare } from "../canvas";
 import { headColour, translucent } from "../colour";
-import { shownHeads } from "../frame/choices";
+import { leastDrawn, shownHeads } from "../frame/choices";
 import { Busy, Trouble } from "../frame/parts";
 import { useLayerMaps, useSize } from "../hooks";
 import { stackOf } from "../source";
@@ -11,7 +11,7 @@ import { type Axis, matches, shortened, visible } from "../tokens";
 import { asNumber, type Axes, gridOf, useAxes } from "./grids";
 import "./head.css";
 import { HeadDetail } from "./headdetail";
-import { type Grid, type Lines, linesOf, type Window } from "./lines";
+import { faintest, type Grid, type Lines, linesOf, opacity, reachOf, type Window } from "./lines";
 import type { View, ViewProps } from "./view";
 
 const ROW = 20; // CSS pixels
@@ -38,6 +38,7 @@ function HeadView({ source, seen, state, setState, dark }: ViewProps) {
   useEffect(() => setOver(null), [axes]);
   const count = (side: Active["side"]): number => (side === "query" ? axes.queries : axes.keys).length;
   const held = state.token !== null && state.token < count(state.side) ? state.token : null;
+  const threshold = leastDrawn(headView, state, seen!, stack);
   const active = over ?? (held === null ? null : { side: state.side, index: held });
 
   if (error !== null) return <Trouble>{error}</Trouble>;
@@ -47,13 +48,12 @@ function HeadView({ source, seen, state, setState, dark }: ViewProps) {
   return (
     <div class="hs-head" data-layer={maps.layer}>
       <Board
-        {...{ axes, stack, active, dark, pin, setOver }}
+        {...{ axes, stack, active, threshold, dark, pin, setOver }}
         {...shown}
-        threshold={state.threshold}
         searched={state.q}
         held={held === null ? null : { side: state.side, index: held }}
       />
-      <HeadDetail {...{ axes, active, dark, pin }} {...shown} layer={maps.layer} threshold={state.threshold} />
+      <HeadDetail {...{ axes, active, threshold, dark, pin }} {...shown} layer={maps.layer} />
     </div>
   );
 }
@@ -166,11 +166,11 @@ function drawLines(canvas: HTMLCanvasElement, props: LineProps, limit: number): 
   const lines = linesOf(grids, { ...props, ...props.axes, limit });
   const context = prepare(canvas, width, height);
   const colours = heads.map((head) => headColour(head, props.dark));
-  const power = heads.length === 1 ? 0.75 : 1.1; // the lines of many heads lie above each other
+  const reach = reachOf(lines);
   const middle = ROW / 2 - top;
   for (let line = 0; line < lines.count; line++) {
     const weight = lines.weight[line]!;
-    context.globalAlpha = Math.min(1, 0.02 + 0.98 * weight ** power);
+    context.globalAlpha = opacity(weight, reach, heads.length);
     context.lineWidth = 0.7 + 2.3 * weight;
     context.strokeStyle = colours[lines.head[line]!]!;
     context.beginPath();
@@ -270,5 +270,6 @@ export const headView: View = {
   about: "Lines from every token to those it looks at; a colour is a head. Point at a token for its weights, click to hold it.",
   needs: "text",
   controls: ["layer", "heads", "filter", "level", "threshold"],
+  threshold: faintest,
   component: HeadView,
 };

@@ -39,7 +39,8 @@ function OfToken({ axes, heads, grids, active, layer, dark, pin }: Props & { act
   return (
     <>
       <h3>
-        {side === "query" ? "From" : "To"} <Token axis={axis} twice={[]} index={index} />{" "}
+        {side === "query" ? "From" : "To"} “
+        <Token axis={axis} twice={[]} index={index} />”{" "}
         <span class="hs-muted">token {index}</span>
       </h3>
       <table class="hs-weights" data-side={side} data-index={index}>
@@ -140,9 +141,14 @@ function Strongest({ axes, heads, grids, layer, threshold, dark, pin }: Props) {
           {links.map((link) => (
             <tr key={`${link.head} ${link.query} ${link.key}`}>
               <td>
-                <button type="button" class="hs-link" onClick={() => pin("query", link.query)}>
-                  <Token axis={axes.queries} twice={twice.query} index={link.query} /> →{" "}
-                  <Token axis={axes.keys} twice={twice.key} index={link.key} />
+                <button type="button" class="hs-link hs-between" onClick={() => pin("query", link.query)}>
+                  <span>
+                    <Token axis={axes.queries} twice={twice.query} index={link.query} />
+                  </span>
+                  →
+                  <span>
+                    <Token axis={axes.keys} twice={twice.key} index={link.key} />
+                  </span>
                 </button>
               </td>
               <td class="hs-number">

@@ -18,7 +18,7 @@ export interface Bar {
   isWorse?: boolean;
 }
 
-/** Standard errors to either end of a 95 % interval, as in `headscope.views.head_relations`. */
+/** Standard errors to either end of a 95 % interval, as in `headscope.views.numbers`. */
 export const SURE = 1.96;
 
 /** The 95 % interval around a value; nothing without a standard error. */

@@ -42,7 +42,7 @@ function Example({ example }: { example: HeadExample }) {
               );
             })}
       </p>
-      {example.note && <p class="hp-about">{example.note}</p>}
+      <p class="hp-about">{example.looked_at ? `${example.note}. Blue: the attention that words give the framed one.` : example.note}</p>
     </li>
   );
 }
@@ -52,7 +52,8 @@ export function Examples({ examples }: { examples: readonly HeadExample[] }) {
     <section class="hp-section hp-wide">
       <h3>Where it finds relations</h3>
       <p class="hp-about">
-        The framed word asks; the deeper the blue, the more attention a word gets; underlined words would be right.
+        The framed word asks; the deeper the blue, the more of its attention a word gets, unless said below; underlined words
+        would be right.
       </p>
       <ul class="hp-examples">
         {examples.map((example, index) => (

@@ -6,15 +6,6 @@ import { Section } from "./headpagesection";
 
 const MOST_RELATIONS = 8;
 
-/** The relations that a head finds more often than the best simple rule does, those furthest above it first. */
-export function bestRelations(relations: readonly RelationScore[], most: number): RelationScore[] {
-  const lead = ({ accuracy, baseline }: RelationScore) => (accuracy ?? 0) - (baseline ?? 0);
-  return relations
-    .filter((one) => one.accuracy !== null && lead(one) > 0)
-    .sort((a, b) => lead(b) - lead(a))
-    .slice(0, most);
-}
-
 /** Whether the interval reaches the rule; where no rule is known there is none to reach. */
 function isUnsure({ clear, baseline }: RelationScore): boolean {
   return !clear && baseline !== null;
@@ -40,7 +31,7 @@ function relationBar(one: RelationScore): Bar {
 }
 
 export function Relations({ page }: { page: Pick<HeadPage, "relations" | "relations_tested"> }) {
-  const found = bestRelations(page.relations, page.relations.length);
+  const found = page.relations;
   const tested = Math.max(page.relations_tested ?? 0, page.relations.length);
   if (tested === 0) return null;
   if (found.length === 0)
@@ -54,17 +45,17 @@ export function Relations({ page }: { page: Pick<HeadPage, "relations" | "relati
   return (
     <Section
       title="Relations it finds"
-      about={`Above the best simple rule, which is the tick${unsure ? "; pale where the interval reaches it" : ""}.`}
+      about={`Above the best simple rule, which is the tick${unsure ? "; pale where the interval reaches it" : ""}. Over all cases; findings score the head that was chosen on one half of them on the other.`}
     >
       {kinds.map((what) => (
         <div key={what}>
           {what && <p class="hp-what">{what}</p>}
           <Bars
             range={[0, 1]}
-            bars={bestRelations(
-              found.filter((one) => one.what === what),
-              MOST_RELATIONS,
-            ).map(relationBar)}
+            bars={found
+              .filter((one) => one.what === what)
+              .slice(0, MOST_RELATIONS)
+              .map(relationBar)}
           />
         </div>
       ))}
@@ -75,6 +66,7 @@ export function Relations({ page }: { page: Pick<HeadPage, "relations" | "relati
 /** What pale bars are, in words; nothing where there are none. */
 export function paleWords(effects: readonly AblationEffect[]): string {
   if (!effects.some(({ significant }) => significant === false)) return "";
+  if (effects.every(({ corrected }) => corrected === false)) return "Pale: not significant (p ≥ 0.05, not corrected).";
   const edits = Math.max(0, ...effects.map(({ edits }) => edits ?? 0));
   const all = edits > 1 ? `all ${edits} edits are allowed for` : "all edits are allowed for";
   const hopeless = effects.filter(({ significant }) => significant === false).every(({ possible }) => possible === false);
@@ -90,7 +82,7 @@ function effectBar({ metric, change, low, high, significant, higher_is_better }:
     low: low ?? null,
     high: high ?? null,
     sure: significant ?? null,
-    note: significant == null ? "" : significant ? "significant" : "not significant once all edits are allowed for",
+    note: significant == null ? "" : significant ? "significant" : "not significant",
     isWorse: higher_is_better === false ? (change ?? 0) > 0 : (change ?? 0) < 0,
   };
 }
@@ -104,7 +96,7 @@ export function Ablation({ effects }: { effects: readonly AblationEffect[] }) {
   return (
     <Section
       title="When it is switched off"
-      about={["Change of the task's score; orange is worse.", paleWords(effects)].filter(Boolean).join(" ")}
+      about={["Change of the task's score with its 95 % interval, by the test of the sweep; orange is worse.", paleWords(effects)].filter(Boolean).join(" ")}
     >
       {[...groups].map(([name, members]) => (
         <div key={name}>

@@ -59,6 +59,28 @@ function each(grid: Grid, wanted: Wanted, use: (query: number, key: number, weig
   }
 }
 
+const FAINTEST = 0.01;
+
+/** The weight from which a line is drawn, unless the reader says otherwise: less in long texts, where even attention is less. */
+export function faintest(keys: number): number {
+  return Math.min(FAINTEST, 1 / Math.max(1, keys));
+}
+
+/**
+ * The weight of a line that is drawn at full strength: the strongest that is shown, up to the next power of two, so that it
+ * seldom changes while one scrolls.
+ */
+export function reachOf({ count, weight }: Pick<Lines, "count" | "weight">): number {
+  let strongest = 0;
+  for (let line = 0; line < count; line++) strongest = Math.max(strongest, weight[line]!);
+  return strongest > 0 ? Math.min(1, 2 ** Math.ceil(Math.log2(strongest))) : 1;
+}
+
+/** How opaque a line is; the lines of many heads lie above each other. */
+export function opacity(weight: number, reach: number, heads: number): number {
+  return Math.min(1, 0.02 + 0.98 * (weight / reach) ** (heads === 1 ? 0.75 : 1.1));
+}
+
 const BINS = 1024;
 
 /** The lines to draw, weak ones first. */

@@ -1,6 +1,7 @@
 /** Matrix view: one head's map as a heat map. */
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Seen, StackShape } from "../api";
+import { leastDrawn } from "../frame/choices";
 import { useKeys } from "../frame/keys";
 import { Busy, Trouble } from "../frame/parts";
 import { useLayerMaps, useSize } from "../hooks";
@@ -18,7 +19,7 @@ import { kept, parseBox, type Place, printBox, type Room, whole, zoomed } from "
 import { matrixPicture } from "./pixels";
 import type { View, ViewProps } from "./view";
 
-const BELOW = 8; // pixels under the cells: half of the last label
+const HALF = 8; // pixels under and right of the cells: half of the last label
 const STEP = 1.4; // how much nearer a click or key goes
 
 function MatrixView({ source, seen, state, setState, dark }: ViewProps) {
@@ -46,22 +47,22 @@ interface MatrixProps {
 }
 
 function Matrix(props: MatrixProps) {
-  const { source, axes, grid, state, setState, dark, layer, head } = props;
+  const { source, seen, stack, axes, grid, state, setState, dark, layer, head } = props;
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const size = useSize(box);
   const narrow = size.width < 500;
   const margin = { left: narrow ? 84 : 130, top: narrow ? 72 : 96 };
   const room: Room = {
-    width: Math.max(1, size.width - margin.left),
-    height: Math.max(1, size.height - margin.top - BELOW),
+    width: Math.max(1, size.width - margin.left - HALF),
+    height: Math.max(1, size.height - margin.top - HALF),
     queries: grid.queries,
     keys: grid.keys,
   };
   const place = parseBox(state.extra["x-box"] ?? "", room);
   const setPlace = (next: Place): void => setState(withExtra(state, "x-box", printBox(next, room)));
-  const pin = (side: State["side"], index: number): void =>
-    setState(state.token === index && state.side === side ? { token: null } : { token: index, side });
+  const pin = (side: State["side"], index: number, how: "toggle" | "hold" = "toggle"): void =>
+    setState(how === "toggle" && state.token === index && state.side === side ? { token: null } : { token: index, side });
   const { over, handlers } = useHandling(canvas, {
     room,
     place,
@@ -70,13 +71,14 @@ function Matrix(props: MatrixProps) {
     wheelNeedsControl: source.kind === "widget",
     onClick: pin,
   });
+  const threshold = leastDrawn(matrixView, state, seen, stack);
   const count = state.side === "query" ? grid.queries : grid.keys;
   const held = state.token === null || state.token >= count ? null : { side: state.side, index: state.token };
   const active = over === null ? held : { side: "query" as const, index: over.query };
   const shown = useMemo(() => ({ heads: [head], grids: [grid] }), [head, grid]);
   const image = useMemo(
-    () => matrixPicture(grid, axes, { threshold: state.threshold, scale: state.scale, dark }),
-    [grid, axes, state.threshold, state.scale, dark],
+    () => matrixPicture(grid, axes, { threshold, scale: state.scale, dark }),
+    [grid, axes, threshold, state.scale, dark],
   );
   const zoom = (factor: number): void => setPlace(zoomed(place, factor, room.width / 2, room.height / 2, room));
   useKeys(box, source, (event) => {
@@ -126,7 +128,7 @@ function Matrix(props: MatrixProps) {
             {...handlers}
           />
         </div>
-        <HeadDetail {...{ axes, active, layer, dark, pin }} {...shown} threshold={state.threshold} />
+        <HeadDetail {...{ axes, active, layer, threshold, dark, pin }} {...shown} />
       </div>
     </div>
   );
@@ -147,7 +149,7 @@ interface ReadProps {
 
 /** The weight under the pointer. */
 function Read({ grid, axes, over }: ReadProps) {
-  if (over === null) return <span class="hs-read hs-muted">Point at a cell for its weight.</span>;
+  if (over === null) return <span class="hs-read hs-muted">Point at a cell, or tap it, for its weight.</span>;
   const { query, key } = over;
   const weight = grid.at(query, key);
   const out = !axes.query[query] || !axes.key[key];

@@ -1,6 +1,6 @@
 /** Mouse, wheel and fingers on a matrix. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { cellAt, kept, type Place, type Room, zoomed } from "./matrixplace";
+import { type Cell, cellAt, kept, type Place, type Room, zoomed } from "./matrixplace";
 
 export interface Handling {
   room: Room;
@@ -10,7 +10,8 @@ export interface Handling {
   setPlace: (place: Place) => void;
   /** In a notebook the wheel alone scrolls the page. */
   wheelNeedsControl: boolean;
-  onClick: (side: "query" | "key", index: number) => void;
+  /** A tap on another cell of the row that is held holds it on. */
+  onClick: (side: "query" | "key", index: number, how: "toggle" | "hold") => void;
 }
 
 interface Point {
@@ -22,6 +23,8 @@ const STILL = 4; // pixels a click may move
 
 export function useHandling(canvas: { readonly current: HTMLCanvasElement | null }, handling: Handling) {
   const [at, setAt] = useState<Point | null>(null);
+  // A finger points at nothing once it is lifted: the cell that it tapped stays.
+  const [tapped, setTapped] = useState<Cell | null>(null);
   const latest = useRef(handling);
   latest.current = handling;
   const down = useRef(new Map<number, Point>());
@@ -72,6 +75,8 @@ export function useHandling(canvas: { readonly current: HTMLCanvasElement | null
     onPointerMove: (event: PointerEvent): void => {
       const point = pointOf(event);
       if (down.current.has(event.pointerId)) drag(event, point);
+      if (event.pointerType === "touch") return;
+      setTapped(null);
       setAt(point);
     },
     onPointerUp: (event: PointerEvent): void => {
@@ -81,15 +86,20 @@ export function useHandling(canvas: { readonly current: HTMLCanvasElement | null
       const { x, y } = pointOf(event);
       const cell = cellAt(place, Math.max(0, x), Math.max(0, y), room);
       if (cell === null || (x < 0 && y < 0)) return;
-      if (y < 0) onClick("key", cell.key);
-      else onClick("query", cell.query);
+      const again = tapped?.query === cell.query && tapped.key === cell.key;
+      const isTap = event.pointerType === "touch" && x >= 0 && y >= 0;
+      setTapped(isTap && !again ? cell : null);
+      if (y < 0) onClick("key", cell.key, "toggle");
+      else onClick("query", cell.query, isTap && !again ? "hold" : "toggle");
     },
     onPointerCancel: (event: PointerEvent): void => {
       down.current.delete(event.pointerId);
     },
     onPointerLeave: (): void => setAt(null),
   };
-  const over = at === null ? null : cellAt(handling.place, at.x, at.y, handling.room);
+  const { queries, keys } = handling.room;
+  useEffect(() => setTapped(null), [queries, keys]);
+  const over = at === null ? tapped : cellAt(handling.place, at.x, at.y, handling.room);
   return { over, handlers };
 }
 

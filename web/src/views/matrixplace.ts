@@ -15,6 +15,11 @@ export interface Place {
   cell: number;
 }
 
+export interface Cell {
+  query: number;
+  key: number;
+}
+
 const LARGEST = 96; // pixels a cell
 const LARGEST_AT_FIRST = 60;
 
@@ -41,7 +46,7 @@ export function zoomed(place: Place, factor: number, x: number, y: number, room:
 }
 
 /** The query and key at a point of the room; null beside the matrix. */
-export function cellAt(place: Place, x: number, y: number, room: Room): { query: number; key: number } | null {
+export function cellAt(place: Place, x: number, y: number, room: Room): Cell | null {
   const query = Math.floor((y - place.y) / place.cell);
   const key = Math.floor((x - place.x) / place.cell);
   const inside = query >= 0 && key >= 0 && query < room.queries && key < room.keys;

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { prepare } from "../canvas";
 import { headCodes } from "../decode";
-import { stepped } from "../frame/choices";
+import { leastDrawn, stepped } from "../frame/choices";
 import { useKeys } from "../frame/keys";
 import { Trouble } from "../frame/parts";
 import { inWords, useSize } from "../hooks";
@@ -16,7 +16,7 @@ import type { View, ViewProps } from "./view";
 
 const PADDING = 16; // of the box around them
 const BAR = 16; // for its scroll bar
-const ROOMY = 64; // pixels a map, when there is room across: rather scroll than squint
+const ROOMY = 44; // pixels a map, when there is room across: rather scroll than squint
 const GAP = 5; // pixels between maps
 const PREVIEW = 420; // pixels at least for the map beside them; where there is less, none is there
 const LONG = 40; // milliseconds of drawing without a rest
@@ -41,6 +41,7 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
   const wide = SIDE + step * stack.heads;
   const high = TOP + step * stack.layers;
   const head = state.heads[0] ?? 0;
+  const threshold = leastDrawn(modelView, state, seen!, stack);
   const open = (layer: number, which: number): void => setState({ view: "matrix", layer, heads: [which] });
 
   useKeys(box, source, (event) => {
@@ -61,7 +62,7 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
     const context = prepare(element, wide, high);
     delete element.dataset.drawn;
     const sharp = Math.max(1, Math.round(size * (window.devicePixelRatio || 1)));
-    const paint = { threshold: state.threshold, scale: state.scale, dark };
+    const paint = { threshold, scale: state.scale, dark };
     const draw = async (): Promise<void> => {
       const coming = Array.from({ length: stack.layers }, (_, layer) => source.maps!(stack.name, layer));
       for (const one of coming) one.catch(() => undefined); // the first that fails is told below
@@ -85,7 +86,7 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
     return () => {
       wanted = false;
     };
-  }, [source, seen, stack, axes, step, width === 0, state.threshold, state.scale, dark]);
+  }, [source, seen, stack, axes, step, width === 0, threshold, state.scale, dark]);
 
   return (
     <div class="hs-model">
@@ -136,7 +137,7 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
         </div>
         {beside && (
           <ModelPreview
-            {...{ source, stack, axes, state, setState, dark }}
+            {...{ source, stack, axes, threshold, state, setState, dark }}
             seen={seen!}
             layer={over?.layer ?? state.layer}
             head={over?.head ?? head}

@@ -11,7 +11,7 @@ import { whole } from "./matrixplace";
 import { matrixPicture } from "./pixels";
 
 const MARGIN = { left: 100, top: 84 };
-const BELOW = 8; // half a label
+const HALF = 8; // a label of the last row or column, beyond its middle
 const VIEWS = [
   { name: "matrix", title: "Matrix" },
   { name: "head", title: "Lines" },
@@ -23,6 +23,7 @@ interface Props {
   seen: Seen;
   stack: StackShape;
   axes: Axes;
+  threshold: number;
   layer: number;
   head: number;
   state: State;
@@ -30,7 +31,7 @@ interface Props {
   dark: boolean;
 }
 
-export function ModelPreview({ source, seen, stack, axes, layer, head, state, setState, dark }: Props) {
+export function ModelPreview({ source, seen, stack, axes, threshold, layer, head, state, setState, dark }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const size = useSize(box);
@@ -38,13 +39,13 @@ export function ModelPreview({ source, seen, stack, axes, layer, head, state, se
   const image = useMemo(() => {
     if (maps === null || maps.layer !== layer) return null;
     const grid = gridOf(maps, head, seen.levels, axes);
-    return matrixPicture(grid, axes, { threshold: state.threshold, scale: state.scale, dark });
-  }, [maps, layer, head, axes, state.threshold, state.scale, dark]);
+    return matrixPicture(grid, axes, { threshold, scale: state.scale, dark });
+  }, [maps, layer, head, axes, threshold, state.scale, dark]);
   useLayoutEffect(() => {
     if (canvas.current === null || image === null || size.height === 0) return;
     const room = {
-      width: Math.max(1, size.width - MARGIN.left),
-      height: Math.max(1, size.height - MARGIN.top - BELOW),
+      width: Math.max(1, size.width - MARGIN.left - HALF),
+      height: Math.max(1, size.height - MARGIN.top - HALF),
       queries: axes.queries.length,
       keys: axes.keys.length,
     };

@@ -6,6 +6,7 @@ import { useKeys } from "../frame/keys";
 import { Busy, Trouble } from "../frame/parts";
 import { useLayerMaps, useLoaded } from "../hooks";
 import { type Source, stackOf } from "../source";
+import { type State, withExtra } from "../state";
 import { axesOf, type Axis, axisOf, matches, moved, shortened, tokensOf, visible } from "../tokens";
 import { weightsOf } from "../weights";
 import { shown } from "./headfilter";
@@ -26,7 +27,7 @@ function NeuronView(props: ViewProps) {
   const head = state.heads[0] ?? 0;
   const load = source.neurons;
   const { value, error, busy } = useLoaded(
-    load ? async () => ({ seen, neurons: await load(stack.name, state.layer, head) }) : null,
+    load ? async (signal) => ({ seen, neurons: await load(stack.name, state.layer, head, signal) }) : null,
     [source, seen, stack.name, state.layer, head],
   );
   const fresh = value && value.seen === seen && value.neurons.stack === stack.name;
@@ -92,6 +93,21 @@ export function pieceOf(token: number | null, axis: Axis, otherwise = 0): number
   return Math.max(0, piece);
 }
 
+/** The piece that asks. Where the state counts words it is a word's first, unless the link names another of its pieces. */
+export function heldPiece({ token, extra }: Pick<State, "token" | "extra">, axis: Axis, otherwise = 0): number {
+  const whole = pieceOf(token, axis, otherwise);
+  const named = Number(extra["x-piece"] ?? NaN);
+  const isInside = token !== null && named > whole && named < (axis.starts[token + 1] ?? 0);
+  return isInside && Number.isInteger(named) ? named : whole;
+}
+
+/** The change that holds a piece, whether the state counts pieces or words. */
+export function holding(piece: number, state: State, pieces: Axis, axis: Axis): Partial<State> {
+  const token = moved(piece, pieces, axis);
+  const isFirst = token === null || axis.starts[token] === piece;
+  return { token, side: "query", ...withExtra(state, "x-piece", isFirst ? "" : String(piece)) };
+}
+
 function Body({
   source,
   seen,
@@ -109,8 +125,8 @@ function Body({
   const [neuron, setNeuron] = useState<number | null>(null);
   useEffect(() => setPinned(null), [seen, stack]);
   const first = firstQuery(pieces.queries, stack.causal);
-  const held = state.side === "query" ? state.token : null;
-  const chosen = Math.min(pieceOf(held, axis, first), pieces.queries.length - 1);
+  const token = state.side === "query" ? state.token : null;
+  const chosen = Math.min(heldPiece({ token, extra: state.extra }, axis, first), pieces.queries.length - 1);
   const query = over ?? chosen;
   const scores = useMemo(() => queryScores(neurons, query), [neurons, query]);
   const mapped = useMapped(source, seen, neurons, query);
@@ -125,7 +141,10 @@ function Body({
   );
   const alone = to - from === 1;
   const label = (side: Axis, index: number) => shortened(visible(side.labels[index] ?? ""), 24);
-  const choose = (piece: number) => setState({ token: moved(piece, pieces.queries, axis), side: "query" });
+  const choose = (piece: number) => {
+    setOver(null); // what was chosen is shown, also where the mouse rests on another
+    setState(holding(piece, state, pieces.queries, axis));
+  };
   const body = useRef<HTMLDivElement>(null);
   useKeys(body, source, (event) => {
     if (event.shiftKey || (event.key !== "j" && event.key !== "k")) return false;
@@ -151,7 +170,7 @@ function Body({
         onOver={setOver}
       />
     ),
-    [pieces, chosen, found, axis, setState],
+    [pieces, chosen, found, axis, state.extra, setState],
   );
   const notes = notesOn(neurons, seen.rotated);
   if (differs && mapped) notes.push(`The softmax differs from the map by up to ${shown(gap)}: both are shown.`);

@@ -142,9 +142,9 @@ function drawRow(context: CanvasRenderingContext2D, given: Drawn, key: number, i
   if (!hidden) {
     const { x, bar, width } = layout.weight;
     context.fillStyle = inks.accent;
-    context.globalAlpha = bar > 0 ? 1 : 0.35;
-    context.fillRect(x, middle - 6, Math.max(weight > 0.0005 ? 1 : 0, weight * (bar || width)), 12);
-    context.globalAlpha = 1;
+    const long = Math.max(weight > 0.0005 ? 1 : 0, weight * (bar || width - 4));
+    if (bar > 0) context.fillRect(x, middle - 6, long, 12);
+    else context.fillRect(x, middle + 6, long, 2);
     context.fillStyle = inks.ink;
     context.fillText(weight.toFixed(3), layout.weight.x + layout.weight.width - 4, middle);
   }
@@ -203,8 +203,10 @@ function drawTop(context: CanvasRenderingContext2D, { layout, top, neuron, high 
         context.strokeStyle = chosen ? inks.accent : inks.ink;
         context.lineWidth = chosen ? 2 : 1;
         context.globalAlpha = neuron !== null && !chosen ? 0.35 : 0.85;
-        const from = index === 0 ? 31 : HEADER - 1;
-        context.strokeRect(x - 0.5, from, Math.max(2, layout.cell) + 1, high - from + 2);
+        const wide = Math.max(2, layout.cell) + 1;
+        // Not through the line between, where the names of the columns stand.
+        if (index === 0) context.strokeRect(x - 0.5, 31, wide, 18);
+        context.strokeRect(x - 0.5, HEADER - 1, wide, high - HEADER + 3);
         if (index === 0 && one.rank < 5) {
           const middle = x + layout.cell / 2;
           const level = middle - (last.get(0) ?? -99) < 11 ? 1 : 0; // neighbours write on two lines

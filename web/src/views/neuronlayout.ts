@@ -19,7 +19,7 @@ export interface Layout {
   product: { x: number; width: number } | null;
   /** Columns of numbers, by what they hold. */
   numbers: { name: "dot" | "bias" | "score"; x: number; width: number }[];
-  /** The softmax: a bar and beside it the number, or the bar behind the number where `bar` is 0. */
+  /** The softmax: a bar and beside it the number, or the bar below the number where `bar` is 0. */
   weight: { x: number; bar: number; width: number };
   /** The weight in the map, where it is not the softmax. */
   mapped: { x: number; width: number } | null;

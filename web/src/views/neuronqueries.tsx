@@ -23,6 +23,15 @@ export function Queries({ labels, chosen, found, onChoose, onOver }: QueriesProp
     if (option.offsetLeft < box.scrollLeft || option.offsetLeft + option.offsetWidth > box.scrollLeft + box.clientWidth)
       box.scrollLeft = option.offsetLeft - box.clientWidth / 2;
   }, [chosen]);
+  // Only a mouse that moves points at something: a list that scrolls under it does not.
+  const mouse = useRef("");
+  const onMove = (event: PointerEvent) => {
+    const place = `${event.screenX} ${event.screenY}`;
+    if (event.pointerType !== "mouse" || place === mouse.current) return;
+    mouse.current = place;
+    const option = (event.target as Element).closest(".nv-query");
+    onOver(option === null ? null : [...(list.current?.children ?? [])].indexOf(option));
+  };
   const onKey = (event: KeyboardEvent) => {
     const by = {
       ArrowDown: 1,
@@ -48,6 +57,7 @@ export function Queries({ labels, chosen, found, onChoose, onOver }: QueriesProp
       aria-label="Query token"
       aria-activedescendant={`nv-query-${chosen}`}
       onKeyDown={onKey}
+      onPointerMove={onMove}
       onPointerLeave={() => onOver(null)}
     >
       {labels.map((label, index) => (
@@ -58,7 +68,6 @@ export function Queries({ labels, chosen, found, onChoose, onOver }: QueriesProp
           role="option"
           aria-selected={index === chosen}
           title={label.length > 14 ? label : undefined}
-          onPointerEnter={(event) => event.pointerType === "mouse" && onOver(index)}
           onClick={() => onChoose(index)}
         >
           {shortened(label, 40)}

@@ -86,6 +86,7 @@ export function NeuronTable(props: TableProps) {
     const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[event.key];
     if (by === undefined) return;
     const next = key_ === null ? 0 : Math.max(0, Math.min(labels.length - 1, key_ + by));
+    onKey(null);
     onPin(next);
     if (box.current) {
       const [above, below] = [next * ROW, (next + 1) * ROW + HEADER - high];

@@ -54,8 +54,8 @@ function TryView({ source, seen, state, setState, dark }: ViewProps) {
   const asks = ready && model.task !== null && (named !== null || off.trim() !== "" || answered.answer !== null);
   const predict = () => {
     if (!ready) return;
-    const isSample = a === sample.a && b === sample.b;
-    setState({ model: model.name, a: isSample ? "" : a, b: isSample || !model.pairs ? "" : b });
+    const isSample = a === sample.a && (!model.pairs || b === sample.b) && state.a !== a;
+    setState({ model: model.name, a: isSample ? "" : a, ...(model.pairs ? { b: isSample ? "" : b } : {}) });
     void ask(requestFor({ a, b }));
   };
   useFollow(
@@ -145,7 +145,7 @@ function Answer({ asked }: { asked: Asked }) {
   return (
     <div class="ti-results" aria-busy={busy} aria-live="polite">
       {error !== "" && <Trouble>{error}</Trouble>}
-      {answer && request && <Results answer={answer} request={request} />}
+      {answer && request && error === "" && <Results answer={answer} request={request} />}
       {!answer && error === "" && (
         <p class="at-hint">Predictions appear here: as the model is, and with the heads you switched off.</p>
       )}

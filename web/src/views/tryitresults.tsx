@@ -16,6 +16,7 @@ export function Results({ answer, request }: { answer: Predicted; request: Predi
   const places = comparedAll(answer.before, answer.after);
   const edits = request.edits ?? [];
   const changed = places.filter((place) => place.changed).length;
+  const hasNew = places.some((place) => place.after.some((row, rank) => faring(row, rank) === "new"));
   return (
     <>
       {answer.note && (
@@ -38,7 +39,9 @@ export function Results({ answer, request }: { answer: Predicted; request: Predi
         <Place key={index} place={place} edited={edits.length > 0} />
       ))}
       {edits.length > 0 && places.length > 0 && (
-        <p class="at-about">A tick is the probability in the untouched model; “new” was not among its best.</p>
+        <p class="at-about">
+          A tick is the probability in the untouched model{hasNew ? "; “new” was not among its best." : "."}
+        </p>
       )}
     </>
   );

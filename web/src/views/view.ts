@@ -26,6 +26,8 @@ export interface View {
   /** What it cannot do without; where that is missing the view is not offered. */
   needs: "text" | "neurons" | "atlas" | "predict";
   controls: readonly Control[];
+  /** Weights below are not drawn unless the reader says otherwise, in a text with so many keys; without it all are. */
+  threshold?: (keys: number) => number;
   /**
    * Keys of its own for the help: (keys, what they do). A view takes keys with `useKeys` (frame/keys.ts), where it is asked
    * before the frame; arrows, Escape, and whatever it tells here.

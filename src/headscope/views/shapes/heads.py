@@ -70,6 +70,8 @@ class AblationEffect(Shape):
     higher_is_better: bool = True
     edits: int | None = None
     """How many edits `significant` is corrected for; None when it is not corrected, or not known."""
+    corrected: bool | None = None
+    """Whether it is corrected at all; None when that is not known."""
     possible: bool | None = None
     """Whether any of them could be significant at all, with so few examples; None when it is not known."""
 
@@ -85,14 +87,16 @@ class Comparison(Shape):
 
 
 class HeadExample(Shape):
-    """A sentence of the corpus in which the head does what it typically does."""
+    """A case of a probe: a sentence in which the head does what it was found to be the best at."""
 
     text: str
     words: list[str]
     marks: list[int]
     """The words that the example is about: who looks first, then what it should find."""
     weights: list[float] | None = None
-    """For each word, how much attention the first mark pays it."""
+    """For each word, how much attention the first mark pays it, or gets from it where it is `looked_at`."""
+    looked_at: bool = False
+    """Whether the head finds the answer by who looks at the first mark, not by where that one looks."""
     note: str
 
 

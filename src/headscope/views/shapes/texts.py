@@ -45,7 +45,7 @@ class Seen(Shape):
     target: Tokens | None
     stacks: list[StackShape]
     levels: list[float]
-    """The weight of each byte, 256 rising numbers of which the first is 0."""
+    """The weight of each byte, 256 numbers, the first 0, rising to 1 and 1 from there on."""
     max_error: float
     """The most by which a weight that was stored differs from the true one."""
     word_error: float
