@@ -51,6 +51,12 @@ export class SourceError extends Error {
   override name = "SourceError";
 }
 
+/** The id of the atlas that an address names, by id or by name; the first where it names none, null where it is not here. */
+export function atlasId({ atlases }: Pick<About, "atlases">, wanted: string): string | null {
+  const found = wanted === "" ? atlases[0] : (atlases.find(({ id }) => id === wanted) ?? atlases.find(({ name }) => name === wanted));
+  return found?.id ?? null;
+}
+
 export function stackOf(seen: Seen, name: string): StackShape {
   const found = seen.stacks.find((stack) => stack.name === name);
   if (found === undefined) throw new SourceError(`There is no stack “${name}” in this view.`);

@@ -24,7 +24,7 @@ const missing = (state: Partial<typeof DEFAULTS>, source = SERVER) =>
   missingIn({ ...DEFAULTS, ...state }, source, VIEWS.filter((view) => offered(view, source)));
 
 test("what is there is not missing", () => {
-  for (const state of [{}, { model: "demo" }, { view: "try", model: "demo" }, { view: "atlas", atlas: "one" }, { view: "map" }]) {
+  for (const state of [{}, { model: "demo" }, { view: "try", model: "demo" }, { view: "atlas", atlas: "one" }, { view: "atlas", atlas: "One" }, { view: "map" }]) {
     assert.equal(missing(state), null, JSON.stringify(state));
   }
 });

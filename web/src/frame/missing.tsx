@@ -1,5 +1,5 @@
 /** A link that names what is not here: it is said, and nothing else is shown in its place. */
-import type { Source } from "../source";
+import { atlasId, type Source } from "../source";
 import type { SetState, State } from "../state";
 import { VIEWS } from "../views";
 import type { View } from "../views/view";
@@ -22,7 +22,7 @@ export function missingIn(state: State, source: Source, views: readonly View[]):
   }
   const { models, atlases } = source.about;
   if (view?.needs === "atlas") {
-    const known = state.atlas === "" || atlases.length === 0 || atlases.some(({ id }) => id === state.atlas);
+    const known = atlases.length === 0 || atlasId(source.about, state.atlas) !== null;
     return known ? null : { what: "atlas", words: `${place} has no atlas ${quoted(state.atlas)}.` };
   }
   const known = source.seen === undefined || state.model === "" || models.some(({ name }) => name === state.model);

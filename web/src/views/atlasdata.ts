@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { AtlasData, AtlasStack, Colouring, HeadPage } from "../api";
 import { kindColour, LEVELS, type RampName, rampOf } from "../colour";
 import { useLoaded } from "../hooks";
-import type { Source } from "../source";
+import { atlasId, type Source } from "../source";
 import type { State } from "../state";
 import { firstNamed } from "./atlasnames";
 import { binOf, cellTexts, extent, type Kept, kept, parsePick } from "./headfilter";
@@ -128,13 +128,12 @@ export interface AtlasFound {
 }
 
 export function useAtlas(source: Source, state: State, dark: boolean): AtlasFound {
-  const known = source.about.atlases;
-  const isThere = state.atlas === "" || known.some((atlas) => atlas.id === state.atlas);
-  const id = state.atlas || (known[0]?.id ?? "");
-  const load = isThere ? source.atlas : undefined;
+  const found = atlasId(source.about, state.atlas);
+  const id = found ?? "";
+  const load = found === null ? undefined : source.atlas;
   const { value, error, busy } = useLoaded(load ? (signal) => load(id, signal) : null, [source, id]);
   const look = useMemo(() => (value ? lookAt(value, state, dark) : null), [value, state, dark]);
-  const missing = isThere ? null : `There is no atlas “${state.atlas}” here.`;
+  const missing = found === null && state.atlas !== "" ? `There is no atlas “${state.atlas}” here.` : null;
   return { id, look, error: missing ?? error, busy };
 }
 
