@@ -50,11 +50,20 @@
 
   if (isState(location.hash)) {
     heading.scrollIntoView();
-    // A link to a head leads to its page once it is drawn.
+    // A link to a head leads to its page once it is drawn, and stays there while what is above still finds its size.
+    const bring = () => {
+      if (isBelow()) place.querySelector(".at-beside").scrollIntoView({ behavior: "instant" });
+    };
     const show = () => {
       if (!place.querySelector(".hp-card")) return;
       drawn.disconnect();
-      if (isBelow()) place.querySelector(".at-beside").scrollIntoView({ behavior: "instant" });
+      bring();
+      const settling = new ResizeObserver(bring);
+      settling.observe(document.body);
+      settling.observe(place.querySelector(".at-plot") ?? place);
+      const leave = () => settling.disconnect();
+      for (const act of ["wheel", "touchstart", "pointerdown", "keydown"]) addEventListener(act, leave, { once: true, passive: true });
+      setTimeout(leave, 2000);
     };
     const drawn = new MutationObserver(show);
     if (new URLSearchParams(location.hash.slice(1)).has("heads")) drawn.observe(place, { subtree: true, childList: true });
