@@ -23,6 +23,7 @@ from headscope.cli.options import (
     Revision,
     batch_size_of,
     check_output,
+    existing_atlas,
 )
 
 if TYPE_CHECKING:
@@ -91,9 +92,7 @@ def explain(
     shown = not (quiet or json)
     with only_own_notes(debug=debug) as notes:
         corpus = hs.read_text(*text)
-        existing = (
-            hs.open(output) if output is not None and output.is_file() and output.stat().st_size else None
-        )
+        existing = existing_atlas(output)
         with status(f"loading {model}", shown=shown):
             loaded = hs.load(model, revision=revision, device=device, dtype=dtype, allow_pickle=allow_pickle)
         if existing is not None:
