@@ -212,7 +212,7 @@ def _check_used(context: typer.Context, sweep: str) -> None:
 
 def _with_head(model: "hs.Model", head: Any, *, allow_pickle: bool) -> "hs.Model":
     # Loads torch and transformers, which is too slow for commands that need neither.
-    from headscope.tasks import with_head  # noqa: PLC0415
+    from headscope.tasks import with_head
 
     return with_head(model, head, allow_pickle=allow_pickle)
 

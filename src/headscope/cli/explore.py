@@ -71,7 +71,7 @@ def explore(
     with only_own_notes(debug=debug):
         with status("starting", shown=shown):
             # Loads torch and the web framework, which no other command should wait for.
-            from headscope import server  # noqa: PLC0415
+            from headscope import server
 
             listener = server.listening(port)
             options = {"device": device, "dtype": dtype, "allow_pickle": allow_pickle}

@@ -145,8 +145,8 @@ def _run(
     shown: bool,
 ) -> "ImportanceResult":
     # Loads torch and transformers, which --help does without.
-    from headscope.tasks import TASKS, task_for, with_head  # noqa: PLC0415
-    from headscope.tasks.language import LanguageModelling  # noqa: PLC0415
+    from headscope.tasks import TASKS, task_for, with_head
+    from headscope.tasks.language import LanguageModelling
 
     kind = TASKS.get(task)
     options: dict[str, object] = {"max_length": max_length}
@@ -165,7 +165,7 @@ def _run(
 
 
 def _agreement(atlas: "hs.Atlas") -> "list[Agreement]":
-    from headscope.importance import agreement  # noqa: PLC0415  # loads torch, which --help does without
+    from headscope.importance import agreement  # loads torch, which --help does without
 
     return agreement(atlas)
 
@@ -215,7 +215,7 @@ def _print(console: Console, atlas: "hs.Atlas", result: "ImportanceResult", foun
 
 
 def _print_stack(console: Console, atlas: "hs.Atlas", result: "ImportanceResult", stack: str) -> None:
-    from headscope.figures.importance import key_name, readable  # noqa: PLC0415  # loads matplotlib
+    from headscope.figures.importance import key_name, readable  # loads matplotlib
 
     rows = result.table(stack=stack)
     roles = [role for role, cell in rows[0].items() if isinstance(cell, dict)]

@@ -116,7 +116,7 @@ def check_output(path: Path, *, option: str, kind: str, inputs: Iterable[Path]) 
             f"{option} {path} is there already and is no {kind}; choose another name, or remove it first"
         )
     # Loads xarray, which is too slow to do before the checks above.
-    from headscope.atlas import check_writable  # noqa: PLC0415
+    from headscope.atlas import check_writable
 
     check_writable(path)
 

@@ -103,10 +103,10 @@ def view(
     shown = not (quiet or json)
     with only_own_notes(debug=debug) as notes:
         # Loads torch and transformers, which is too slow to do before the checks above.
-        from headscope.views.neurons import neuron_reader  # noqa: PLC0415
-        from headscope.views.page import Start, write_view  # noqa: PLC0415
-        from headscope.views.pictures import check_place, draw  # noqa: PLC0415
-        from headscope.views.seen import observe  # noqa: PLC0415
+        from headscope.views.neurons import neuron_reader
+        from headscope.views.page import Start, write_view
+        from headscope.views.pictures import check_place, draw
+        from headscope.views.seen import observe
 
         with status(f"loading {model}", shown=shown):
             loaded = hs.load(model, device=device, dtype=dtype, revision=revision, allow_pickle=allow_pickle)

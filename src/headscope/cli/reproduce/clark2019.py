@@ -83,7 +83,7 @@ def clark2019(
 
     def compare(given: "hs.Model | hs.Atlas") -> "Reproduction":
         # Loads torch, which is too slow for --help.
-        from headscope.reproduce import clark2019 as compared  # noqa: PLC0415
+        from headscope.reproduce import clark2019 as compared
 
         return compared(
             given,

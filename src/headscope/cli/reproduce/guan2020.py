@@ -54,7 +54,7 @@ def guan2020(
 
     def compare(given: "hs.Model | hs.Atlas") -> "Reproduction":
         # Loads torch, which is too slow for --help.
-        from headscope.reproduce import guan2020 as compared  # noqa: PLC0415
+        from headscope.reproduce import guan2020 as compared
 
         made = None
         if task is not None and data and not isinstance(given, hs.Atlas):

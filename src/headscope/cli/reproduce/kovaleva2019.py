@@ -88,7 +88,7 @@ def kovaleva2019(
 
     def compare(first: "hs.Model | hs.Atlas") -> "Reproduction":
         # Loads torch, which is too slow for --help.
-        from headscope.reproduce.kovaleva2019 import kovaleva2019 as compared  # noqa: PLC0415
+        from headscope.reproduce.kovaleva2019 import kovaleva2019 as compared
 
         read = hs.open if session.is_atlas else common.load
         other = None if against is None else read(against)
