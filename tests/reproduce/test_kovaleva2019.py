@@ -14,7 +14,7 @@ from tests.reproduce.sweeps import facts, row, with_sweeps
 import headscope as hs
 from headscope.errors import OptionError
 from headscope.heads.patterns import PATTERNS
-from headscope.reproduce.kovaleva2019 import TwoModels, kovaleva2019
+from headscope.reproduce.kovaleva2019 import kovaleva2019
 from headscope.reproduce.table import Figure, Reproduction, Row
 from headscope.types import LabelledArray
 
@@ -189,7 +189,7 @@ def test_sections_without_data_say_what_they_need() -> None:
 
 
 @pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> TwoModels:
+def two(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     """Everything there is, of the tiny BERT and the same with weights that moved."""
     folder = tmp_path_factory.mktemp("data")
     parsed = folder / "dev.conllu"
@@ -210,7 +210,7 @@ def pairs_file(folder: Path) -> Path:
     return path
 
 
-def test_two_models_side_by_side(two: TwoModels) -> None:
+def test_two_models_side_by_side(two: Reproduction) -> None:
     left_out = {section.key for section in two.sections if section.needs}
     assert left_out == {"disabled_heads", "disabled_layers"}
     assert two.against is not None
@@ -227,7 +227,7 @@ def test_two_models_side_by_side(two: TwoModels) -> None:
         assert cosine == pytest.approx(1 - layer["change_cosine"])
 
 
-def test_features_are_means_over_heads(two: TwoModels) -> None:
+def test_features_are_means_over_heads(two: Reproduction) -> None:
     arrays = two.atlas.stack("encoder")
     for name, shown in (("subject", "subject"), ("sep", "[SEP]")):
         for array, ending in (
@@ -246,7 +246,7 @@ def test_features_are_means_over_heads(two: TwoModels) -> None:
     assert published(two, "features", "[SEP], later layers").words == "more"
 
 
-def test_kept_atlases_give_the_same_figures(two: TwoModels, tmp_path: Path) -> None:
+def test_kept_atlases_give_the_same_figures(two: Reproduction, tmp_path: Path) -> None:
     first, second = tmp_path / "a.nc", tmp_path / "b.nc"
     assert two.against is not None
     two.atlas.save(first)
@@ -272,7 +272,7 @@ def test_what_cannot_work_is_told() -> None:
         kovaleva2019(tiny("bert"))
     with pytest.raises(OptionError, match="text cannot be read with an atlas"):
         kovaleva2019(with_change([0.9]), text=hs.read_text(hs.sample_path("articles")))
-    with pytest.raises(OptionError, match="both be models, or both be atlases"):
+    with pytest.raises(OptionError, match="all be models, or all be atlases"):
         kovaleva2019(with_change([0.9]), against=tiny("bert"))
     with pytest.raises(OptionError, match=r"has nothing that Kovaleva et al\. 2019 measured"):
         kovaleva2019(atlas_of({}))

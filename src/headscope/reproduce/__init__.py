@@ -3,15 +3,26 @@
 from headscope.reproduce.clark2019 import clark2019
 from headscope.reproduce.guan2020 import guan2020
 from headscope.reproduce.kovaleva2019 import kovaleva2019
-from headscope.reproduce.table import Figure, Grid, Origin, Reproduction, Row, Section
+from headscope.reproduce.table import (
+    Drawing,
+    Figure,
+    Grid,
+    Origin,
+    Reproduction,
+    Row,
+    Section,
+    Verdict,
+)
 
 __all__ = [
+    "Drawing",
     "Figure",
     "Grid",
     "Origin",
     "Reproduction",
     "Row",
     "Section",
+    "Verdict",
     "clark2019",
     "guan2020",
     "kovaleva2019",

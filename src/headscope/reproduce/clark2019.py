@@ -1,5 +1,6 @@
 """Clark et al. 2019 with our figures beside the published ones."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -7,12 +8,13 @@ from headscope.atlas import Atlas
 from headscope.errors import OptionError
 from headscope.models import Model
 from headscope.probes import CoreferenceProbe, DependencyProbe, parser_table
+from headscope.probes.pointing_result import PointingResult
 from headscope.reproduce import clark_published as paper
 from headscope.reproduce.clark_probes import coreference as coreference_section
 from headscope.reproduce.clark_probes import dependency as dependency_section
 from headscope.reproduce.clark_probes import parser as parser_section
 from headscope.reproduce.clark_surface import DISTANCE, MEASURES, distances, surface
-from headscope.reproduce.gather import ModelOrAtlas, loaded, measure, ready_atlas, refuse_data
+from headscope.reproduce.gather import ModelOrAtlas, Study, loaded, ready_atlases
 from headscope.reproduce.table import Reproduction, difference_note
 from headscope.text.coreference import CoreferenceCorpus
 from headscope.text.corpus import Corpus
@@ -44,35 +46,67 @@ def clark2019(
     `parser_table` takes them. With an atlas as `model` everything is read from it, and no data can be given.
     `faithful` computes what the authors' code does, quirks included.
     """
-    texts: dict[str, object] = {
+    data: dict[str, Any] = {
         "text": text,
         "treebank": treebank,
         "choose": choose,
         "coreference": coreference,
+        "train": train,
+        "dev": dev,
+        "test": test,
     }
-    texts |= {"train": train, "dev": dev, "test": test}
-    atlas = ready_atlas(model)
-    if atlas is not None:
-        refuse_data(texts)
-        return _compared(atlas, seed)
-    _check(texts)
-    probed = loaded(model)
-    common: dict[str, Any] = {"max_length": max_length, "batch_size": batch_size, "progress": progress}
+    if ready := ready_atlases([model], data):
+        return compared(ready, seed=seed)
+    _check(data)
+    study = Study([loaded(model)], max_length, batch_size, progress)
+    fill(study, **data, vectors=vectors, limit=limit, seed=seed, faithful=faithful)
+    return compared(study.filled, seed=seed)
+
+
+def fill(
+    study: Study,
+    *,
+    text: Corpus | None = None,
+    treebank: Treebank | None = None,
+    choose: Treebank | None = None,
+    coreference: CoreferenceCorpus | None = None,
+    train: Treebank | None = None,
+    dev: Treebank | None = None,
+    test: Treebank | None = None,
+    vectors: str | Path = "model",
+    limit: int | None = None,
+    seed: int = 0,
+    faithful: bool = False,
+) -> None:
+    """Find out about the study's first model what the paper says of its own, as far as there are data."""
+    common = study.options
     if text is not None:
-        atlas = measure(probed, text, (*MEASURES, DISTANCE), limit=limit, faithful=faithful, **common)
+        study.measure(0, text, (*MEASURES, DISTANCE), limit=limit, faithful=faithful)
     if treebank is not None:
-        atlas = _with_dependency(atlas, probed, treebank, choose, {**common, "faithful": faithful})
+        study.add(
+            0,
+            "dependency",
+            lambda model, atlas: _dependency(model, treebank, choose, faithful, common).to_atlas(atlas),
+        )
     if coreference is not None:
-        result = CoreferenceProbe(probed, faithful=faithful, **common).fit_score(coreference)
-        atlas = result.to_atlas(atlas)
+        study.add(
+            0,
+            "coreference",
+            lambda model, atlas: (
+                CoreferenceProbe(model, faithful=faithful, **common).fit_score(coreference).to_atlas(atlas)
+            ),
+        )
     if train is not None and test is not None:
-        table = parser_table(probed, train=train, dev=dev, test=test, vectors=vectors, seed=seed, **common)
-        atlas = table.to_atlas(atlas)
-    assert atlas is not None
-    return _compared(atlas, seed)
+        study.add(
+            0,
+            "parser",
+            lambda model, atlas: parser_table(
+                model, train=train, dev=dev, test=test, vectors=vectors, seed=seed, **common
+            ).to_atlas(atlas),
+        )
 
 
-def _check(given: dict[str, object]) -> None:
+def _check(given: dict[str, Any]) -> None:
     """Raise OptionError for data that mean nothing without others."""
     has = {name for name, value in given.items() if value is not None}
     if ("train" in has) != ("test" in has):
@@ -83,16 +117,16 @@ def _check(given: dict[str, object]) -> None:
         raise OptionError("there is nothing to compare; give at least one of text, treebank, coreference")
 
 
-def _with_dependency(
-    atlas: Atlas | None, model: Model, treebank: Treebank, choose: Treebank | None, options: dict[str, Any]
-) -> Atlas:
-    probe = DependencyProbe(model, **options)
-    result = probe.fit_score(treebank) if choose is None else probe.fit(choose).score(treebank)
-    return result.to_atlas(atlas)
+def _dependency(
+    model: Model, treebank: Treebank, choose: Treebank | None, faithful: bool, options: dict[str, Any]
+) -> PointingResult:
+    probe = DependencyProbe(model, faithful=faithful, **options)
+    return probe.fit_score(treebank) if choose is None else probe.fit(choose).score(treebank)
 
 
-def _compared(atlas: Atlas, seed: int) -> Reproduction:
-    """Everything that the atlas has figures for."""
+def compared(atlases: Sequence[Atlas], *, seed: int = 0) -> Reproduction:
+    """Everything that the atlas of a model, the first of these, has figures for."""
+    atlas = atlases[0]
     sections = (
         surface(atlas),
         dependency_section(atlas),

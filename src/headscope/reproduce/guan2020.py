@@ -1,7 +1,9 @@
 """Guan et al. 2020 with our figures beside the published ones."""
 
 import warnings
-from typing import Any, Literal
+from collections.abc import Sequence
+from functools import partial
+from typing import Literal
 
 from headscope.atlas import Atlas
 from headscope.errors import HeadscopeWarning, OptionError
@@ -9,8 +11,9 @@ from headscope.heads import HeadKinds, head_types
 from headscope.heads.kind_names import PUBLISHED
 from headscope.heads.kinds import PUBLISHED_SHARES
 from headscope.heads.stability import REPEATS, ROUNDS, Stability
+from headscope.models import Model
 from headscope.reproduce.clark_surface import measured_by
-from headscope.reproduce.gather import ModelOrAtlas, loaded, measure, ready_atlas, refuse_data
+from headscope.reproduce.gather import ModelOrAtlas, Study, loaded, ready_atlases
 from headscope.reproduce.guan_effects import effects, masks, sweeps_of, with_effects
 from headscope.reproduce.table import Figure, Grid, Origin, Reproduction, Row, Section, difference_note
 from headscope.tasks import Task
@@ -57,29 +60,44 @@ def guan2020(
     without a text. With a `task` (`examples` of it) its kinds are pruned and made uniform, for tables 2 and 3; of an
     atlas its sweep over types is read. The atlas of the result has the kinds in it.
     """
-    atlas = ready_atlas(model)
-    if atlas is not None:
-        refuse_data({"text": text, "task": task})
-        if MEASURE in atlas:
-            kinds = _sorted(atlas, k=k, seed=seed)
-            return _compared(kinds.to_atlas(atlas), kinds)
-        if sweeps_of(atlas):
-            return _compared(atlas, None)
-        raise OptionError(
-            f"the atlas has no {MEASURE}, of which kinds are made; analyse again with all measures"
-        )
+    if ready := ready_atlases([model], {"text": text, "task": task}):
+        return compared(ready, k=k, seed=seed)
     if text is None:
         raise OptionError(
             "there is nothing to measure heads on; give a text, or an atlas instead of the model"
         )
-    common: dict[str, Any] = {"batch_size": batch_size, "progress": progress}
-    probed = loaded(model)
-    atlas = measure(probed, text, [MEASURE], limit=limit, max_length=max_length, faithful=False, **common)
-    kinds = _sorted(atlas, k=k, seed=seed)
-    atlas = kinds.to_atlas(atlas)
+    study = Study([loaded(model)], max_length, batch_size, progress)
+    fill(study, text=text, limit=limit, k=k, seed=seed, task=task, examples=examples)
+    return compared(study.filled, k=k, seed=seed)
+
+
+def fill(
+    study: Study,
+    *,
+    text: Corpus,
+    limit: int | None = None,
+    k: int = KINDS,
+    seed: int = 0,
+    task: Task | None = None,
+    examples: int | None = None,
+) -> None:
+    """Find out about the study's first model what the paper says of its own, as far as there are data."""
+    study.measure(0, text, [MEASURE], limit=limit)
+    study.add(0, "types", lambda model, atlas: _with_kinds(atlas, k=k, seed=seed))
     if task is not None:
-        atlas = with_effects(atlas, probed, task, limit=examples, **common)
-    return _compared(atlas, kinds)
+        study.add(0, "effects", partial(_with_effects, study, task, examples))
+
+
+def _with_kinds(atlas: Atlas | None, *, k: int, seed: int) -> Atlas:
+    assert atlas is not None  # it was measured before
+    return _sorted(atlas, k=k, seed=seed).to_atlas(atlas)
+
+
+def _with_effects(study: Study, task: Task, examples: int | None, model: Model, atlas: Atlas | None) -> Atlas:
+    assert atlas is not None
+    return with_effects(
+        model, atlas, task, limit=examples, batch_size=study.batch_size, progress=study.progress
+    )
 
 
 def _sorted(atlas: Atlas, *, k: int, seed: int) -> HeadKinds:
@@ -88,8 +106,17 @@ def _sorted(atlas: Atlas, *, k: int, seed: int) -> HeadKinds:
         return head_types(atlas, k=k, seed=seed)
 
 
-def _compared(atlas: Atlas, kinds: HeadKinds | None) -> Reproduction:
-    """Everything that the kinds of an atlas, and its sweeps over them, give."""
+def compared(atlases: Sequence[Atlas], *, k: int = KINDS, seed: int = 0) -> Reproduction:
+    """Everything that the atlas of a model, the first of these, has figures for."""
+    atlas = atlases[0]
+    kinds = None
+    if MEASURE in atlas:
+        kinds = _sorted(atlas, k=k, seed=seed)
+        atlas = kinds.to_atlas(atlas)
+    elif not sweeps_of(atlas):
+        raise OptionError(
+            f"the atlas has no {MEASURE}, of which kinds are made; analyse again with all measures"
+        )
     if kinds is None:
         stack = atlas.stacks[0]
         sections = [_left_out(key, title) for key, title in TITLES.items()]

@@ -32,8 +32,8 @@ MASKS_NEED = NEEDS.replace("--sweep types", "--sweep sentence-masks") + "; its t
 
 
 def with_effects(
-    atlas: Atlas,
     model: Model,
+    atlas: Atlas,
     task: Task,
     *,
     limit: int | None,
@@ -45,10 +45,10 @@ def with_effects(
     options: dict[str, Any] = {"atlas": atlas, "batch_size": batch_size, "progress": progress}
     zero = ablate(model, task, sweep="types", how="zero", **options)
     uniform = ablate(model, task, sweep="types", how="uniform", **options)
-    found = beside(zero.to_atlas(atlas), uniform)
+    both = beside(zero.to_atlas(atlas), uniform)
     if not has_pairs(model, task.batches(model, batch_size=batch_size)):
-        return found
-    return ablate(model, task, sweep="sentence-masks", **options).to_atlas(found)
+        return both
+    return ablate(model, task, sweep="sentence-masks", **options).to_atlas(both)
 
 
 def effects(atlas: Atlas, model: str) -> Section:

@@ -1,6 +1,7 @@
 """Kovaleva et al. 2019 with our figures beside the published ones."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 from headscope.ablation import ablate
@@ -11,7 +12,13 @@ from headscope.models import Model
 from headscope.probes import FeaturesProbe, RelationsProbe
 from headscope.probes.patterns import find_patterns
 from headscope.reproduce import kovaleva_published as paper
-from headscope.reproduce.gather import MAX_LENGTH, ModelOrAtlas, loaded, ready_atlas, refuse_data
+from headscope.reproduce.gather import (
+    MAX_LENGTH,
+    ModelOrAtlas,
+    Study,
+    loaded,
+    ready_atlases,
+)
 from headscope.reproduce.kovaleva_attention import change, classifier, features, patterns
 from headscope.reproduce.kovaleva_heads import heads, layers
 from headscope.reproduce.kovaleva_heads import roles as role_heads
@@ -20,14 +27,6 @@ from headscope.tasks import Task
 from headscope.text.corpus import Corpus
 from headscope.text.roles import RoleCorpus
 from headscope.text.treebank import Treebank
-
-
-@dataclass(frozen=True)
-class TwoModels(Reproduction):
-    """A paper's figures and those of a model, or of one before and after fine-tuning."""
-
-    against: Atlas | None = None
-    """What was read about the fine-tuned model; `atlas` is about the other."""
 
 
 def kovaleva2019(
@@ -44,7 +43,7 @@ def kovaleva2019(
     batch_size: int | Literal["auto"] = "auto",
     seed: int = 0,
     progress: bool = False,
-) -> TwoModels:
+) -> Reproduction:
     """The sections of Kovaleva et al. 2019 for a model and a fine-tuned one `against` it, as far as there are data.
 
     `text` (texts or pairs, the first `limit` of them) gives the patterns, and with `against` what fine-tuning changed;
@@ -52,85 +51,89 @@ def kovaleva2019(
     and layers of the fine-tuned model, or of the only one. With atlases as `model` and `against` everything is read
     from them, and no data can be given.
     """
-    given: dict[str, object] = {"text": text, "treebank": treebank, "roles": roles, "task": task}
-    ready = ready_atlas(model)
-    other = None if against is None else ready_atlas(against)
-    if against is not None and (ready is None) != (other is None):
-        raise OptionError("model and against must both be models, or both be atlases")
-    if ready is not None:
-        refuse_data(given)
-        return _compared(ready, other)
-    if all(value is None for value in given.values()):
+    data: dict[str, Any] = {"text": text, "treebank": treebank, "roles": roles, "task": task}
+    models = [model] if against is None else [model, against]
+    if ready := ready_atlases(models, data):
+        return compared(ready)
+    if all(value is None for value in data.values()):
         raise OptionError("there is nothing to compare; give at least one of text, treebank, roles, task")
-    run = _Run(loaded(model), None if against is None else loaded(against), max_length, batch_size, progress)
+    study = Study([loaded(one) for one in models], max_length, batch_size, progress)
+    fill(study, **data, limit=limit, examples=examples, seed=seed)
+    return compared(study.filled)
+
+
+def fill(
+    study: Study,
+    *,
+    text: Corpus | None = None,
+    treebank: Treebank | None = None,
+    roles: RoleCorpus | None = None,
+    task: Task | None = None,
+    limit: int | None = None,
+    examples: int | None = None,
+    seed: int = 0,
+) -> None:
+    """Find out about the study's models what the paper says of its own, as far as there are data."""
+    options = study.options
+    first, others = study.models[0], range(1, len(study.models))
     if text is not None:
-        run.read(text, limit=limit, seed=seed)
-    run.probe(treebank, roles)
+        reading = {**options, "limit": limit, "max_length": study.max_length or MAX_LENGTH}
+        for place in range(len(study.models)):
+            study.add(
+                place, "patterns", lambda model, atlas: find_patterns(model, text, **reading).to_atlas(atlas)
+            )
+        for place in others:
+            study.add(
+                place,
+                "compare",
+                lambda model, atlas: compare(first, model, text, seed=seed, **reading).to_atlas(atlas),
+            )
+    if treebank is not None:
+        against = study.models[1] if others else None
+        study.add(
+            0,
+            "features",
+            lambda model, atlas: (
+                FeaturesProbe(model, against=against, **options).score(treebank).to_atlas(atlas)
+            ),
+        )
+    if roles is not None:
+        study.add(
+            0,
+            "relations",
+            lambda model, atlas: (
+                RelationsProbe(model, paper_filters=True, **options).fit_score(roles).to_atlas(atlas)
+            ),
+        )
     if task is not None:
-        run.disable(task, examples)
-    # Where all data were about the fine-tuned model, its atlas is the only one.
-    first, second = (run.first, run.second) if run.first is not None else (run.second, None)
-    assert first is not None
-    return _compared(first, second)
-
-
-@dataclass
-class _Run:
-    """The models, and the atlases that fill up."""
-
-    model: Model
-    against: Model | None
-    max_length: int | None
-    batch_size: int | Literal["auto"]
-    progress: bool
-    first: Atlas | None = None
-    second: Atlas | None = None
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What every probe takes."""
-        return {"max_length": self.max_length, "batch_size": self.batch_size, "progress": self.progress}
-
-    def read(self, text: Corpus, *, limit: int | None, seed: int) -> None:
-        """Patterns of both models, and how alike their attention is."""
-        options = {**self.options, "limit": limit, "max_length": self.max_length or MAX_LENGTH}
-        self.first = find_patterns(self.model, text, **options).to_atlas(self.first)
-        if self.against is not None:
-            found = compare(self.model, self.against, text, seed=seed, **options)
-            self.second = found.to_atlas(find_patterns(self.against, text, **options).to_atlas())
-
-    def probe(self, treebank: Treebank | None, roles: RoleCorpus | None) -> None:
-        """Attention to kinds of words in both models, and heads for roles in the first."""
-        if treebank is not None:
-            probe = FeaturesProbe(self.model, against=self.against, **self.options)
-            self.first = probe.score(treebank).to_atlas(self.first)
-        if roles is not None:
-            found = RelationsProbe(self.model, paper_filters=True, **self.options).fit_score(roles)
-            self.first = found.to_atlas(self.first)
-
-    def disable(self, task: Task, examples: int | None) -> None:
-        """Single heads and whole layers of the fine-tuned model look evenly at all tokens."""
-        target = self.model if self.against is None else self.against
-        atlas = self.first if self.against is None else self.second
         for sweep in ("heads", "layers"):
-            atlas = ablate(
-                target,
-                task,
-                sweep=sweep,
-                how="uniform",
-                limit=examples,
-                batch_size=self.batch_size,
-                progress=self.progress,
-            ).to_atlas(atlas)
-        if self.against is None:
-            self.first = atlas
-        else:
-            self.second = atlas
+            study.add(len(study.models) - 1, sweep, partial(_disabled, task, sweep, examples, study))
 
 
-def _compared(first: Atlas, second: Atlas | None) -> TwoModels:
-    """Everything that the atlases have figures for."""
-    before = [first] if second is None else [first, second]
+def _disabled(
+    task: Task,
+    sweep: Literal["heads", "layers"],
+    examples: int | None,
+    study: Study,
+    model: Model,
+    atlas: Atlas | None,
+) -> Atlas:
+    """The atlas with single heads or whole layers made to look evenly at all tokens."""
+    return ablate(
+        model,
+        task,
+        sweep=sweep,
+        how="uniform",
+        limit=examples,
+        batch_size=study.batch_size,
+        progress=study.progress,
+    ).to_atlas(atlas)
+
+
+def compared(atlases: Sequence[Atlas]) -> Reproduction:
+    """Everything that the atlases have figures for: of a model, and of fine-tuned ones after it."""
+    before = list(atlases)
+    first, *others = before
     after = before[::-1]
     measured: list[Section] = [
         patterns(before),
@@ -148,4 +151,4 @@ def _compared(first: Atlas, second: Atlas | None) -> TwoModels:
     measured.insert(1, classifier())
     shape = next((shape for atlas in before for stack in atlas.stacks if (shape := atlas.shape(stack))), None)
     notes = () if shape is None else (difference_note(paper.SHAPE, shape, str(first.provenance["model"])),)
-    return TwoModels("kovaleva2019", paper.CITATION, measured, notes, first, second)
+    return Reproduction("kovaleva2019", paper.CITATION, measured, notes, first, tuple(others))

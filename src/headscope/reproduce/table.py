@@ -1,13 +1,18 @@
-"""A paper's figures beside ours, as data: rows of a quantity, what was published and what we found."""
+"""A paper's figures beside ours, as data: rows of a quantity, what was published, what we found, and the verdict."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
+
+from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
 
-Unit = Literal["share", "points", "cosine", "nats", "heads", "kinds", "silhouette", "p-value"]
+Unit = Literal["share", "points", "cosine", "nats", "heads", "kinds", "silhouette", "p-value", "neurons"]
 """What a figure counts; shares are between 0 and 1, and so are points, the differences of shares."""
+
+Agreement = Literal["same", "different", "unclear"]
+"""Whether a finding of a paper holds for our model; unclear where our interval allows both."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,15 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Verdict:
+    """Whether ours is the same kind of finding as the published one."""
+
+    agreement: Agreement
+    finding: str
+    """The paper's finding that ours was tested against, as a short clause: `a head beats every fixed offset`."""
+
+
+@dataclass(frozen=True)
 class Row:
     """One quantity in both columns; None in the one that does not have it."""
 
@@ -34,6 +48,8 @@ class Row:
     ours: Figure | None
     note: str = ""
     """Why the two are not the same thing, where they are not."""
+    verdict: Verdict | None = None
+    """In every row that has both columns, unless a neighbouring row carries the verdict on both."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +58,8 @@ class Origin:
 
     model: str
     data: str
+    source: str = ""
+    """The place in the paper: `table 2`, `section 4.1`; empty for ours."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +72,20 @@ class Grid:
 
 
 @dataclass(frozen=True)
+class Drawing:
+    """A figure of the paper made from our data; drawn only when a page is written."""
+
+    title: str
+    caption: str
+    size: tuple[float, float]
+    """Inches."""
+    draw: Callable[[Axes], object]
+    is_wide: bool = False
+
+
+@dataclass(frozen=True)
 class Section:
-    """One table or section of a paper."""
+    """One table, figure or section of a paper."""
 
     key: str
     title: str
@@ -71,6 +101,21 @@ class Section:
     notes: tuple[str, ...] = ()
     needs: str = ""
     """What the section was left out for, and how to have it; empty where it is there."""
+    drawings: tuple[Drawing, ...] = ()
+    covers: tuple[str, ...] = ()
+    """Which tables and figures of the paper this is: `table 1`, `figure 6`."""
+
+    def facts(self) -> dict[str, Any]:
+        """The section as plain data; of its drawings only what they show."""
+        data = {name.name: getattr(self, name.name) for name in fields(self) if name.name != "drawings"}
+        return {
+            **data,
+            "published": asdict(self.published),
+            "ours": None if self.ours is None else asdict(self.ours),
+            "rows": [asdict(row) for row in self.rows],
+            "grid": None if self.grid is None else asdict(self.grid),
+            "drawings": [{"title": drawing.title, "caption": drawing.caption} for drawing in self.drawings],
+        }
 
 
 @dataclass(frozen=True)
@@ -83,19 +128,30 @@ class Reproduction:
     notes: tuple[str, ...]
     """What to keep in mind about all sections."""
     atlas: Atlas
-    """What our figures were read from."""
+    """What our figures were read from; of the pre-trained model where there are several."""
+    others: tuple[Atlas, ...] = ()
+    """The same for each model that was compared with it."""
+    not_covered: dict[str, str] = field(default_factory=dict)
+    """Tables and figures of the paper that no section shows, and why."""
+
+    @property
+    def against(self) -> Atlas | None:
+        """The atlas of the first model that was compared with the pre-trained one."""
+        return self.others[0] if self.others else None
 
     def section(self, key: str) -> Section:
         """The section of this key."""
         return next(section for section in self.sections if section.key == key)
 
     def facts(self) -> dict[str, Any]:
-        """Everything but the atlas as plain data."""
+        """Everything but the atlases as plain data."""
         return {
             "paper": self.paper,
             "citation": self.citation,
             "model": self.atlas.provenance["model"],
-            "sections": [asdict(section) for section in self.sections],
+            "against": [atlas.provenance["model"] for atlas in self.others],
+            "sections": [section.facts() for section in self.sections],
+            "not_covered": dict(self.not_covered),
             "notes": list(self.notes),
         }
 

@@ -33,7 +33,7 @@ class Session:
             result = compare(hs.open(self.model) if self.is_atlas else self.common.load(self.model))
             if self.output is not None:
                 result.atlas.save(self.output)
-            against = getattr(result, "against", None)
+            against = result.against
             if self.second is not None and against is not None:
                 against.save(self.second)
         kept = None if self.output is None else str(self.output)
