@@ -30,7 +30,7 @@ demo: .venv/installed
 	@echo "The atlas:   demo/demo.nc      (look at it with: $(BIN)/headscope show demo/demo.nc)"
 
 test: .venv/installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadgroup
 
 docs: .venv/installed
 	$(BIN)/mkdocs build --strict

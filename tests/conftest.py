@@ -1,10 +1,43 @@
 """What all tests share."""
 
 import math
+import os
+import shutil
 from pathlib import Path
 
 import pytest
+import torch
 from tests.helpers.tiny import tiny
+
+BROWSER_IS_REQUIRED = "HEADSCOPE_TESTS_NEED_BROWSER"
+"""Set by CI, where tests in a real browser must not be left out."""
+
+has_browser = shutil.which("chromium") is not None
+if not has_browser and os.environ.get(BROWSER_IS_REQUIRED):
+    raise pytest.UsageError("tests in a real browser need chromium: apt-get install chromium")
+collect_ignore = [] if has_browser else ["browser"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """One thread a worker: two workers with two threads each on two cores take far longer than with one."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        os.environ["OMP_NUM_THREADS"] = "1"  # for the commands that tests start
+        torch.set_num_threads(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of one file share its fixtures, those in the browser share one server: they stay together."""
+    for item in items:
+        folder = item.path.parent.name
+        item.add_marker(pytest.mark.xdist_group("browser" if folder == "browser" else str(item.path)))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was left out, in one line."""
+    if not has_browser:
+        terminalreporter.write_line(
+            "The tests in a real browser were left out: chromium was not found (apt-get install chromium)."
+        )
 
 
 @pytest.fixture

@@ -70,6 +70,16 @@ def test_every_measure_page_has_a_measure() -> None:
     assert pages == set(own_measures())
 
 
+def test_the_first_page_names_every_command() -> None:
+    page = (DOCS / "index.md").read_text(encoding="utf-8")
+    commands = set(
+        re.findall(r"^## headscope (\w+)$", (DOCS / "cli.md").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    assert commands >= {"analyze", "probe", "ablate", "explore"}  # the reference was understood
+    missing = {name for name in commands if f"`headscope {name}`" not in page}
+    assert not missing, f"docs/index.md does not name {missing}"
+
+
 @pytest.mark.parametrize("path", [ROOT / "README.md", DOCS / "measures" / "index.md"], ids=shown)
 def test_tables_of_measures_are_complete(path: Path) -> None:
     for name in own_measures():
