@@ -15,7 +15,7 @@ BROWSER_IS_REQUIRED = "HEADSCOPE_TESTS_NEED_BROWSER"
 has_browser = shutil.which("chromium") is not None
 if not has_browser and os.environ.get(BROWSER_IS_REQUIRED):
     raise pytest.UsageError("tests in a real browser need chromium: apt-get install chromium")
-collect_ignore = [] if has_browser else ["browser"]
+collect_ignore_glob = [] if has_browser else ["browser/*"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
