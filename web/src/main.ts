@@ -5,13 +5,13 @@
  * came from. As a widget's module it exports `render`.
  */
 import { h, render as draw } from "preact";
-import { App } from "./app";
-import { inWords } from "./hooks";
-import type { Source } from "./source";
-import { fileSource } from "./sources/file";
-import { serverSource, UnknownToServer } from "./sources/server";
-import { type WidgetModel, widgetSource } from "./sources/widget";
-import "./style.css";
+import { App } from "./shell/app";
+import { inWords } from "./parts/hooks";
+import type { Source } from "./data/source";
+import { fileSource } from "./data/file";
+import { serverSource, UnknownToServer } from "./data/server";
+import { type WidgetModel, widgetSource } from "./data/widget";
+import "./shell/style.css";
 
 const ACCESS = "headscope-access";
 

@@ -1,0 +1,26 @@
+/** All views, in the order of their tabs. */
+import type { Source } from "../data/source";
+import { atlasView } from "../atlas/view";
+import { headView } from "../head/view";
+import { mapView } from "../map/view";
+import { matrixView } from "../matrix/view";
+import { modelView } from "../matrix/model";
+import { neuronView } from "../neuron/view";
+import { tryView } from "../tryit/view";
+import type { View } from "./view";
+
+export const VIEWS: readonly View[] = [headView, matrixView, modelView, neuronView, atlasView, mapView, tryView];
+
+/** Whether `source` has what the view needs. */
+export function offered(view: View, source: Source): boolean {
+  switch (view.needs) {
+    case "text":
+      return source.maps !== undefined;
+    case "neurons":
+      return source.neurons !== undefined;
+    case "atlas":
+      return source.atlas !== undefined;
+    case "predict":
+      return source.predict !== undefined;
+  }
+}
