@@ -4,13 +4,13 @@
  * In a page that has #headscope it fills it: from #headscope-data when there is one, else from the server the page
  * came from. As a widget's module it exports `render`.
  */
-import { h, render as draw } from "preact";
-import { App } from "./shell/app";
-import { inWords } from "./parts/hooks";
-import type { Source } from "./data/source";
+import { render as draw, h } from "preact";
 import { fileSource } from "./data/file";
 import { serverSource, UnknownToServer } from "./data/server";
+import type { Source } from "./data/source";
 import { type WidgetModel, widgetSource } from "./data/widget";
+import { inWords } from "./parts/hooks";
+import { App } from "./shell/app";
 import "./shell/style.css";
 
 const ACCESS = "headscope-access";

@@ -20,9 +20,7 @@ await build({
   loader: { ".css": "empty" },
   logLevel: "warning",
 });
-const ran = spawnSync(
-  process.execPath,
-  ["--test", ...tests.map((name) => `${out}/${name.replace(/\.ts$/, ".mjs")}`)],
-  { stdio: "inherit" },
-);
+const ran = spawnSync(process.execPath, ["--test", ...tests.map((name) => `${out}/${name.replace(/\.ts$/, ".mjs")}`)], {
+  stdio: "inherit",
+});
 process.exit(ran.status ?? 1);

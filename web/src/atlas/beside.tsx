@@ -1,10 +1,10 @@
 /** The page of the head that is open, beside the plot or, on a narrow page, below it. */
 
 import { useEffect, useRef } from "preact/hooks";
-import { Busy, Trouble } from "../parts/controls";
-import { type AtlasLook, useHeadPage } from "./data";
 import { HeadCard } from "../headpage/page";
+import { Busy, Trouble } from "../parts/controls";
 import type { ViewProps } from "../shell/view";
+import { type AtlasLook, useHeadPage } from "./data";
 
 interface Props {
   props: ViewProps;

@@ -2,12 +2,12 @@
 
 import { useMemo } from "preact/hooks";
 import type { AtlasData, AtlasStack, Colouring, HeadPage } from "../data/api";
+import { atlasId, type Source } from "../data/source";
 import { kindColour, LEVELS, type RampName, rampOf } from "../parts/colour";
 import { useLoaded } from "../parts/hooks";
-import { atlasId, type Source } from "../data/source";
 import type { State } from "../shell/state";
-import { firstNamed } from "./names";
 import { binOf, cellTexts, extent, type Kept, kept, parsePick } from "./filter";
+import { firstNamed } from "./names";
 
 export interface AtlasLook {
   atlas: AtlasData;

@@ -144,7 +144,13 @@ export function shown(value: number | null | undefined, digits = 3, among = 0): 
     return value > 0 ? `< ${smallest.toFixed(digits)}` : `> −${smallest.toFixed(digits)}`;
   if (size < 0.1 * smallest) return value.toExponential(1).replace(/-/g, "−");
   const places =
-    size < smallest ? digits + 1 : size >= 100 ? Math.max(0, digits - 3) : size >= 10 ? Math.max(0, digits - 2) : digits;
+    size < smallest
+      ? digits + 1
+      : size >= 100
+        ? Math.max(0, digits - 3)
+        : size >= 10
+          ? Math.max(0, digits - 2)
+          : digits;
   return value.toFixed(places).replace("-", "−");
 }
 
@@ -174,6 +180,11 @@ export function cellTexts(colouring: Colouring): string[] {
   if (colouring.kind === "category" || among < 0.005) return [];
   const digits = among < 0.05 ? 3 : among < 10 ? 2 : among < 100 ? 1 : 0;
   return colouring.values.map((value) =>
-    value === null ? "" : value.toFixed(digits).replace(/^-(?=0(\.0*)?$)/, "").replace("-", "−"),
+    value === null
+      ? ""
+      : value
+          .toFixed(digits)
+          .replace(/^-(?=0(\.0*)?$)/, "")
+          .replace("-", "−"),
   );
 }

@@ -1,7 +1,7 @@
 /** What was found, in sentences whose heads are links. */
 
-import { isAbout, partsOf } from "./names";
 import type { AtlasLook } from "./data";
+import { isAbout, partsOf } from "./names";
 
 const FEW = 8;
 

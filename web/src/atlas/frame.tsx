@@ -2,18 +2,18 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { useKeys } from "../shell/keys";
 import { Busy, Field, Switch, Trouble } from "../parts/controls";
+import { moved } from "../parts/headgrid";
 import { type Size, useSize } from "../parts/hooks";
+import { useKeys } from "../shell/keys";
 import type { SetState, State } from "../shell/state";
+import type { ViewProps } from "../shell/view";
 import { Beside } from "./beside";
 import { type AtlasLook, nameOf, useAtlas } from "./data";
+import { type Kept, labelsOf, printPick, shownValue } from "./filter";
 import { Findings } from "./findings";
 import { Legend } from "./legend";
 import { Picker } from "./picker";
-import { type Kept, labelsOf, printPick, shownValue } from "./filter";
-import { moved } from "../parts/headgrid";
-import type { ViewProps } from "../shell/view";
 
 export interface PlotProps {
   look: AtlasLook;

@@ -109,6 +109,7 @@ function List({ colourings, chosen, onChoose, onClose }: Props & { onClose: () =
       <input
         ref={field}
         type="search"
+        // biome-ignore lint/a11y/noRedundantRoles: without a list it is none yet; the types want the two together
         role="combobox"
         list={undefined}
         aria-label="Search the colourings"

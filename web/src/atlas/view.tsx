@@ -1,8 +1,8 @@
 /** The atlas view: layers x heads, coloured by anything that the atlas knows. */
 
-import { ATLAS_KEYS, AtlasFrame, type Plot, type PlotProps } from "./frame";
 import { cellOf, gridWidth, HeadGrid } from "../parts/headgrid";
 import type { View, ViewProps } from "../shell/view";
+import { ATLAS_KEYS, AtlasFrame, type Plot, type PlotProps } from "./frame";
 import "./atlas.css";
 
 function Picture({ look, size, describe, choose, setHovered }: PlotProps) {

@@ -1,12 +1,13 @@
 /** Data that came with the page or the widget: see `Embedded` in headscope.views.shapes. */
 import type { Embedded, Neurons } from "./api";
 import { inflate, inflateJson } from "./decode";
-import { layerMaps, type Source, SourceError } from "./source";
 import { remembered } from "./remembered";
+import { layerMaps, type Source, SourceError } from "./source";
 
 /** How to get those of another head. */
 const OTHERS = {
-  file: (layer: number, head: number) => `headscope view … --layer ${layer} --head ${head} writes a file that has them.`,
+  file: (layer: number, head: number) =>
+    `headscope view … --layer ${layer} --head ${head} writes a file that has them.`,
   widget: (layer: number, head: number) => `hs.view(…, layer=${layer}, heads=[${head}]) has them.`,
 };
 

@@ -1,8 +1,8 @@
 /** A page that carries its data: JSON in #headscope-data, chunks as base64 in script[data-chunk]. */
 import type { Embedded } from "./api";
 import { fromBase64 } from "./decode";
-import type { Source } from "./source";
 import { embeddedSource } from "./embedded";
+import type { Source } from "./source";
 
 export function fileSource(page: Document, data: Element): Source {
   const elements = new Map<string, Element>();

@@ -1,11 +1,11 @@
 /** The weights that a view of one layer shows. */
 import { useMemo } from "preact/hooks";
+import type { Grid } from "../head/lines";
+import type { State } from "../shell/state";
 import type { Seen, StackShape } from "./api";
 import type { LayerMaps } from "./source";
-import type { State } from "../shell/state";
-import { axesOf, type Axis, filtered, fold } from "./tokens";
+import { type Axis, axesOf, filtered, fold } from "./tokens";
 import { type Stored, weightsOf } from "./weights";
-import type { Grid } from "../head/lines";
 
 export interface Axes {
   queries: Axis;

@@ -1,8 +1,8 @@
 /** A running `headscope explore`. */
 import type { About, AtlasData, HeadPage, Neurons, Predicted, Problem, Seen } from "./api";
 import { inflate } from "./decode";
-import { layerMaps, type LayerMaps, type Source, SourceError } from "./source";
 import { remembered } from "./remembered";
+import { type LayerMaps, layerMaps, type Source, SourceError } from "./source";
 
 const HEADER = "X-Headscope-Token";
 

@@ -53,7 +53,10 @@ export class SourceError extends Error {
 
 /** The id of the atlas that an address names, by id or by name; the first where it names none, null where it is not here. */
 export function atlasId({ atlases }: Pick<About, "atlases">, wanted: string): string | null {
-  const found = wanted === "" ? atlases[0] : (atlases.find(({ id }) => id === wanted) ?? atlases.find(({ name }) => name === wanted));
+  const found =
+    wanted === ""
+      ? atlases[0]
+      : (atlases.find(({ id }) => id === wanted) ?? atlases.find(({ name }) => name === wanted));
   return found?.id ?? null;
 }
 

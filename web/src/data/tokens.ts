@@ -1,6 +1,7 @@
 /** Pieces and words: attention to a word is the sum over its pieces, from a word the mean over its pieces. */
-import type { Seen, StackShape, Tokens } from "./api";
+
 import type { Filter, State } from "../shell/state";
+import type { Seen, StackShape, Tokens } from "./api";
 
 /** The tokens along one side of a map, as pieces or as words. */
 export interface Axis {
@@ -101,7 +102,7 @@ export function moved(token: number, from: Axis, to: Axis): number | null {
 export function shortened(text: string, most: number): string {
   if (text.length <= most) return text;
   const characters = Array.from(text.slice(0, most * 2));
-  return characters.length <= most && text.length <= most * 2 ? text : characters.slice(0, most - 1).join("") + "…";
+  return characters.length <= most && text.length <= most * 2 ? text : `${characters.slice(0, most - 1).join("")}…`;
 }
 
 /** Signs that turn or hide what stands beside them, by their names in Unicode. */
@@ -130,6 +131,7 @@ export function visible(label: string): string {
   const shown = label
     .replace(/[\n\r]/g, "↵")
     .replaceAll("\t", "⇥")
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
     .replace(/[\u0000-\u001f]/g, (sign) => String.fromCharCode(0x2400 + sign.charCodeAt(0)))
     .replace(NEEDS_A_SIGN, (sign) => `‹${UNSEEN[sign]}›`);
   return shown.trim() === "" ? "␣".repeat(Math.max(1, Math.min(shown.length, 8))) : shown;

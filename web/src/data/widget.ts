@@ -1,7 +1,7 @@
 /** A notebook's widget: the trait `about` is the JSON of `Embedded`, `blob` has its chunks one after the other. */
 import type { Embedded } from "./api";
-import type { Source } from "./source";
 import { embeddedSource } from "./embedded";
+import type { Source } from "./source";
 
 /** The part of an anywidget model that is used. */
 export interface WidgetModel {

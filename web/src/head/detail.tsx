@@ -1,10 +1,10 @@
 /** Beside the head view: the weights as numbers. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { headColour } from "../parts/colour";
+import { type Axes, asNumber } from "../data/grids";
 import { type Axis, repeated, shortened, visible } from "../data/tokens";
-import { asNumber, type Axes } from "../data/grids";
-import type { Active } from "./view";
+import { headColour } from "../parts/colour";
 import { type Grid, type Link, linksOf, strongest } from "./lines";
+import type { Active } from "./view";
 
 const MOST = 14; // rows
 
@@ -40,8 +40,7 @@ function OfToken({ axes, heads, grids, active, layer, dark, pin }: Props & { act
     <>
       <h3>
         {side === "query" ? "From" : "To"} “
-        <Token axis={axis} twice={[]} index={index} />”{" "}
-        <span class="hs-muted">token {index}</span>
+        <Token axis={axis} twice={[]} index={index} />” <span class="hs-muted">token {index}</span>
       </h3>
       <table class="hs-weights" data-side={side} data-index={index}>
         <thead>
@@ -159,7 +158,9 @@ function Strongest({ axes, heads, grids, layer, threshold, dark, pin }: Props) {
         </tbody>
       </table>
       <p class="hs-muted">
-        {links.length === 0 ? "No weight is as large as the threshold." : "Point at a token for its weights; click to hold it."}
+        {links.length === 0
+          ? "No weight is as large as the threshold."
+          : "Point at a token for its weights; click to hold it."}
       </p>
     </>
   );

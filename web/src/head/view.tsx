@@ -1,18 +1,18 @@
 /** Head view: tokens left and right, lines between them as strong as the attention (after Vig 2019). */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { StackShape } from "../data/api";
-import { prepare } from "../parts/canvas";
-import { headColour, translucent } from "../parts/colour";
-import { leastDrawn, shownHeads } from "../shell/choices";
-import { Busy, Trouble } from "../parts/controls";
-import { useLayerMaps, useSize } from "../parts/hooks";
+import { type Axes, asNumber, gridOf, useAxes } from "../data/grids";
 import { stackOf } from "../data/source";
 import { type Axis, matches, shortened, visible } from "../data/tokens";
-import { asNumber, type Axes, gridOf, useAxes } from "../data/grids";
+import { prepare } from "../parts/canvas";
+import { headColour, translucent } from "../parts/colour";
+import { Busy, Trouble } from "../parts/controls";
+import { useLayerMaps, useSize } from "../parts/hooks";
+import { leastDrawn, shownHeads } from "../shell/choices";
 import "./head.css";
+import type { View, ViewProps } from "../shell/view";
 import { HeadDetail } from "./detail";
 import { faintest, type Grid, type Lines, linesOf, opacity, reachOf, type Window } from "./lines";
-import type { View, ViewProps } from "../shell/view";
 
 const ROW = 20; // CSS pixels
 const LIMIT = 5000; // lines in one picture; more take longer than a blink to draw
@@ -267,7 +267,8 @@ function stripes(weights: readonly number[], heads: readonly number[], dark: boo
 export const headView: View = {
   name: "head",
   title: "Heads",
-  about: "Lines from every token to those it looks at; a colour is a head. Point at a token for its weights, click to hold it.",
+  about:
+    "Lines from every token to those it looks at; a colour is a head. Point at a token for its weights, click to hold it.",
   needs: "text",
   controls: ["layer", "heads", "filter", "level", "threshold"],
   threshold: faintest,

@@ -1,8 +1,8 @@
 /** Where a head looks: how far, at what, in which patterns, and which heads do alike. */
 
+import { shown } from "../atlas/filter";
 import type { DistanceFeature, NearHead, RoleShare } from "../data/api";
 import type { SetState } from "../shell/state";
-import { shown } from "../atlas/filter";
 import { around, type Bar, Bars, type Column, Columns } from "./charts";
 import { Section } from "./section";
 
@@ -21,11 +21,13 @@ export function splitFeatures(features: readonly DistanceFeature[]): {
 export function Distances({ features, known }: { features: readonly DistanceFeature[]; known: ReadonlySet<string> }) {
   const { windows, others: all } = splitFeatures(features);
   const others = all.filter(({ feature }) => !known.has(feature));
-  const columns = windows.map(({ feature, value, uniform }): Column => ({
-    label: feature,
-    value,
-    mark: uniform ?? null,
-  }));
+  const columns = windows.map(
+    ({ feature, value, uniform }): Column => ({
+      label: feature,
+      value,
+      mark: uniform ?? null,
+    }),
+  );
   return (
     <Section title="How far it looks" about={EVEN}>
       {columns.length > 0 && (

@@ -1,7 +1,7 @@
 /** The small charts of a head's page: bars with intervals and marks, and attention by offset. */
 
-import type { ProfilePoint } from "../data/api";
 import { largestOf, shown } from "../atlas/filter";
+import type { ProfilePoint } from "../data/api";
 
 export interface Bar {
   label: string;
@@ -141,7 +141,9 @@ export function Columns({ columns, name, caption }: { columns: readonly Column[]
       ))}
       {columns.map(({ label, value, stderr, mark, tick, muted }, index) => (
         <g key={label} data-label={label} data-value={value}>
-          <title>{words({ label, value, ...around(value, stderr), mark: mark ?? null, markName: "even attention" }, top)}</title>
+          <title>
+            {words({ label, value, ...around(value, stderr), mark: mark ?? null, markName: "even attention" }, top)}
+          </title>
           <rect
             class={muted ? "hp-itself" : "hp-above"}
             x={x(index) - thick / 2}
@@ -150,7 +152,13 @@ export function Columns({ columns, name, caption }: { columns: readonly Column[]
             height={floor - y(value ?? 0)}
           />
           {value !== null && stderr != null && (
-            <line class="hp-whisker" x1={x(index)} x2={x(index)} y1={y(value - SURE * stderr)} y2={y(value + SURE * stderr)} />
+            <line
+              class="hp-whisker"
+              x1={x(index)}
+              x2={x(index)}
+              y1={y(value - SURE * stderr)}
+              y2={y(value + SURE * stderr)}
+            />
           )}
           {mark != null && (
             <line class="hp-mark" x1={x(index) - step / 2 + 1} x2={x(index) + step / 2 - 1} y1={y(mark)} y2={y(mark)} />
@@ -173,13 +181,15 @@ export function Columns({ columns, name, caption }: { columns: readonly Column[]
 export function Profile({ points }: { points: readonly ProfilePoint[] }) {
   const known = points.filter(({ value }) => value !== null).sort((a, b) => a.offset - b.offset);
   const every = known.length > 11 ? 2 * Math.ceil(known.length / 20) : 1;
-  const columns = known.map(({ offset, value, stderr }): Column => ({
-    label: `offset ${offset}`,
-    value,
-    stderr: stderr ?? null,
-    muted: offset === 0,
-    tick: offset % every === 0 ? `${offset > 0 ? "+" : ""}${offset}`.replace("-", "−") : "",
-  }));
+  const columns = known.map(
+    ({ offset, value, stderr }): Column => ({
+      label: `offset ${offset}`,
+      value,
+      stderr: stderr ?? null,
+      muted: offset === 0,
+      tick: offset % every === 0 ? `${offset > 0 ? "+" : ""}${offset}`.replace("-", "−") : "",
+    }),
+  );
   return columns.length === 0 ? null : (
     <Columns columns={columns} name="Attention by offset" caption="tokens back (−) or ahead (+)" />
   );

@@ -1,8 +1,8 @@
 /** Sentences in which the head does what a probe found it to be the best at. */
 
+import { shown } from "../atlas/filter";
 import type { HeadExample } from "../data/api";
 import { shortened, visible } from "../data/tokens";
-import { shown } from "../atlas/filter";
 
 /** How strong a word's highlight is: 0 to 1, small weights still visible. */
 export function highlight(weight: number, largest: number): number {
@@ -32,7 +32,8 @@ function Example({ example }: { example: HeadExample }) {
                         : undefined
                     }
                     title={
-                      `${word.length > 40 ? visible(word) : ""}${weight === null ? "" : ` ${shown(weight, 3, 1)}`}`.trim() || undefined
+                      `${word.length > 40 ? visible(word) : ""}${weight === null ? "" : ` ${shown(weight, 3, 1)}`}`.trim() ||
+                      undefined
                     }
                     data-weight={weight}
                   >
@@ -42,7 +43,9 @@ function Example({ example }: { example: HeadExample }) {
               );
             })}
       </p>
-      <p class="hp-about">{example.looked_at ? `${example.note}. Blue: the attention that words give the framed one.` : example.note}</p>
+      <p class="hp-about">
+        {example.looked_at ? `${example.note}. Blue: the attention that words give the framed one.` : example.note}
+      </p>
     </li>
   );
 }
@@ -52,8 +55,8 @@ export function Examples({ examples }: { examples: readonly HeadExample[] }) {
     <section class="hp-section hp-wide">
       <h3>Where it finds relations</h3>
       <p class="hp-about">
-        The framed word asks; the deeper the blue, the more of its attention a word gets, unless said below; underlined words
-        would be right.
+        The framed word asks; the deeper the blue, the more of its attention a word gets, unless said below; underlined
+        words would be right.
       </p>
       <ul class="hp-examples">
         {examples.map((example, index) => (

@@ -73,7 +73,7 @@ export function Explanation({ found }: { found: Found }) {
     apartGroups(found),
     leftBars(found),
   ];
-  const bias = found["bias"];
+  const bias = found.bias;
   return (
     <>
       <section class="hp-section">

@@ -69,7 +69,9 @@ export function paleWords(effects: readonly AblationEffect[]): string {
   if (effects.every(({ corrected }) => corrected === false)) return "Pale: not significant (p ≥ 0.05, not corrected).";
   const edits = Math.max(0, ...effects.map(({ edits }) => edits ?? 0));
   const all = edits > 1 ? `all ${edits} edits are allowed for` : "all edits are allowed for";
-  const hopeless = effects.filter(({ significant }) => significant === false).every(({ possible }) => possible === false);
+  const hopeless = effects
+    .filter(({ significant }) => significant === false)
+    .every(({ possible }) => possible === false);
   return hopeless
     ? `The texts are too few for any edit to be significant once ${all}; bars are pale for that.`
     : `Pale: not significant once ${all}.`;
@@ -96,7 +98,12 @@ export function Ablation({ effects }: { effects: readonly AblationEffect[] }) {
   return (
     <Section
       title="When it is switched off"
-      about={["Change of the task's score with its 95 % interval, by the test of the sweep; orange is worse.", paleWords(effects)].filter(Boolean).join(" ")}
+      about={[
+        "Change of the task's score with its 95 % interval, by the test of the sweep; orange is worse.",
+        paleWords(effects),
+      ]
+        .filter(Boolean)
+        .join(" ")}
     >
       {[...groups].map(([name, members]) => (
         <div key={name}>

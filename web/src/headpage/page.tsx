@@ -81,7 +81,10 @@ export function HeadCard({ page, dark, state, setState, model, views, several, b
       {isEmpty(page) ? (
         <p>The atlas knows nothing more of this head.</p>
       ) : (
-        <p class="hp-about hp-intervals">Lines across bars and columns are 95 % intervals: 1.96 standard errors to each side, unless a chart says otherwise.</p>
+        <p class="hp-about hp-intervals">
+          Lines across bars and columns are 95 % intervals: 1.96 standard errors to each side, unless a chart says
+          otherwise.
+        </p>
       )}
     </article>
   );

@@ -1,9 +1,9 @@
 /** The sentences on which a head is most like itself: below each word stands the one that it looks at most. */
 
 import { useState } from "preact/hooks";
+import { shown } from "../atlas/filter";
 import type { HeadPage, TypicalSentence } from "../data/api";
 import { shortened, visible } from "../data/tokens";
-import { shown } from "../atlas/filter";
 import { habitOf, isSpecial, likenessWords, looksOf, received, strongest, targetsOf } from "./looks";
 
 const MOST_LINKS = 5;
@@ -98,7 +98,7 @@ function Sentence({ sentence }: { sentence: TypicalSentence }) {
         })}
       </p>
       {!own && (
-        <p class="hp-words hp-keys" aria-label="What is looked at">
+        <p class="hp-words hp-keys" role="group" aria-label="What is looked at">
           {targets.map((word, index) => (
             <span key={index} class={`hp-word${index === here?.to ? " hp-target" : ""}`} title={fullWord(word)}>
               <bdi class={isSpecial(word) ? "hp-special" : undefined} style={shade(index)}>
@@ -120,7 +120,10 @@ function Sentence({ sentence }: { sentence: TypicalSentence }) {
           ))
         )}
       </p>
-      <p class="hp-about" title={`Cosine of its attention here with what it usually does: ${shown(sentence.likeness, 2, 1)}`}>
+      <p
+        class="hp-about"
+        title={`Cosine of its attention here with what it usually does: ${shown(sentence.likeness, 2, 1)}`}
+      >
         {[habitOf(sentence), `${likenessWords(sentence.likeness)} (likeness ${shown(sentence.likeness, 2, 1)})`]
           .filter(Boolean)
           .join("; ")}

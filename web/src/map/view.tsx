@@ -1,13 +1,13 @@
 /** The map view: heads that do alike lie near each other; brushing selects them here and in the atlas view. */
 
 import { useMemo, useRef, useState } from "preact/hooks";
-import { Switch } from "../parts/controls";
-import type { Size } from "../parts/hooks";
-import { ATLAS_KEYS, AtlasFrame, type Plot, type PlotProps, withExtra } from "../atlas/frame";
 import { nameOf } from "../atlas/data";
+import { ATLAS_KEYS, AtlasFrame, type Plot, type PlotProps, withExtra } from "../atlas/frame";
+import { Switch } from "../parts/controls";
 import { HeadGrid } from "../parts/headgrid";
-import { type Box, inBox, type Point, placedIn } from "./place";
+import type { Size } from "../parts/hooks";
 import type { View, ViewProps } from "../shell/view";
+import { type Box, inBox, type Point, placedIn } from "./place";
 import "../atlas/atlas.css";
 
 const TITLES: Record<string, string> = { mds: "MDS", tsne: "t-SNE" };

@@ -1,8 +1,9 @@
 /** The picture of a matrix with its labels. */
+
+import type { Axes } from "../data/grids";
+import { type Axis, matches, visible } from "../data/tokens";
 import { fitted, prepare } from "../parts/canvas";
 import type { Size } from "../parts/hooks";
-import { type Axis, matches, visible } from "../data/tokens";
-import { type Axes } from "../data/grids";
 import type { Place, Room } from "./place";
 
 export interface Drawing {

@@ -1,18 +1,18 @@
 /** Model view: every layer and head as a small map. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { prepare } from "../parts/canvas";
 import { headCodes } from "../data/decode";
-import { leastDrawn, stepped } from "../shell/choices";
-import { useKeys } from "../shell/keys";
+import { useAxes } from "../data/grids";
+import { stackOf } from "../data/source";
+import { prepare } from "../parts/canvas";
 import { Trouble } from "../parts/controls";
 import { inWords, useSize } from "../parts/hooks";
-import { stackOf } from "../data/source";
-import { useAxes } from "../data/grids";
+import { leastDrawn, stepped } from "../shell/choices";
+import { useKeys } from "../shell/keys";
 import { Legend } from "./legend";
 import "./model.css";
-import { ModelPreview } from "./preview";
-import { thumbnail } from "./pixels";
 import type { View, ViewProps } from "../shell/view";
+import { thumbnail } from "./pixels";
+import { ModelPreview } from "./preview";
 
 const PADDING = 16; // of the box around them
 const BAR = 16; // for its scroll bar
@@ -25,7 +25,11 @@ const TOP = 18; // for the numbers of heads
 
 function ModelView({ source, seen, state, setState, dark }: ViewProps) {
   const stack = stackOf(seen!, state.stack);
-  const axes = useAxes(seen!, stack, useMemo(() => ({ ...state, level: "piece" as const }), [state.filter]));
+  const axes = useAxes(
+    seen!,
+    stack,
+    useMemo(() => ({ ...state, level: "piece" as const }), [state.filter]),
+  );
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const part = useRef<HTMLDivElement>(null);
@@ -106,6 +110,7 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
           onPointerLeave={() => setOver(null)}
         >
           <div class="hs-model-inner" style={{ width: `${wide}px`, height: `${high}px` }}>
+            {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: this canvas takes no focus, the buttons above it do */}
             <canvas ref={canvas} aria-hidden="true" />
             <Numbers layers={stack.layers} heads={stack.heads} step={step} />
             {Array.from({ length: stack.layers * stack.heads }, (_, at) => {
@@ -153,7 +158,11 @@ function Numbers({ layers, heads, step }: { layers: number; heads: number; step:
   return (
     <div aria-hidden="true">
       {Array.from({ length: heads }, (_, head) => (
-        <span key={`h${head}`} class="hs-axis" style={{ left: `${SIDE + head * step}px`, top: "0", width: `${size}px` }}>
+        <span
+          key={`h${head}`}
+          class="hs-axis"
+          style={{ left: `${SIDE + head * step}px`, top: "0", width: `${size}px` }}
+        >
           {head}
         </span>
       ))}

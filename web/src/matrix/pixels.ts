@@ -1,9 +1,10 @@
 /** Weights as colours. */
+
+import type { Axes } from "../data/grids";
+import type { Grid } from "../head/lines";
 import { picture } from "../parts/canvas";
 import { pixel, placed, rampOf } from "../parts/colour";
 import type { State } from "../shell/state";
-import type { Axes } from "../data/grids";
-import type { Grid } from "../head/lines";
 
 export interface Paint {
   threshold: number;

@@ -1,14 +1,14 @@
 /** Beside the small maps: the one that is pointed at, large enough to be read. */
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Seen, StackShape } from "../data/api";
+import { type Axes, gridOf } from "../data/grids";
+import type { Source } from "../data/source";
 import { Trouble } from "../parts/controls";
 import { useLayerMaps, useSize } from "../parts/hooks";
-import type { Source } from "../data/source";
 import type { SetState, State } from "../shell/state";
-import { type Axes, gridOf } from "../data/grids";
 import { drawMatrix } from "./draw";
-import { whole } from "./place";
 import { matrixPicture } from "./pixels";
+import { whole } from "./place";
 
 const MARGIN = { left: 100, top: 84 };
 const HALF = 8; // a label of the last row or column, beyond its middle

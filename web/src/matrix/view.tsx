@@ -1,23 +1,23 @@
 /** Matrix view: one head's map as a heat map. */
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Seen, StackShape } from "../data/api";
-import { leastDrawn } from "../shell/choices";
-import { useKeys } from "../shell/keys";
+import { type Axes, asNumber, gridOf, useAxes } from "../data/grids";
+import { type Source, stackOf } from "../data/source";
+import { shortened, visible } from "../data/tokens";
+import { HeadDetail } from "../head/detail";
+import type { Grid } from "../head/lines";
 import { Busy, Trouble } from "../parts/controls";
 import { useLayerMaps, useSize } from "../parts/hooks";
-import { stackOf, type Source } from "../data/source";
+import { leastDrawn } from "../shell/choices";
+import { useKeys } from "../shell/keys";
 import { type SetState, type State, withExtra } from "../shell/state";
-import { shortened, visible } from "../data/tokens";
-import { asNumber, type Axes, gridOf, useAxes } from "../data/grids";
-import { HeadDetail } from "../head/detail";
 import { Legend } from "./legend";
-import type { Grid } from "../head/lines";
 import "./matrix.css";
+import type { View, ViewProps } from "../shell/view";
 import { drawMatrix } from "./draw";
 import { useHandling } from "./handle";
-import { kept, parseBox, type Place, printBox, type Room, whole, zoomed } from "./place";
 import { matrixPicture } from "./pixels";
-import type { View, ViewProps } from "../shell/view";
+import { kept, type Place, parseBox, printBox, type Room, whole, zoomed } from "./place";
 
 const HALF = 8; // pixels under and right of the cells: half of the last label
 const STEP = 1.4; // how much nearer a click or key goes
@@ -62,7 +62,9 @@ function Matrix(props: MatrixProps) {
   const place = parseBox(state.extra["x-box"] ?? "", room);
   const setPlace = (next: Place): void => setState(withExtra(state, "x-box", printBox(next, room)));
   const pin = (side: State["side"], index: number, how: "toggle" | "hold" = "toggle"): void =>
-    setState(how === "toggle" && state.token === index && state.side === side ? { token: null } : { token: index, side });
+    setState(
+      how === "toggle" && state.token === index && state.side === side ? { token: null } : { token: index, side },
+    );
   const { over, handlers } = useHandling(canvas, {
     room,
     place,

@@ -1,20 +1,20 @@
 /** The neuron view: from a query's vector over every key's to the weights. */
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { shown } from "../atlas/filter";
 import type { Neurons, Seen, StackShape } from "../data/api";
-import { useKeys } from "../shell/keys";
+import { type Source, stackOf } from "../data/source";
+import { type Axis, axesOf, axisOf, matches, moved, shortened, tokensOf, visible } from "../data/tokens";
+import { weightsOf } from "../data/weights";
 import { Busy, Trouble } from "../parts/controls";
 import { useLayerMaps, useLoaded } from "../parts/hooks";
-import { type Source, stackOf } from "../data/source";
+import { useKeys } from "../shell/keys";
 import { type State, withExtra } from "../shell/state";
-import { axesOf, type Axis, axisOf, matches, moved, shortened, tokensOf, visible } from "../data/tokens";
-import { weightsOf } from "../data/weights";
-import { shown } from "../atlas/filter";
+import type { View, ViewProps } from "../shell/view";
 import { Queries } from "./queries";
 import { Ranking } from "./ranking";
 import { carriersOfPair, carriersOfQuery, largestGap, type QueryScores, queryScores, visibleKeys } from "./score";
 import { NeuronTable } from "./table";
-import type { View, ViewProps } from "../shell/view";
 import "./neuron.css";
 
 const ROUNDING = 0.0006; // numbers are sent with as many digits as keep the softmax within 0.0005
@@ -161,15 +161,7 @@ function Body({
   );
   // Hovering must not draw hundreds of tokens anew.
   const list = useMemo(
-    () => (
-      <Queries
-        labels={names.queries}
-        chosen={chosen}
-        found={found.queries}
-        onChoose={choose}
-        onOver={setOver}
-      />
-    ),
+    () => <Queries labels={names.queries} chosen={chosen} found={found.queries} onChoose={choose} onOver={setOver} />,
     [pieces, chosen, found, axis, state.extra, setState],
   );
   const notes = notesOn(neurons, seen.rotated);
@@ -206,17 +198,17 @@ function Body({
                 carriers: [],
               }
             : ofPair
-            ? {
-                title: `What carries “${label(pieces.queries, query)}” → “${label(pieces.keys, pair)}”`,
-                about: "A bar is what the neuron adds to this score.",
-                facts: pairFacts(neurons, query, pair, scores, mapped),
-              }
-            : {
-                title: `What carries where “${label(pieces.queries, query)}” looks`,
-                about:
-                  "A bar is what the neuron gives the keys that get the attention beyond what it gives the average key.",
-                facts: [],
-              })}
+              ? {
+                  title: `What carries “${label(pieces.queries, query)}” → “${label(pieces.keys, pair)}”`,
+                  about: "A bar is what the neuron adds to this score.",
+                  facts: pairFacts(neurons, query, pair, scores, mapped),
+                }
+              : {
+                  title: `What carries where “${label(pieces.queries, query)}” looks`,
+                  about:
+                    "A bar is what the neuron gives the keys that get the attention beyond what it gives the average key.",
+                  facts: [],
+                })}
         />
       </div>
     </>

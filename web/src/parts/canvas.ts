@@ -34,8 +34,8 @@ export function fitted(context: CanvasRenderingContext2D, text: string, room: nu
   let high = characters.length;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
-    if (context.measureText(characters.slice(0, middle).join("") + "…").width <= room) low = middle;
+    if (context.measureText(`${characters.slice(0, middle).join("")}…`).width <= room) low = middle;
     else high = middle - 1;
   }
-  return low === 0 ? "" : characters.slice(0, low).join("") + "…";
+  return low === 0 ? "" : `${characters.slice(0, low).join("")}…`;
 }

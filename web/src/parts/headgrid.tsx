@@ -210,6 +210,7 @@ function GridNumbers({ grid, wide, high, gap, onLayer }: NumbersProps) {
         </text>
       ))}
       {numbers(grid.layers, high).map((layer) => (
+        // biome-ignore lint/a11y/noStaticElementInteractions: a short cut for the mouse; keys reach every head
         <text
           key={`l${layer}`}
           class={`hg-number${onLayer ? " hg-layer" : ""}`}

@@ -13,9 +13,7 @@ const RUN = 1000;
 
 export function useAddress(source: Source): [State, SetState] {
   const inPage = source.kind !== "widget";
-  const [state, set] = useState<State>(() =>
-    inPage ? parseState(location.hash, startOf(source)) : startOf(source),
-  );
+  const [state, set] = useState<State>(() => (inPage ? parseState(location.hash, startOf(source)) : startOf(source)));
   const latest = useRef(state);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const running = useRef(-RUN);

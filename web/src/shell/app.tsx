@@ -2,22 +2,22 @@
 import { Component, type ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Seen } from "../data/api";
+import type { Source } from "../data/source";
+import { axesOf, errorWords } from "../data/tokens";
+import { Busy, Trouble } from "../parts/controls";
+import { inWords, useDark } from "../parts/hooks";
 import { useAddress } from "./address";
 import { Beyond } from "./beyond";
 import { atLevel, stepped, within } from "./choices";
 import { Help } from "./help";
 import { useKeys } from "./keys";
 import { Missing, missingIn } from "./missing";
-import { Busy, Trouble } from "../parts/controls";
 import { type Read, same, typedIn } from "./reading";
+import type { SetState, State } from "./state";
 import { TextBar } from "./textbar";
 import { Toolbar } from "./toolbar";
-import { inWords, useDark } from "../parts/hooks";
-import type { Source } from "../data/source";
-import type { SetState, State } from "./state";
-import { axesOf, errorWords } from "../data/tokens";
-import { offered, VIEWS } from "./views";
 import type { View } from "./view";
+import { offered, VIEWS } from "./views";
 
 export function App({ source }: { source: Source }) {
   const [asked, setState] = useAddress(source);
@@ -151,7 +151,8 @@ interface ShownProps {
 }
 
 function Shown({ source, view, seen, state, setState, dark, ofText }: ShownProps) {
-  if (view === undefined) return <Trouble>There is nothing to show: neither a text, nor an atlas, nor a model.</Trouble>;
+  if (view === undefined)
+    return <Trouble>There is nothing to show: neither a text, nor an atlas, nor a model.</Trouble>;
   if (ofText && seen === null) {
     if (source.seen === undefined) return <Trouble>This page holds no text.</Trouble>;
     return <Busy>{state.model === "" ? "No text yet." : `No text that ${state.model} has read yet.`}</Busy>;
@@ -192,7 +193,9 @@ function Footer({ source, seen, level }: { source: Source; seen: Seen; level: St
         {seen.model}
         {architecture && ` (${architecture})`}
       </span>
-      <span>{[seen.source, ...(seen.target ? [seen.target] : [])].map((each) => each.pieces.length).join(" + ")} tokens</span>
+      <span>
+        {[seen.source, ...(seen.target ? [seen.target] : [])].map((each) => each.pieces.length).join(" + ")} tokens
+      </span>
       <span title={title}>weights right to {errorWords(seen, level)}</span>
       {seen.note !== "" && <span>{seen.note}</span>}
     </footer>

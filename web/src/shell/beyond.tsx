@@ -1,8 +1,8 @@
 /** A link that names a stack, layer, head or token which this text has not: it is said what is shown instead. */
 import type { Seen } from "../data/api";
-import type { SetState, State } from "./state";
 import { axesOf } from "../data/tokens";
 import { within } from "./choices";
+import type { SetState, State } from "./state";
 
 const counted = (what: string, numbers: readonly number[], count: number): string =>
   `no ${what}${numbers.length > 1 ? "s" : ""} ${numbers.join(", ")} (there are 0 to ${count - 1})`;
@@ -13,7 +13,8 @@ export function beyond(asked: State, seen: Seen): string[] {
   const stack = seen.stacks.find((each) => each.name === shown.stack);
   if (stack === undefined) return [];
   const words: string[] = [];
-  if (asked.stack !== "" && asked.stack !== stack.name) words.push(`no ${asked.stack.slice(0, 40)} (the ${stack.name} is shown)`);
+  if (asked.stack !== "" && asked.stack !== stack.name)
+    words.push(`no ${asked.stack.slice(0, 40)} (the ${stack.name} is shown)`);
   if (asked.layer >= stack.layers) words.push(counted("layer", [asked.layer], stack.layers));
   const heads = asked.heads.filter((head) => head >= stack.heads);
   if (heads.length > 0) words.push(counted("head", heads, stack.heads));

@@ -1,7 +1,7 @@
 /** Choosing layers and heads. */
 import type { Seen, StackShape } from "../data/api";
-import type { State } from "./state";
 import { axesOf, moved } from "../data/tokens";
+import type { State } from "./state";
 import type { View } from "./view";
 
 /** The state with a stack, layer, heads and token that `seen` has. */
@@ -40,7 +40,12 @@ export function onlyOne(heads: readonly number[], head: number): number[] {
 }
 
 /** The weight below which nothing is drawn: the reader's, or else the view's own for this text. */
-export function leastDrawn({ threshold }: Pick<View, "threshold">, state: State, seen: Seen, stack: StackShape): number {
+export function leastDrawn(
+  { threshold }: Pick<View, "threshold">,
+  state: State,
+  seen: Seen,
+  stack: StackShape,
+): number {
   const keys = (stack.keys === "target" ? seen.target : seen.source)?.pieces.length ?? 1;
   return state.threshold ?? threshold?.(keys) ?? 0;
 }

@@ -2,8 +2,8 @@
 import { useRef } from "preact/hooks";
 import type { StackShape } from "../data/api";
 import { headColour } from "../parts/colour";
-import type { SetState, State } from "./state";
 import { onlyOne, shownHeads, toggled } from "./choices";
+import type { SetState, State } from "./state";
 
 interface Props {
   state: State;

@@ -2,8 +2,8 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Seen } from "../data/api";
 import type { Source } from "../data/source";
-import type { State } from "./state";
 import { errorWords } from "../data/tokens";
+import type { State } from "./state";
 import type { View } from "./view";
 
 type Keys = readonly (readonly [string, string])[];

@@ -1,9 +1,9 @@
 /** A link that names what is not here: it is said, and nothing else is shown in its place. */
 import { atlasId, type Source } from "../data/source";
-import type { SetState, State } from "./state";
-import { VIEWS } from "./views";
-import type { View } from "./view";
 import { Trouble } from "../parts/controls";
+import type { SetState, State } from "./state";
+import type { View } from "./view";
+import { VIEWS } from "./views";
 
 export interface MissingThing {
   what: "view" | "model" | "atlas";

@@ -1,8 +1,8 @@
 /** Sending texts through a model: the one that the address names, and those that are typed. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ModelInfo, Seen } from "../data/api";
-import { inWords } from "../parts/hooks";
 import type { Source } from "../data/source";
+import { inWords } from "../parts/hooks";
 import type { SetState, State } from "./state";
 
 export const SAMPLE = "The keys to the old cabinet were on the table, but nobody had seen them.";

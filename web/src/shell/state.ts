@@ -102,7 +102,11 @@ export function changed(before: State, change: Partial<State>): State {
  * How a change goes into the history: as a step that one can go back over; as a step unless it follows another such change
  * at once (arrows held down, clicks on one head after the other, a name being typed); or as none.
  */
-export function stepOf(before: State, after: State, first: { model?: string; atlas?: string } = {}): "step" | "run" | "none" {
+export function stepOf(
+  before: State,
+  after: State,
+  first: { model?: string; atlas?: string } = {},
+): "step" | "run" | "none" {
   const other = (key: keyof State): boolean => print(before[key]) !== print(after[key]);
   // The page itself names the model and atlas that no address named.
   const chosen = (key: "model" | "atlas"): boolean => other(key) && (before[key] || first[key]) !== after[key];

@@ -1,9 +1,9 @@
 /** Where new texts are typed, on pages that can send them through a model. */
 import { useEffect, useState } from "preact/hooks";
 import type { Source } from "../data/source";
-import type { SetState, State } from "./state";
 import { Trouble } from "../parts/controls";
 import { type Read, type Typed, useReading } from "./reading";
+import type { SetState, State } from "./state";
 
 interface Props {
   source: Source;

@@ -1,11 +1,11 @@
 /** The controls of a view. */
 import type { Seen } from "../data/api";
-import type { Filter, SetState, State } from "./state";
 import { hasSentences } from "../data/tokens";
-import type { View } from "./view";
+import { Field, Switch } from "../parts/controls";
 import { atLevel, leastDrawn } from "./choices";
 import { HeadChips } from "./headchips";
-import { Field, Switch } from "../parts/controls";
+import type { Filter, SetState, State } from "./state";
+import type { View } from "./view";
 
 const FILTER_WORDS: readonly (readonly [Filter, string, string])[] = [
   ["all", "all", "every token"],

@@ -1,10 +1,11 @@
 /** All views, in the order of their tabs. */
-import type { Source } from "../data/source";
+
 import { atlasView } from "../atlas/view";
+import type { Source } from "../data/source";
 import { headView } from "../head/view";
 import { mapView } from "../map/view";
-import { matrixView } from "../matrix/view";
 import { modelView } from "../matrix/model";
+import { matrixView } from "../matrix/view";
 import { neuronView } from "../neuron/view";
 import { tryView } from "../tryit/view";
 import type { View } from "./view";

@@ -2,8 +2,8 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Predicted, PredictRequest } from "../data/api";
-import { inWords } from "../parts/hooks";
 import type { Source } from "../data/source";
+import { inWords } from "../parts/hooks";
 
 export interface Asked {
   busy: boolean;
@@ -56,7 +56,12 @@ export interface Named {
 const MOMENT = 350; // milliseconds: typing the names of heads must not flood the model
 
 /** Asks for what the address names, unless that was just asked for. `again` asks with what is in the fields by then. */
-export function useFollow(named: Named, sent: { current: string }, ask: (request: PredictRequest) => void, again: () => void): void {
+export function useFollow(
+  named: Named,
+  sent: { current: string },
+  ask: (request: PredictRequest) => void,
+  again: () => void,
+): void {
   const before = useRef<Named | null>(null);
   const latest = useRef(again);
   latest.current = again;

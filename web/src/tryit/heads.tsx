@@ -4,11 +4,11 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import type { ModelInfo, Seen } from "../data/api";
 import { rampColour } from "../parts/colour";
 import { Switch, Trouble } from "../parts/controls";
+import { HeadGrid } from "../parts/headgrid";
 import { useLoaded, useSize } from "../parts/hooks";
 import { type State, withExtra } from "../shell/state";
-import { type Grid, headKey, printHeads } from "./headnames";
-import { HeadGrid } from "../parts/headgrid";
 import type { ViewProps } from "../shell/view";
+import { type Grid, headKey, printHeads } from "./headnames";
 
 export type How = "zero" | "uniform";
 
@@ -20,7 +20,11 @@ export function gridsOf(model: ModelInfo | undefined, seen: Seen | null): readon
 }
 
 /** The same, with an atlas of the model as the last place to look. */
-export function useGrids(source: ViewProps["source"], model: ModelInfo | undefined, seen: Seen | null): readonly Grid[] {
+export function useGrids(
+  source: ViewProps["source"],
+  model: ModelInfo | undefined,
+  seen: Seen | null,
+): readonly Grid[] {
   const known = gridsOf(model, seen);
   const atlas = source.about.atlases.find((one) => one.model === model?.name)?.id;
   const load = source.atlas;

@@ -4,12 +4,12 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ModelInfo, PredictRequest } from "../data/api";
 import { Field, Trouble } from "../parts/controls";
 import { type SetState, type State, withExtra } from "../shell/state";
-import { parseHeads } from "./headnames";
+import type { View, ViewProps } from "../shell/view";
 import { type Asked, useFollow, usePrediction } from "./asked";
+import { parseHeads } from "./headnames";
 import { Heads, type How, useGrids } from "./heads";
 import { Results } from "./results";
 import { sampleFor, TASKS } from "./samples";
-import type { View, ViewProps } from "../shell/view";
 import "./tryit.css";
 
 /** The texts that the address names; null for none, so that a sample may stand there. */

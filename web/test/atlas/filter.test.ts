@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AtlasData, Colouring } from "../../src/data/api";
-import { rampOf } from "../../src/parts/colour";
-import type { Source } from "../../src/data/source";
-import { DEFAULTS } from "../../src/shell/state";
 import { lookableIn } from "../../src/atlas/beside";
 import { coloursOf, firstColouring, lookAt, rampName } from "../../src/atlas/data";
-import { withMinus } from "../../src/atlas/findings";
-import { described, toggledHead, withExtra } from "../../src/atlas/frame";
-import { partsOf } from "../../src/atlas/names";
 import {
   answers,
   binOf,
@@ -24,8 +17,15 @@ import {
   shownValue,
   spread,
 } from "../../src/atlas/filter";
-import { cellOf, inkOn, moved, sideOf } from "../../src/parts/headgrid";
+import { withMinus } from "../../src/atlas/findings";
+import { described, toggledHead, withExtra } from "../../src/atlas/frame";
+import { partsOf } from "../../src/atlas/names";
+import type { AtlasData, Colouring } from "../../src/data/api";
+import type { Source } from "../../src/data/source";
 import { inBox, placedIn } from "../../src/map/place";
+import { rampOf } from "../../src/parts/colour";
+import { cellOf, inkOn, moved, sideOf } from "../../src/parts/headgrid";
+import { DEFAULTS } from "../../src/shell/state";
 
 const no = () => Promise.reject(new Error("not asked for"));
 const numbers = (values: (number | null)[], more: Partial<Colouring> = {}): Colouring => ({

@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { deflateRawSync } from "node:zlib";
 import type { Embedded, Seen } from "../../src/data/api";
 import { Cache, fromBase64, headCodes, inflate, inflateJson } from "../../src/data/decode";
-import { layerMaps, type LayerMaps } from "../../src/data/source";
 import { embeddedSource } from "../../src/data/embedded";
 import { remembered } from "../../src/data/remembered";
+import { type LayerMaps, layerMaps } from "../../src/data/source";
 import { bytesOf, widgetSource } from "../../src/data/widget";
 
 const LEVELS = Array.from({ length: 256 }, (_, code) => (code / 255) ** 2);
@@ -92,9 +92,15 @@ test("a layer is asked for once, and again after a failure", async () => {
 test("a source offers what its data holds", async () => {
   const nothing: Embedded = { about: ABOUT, seen: null, atlas: null, head_pages: {}, start: "", chunks: [] };
   const empty = embeddedSource("file", nothing, () => null);
-  assert.deepEqual([empty.maps, empty.neurons, empty.atlas, empty.headPage, empty.seen, empty.predict], Array(6).fill(undefined));
+  assert.deepEqual(
+    [empty.maps, empty.neurons, empty.atlas, empty.headPage, empty.seen, empty.predict],
+    Array(6).fill(undefined),
+  );
   const full = embeddedSource("file", { ...nothing, seen: SEEN }, () => null);
-  await assert.rejects(full.neurons!("encoder", 0, 0), /head 0\.0 are not here, only those of 0\.1: .* --layer 0 --head 0 writes/);
+  await assert.rejects(
+    full.neurons!("encoder", 0, 0),
+    /head 0\.0 are not here, only those of 0\.1: .* --layer 0 --head 0 writes/,
+  );
   await assert.rejects(full.maps!("encoder", 0), /does not hold “maps\/encoder\/0”/);
 });
 

@@ -53,7 +53,7 @@ test("to a word the sum over its pieces, from a word the mean", () => {
   const weights = Float32Array.from([0.5, 0.25, 0.25, 0.2, 0.3, 0.5, 0.6, 0.4, 0.0]);
   const folded = fold(weights, axis, axis);
   // from a: 0.5, 0.25 + 0.25; from bc: (0.2 + 0.6) / 2, (0.3 + 0.5 + 0.4 + 0) / 2
-  [0.5, 0.5, 0.4, 0.6].forEach((wanted, at) => assert.ok(Math.abs(folded[at]! - wanted) < 1e-6));
+  for (const [at, wanted] of [0.5, 0.5, 0.4, 0.6].entries()) assert.ok(Math.abs(folded[at]! - wanted) < 1e-6);
   assert.equal(folded.length, 4);
   const pieces = axisOf(three, "piece");
   assert.equal(fold(weights, pieces, pieces), weights);
@@ -110,7 +110,12 @@ test("search finds parts of words, whatever their case", () => {
 test("what cannot be seen is shown by a sign", () => {
   assert.equal(visible("a\nb\tc\r"), "a↵b⇥c↵");
   assert.equal(visible("\u202eabc\u202c"), "‹RLO›abc‹PDF›");
-  for (const code of [0x200e, 0x200f, ...[0, 1, 2, 3, 4].map((at) => 0x202a + at), ...[0, 1, 2, 3].map((at) => 0x2066 + at)]) {
+  for (const code of [
+    0x200e,
+    0x200f,
+    ...[0, 1, 2, 3, 4].map((at) => 0x202a + at),
+    ...[0, 1, 2, 3].map((at) => 0x2066 + at),
+  ]) {
     assert.match(visible(`a${String.fromCharCode(code)}b`), /^a‹[A-Z]{3}›b$/, code.toString(16));
   }
   assert.equal(visible("👩\u200d👧 שלום"), "👩\u200d👧 שלום"); // what joins an emoji stays

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type Grid, linesOf, linksOf, strongest, type Wanted } from "../../src/head/lines";
+import { pooled } from "../../src/matrix/pixels";
+import { cellAt, kept, whole, zoomed } from "../../src/matrix/place";
 import { onlyOne, stepped, toggled } from "../../src/shell/choices";
 import { DEFAULTS } from "../../src/shell/state";
-import { type Grid, linesOf, linksOf, strongest, type Wanted } from "../../src/head/lines";
-import { cellAt, kept, whole, zoomed } from "../../src/matrix/place";
-import { pooled } from "../../src/matrix/pixels";
 
 function gridOf(rows: number[][]): Grid {
   return { queries: rows.length, keys: rows[0]!.length, at: (query, key) => rows[query]![key]! };
@@ -41,7 +41,10 @@ test("every weight above nothing is a line, weak ones first", () => {
   const lines = written({});
   assert.equal(lines.length, 14);
   const weights = lines.map((line) => Number(line.split(" ")[1]));
-  assert.deepEqual(weights, [...weights].sort((one, other) => one - other));
+  assert.deepEqual(
+    weights,
+    [...weights].sort((one, other) => one - other),
+  );
   assert.equal(lines.at(-1), "1:1>0 1.00");
 });
 
@@ -68,7 +71,10 @@ test("a line has an end in sight", () => {
 test("the strongest when there are too many, and how many there were", () => {
   const lines = linesOf([ONE, TWO], { ...ALL, limit: 3 });
   assert.equal(lines.of, 14);
-  assert.deepEqual([...lines.weight].map((weight) => weight.toFixed(1)), ["0.9", "0.9", "1.0"]);
+  assert.deepEqual(
+    [...lines.weight].map((weight) => weight.toFixed(1)),
+    ["0.9", "0.9", "1.0"],
+  );
 });
 
 test("links of a token: mean over heads and the strongest head", () => {

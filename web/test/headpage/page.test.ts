@@ -82,12 +82,20 @@ test("pale bars: corrected for all edits, or hopeless from the start", () => {
   assert.equal(paleWords([effect({})]), "Pale: not significant once all 96 edits are allowed for.");
   assert.match(paleWords([effect({ possible: false })]), /too few for any edit to be significant once all 96 edits/);
   assert.equal(paleWords([effect({ edits: null })]), "Pale: not significant once all edits are allowed for.");
-  assert.equal(paleWords([effect({ edits: null, corrected: false })]), "Pale: not significant (p ≥ 0.05, not corrected).");
+  assert.equal(
+    paleWords([effect({ edits: null, corrected: false })]),
+    "Pale: not significant (p ≥ 0.05, not corrected).",
+  );
   assert.equal(paleWords([effect({ significant: true })]), "");
   assert.equal(paleWords([effect({ significant: null })]), "");
 });
 
-const looking = (words: string[], looks_at: number[], weights: number[], keys: string[] | null = null): TypicalSentence => ({
+const looking = (
+  words: string[],
+  looks_at: number[],
+  weights: number[],
+  keys: string[] | null = null,
+): TypicalSentence => ({
   words,
   keys,
   looks_at,
@@ -111,7 +119,9 @@ test("the strongest links are not all to special tokens where there are others o
   assert.deepEqual(names, ["[CLS]>[SEP]", "a>[SEP]", "b>[SEP]", "d>a"], "e>b is too weak to stand for the head");
   const twice = looking(["the", "x", "the", "x"], [1, 1, 3, 3], [0.9, 0.8, 0.7, 0.6]);
   assert.equal(strongest(twice, 4).length, 2, "the same words once");
-  assert.ok(isSpecial("[SEP]") && isSpecial("</s>") && isSpecial("<|endoftext|>") && !isSpecial("[a]") && !isSpecial("<"));
+  assert.ok(
+    isSpecial("[SEP]") && isSpecial("</s>") && isSpecial("<|endoftext|>") && !isSpecial("[a]") && !isSpecial("<"),
+  );
 });
 
 test("habits in words", () => {
@@ -121,8 +131,16 @@ test("habits in words", () => {
   );
   assert.equal(habitOf(looking(["a", "b", "[SEP]"], [2, 2, 2], [1, 1, 1])), "3 of 3 words look most at [SEP]");
   assert.equal(habitOf(looking(["a", "b", "c", "d"], [2, 3, 0, 0], [1, 1, 1, 1])), "");
-  assert.equal(habitOf(looking(["a", "b", "c", "d", "e"], [3, 0, 1, 0, 1], [1, 1, 1, 1, 1])), "", "two of five are not most");
-  assert.equal(habitOf(looking(["a", "b"], [0, 1], [1, 1], ["x", "y"])), "", "places in another text are no neighbours");
+  assert.equal(
+    habitOf(looking(["a", "b", "c", "d", "e"], [3, 0, 1, 0, 1], [1, 1, 1, 1, 1])),
+    "",
+    "two of five are not most",
+  );
+  assert.equal(
+    habitOf(looking(["a", "b"], [0, 1], [1, 1], ["x", "y"])),
+    "",
+    "places in another text are no neighbours",
+  );
   assert.match(habitOf(looking(["a", "b"], [0, 1], [0.1, 0.2])), /^spread out: .* 0\.20$/);
   assert.equal(likenessWords(0.97), "just what it usually does");
   assert.match(likenessWords(-1), /little/);

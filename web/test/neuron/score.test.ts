@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Neurons } from "../../src/data/api";
 import { layoutFor } from "../../src/neuron/layout";
+import { carried } from "../../src/neuron/ranking";
 import {
   carriersOfPair,
   carriersOfQuery,
@@ -13,7 +14,6 @@ import {
   visibleKeys,
 } from "../../src/neuron/score";
 import { firstQuery, notesOn, pieceOf } from "../../src/neuron/view";
-import { carried } from "../../src/neuron/ranking";
 
 const near = (found: number | undefined, wanted: number, by = 1e-12) =>
   assert.ok(Math.abs((found ?? NaN) - wanted) <= by, `${found} is not ${wanted}`);

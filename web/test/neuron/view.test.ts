@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Tokens } from "../../src/data/api";
-import { changed, DEFAULTS, parseState, printState, type State } from "../../src/shell/state";
 import { axisOf } from "../../src/data/tokens";
 import { heldPiece, holding } from "../../src/neuron/view";
+import { changed, DEFAULTS, parseState, printState, type State } from "../../src/shell/state";
 
 // the un ##believ ##able cabinet
 const TOKENS: Tokens = {

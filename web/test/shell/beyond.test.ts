@@ -21,7 +21,11 @@ const SEEN = {
 const said = (state: Partial<typeof DEFAULTS>) => beyond({ ...DEFAULTS, ...state }, SEEN);
 
 test("what is there is passed over", () => {
-  for (const state of [{}, { stack: "encoder", layer: 11, heads: [0, 7], token: 4 }, { token: 3, level: "word" as const }]) {
+  for (const state of [
+    {},
+    { stack: "encoder", layer: 11, heads: [0, 7], token: 4 },
+    { token: 3, level: "word" as const },
+  ]) {
     assert.deepEqual(said(state), [], JSON.stringify(state));
   }
 });

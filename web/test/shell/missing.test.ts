@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { missingIn } from "../../src/shell/missing";
 import type { Source } from "../../src/data/source";
+import { missingIn } from "../../src/shell/missing";
 import { DEFAULTS } from "../../src/shell/state";
 import { offered, VIEWS } from "../../src/shell/views";
 
@@ -21,10 +21,21 @@ const SERVER: Source = {
   atlas: never,
 };
 const missing = (state: Partial<typeof DEFAULTS>, source = SERVER) =>
-  missingIn({ ...DEFAULTS, ...state }, source, VIEWS.filter((view) => offered(view, source)));
+  missingIn(
+    { ...DEFAULTS, ...state },
+    source,
+    VIEWS.filter((view) => offered(view, source)),
+  );
 
 test("what is there is not missing", () => {
-  for (const state of [{}, { model: "demo" }, { view: "try", model: "demo" }, { view: "atlas", atlas: "one" }, { view: "atlas", atlas: "One" }, { view: "map" }]) {
+  for (const state of [
+    {},
+    { model: "demo" },
+    { view: "try", model: "demo" },
+    { view: "atlas", atlas: "one" },
+    { view: "atlas", atlas: "One" },
+    { view: "map" },
+  ]) {
     assert.equal(missing(state), null, JSON.stringify(state));
   }
 });

@@ -54,7 +54,9 @@ test("what is printed reads as the same", () => {
 });
 
 test("nonsense is left at the defaults", () => {
-  const state = parseState("layer=-1&heads=a,1.5,&filter=cc&token=x&threshold=nan&level=x&theme=x&selected=1,2.x&view=");
+  const state = parseState(
+    "layer=-1&heads=a,1.5,&filter=cc&token=x&threshold=nan&level=x&theme=x&selected=1,2.x&view=",
+  );
   assert.deepEqual(state, { ...DEFAULTS, heads: [], selected: [] });
   assert.equal(parseState("threshold=7").threshold, 1);
   assert.equal(parseState("threshold=-7").threshold, 0);
@@ -108,7 +110,14 @@ test("what one goes back over", () => {
   for (const change of [{ layer: 1 }, { heads: [1] }, { stack: "cross" }, withExtra(before, "x-off", "3.2")]) {
     assert.equal(step(change), "run", JSON.stringify(change));
   }
-  for (const change of [{}, { ...before }, { token: 3 }, { q: "a" }, { threshold: 0.2 }, withExtra(before, "x-box", "1")]) {
+  for (const change of [
+    {},
+    { ...before },
+    { token: 3 },
+    { q: "a" },
+    { threshold: 0.2 },
+    withExtra(before, "x-box", "1"),
+  ]) {
     assert.equal(step(change), "none", JSON.stringify(change));
   }
 });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Seen, StackShape, Tokens } from "../../src/data/api";
+import { faintest, opacity, reachOf } from "../../src/head/lines";
+import { headView } from "../../src/head/view";
+import { modelView } from "../../src/matrix/model";
+import { matrixView } from "../../src/matrix/view";
 import { leastDrawn } from "../../src/shell/choices";
 import { DEFAULTS, parseState, printState } from "../../src/shell/state";
-import { headView } from "../../src/head/view";
-import { faintest, opacity, reachOf } from "../../src/head/lines";
-import { matrixView } from "../../src/matrix/view";
-import { modelView } from "../../src/matrix/model";
 
 const tokens = (count: number) => ({ pieces: Array<string>(count).fill("a") }) as Tokens;
 const SEEN = { source: tokens(512), target: tokens(20) } as Seen;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { compared, comparedAll, faring, percent } from "../../src/tryit/compare";
 import { type Grid, parseHeads, printHeads } from "../../src/tryit/headnames";
 import { gridsOf } from "../../src/tryit/heads";
-import { compared, comparedAll, faring, percent } from "../../src/tryit/compare";
 
 const ONE: Grid[] = [{ name: "encoder", layers: 3, heads: 2 }];
 const TWO: Grid[] = [
