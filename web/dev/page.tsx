@@ -2,7 +2,6 @@
 
 import { render } from "preact";
 import { App } from "../src/shell/app";
-import "../src/shell/style.css";
 import { fixture } from "./fixture";
 import { SMALL } from "./made";
 

@@ -5,13 +5,11 @@
  * came from. As a widget's module it exports `render`.
  */
 import { render as draw, h } from "preact";
-import { fileSource } from "./data/file";
+import { fileSource, type WidgetModel, widgetSource } from "./data/embedded";
 import { serverSource, UnknownToServer } from "./data/server";
 import type { Source } from "./data/source";
-import { type WidgetModel, widgetSource } from "./data/widget";
 import { inWords } from "./parts/hooks";
 import { App } from "./shell/app";
-import "./shell/style.css";
 
 const ACCESS = "headscope-access";
 

@@ -7,7 +7,7 @@ import { kindColour, LEVELS, type RampName, rampOf } from "../parts/colour";
 import { useLoaded } from "../parts/hooks";
 import type { State } from "../shell/state";
 import { binOf, cellTexts, extent, type Kept, kept, parsePick } from "./filter";
-import { firstNamed } from "./names";
+import { firstNamed } from "./findings";
 
 export interface AtlasLook {
   atlas: AtlasData;

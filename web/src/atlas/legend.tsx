@@ -2,8 +2,9 @@
 
 import type { Colouring } from "../data/api";
 import { kindColour, rampOf } from "../parts/colour";
+import { largestOf, shown } from "../parts/numbers";
 import { type AtlasLook, rampName } from "./data";
-import { extent, KEEP_ALL, type Kept, largestOf, shown, spread } from "./filter";
+import { extent, KEEP_ALL, type Kept, spread } from "./filter";
 
 interface Props {
   look: AtlasLook;

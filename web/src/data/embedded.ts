@@ -1,6 +1,7 @@
 /** Data that came with the page or the widget: see `Embedded` in headscope.views.shapes. */
+
 import type { Embedded, Neurons } from "./api";
-import { inflate, inflateJson } from "./decode";
+import { fromBase64, inflate, inflateJson } from "./decode";
 import { remembered } from "./remembered";
 import { layerMaps, type Source, SourceError } from "./source";
 
@@ -57,4 +58,40 @@ export function embeddedSource(
     }
   }
   return source;
+}
+
+/** A page that carries its data: JSON in #headscope-data, chunks as base64 in script[data-chunk]. */
+export function fileSource(page: Document, data: Element): Source {
+  const elements = new Map<string, Element>();
+  for (const element of page.querySelectorAll("script[data-chunk]")) {
+    elements.set(element.getAttribute("data-chunk") ?? "", element);
+  }
+  return embeddedSource("file", JSON.parse(data.textContent ?? "") as Embedded, (key) => {
+    const element = elements.get(key);
+    return element === undefined ? null : fromBase64((element.textContent ?? "").trim());
+  });
+}
+
+/** The part of an anywidget model that is used. */
+export interface WidgetModel {
+  get(name: string): unknown;
+  on(event: string, callback: () => void): void;
+  off(event: string, callback: () => void): void;
+}
+
+/** A notebook's widget: the trait `about` is the JSON of `Embedded`, `blob` has its chunks one after the other. */
+export function widgetSource(model: WidgetModel): Source {
+  const embedded = JSON.parse(String(model.get("about"))) as Embedded;
+  const bytes = bytesOf(model.get("blob"));
+  const places = new Map((embedded.chunks ?? []).map((chunk) => [chunk.key, chunk]));
+  return embeddedSource("widget", embedded, (key) => {
+    const place = places.get(key);
+    return place === undefined ? null : bytes.subarray(place.start, place.start + place.length);
+  });
+}
+
+/** Notebooks give bytes as a DataView, a typed array or a buffer. */
+export function bytesOf(value: unknown): Uint8Array {
+  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  return value instanceof ArrayBuffer ? new Uint8Array(value) : new Uint8Array(0);
 }

@@ -1,5 +1,4 @@
 /** Maps that were asked for stay, as long as there is room. */
-import { Cache } from "./decode";
 import type { LayerMaps } from "./source";
 
 const ROOM = 256 * 1024 * 1024; // bytes: a text of 512 tokens in a model of 32 x 32 heads
@@ -25,4 +24,38 @@ export function remembered(load: Load): Load {
     coming.set(key, asked);
     return asked;
   };
+}
+
+/** Keeps what was used last, as long as it fits in so many bytes. */
+export class Cache<T> {
+  #items = new Map<string, { value: T; bytes: number }>();
+  #bytes = 0;
+
+  constructor(readonly limit: number) {}
+
+  get(key: string): T | undefined {
+    const item = this.#items.get(key);
+    if (item === undefined) return undefined;
+    this.#items.delete(key);
+    this.#items.set(key, item);
+    return item.value;
+  }
+
+  set(key: string, value: T, bytes: number): void {
+    this.delete(key);
+    this.#items.set(key, { value, bytes });
+    this.#bytes += bytes;
+    for (const [oldest] of this.#items) {
+      if (this.#bytes <= this.limit || oldest === key) break;
+      this.delete(oldest);
+    }
+  }
+
+  delete(key: string): void {
+    const item = this.#items.get(key);
+    if (item !== undefined) {
+      this.#bytes -= item.bytes;
+      this.#items.delete(key);
+    }
+  }
 }

@@ -1,6 +1,16 @@
-/** Codes as weights: see `Seen` in headscope.views.shapes. */
-import { headCodes } from "./decode";
+/** Codes as weights (see `Seen` in headscope.views.shapes), between the tokens that are shown. */
+
+import { useMemo } from "preact/hooks";
+import type { State } from "../shell/state";
+import type { Seen, StackShape } from "./api";
 import type { LayerMaps } from "./source";
+import { type Axis, axesOf, filtered, fold } from "./tokens";
+
+/** The codes of one head: (query, key), a view into the layer's. */
+export function headCodes(maps: LayerMaps, head: number): Uint8Array {
+  const size = maps.queries * maps.keys;
+  return maps.codes.subarray(head * size, (head + 1) * size);
+}
 
 /** One head's weights between pieces, looked up when they are asked for, since most of a long text are never in sight. */
 export interface Stored {
@@ -48,4 +58,62 @@ export function weightsOf(maps: LayerMaps, head: number, levels: readonly number
     Float32Array.from(levels, (_, level) => middle(level)),
     Float32Array.from(levels, (_, level) => (middle(level + 1) - middle(level)) / 255),
   );
+}
+
+/** Weights between the tokens that are shown. */
+export interface WeightGrid {
+  readonly queries: number;
+  readonly keys: number;
+  at(query: number, key: number): number;
+}
+
+export interface Axes {
+  queries: Axis;
+  keys: Axis;
+  /** Which tokens pass the sentence filter. */
+  query: boolean[];
+  key: boolean[];
+}
+
+export function useAxes(seen: Seen, stack: StackShape, state: State): Axes {
+  return useMemo(() => {
+    const { queries, keys } = axesOf(seen, stack, state.level);
+    return { queries, keys, ...filtered(stack.queries === stack.keys ? state.filter : "all", queries, keys) };
+  }, [seen, stack, state.level, state.filter]);
+}
+
+/** Pieces: weights are looked up when they are asked for, since most of a long text is never in sight. */
+class Pieces implements WeightGrid {
+  constructor(
+    readonly queries: number,
+    readonly keys: number,
+    private readonly stored: Stored,
+  ) {}
+
+  at(query: number, key: number): number {
+    return this.stored.at(query * this.keys + key);
+  }
+}
+
+class Words implements WeightGrid {
+  constructor(
+    readonly queries: number,
+    readonly keys: number,
+    private readonly weights: Float32Array,
+  ) {}
+
+  at(query: number, key: number): number {
+    return this.weights[query * this.keys + key]!;
+  }
+}
+
+/** One head's weights between the axes' tokens. */
+export function gridOf(maps: LayerMaps, head: number, levels: readonly number[], axes: Axes): WeightGrid {
+  const { queries, keys } = axes;
+  const stored = weightsOf(maps, head, levels);
+  if (queries.length === maps.queries && keys.length === maps.keys) {
+    return new Pieces(maps.queries, maps.keys, stored);
+  }
+  const weights = Float32Array.from({ length: maps.queries * maps.keys }, (_, place) => stored.at(place));
+  return new Words(queries.length, keys.length, fold(weights, queries, keys));
 }

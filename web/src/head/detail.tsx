@@ -1,9 +1,10 @@
 /** Beside the head view: the weights as numbers. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { type Axes, asNumber } from "../data/grids";
 import { type Axis, repeated, shortened, visible } from "../data/tokens";
+import type { Axes, WeightGrid } from "../data/weights";
 import { headColour } from "../parts/colour";
-import { type Grid, type Link, linksOf, strongest } from "./lines";
+import { asNumber } from "../parts/numbers";
+import { type Link, linksOf, strongest } from "./lines";
 import type { Active } from "./view";
 
 const MOST = 14; // rows
@@ -11,7 +12,7 @@ const MOST = 14; // rows
 interface Props {
   axes: Axes;
   heads: number[];
-  grids: Grid[];
+  grids: WeightGrid[];
   active: Active | null;
   layer: number;
   threshold: number;

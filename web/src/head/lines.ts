@@ -1,11 +1,6 @@
 /** Which lines the head view draws. */
 
-/** Weights between the tokens that are shown. */
-export interface Grid {
-  readonly queries: number;
-  readonly keys: number;
-  at(query: number, key: number): number;
-}
+import type { WeightGrid } from "../data/weights";
 
 /** Lines as columns of equal length. */
 export interface Lines {
@@ -40,7 +35,7 @@ export interface Wanted {
  * Calls `use` for every pair that is wanted: at least one end is in sight, both pass the filter, the weight is enough.
  * What `use` returns is the least weight from then on.
  */
-function each(grid: Grid, wanted: Wanted, use: (query: number, key: number, weight: number) => number): void {
+function each(grid: WeightGrid, wanted: Wanted, use: (query: number, key: number, weight: number) => number): void {
   const { queries, keys } = grid;
   const { rows, only } = wanted;
   let least = Math.max(wanted.threshold, Number.MIN_VALUE);
@@ -84,7 +79,7 @@ export function opacity(weight: number, reach: number, heads: number): number {
 const BINS = 1024;
 
 /** The lines to draw, weak ones first. */
-export function linesOf(grids: readonly Grid[], wanted: Wanted): Lines {
+export function linesOf(grids: readonly WeightGrid[], wanted: Wanted): Lines {
   const least = Math.max(wanted.threshold, Number.MIN_VALUE);
   const found = { query: [] as number[], key: [] as number[], head: [] as number[], weight: [] as number[] };
   const bins = new Int32Array(BINS + 1);
@@ -138,7 +133,7 @@ export interface Link {
 
 /** The strongest links from a query (or to a key), by their mean over the heads, strongest first. */
 export function linksOf(
-  grids: readonly Grid[],
+  grids: readonly WeightGrid[],
   side: "query" | "key",
   index: number,
   allowed: readonly boolean[],
@@ -166,7 +161,7 @@ export function linksOf(
 }
 
 /** The strongest links of all, one head each, strongest first. */
-export function strongest(grids: readonly Grid[], wanted: Wanted, most: number): Link[] {
+export function strongest(grids: readonly WeightGrid[], wanted: Wanted, most: number): Link[] {
   const found: Link[] = [];
   const byWeight = (one: Link, other: Link): number => other.weight - one.weight;
   let least = Math.max(wanted.threshold, Number.MIN_VALUE);

@@ -1,18 +1,20 @@
 /** Head view: tokens left and right, lines between them as strong as the attention (after Vig 2019). */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { StackShape } from "../data/api";
-import { type Axes, asNumber, gridOf, useAxes } from "../data/grids";
 import { stackOf } from "../data/source";
 import { type Axis, matches, shortened, visible } from "../data/tokens";
+import { type Axes, gridOf, useAxes } from "../data/weights";
 import { prepare } from "../parts/canvas";
 import { headColour, translucent } from "../parts/colour";
 import { Busy, Trouble } from "../parts/controls";
 import { useLayerMaps, useSize } from "../parts/hooks";
+import { asNumber } from "../parts/numbers";
 import { leastDrawn, shownHeads } from "../shell/choices";
 import "./head.css";
+import type { WeightGrid } from "../data/weights";
 import type { View, ViewProps } from "../shell/view";
 import { HeadDetail } from "./detail";
-import { faintest, type Grid, type Lines, linesOf, opacity, reachOf, type Window } from "./lines";
+import { faintest, type Lines, linesOf, opacity, reachOf, type Window } from "./lines";
 
 const ROW = 20; // CSS pixels
 const LIMIT = 5000; // lines in one picture; more take longer than a blink to draw
@@ -62,7 +64,7 @@ interface BoardProps {
   axes: Axes;
   stack: StackShape;
   heads: number[];
-  grids: Grid[];
+  grids: WeightGrid[];
   active: Active | null;
   held: Active | null;
   threshold: number;
@@ -128,7 +130,7 @@ function Board(props: BoardProps) {
 interface LineProps {
   axes: Axes;
   heads: number[];
-  grids: Grid[];
+  grids: WeightGrid[];
   threshold: number;
   dark: boolean;
   width: number;
@@ -250,7 +252,7 @@ function Column(props: ColumnProps) {
 }
 
 /** Each head's weight between the active token of the other side and a token of this one. */
-function weightsTo(grids: readonly Grid[], side: Active["side"], active: number, index: number): number[] {
+function weightsTo(grids: readonly WeightGrid[], side: Active["side"], active: number, index: number): number[] {
   return grids.map((grid) => (side === "key" ? grid.at(active, index) : grid.at(index, active)));
 }
 

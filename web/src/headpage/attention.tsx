@@ -1,10 +1,12 @@
-/** Where a head looks: how far, at what, in which patterns, and which heads do alike. */
+/** Where a head looks: how far, at what, in which patterns, on one text, and which heads do alike. */
 
-import { shown } from "../atlas/filter";
-import type { DistanceFeature, NearHead, RoleShare } from "../data/api";
-import type { SetState } from "../shell/state";
-import { around, type Bar, Bars, type Column, Columns } from "./charts";
-import { Section } from "./section";
+import { useEffect, useRef } from "preact/hooks";
+import type { DistanceFeature, ExampleMap, NearHead, RoleShare } from "../data/api";
+import { prepare } from "../parts/canvas";
+import { placed, rampColour } from "../parts/colour";
+import { shown } from "../parts/numbers";
+import type { SetState, State } from "../shell/state";
+import { around, type Bar, Bars, type Column, Columns, Section } from "./charts";
 
 const EVEN = "The tick is what even attention would give.";
 
@@ -91,5 +93,36 @@ export function Nearest({ heads, setState }: { heads: readonly NearHead[]; setSt
         ))}
       </p>
     </Section>
+  );
+}
+
+const WIDE = 180;
+
+/** The head's attention on one text of the corpus, as a small picture. */
+export function ExamplePicture({ map, dark, scale }: { map: ExampleMap; dark: boolean; scale: State["scale"] }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const rows = map.cells.length;
+  const columns = map.cells[0]?.length ?? 0;
+  const tall = columns > 0 ? Math.round(Math.min(320, (WIDE * rows) / columns)) : 0;
+  useEffect(() => {
+    if (canvas.current === null || columns === 0) return;
+    const context = prepare(canvas.current, WIDE, tall);
+    map.cells.forEach((row, down) => {
+      row.forEach((weight, across) => {
+        if (weight === null) return;
+        context.fillStyle = rampColour("share", dark, placed(weight, scale));
+        const [left, top] = [Math.floor((across * WIDE) / columns), Math.floor((down * tall) / rows)];
+        context.fillRect(
+          left,
+          top,
+          Math.floor(((across + 1) * WIDE) / columns) - left,
+          Math.floor(((down + 1) * tall) / rows) - top,
+        );
+      });
+    });
+  }, [map, dark, scale]);
+  const size = map.queries === null || map.keys === null ? "" : `, ${map.queries} x ${map.keys} tokens`;
+  return columns === 0 ? null : (
+    <canvas ref={canvas} class="hp-map" role="img" aria-label={`Attention on one text${size}`} />
   );
 }

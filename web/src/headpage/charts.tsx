@@ -1,7 +1,8 @@
-/** The small charts of a head's page: bars with intervals and marks, and attention by offset. */
+/** The small charts of a head's page: bars with intervals and marks, attention by offset; and the section around them. */
 
-import { largestOf, shown } from "../atlas/filter";
+import type { ComponentChildren } from "preact";
 import type { ProfilePoint } from "../data/api";
+import { largestOf, shown } from "../parts/numbers";
 
 export interface Bar {
   label: string;
@@ -192,5 +193,16 @@ export function Profile({ points }: { points: readonly ProfilePoint[] }) {
   );
   return columns.length === 0 ? null : (
     <Columns columns={columns} name="Attention by offset" caption="tokens back (−) or ahead (+)" />
+  );
+}
+
+/** A part of a head's page. */
+export function Section({ title, about, children }: { title: string; about?: string; children: ComponentChildren }) {
+  return (
+    <section class="hp-section">
+      <h3>{title}</h3>
+      {children}
+      {about && <p class="hp-about">{about}</p>}
+    </section>
   );
 }

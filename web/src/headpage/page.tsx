@@ -2,15 +2,11 @@
 
 import type { HeadPage } from "../data/api";
 import type { SetState, State } from "../shell/state";
-import { Distances, Nearest, Patterns, Shares } from "./attention";
-import { Profile } from "./charts";
-import { Comparisons } from "./compare";
-import { Examples } from "./examples";
+import { Distances, ExamplePicture, Nearest, Patterns, Shares } from "./attention";
+import { Profile, Section } from "./charts";
 import { Explanation } from "./explanation";
-import { Ablation, Relations } from "./knows";
-import { ExamplePicture } from "./map";
-import { Section } from "./section";
-import { Typical } from "./typical";
+import { Ablation, Comparisons, Relations } from "./results";
+import { Examples, Typical } from "./sentences";
 import "./headpage.css";
 
 export interface HeadCardProps {

@@ -8,7 +8,7 @@ import { HeadGrid } from "../parts/headgrid";
 import type { Size } from "../parts/hooks";
 import type { View, ViewProps } from "../shell/view";
 import { type Box, inBox, type Point, placedIn } from "./place";
-import "../atlas/atlas.css";
+import "./map.css";
 
 const TITLES: Record<string, string> = { mds: "MDS", tsne: "t-SNE" };
 const ABOUT: Record<string, string> = {

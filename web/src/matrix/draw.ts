@@ -1,7 +1,7 @@
 /** The picture of a matrix with its labels. */
 
-import type { Axes } from "../data/grids";
 import { type Axis, matches, visible } from "../data/tokens";
+import type { Axes } from "../data/weights";
 import { fitted, prepare } from "../parts/canvas";
 import type { Size } from "../parts/hooks";
 import type { Place, Room } from "./place";

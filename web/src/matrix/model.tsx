@@ -1,8 +1,7 @@
 /** Model view: every layer and head as a small map. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { headCodes } from "../data/decode";
-import { useAxes } from "../data/grids";
 import { stackOf } from "../data/source";
+import { headCodes, useAxes } from "../data/weights";
 import { prepare } from "../parts/canvas";
 import { Trouble } from "../parts/controls";
 import { inWords, useSize } from "../parts/hooks";

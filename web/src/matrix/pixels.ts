@@ -1,7 +1,6 @@
 /** Weights as colours. */
 
-import type { Axes } from "../data/grids";
-import type { Grid } from "../head/lines";
+import type { Axes, WeightGrid } from "../data/weights";
 import { picture } from "../parts/canvas";
 import { pixel, placed, rampOf } from "../parts/colour";
 import type { State } from "../shell/state";
@@ -22,7 +21,7 @@ export function painter({ threshold, scale, dark }: Paint): (weight: number) => 
 }
 
 /** The matrix, one pixel a cell; what the sentence filter leaves out is transparent. */
-export function matrixPicture(grid: Grid, axes: Axes, paint: Paint): HTMLCanvasElement {
+export function matrixPicture(grid: WeightGrid, axes: Axes, paint: Paint): HTMLCanvasElement {
   const { queries, keys } = grid;
   const colour = painter(paint);
   const pixels = new Uint32Array(queries * keys);

@@ -1,8 +1,8 @@
 /** Beside the small maps: the one that is pointed at, large enough to be read. */
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Seen, StackShape } from "../data/api";
-import { type Axes, gridOf } from "../data/grids";
 import type { Source } from "../data/source";
+import { type Axes, gridOf } from "../data/weights";
 import { Trouble } from "../parts/controls";
 import { useLayerMaps, useSize } from "../parts/hooks";
 import type { SetState, State } from "../shell/state";

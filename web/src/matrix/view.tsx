@@ -1,13 +1,14 @@
 /** Matrix view: one head's map as a heat map. */
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Seen, StackShape } from "../data/api";
-import { type Axes, asNumber, gridOf, useAxes } from "../data/grids";
 import { type Source, stackOf } from "../data/source";
 import { shortened, visible } from "../data/tokens";
+import type { WeightGrid } from "../data/weights";
+import { type Axes, gridOf, useAxes } from "../data/weights";
 import { HeadDetail } from "../head/detail";
-import type { Grid } from "../head/lines";
 import { Busy, Trouble } from "../parts/controls";
 import { useLayerMaps, useSize } from "../parts/hooks";
+import { asNumber } from "../parts/numbers";
 import { leastDrawn } from "../shell/choices";
 import { useKeys } from "../shell/keys";
 import { type SetState, type State, withExtra } from "../shell/state";
@@ -38,7 +39,7 @@ interface MatrixProps {
   seen: Seen;
   stack: StackShape;
   axes: Axes;
-  grid: Grid;
+  grid: WeightGrid;
   state: State;
   setState: SetState;
   dark: boolean;
@@ -144,7 +145,7 @@ function pushed(place: Place, key: string, room: Room): Place {
 }
 
 interface ReadProps {
-  grid: Grid;
+  grid: WeightGrid;
   axes: Axes;
   over: { query: number; key: number } | null;
 }

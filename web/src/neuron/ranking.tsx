@@ -1,6 +1,6 @@
 /** The ranking beside the neuron view: which neurons carry the score, and how few do. */
 
-import { shown } from "../atlas/filter";
+import { shown } from "../parts/numbers";
 import type { Carrier } from "./score";
 
 interface Props {

@@ -1,13 +1,13 @@
 /** The neuron view: from a query's vector over every key's to the weights. */
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { shown } from "../atlas/filter";
 import type { Neurons, Seen, StackShape } from "../data/api";
 import { type Source, stackOf } from "../data/source";
 import { type Axis, axesOf, axisOf, matches, moved, shortened, tokensOf, visible } from "../data/tokens";
 import { weightsOf } from "../data/weights";
 import { Busy, Trouble } from "../parts/controls";
 import { useLayerMaps, useLoaded } from "../parts/hooks";
+import { shown } from "../parts/numbers";
 import { useKeys } from "../shell/keys";
 import { type State, withExtra } from "../shell/state";
 import type { View, ViewProps } from "../shell/view";

@@ -1,7 +1,14 @@
 /** Layers down, heads across, one coloured cell a head: in the atlas, map and try-it views. */
 
 import { useMemo, useRef } from "preact/hooks";
-import type { Grid } from "../tryit/headnames";
+import "./headgrid.css";
+
+/** The heads of a stack. */
+export interface Grid {
+  name: string;
+  layers: number;
+  heads: number;
+}
 
 export interface HeadGridProps {
   grid: Grid;

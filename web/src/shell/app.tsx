@@ -7,17 +7,19 @@ import { axesOf, errorWords } from "../data/tokens";
 import { Busy, Trouble } from "../parts/controls";
 import { inWords, useDark } from "../parts/hooks";
 import { useAddress } from "./address";
-import { Beyond } from "./beyond";
 import { atLevel, stepped, within } from "./choices";
 import { Help } from "./help";
 import { useKeys } from "./keys";
-import { Missing, missingIn } from "./missing";
+import { Beyond, Missing, missingIn } from "./missing";
 import { type Read, same, typedIn } from "./reading";
 import type { SetState, State } from "./state";
 import { TextBar } from "./textbar";
 import { Toolbar } from "./toolbar";
 import type { View } from "./view";
 import { offered, VIEWS } from "./views";
+// After the styles of the views.
+import "./theme.css";
+import "./shell.css";
 
 export function App({ source }: { source: Source }) {
   const [asked, setState] = useAddress(source);
@@ -92,7 +94,7 @@ export function App({ source }: { source: Source }) {
       {seen !== null && ofText && arrived && <Beyond {...{ asked, seen, setState }} />}
       <Main class="hs-main-part">
         {missing !== null ? (
-          <Missing {...{ missing, source, state, setState, views }} />
+          <Missing {...{ missing, source, setState, views }} />
         ) : (
           <Shown {...{ source, view, seen, state, setState, dark, ofText }} />
         )}

@@ -18,13 +18,9 @@ export function within(state: State, seen: Seen): State {
   };
 }
 
-export function allHeads(stack: StackShape): number[] {
-  return Array.from({ length: stack.heads }, (_, head) => head);
-}
-
 /** The heads that are shown. */
 export function shownHeads(state: State, stack: StackShape): number[] {
-  return state.heads.length === 0 ? allHeads(stack) : state.heads;
+  return state.heads.length === 0 ? Array.from({ length: stack.heads }, (_, head) => head) : state.heads;
 }
 
 /** The heads after a click on one: it comes or goes. When the last one goes all are back (written []). */

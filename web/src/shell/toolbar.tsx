@@ -1,9 +1,11 @@
 /** The controls of a view. */
-import type { Seen } from "../data/api";
+
+import { useRef } from "preact/hooks";
+import type { Seen, StackShape } from "../data/api";
 import { hasSentences } from "../data/tokens";
+import { headColour } from "../parts/colour";
 import { Field, Switch } from "../parts/controls";
-import { atLevel, leastDrawn } from "./choices";
-import { HeadChips } from "./headchips";
+import { atLevel, leastDrawn, onlyOne, shownHeads, toggled } from "./choices";
 import type { Filter, SetState, State } from "./state";
 import type { View } from "./view";
 
@@ -142,4 +144,58 @@ const rounded = (value: number): number => Math.round(value * 10000) / 10000;
 
 function percent(value: number): string {
   return `${Number((value * 100).toPrecision(2))} %`;
+}
+
+interface HeadChipsProps {
+  state: State;
+  setState: SetState;
+  stack: StackShape;
+  dark: boolean;
+  /** One head at a time. */
+  single: boolean;
+}
+
+/** The heads of a layer as coloured buttons. */
+function HeadChips({ state, setState, stack, dark, single }: HeadChipsProps) {
+  const before = useRef<readonly number[]>([]);
+  const shown = new Set(single ? [state.heads[0] ?? 0] : shownHeads(state, stack));
+  const click = (head: number, clicks: number): void => {
+    if (single) {
+      setState({ heads: [head] });
+      return;
+    }
+    // A double click comes as two clicks and then as one, so what was there before the first is kept.
+    if (clicks <= 1) before.current = state.heads;
+    setState({ heads: toggled(state.heads, head, stack.heads) });
+  };
+  return (
+    <div class="hs-chips" role="group" aria-label={single ? "Head" : "Heads"}>
+      {Array.from({ length: stack.heads }, (_, head) => (
+        <button
+          key={head}
+          type="button"
+          class="hs-chip"
+          data-head={head}
+          aria-pressed={shown.has(head)}
+          aria-label={`Head ${state.layer}.${head}`}
+          title={`Head ${state.layer}.${head}${single ? "" : " (double click: only this one)"}`}
+          style={{ "--chip": headColour(head, dark) }}
+          onClick={(event) => click(head, event.detail)}
+          onDblClick={() => !single && setState({ heads: onlyOne(before.current, head) })}
+        >
+          {head}
+        </button>
+      ))}
+      {!single && (
+        <button
+          type="button"
+          class="hs-button hs-all"
+          disabled={state.heads.length === 0}
+          onClick={() => setState({ heads: [] })}
+        >
+          all
+        </button>
+      )}
+    </div>
+  );
 }

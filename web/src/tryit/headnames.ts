@@ -1,10 +1,6 @@
 /** Naming heads as the command line does: 3.2, 3.*, layer 3, layers 3-5, all, all but ..., each with its stack where there are several. */
 
-export interface Grid {
-  name: string;
-  layers: number;
-  heads: number;
-}
+import type { Grid } from "../parts/headgrid";
 
 /** A chosen head as one string, such as "encoder:3.2": what sets of heads hold. */
 export type HeadKey = string;

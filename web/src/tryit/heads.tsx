@@ -4,18 +4,16 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import type { ModelInfo, Seen } from "../data/api";
 import { rampColour } from "../parts/colour";
 import { Switch, Trouble } from "../parts/controls";
-import { HeadGrid } from "../parts/headgrid";
+import { type Grid, HeadGrid } from "../parts/headgrid";
 import { useLoaded, useSize } from "../parts/hooks";
 import { type State, withExtra } from "../shell/state";
 import type { ViewProps } from "../shell/view";
-import { type Grid, headKey, printHeads } from "./headnames";
+import { headKey, printHeads } from "./headnames";
 
 export type How = "zero" | "uniform";
 
-/** The grids of a model's stacks, from wherever they are known; empty when they are not. */
+/** The grids of a model's stacks, from the text that it has read; empty when it has read none. */
 export function gridsOf(model: ModelInfo | undefined, seen: Seen | null): readonly Grid[] {
-  const told = (model as { stacks?: readonly Grid[] | null } | undefined)?.stacks;
-  if (told && told.length > 0) return told;
   return seen !== null && model !== undefined && seen.model === model.name ? seen.stacks : NO_GRIDS;
 }
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Seen } from "../../src/data/api";
-import { asNumber } from "../../src/data/grids";
 import { layerMaps } from "../../src/data/source";
 import { weightsOf } from "../../src/data/weights";
 
 const LEVELS = [0, 0.1, 0.5, 1];
+
 const SEEN = {
   source: { pieces: ["a", "b"] },
   stacks: [{ name: "encoder", layers: 1, heads: 2, queries: "source", keys: "source", causal: false }],
@@ -32,8 +32,4 @@ test("a second byte lies between the middles around the level", () => {
   close(0, [0, 0.05, 0.3, 0.75]);
   close(1, [0.05, 0.3, 0.3 + 0.45 / 5, 1]);
   assert.throws(() => layerMaps({ ...SEEN, fine: true }, "encoder", 0, new Uint8Array(8)), /4 weights; 2 x 2 x 2/);
-});
-
-test("numbers have no more digits than are stored", () => {
-  assert.deepEqual([0, 0.00001, 0.0004, 0.0123, 1].map(asNumber), ["0", "<0.0001", "0.0004", "0.012", "1.000"]);
 });

@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Grid, linesOf, linksOf, strongest, type Wanted } from "../../src/head/lines";
-import { pooled } from "../../src/matrix/pixels";
-import { cellAt, kept, whole, zoomed } from "../../src/matrix/place";
-import { onlyOne, stepped, toggled } from "../../src/shell/choices";
-import { DEFAULTS } from "../../src/shell/state";
+import type { WeightGrid } from "../../src/data/weights";
+import { linesOf, linksOf, opacity, reachOf, strongest, type Wanted } from "../../src/head/lines";
 
-function gridOf(rows: number[][]): Grid {
+function gridOf(rows: number[][]): WeightGrid {
   return { queries: rows.length, keys: rows[0]!.length, at: (query, key) => rows[query]![key]! };
 }
 
@@ -15,11 +12,13 @@ const ONE = gridOf([
   [0, 0.9, 0.1],
   [0.05, 0.05, 0.9],
 ]);
+
 const TWO = gridOf([
   [0.1, 0.1, 0.8],
   [1, 0, 0],
   [0.4, 0.6, 0],
 ]);
+
 const ALL: Wanted = {
   threshold: 0,
   query: [true, true, true],
@@ -109,51 +108,16 @@ test("the strongest links of all", () => {
   );
 });
 
-test("clicks on heads", () => {
-  assert.deepEqual(toggled([], 1, 4), [0, 2, 3]);
-  assert.deepEqual(toggled([0, 2, 3], 1, 4), []);
-  assert.deepEqual(toggled([2], 0, 4), [0, 2]);
-  assert.deepEqual(toggled([2], 2, 4), []);
-  assert.deepEqual(onlyOne([], 2), [2]);
-  assert.deepEqual(onlyOne([2], 2), []);
-  assert.deepEqual(onlyOne([1, 2], 2), [2]);
-});
-
-test("arrow keys stay inside the stack", () => {
-  const stack = { name: "encoder", layers: 2, heads: 3, queries: "source", keys: "source", causal: false } as const;
-  const state = { ...DEFAULTS, layer: 1, heads: [2] };
-  assert.deepEqual(stepped(state, stack, "ArrowDown"), { layer: 1 });
-  assert.deepEqual(stepped(state, stack, "ArrowUp"), { layer: 0 });
-  assert.deepEqual(stepped(state, stack, "ArrowRight"), { heads: [0] });
-  assert.deepEqual(stepped({ ...state, heads: [] }, stack, "ArrowRight"), { heads: [0] });
-  assert.deepEqual(stepped({ ...state, heads: [] }, stack, "ArrowLeft"), { heads: [2] });
-  assert.equal(stepped(state, stack, "x"), null);
-});
-
-const ROOM = { width: 200, height: 100, queries: 10, keys: 10 };
-
-test("a matrix fits its room, and zooming keeps the point under the pointer", () => {
-  assert.deepEqual(whole(ROOM), { x: 0, y: 0, cell: 10 });
-  const nearer = zoomed(whole(ROOM), 2, 50, 50, ROOM);
-  assert.deepEqual(nearer, { x: 0, y: -50, cell: 20 }); // 10 x 20 is as wide as the room, so it cannot move across
-  assert.deepEqual(zoomed(nearer, 0.01, 0, 0, ROOM), whole(ROOM));
-  const near = zoomed(whole(ROOM), 4, 50, 50, ROOM);
-  assert.deepEqual(cellAt(near, 50, 50, ROOM), { query: 5, key: 5 });
-  assert.equal(kept({ x: -9999, y: 50, cell: 40 }, ROOM).x, -200);
-  assert.equal(kept({ x: -9999, y: 50, cell: 40 }, ROOM).y, 0);
-});
-
-test("cells beside the matrix are none", () => {
-  assert.equal(cellAt(whole(ROOM), 101, 50, ROOM), null);
-  assert.equal(cellAt(whole(ROOM), -1, 50, ROOM), null);
-  assert.deepEqual(cellAt(whole(ROOM), 99, 0, ROOM), { query: 0, key: 9 });
-});
-
-test("a small picture keeps the largest code of each block", () => {
-  // 4 x 4 into 2 x 2
-  const codes = Uint8Array.from([1, 2, 0, 0, 3, 0, 0, 9, 0, 0, 5, 0, 7, 0, 0, 0]);
-  const yes = [true, true, true, true];
-  assert.deepEqual([...pooled(codes, 4, 4, 2, 2, yes, yes)], [3, 9, 7, 5]);
-  assert.deepEqual([...pooled(codes, 4, 4, 2, 2, [true, false, true, true], [true, true, true, false])], [2, 0, 7, 5]);
-  assert.deepEqual([...pooled(codes, 4, 4, 4, 4, yes, yes)], [...codes]);
+test("the strongest line that is shown is nearly opaque, however weak", () => {
+  const reach = (...weight: number[]) => reachOf({ count: weight.length, weight: Float32Array.from(weight) });
+  assert.equal(reach(0.3, 0.9), 1);
+  assert.equal(reach(0.02, 0.1), 0.125);
+  assert.equal(reach(0.1), reach(0.12));
+  assert.equal(reach(), 1);
+  for (const heads of [1, 8]) {
+    assert.ok(opacity(0.1, reach(0.01, 0.1), heads) > 0.7);
+    assert.ok(opacity(0.01, reach(0.01, 0.1), heads) > 0.07);
+    assert.ok(opacity(0.01, reach(0.01, 1), heads) < 0.06);
+    assert.equal(opacity(1, 1, heads), 1);
+  }
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { labelled } from "../../src/matrix/draw";
-import { parseBox, printBox, whole, zoomed } from "../../src/matrix/place";
+import { cellAt, kept, parseBox, printBox, whole, zoomed } from "../../src/matrix/place";
 
 const ROOM = { width: 800, height: 600, queries: 100, keys: 100 };
 
@@ -36,4 +36,23 @@ test("labels: all where there is room, else those that are marked, special ones,
   assert.equal(labelled({ ...places, cell: 12 }, [-1, -1], () => false).length, 20);
   const few = labelled({ ...places, cell: 6 }, [4, -1], (index) => index === 19 || index === 0);
   assert.deepEqual(few, [0, 4, 9, 12, 15, 19]);
+});
+
+const SMALL = { width: 200, height: 100, queries: 10, keys: 10 };
+
+test("a matrix fits its room, and zooming keeps the point under the pointer", () => {
+  assert.deepEqual(whole(SMALL), { x: 0, y: 0, cell: 10 });
+  const nearer = zoomed(whole(SMALL), 2, 50, 50, SMALL);
+  assert.deepEqual(nearer, { x: 0, y: -50, cell: 20 }); // 10 x 20 is as wide as the room, so it cannot move across
+  assert.deepEqual(zoomed(nearer, 0.01, 0, 0, SMALL), whole(SMALL));
+  const near = zoomed(whole(SMALL), 4, 50, 50, SMALL);
+  assert.deepEqual(cellAt(near, 50, 50, SMALL), { query: 5, key: 5 });
+  assert.equal(kept({ x: -9999, y: 50, cell: 40 }, SMALL).x, -200);
+  assert.equal(kept({ x: -9999, y: 50, cell: 40 }, SMALL).y, 0);
+});
+
+test("cells beside the matrix are none", () => {
+  assert.equal(cellAt(whole(SMALL), 101, 50, SMALL), null);
+  assert.equal(cellAt(whole(SMALL), -1, 50, SMALL), null);
+  assert.deepEqual(cellAt(whole(SMALL), 99, 0, SMALL), { query: 0, key: 9 });
 });

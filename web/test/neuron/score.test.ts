@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Neurons } from "../../src/data/api";
-import { layoutFor } from "../../src/neuron/layout";
 import { carried } from "../../src/neuron/ranking";
 import {
   carriersOfPair,
@@ -13,7 +12,6 @@ import {
   strongest,
   visibleKeys,
 } from "../../src/neuron/score";
-import { firstQuery, notesOn, pieceOf } from "../../src/neuron/view";
 
 const near = (found: number | undefined, wanted: number, by = 1e-12) =>
   assert.ok(Math.abs((found ?? NaN) - wanted) <= by, `${found} is not ${wanted}`);
@@ -162,62 +160,4 @@ test("full colour: outliers do not pale the rest", () => {
   assert.equal(strongest([[-3, 1]]), 3);
   const large = Array.from({ length: 700 }, () => Array.from({ length: 65 }, () => 2));
   assert.equal(strongest(large), 2);
-});
-
-test("columns: two strips where there is room, one on a phone, nothing overlaps", () => {
-  const wide = layoutFor(840, { neurons: 64, biased: true, mapped: true, rather: "product" });
-  assert.ok(wide.key && wide.product);
-  assert.deepEqual(
-    wide.numbers.map(({ name }) => name),
-    ["dot", "bias", "score"],
-  );
-  assert.ok(
-    wide.key.x + wide.key.width <= wide.product.x && wide.product.x + wide.product.width <= (wide.numbers[0]?.x ?? 0),
-  );
-  assert.ok(wide.width <= 840);
-  const phone = { neurons: 64, biased: false, mapped: false };
-  const products = layoutFor(366, { ...phone, rather: "product" });
-  assert.equal(products.key, null);
-  assert.ok(products.width <= 366);
-  const keys = layoutFor(366, { ...phone, rather: "key" });
-  assert.equal(keys.product, null);
-  assert.deepEqual(keys.key, products.product);
-  assert.ok(layoutFor(366, { ...phone, neurons: 256, rather: "product" }).width > 366); // it scrolls
-});
-
-test("notes say what a reader must know", () => {
-  assert.deepEqual(notesOn(HEAD, false), []);
-  assert.match(notesOn(HEAD, true)[0] ?? "", /after rotation/);
-  assert.match(notesOn({ ...HEAD, bias: [[0]] }, false)[0] ?? "", /bias/);
-  assert.match(notesOn({ ...HEAD, soft_cap: 50 }, false)[0] ?? "", /50/);
-  assert.match(notesOn({ ...HEAD, sink: 0 }, false)[0] ?? "", /sink/);
-  assert.deepEqual(notesOn({ ...HEAD, sink: 0, note: "Told." }, true), ["Told."]);
-});
-
-test("a token of the state as a piece", () => {
-  const words = {
-    labels: ["a", "bc", "d"],
-    starts: Int32Array.from([0, 1, 3, 4]),
-    segment: [0, 0, 0],
-    special: [false, false, false],
-    length: 3,
-  };
-  assert.equal(pieceOf(null, words), 0);
-  assert.equal(pieceOf(null, words, 2), 2);
-  assert.equal(pieceOf(2, words), 3);
-  assert.equal(pieceOf(99, words), 3);
-});
-
-test("where one begins: a decoder at its last token, others at the first word", () => {
-  const axis = (special: boolean[]) => ({
-    labels: special.map(String),
-    starts: Int32Array.from([...special.keys(), special.length]),
-    segment: special.map(() => 0),
-    special,
-    length: special.length,
-  });
-  assert.equal(firstQuery(axis([false, false, false]), true), 2);
-  assert.equal(firstQuery(axis([true, false, false, true]), false), 1);
-  assert.equal(firstQuery(axis([true, true]), false), 0);
-  assert.equal(firstQuery(axis([]), true), 0);
 });

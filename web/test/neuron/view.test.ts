@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Tokens } from "../../src/data/api";
+import type { Neurons, Tokens } from "../../src/data/api";
 import { axisOf } from "../../src/data/tokens";
-import { heldPiece, holding } from "../../src/neuron/view";
+import { firstQuery, heldPiece, holding, notesOn, pieceOf } from "../../src/neuron/view";
 import { changed, DEFAULTS, parseState, printState, type State } from "../../src/shell/state";
 
 // the un ##believ ##able cabinet
@@ -13,6 +13,7 @@ const TOKENS: Tokens = {
   segment: [-1, 0, 0, 0, 0, 0, -1],
   special: [true, false, false, false, false, false, true],
 };
+
 const PIECES = axisOf(TOKENS, "piece");
 
 for (const level of ["piece", "word"] as const) {
@@ -48,4 +49,64 @@ test("the piece goes with its word", () => {
   assert.deepEqual(changed(held, { token: null }).extra, {});
   assert.deepEqual(changed(held, { level: "piece" }).extra, {});
   assert.deepEqual(changed(held, { layer: 3 }).extra, held.extra);
+});
+
+const HEAD: Neurons = {
+  stack: "encoder",
+  layer: 0,
+  head: 0,
+  scale: 0.5,
+  queries: [
+    [1, 2],
+    [0, -4],
+  ],
+  keys: [
+    [2, 1],
+    [-2, 3],
+    [0, 0],
+  ],
+  bias: null,
+  soft_cap: null,
+  sink: null,
+  visible: null,
+  agrees: true,
+  rotated: false,
+  note: "",
+};
+
+test("notes say what a reader must know", () => {
+  assert.deepEqual(notesOn(HEAD, false), []);
+  assert.match(notesOn(HEAD, true)[0] ?? "", /after rotation/);
+  assert.match(notesOn({ ...HEAD, bias: [[0]] }, false)[0] ?? "", /bias/);
+  assert.match(notesOn({ ...HEAD, soft_cap: 50 }, false)[0] ?? "", /50/);
+  assert.match(notesOn({ ...HEAD, sink: 0 }, false)[0] ?? "", /sink/);
+  assert.deepEqual(notesOn({ ...HEAD, sink: 0, note: "Told." }, true), ["Told."]);
+});
+
+test("a token of the state as a piece", () => {
+  const words = {
+    labels: ["a", "bc", "d"],
+    starts: Int32Array.from([0, 1, 3, 4]),
+    segment: [0, 0, 0],
+    special: [false, false, false],
+    length: 3,
+  };
+  assert.equal(pieceOf(null, words), 0);
+  assert.equal(pieceOf(null, words, 2), 2);
+  assert.equal(pieceOf(2, words), 3);
+  assert.equal(pieceOf(99, words), 3);
+});
+
+test("where one begins: a decoder at its last token, others at the first word", () => {
+  const axis = (special: boolean[]) => ({
+    labels: special.map(String),
+    starts: Int32Array.from([...special.keys(), special.length]),
+    segment: special.map(() => 0),
+    special,
+    length: special.length,
+  });
+  assert.equal(firstQuery(axis([false, false, false]), true), 2);
+  assert.equal(firstQuery(axis([true, false, false, true]), false), 1);
+  assert.equal(firstQuery(axis([true, true]), false), 0);
+  assert.equal(firstQuery(axis([]), true), 0);
 });

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compared, comparedAll, faring, percent } from "../../src/tryit/compare";
-import { type Grid, parseHeads, printHeads } from "../../src/tryit/headnames";
-import { gridsOf } from "../../src/tryit/heads";
+import type { Grid } from "../../src/parts/headgrid";
+import { parseHeads, printHeads } from "../../src/tryit/headnames";
 
 const ONE: Grid[] = [{ name: "encoder", layers: 3, heads: 2 }];
+
 const TWO: Grid[] = [
   { name: "encoder", layers: 2, heads: 2 },
   { name: "decoder", layers: 1, heads: 2 },
 ];
+
 const heads = (text: string, grids = ONE) => [...parseHeads(text, grids).heads].sort().join(" ");
 
 test("heads are named as on the command line", () => {
@@ -53,51 +54,4 @@ test("printed heads are read back", () => {
   ] as const) {
     assert.equal(printHeads(parseHeads(text, grids).heads, grids), text);
   }
-});
-
-test("the grids of a model come from itself or from the text it has read", () => {
-  const model = { name: "m", architecture: "bert", task: "mlm", max_length: 512, pairs: true };
-  const seen = { model: "m", stacks: [{ name: "encoder", layers: 1, heads: 1 }] };
-  assert.deepEqual(gridsOf(model, null), []);
-  assert.deepEqual(gridsOf(model, seen as never), seen.stacks);
-  assert.deepEqual(gridsOf({ ...model, name: "other" }, seen as never), []);
-  assert.deepEqual(gridsOf({ ...model, stacks: ONE } as never, null), ONE);
-});
-
-const guess = (place: string, ...options: [string, number][]) => ({
-  place,
-  options: options.map(([text, probability]) => ({ text, probability })),
-});
-
-test("predictions side by side", () => {
-  const found = compared(
-    guess("[MASK]", ["were", 0.6], ["lay", 0.2], ["sat", 0.1]),
-    guess("[MASK]", ["was", 0.5], ["were", 0.3], ["sat", 0.1]),
-  );
-  assert.ok(found.changed);
-  assert.deepEqual(
-    found.after.map((row, rank) => [row.text, row.other, faring(row, rank)]),
-    [
-      ["was", null, "new"],
-      ["were", 0.6, "down"],
-      ["sat", 0.1, "same"],
-    ],
-  );
-  assert.deepEqual(
-    found.before.map((row) => row.other),
-    [0.3, null, 0.1],
-  );
-  assert.equal(faring({ text: "", probability: 0, other: 0, otherRank: 4 }, 1), "up");
-  assert.ok(!compared(guess("", ["a", 1]), guess("", ["a", 0.4])).changed);
-});
-
-test("a place that one side lacks", () => {
-  const [first, second] = comparedAll([guess("a", ["x", 1]), guess("b", ["y", 1])], [guess("a", ["x", 1])]);
-  assert.equal(first?.changed, false);
-  assert.equal(second?.changed, true);
-  assert.deepEqual(second?.after, []);
-});
-
-test("probabilities in per cent", () => {
-  assert.deepEqual([0.6234, 0.0512, 0.00004, 0, 1].map(percent), ["62.3 %", "5.12 %", "< 0.01 %", "0.00 %", "100.0 %"]);
 });

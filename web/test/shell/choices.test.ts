@@ -1,15 +1,38 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Seen, StackShape, Tokens } from "../../src/data/api";
-import { faintest, opacity, reachOf } from "../../src/head/lines";
+import { faintest } from "../../src/head/lines";
 import { headView } from "../../src/head/view";
 import { modelView } from "../../src/matrix/model";
 import { matrixView } from "../../src/matrix/view";
-import { leastDrawn } from "../../src/shell/choices";
+import { leastDrawn, onlyOne, stepped, toggled } from "../../src/shell/choices";
 import { DEFAULTS, parseState, printState } from "../../src/shell/state";
 
+test("clicks on heads", () => {
+  assert.deepEqual(toggled([], 1, 4), [0, 2, 3]);
+  assert.deepEqual(toggled([0, 2, 3], 1, 4), []);
+  assert.deepEqual(toggled([2], 0, 4), [0, 2]);
+  assert.deepEqual(toggled([2], 2, 4), []);
+  assert.deepEqual(onlyOne([], 2), [2]);
+  assert.deepEqual(onlyOne([2], 2), []);
+  assert.deepEqual(onlyOne([1, 2], 2), [2]);
+});
+
+test("arrow keys stay inside the stack", () => {
+  const stack = { name: "encoder", layers: 2, heads: 3, queries: "source", keys: "source", causal: false } as const;
+  const state = { ...DEFAULTS, layer: 1, heads: [2] };
+  assert.deepEqual(stepped(state, stack, "ArrowDown"), { layer: 1 });
+  assert.deepEqual(stepped(state, stack, "ArrowUp"), { layer: 0 });
+  assert.deepEqual(stepped(state, stack, "ArrowRight"), { heads: [0] });
+  assert.deepEqual(stepped({ ...state, heads: [] }, stack, "ArrowRight"), { heads: [0] });
+  assert.deepEqual(stepped({ ...state, heads: [] }, stack, "ArrowLeft"), { heads: [2] });
+  assert.equal(stepped(state, stack, "x"), null);
+});
+
 const tokens = (count: number) => ({ pieces: Array<string>(count).fill("a") }) as Tokens;
+
 const SEEN = { source: tokens(512), target: tokens(20) } as Seen;
+
 const OWN = { keys: "source" } as StackShape;
 
 test("a matrix shows every weight, lines fall with the length of the text", () => {
@@ -27,19 +50,5 @@ test("what the reader chose counts in every view, nothing included", () => {
     const said = printState({ ...DEFAULTS, threshold });
     assert.equal(said, `threshold=${threshold}`);
     assert.equal(parseState(said).threshold, threshold);
-  }
-});
-
-test("the strongest line that is shown is nearly opaque, however weak", () => {
-  const reach = (...weight: number[]) => reachOf({ count: weight.length, weight: Float32Array.from(weight) });
-  assert.equal(reach(0.3, 0.9), 1);
-  assert.equal(reach(0.02, 0.1), 0.125);
-  assert.equal(reach(0.1), reach(0.12));
-  assert.equal(reach(), 1);
-  for (const heads of [1, 8]) {
-    assert.ok(opacity(0.1, reach(0.01, 0.1), heads) > 0.7);
-    assert.ok(opacity(0.01, reach(0.01, 0.1), heads) > 0.07);
-    assert.ok(opacity(0.01, reach(0.01, 1), heads) < 0.06);
-    assert.equal(opacity(1, 1, heads), 1);
   }
 });

@@ -1,8 +1,7 @@
-/** What a head finds, and what a task loses without it. */
+/** What a head finds, what a task loses without it, and how it differs from the same head of another model. */
 
-import type { AblationEffect, HeadPage, RelationScore } from "../data/api";
-import { type Bar, Bars } from "./charts";
-import { Section } from "./section";
+import type { AblationEffect, Comparison, HeadPage, RelationScore } from "../data/api";
+import { type Bar, Bars, Section } from "./charts";
 
 const MOST_RELATIONS = 8;
 
@@ -112,5 +111,48 @@ export function Ablation({ effects }: { effects: readonly AblationEffect[] }) {
         </div>
       ))}
     </Section>
+  );
+}
+
+/** Comparisons with one other model: what is told in words, what says how alike, and what has changed. */
+export function compareGroups(
+  found: readonly Comparison[],
+): { other: string; told: string[]; alike: Bar[]; changed: Bar[] }[] {
+  return [...new Set(found.map(({ other }) => other))].map((other) => {
+    const own = found.filter((one) => one.other === other);
+    const valued = own.filter(({ value }) => value !== null);
+    const isChange = ({ what }: Comparison) => /^change\b/i.test(what);
+    const bar = ({ what, value, low, high }: Comparison): Bar => ({
+      label: what.replace(/^change from [^:]*: /i, ""),
+      value,
+      low: low ?? null,
+      high: high ?? null,
+    });
+    return {
+      other,
+      told: own.filter(({ value }) => value === null).map(({ what }) => what),
+      alike: valued.filter((one) => !isChange(one)).map(bar),
+      changed: valued.filter(isChange).map(bar),
+    };
+  });
+}
+
+/** How a head differs from the same head of another model. */
+export function Comparisons({ found }: { found: readonly Comparison[] }) {
+  return (
+    <>
+      {compareGroups(found).map(({ other, told, alike, changed }) => (
+        <Section key={other} title={`Beside ${other || "another model"}`}>
+          {told.map((line) => (
+            <p class="hp-what" key={line}>
+              {line}
+            </p>
+          ))}
+          <Bars bars={alike} />
+          {changed.length > 0 && <p class="hp-what">change</p>}
+          <Bars bars={changed} />
+        </Section>
+      ))}
+    </>
   );
 }
