@@ -6,8 +6,9 @@ import { atlasId, type Source } from "../data/source";
 import { kindColour, LEVELS, type RampName, rampOf } from "../parts/colour";
 import { useLoaded } from "../parts/hooks";
 import type { State } from "../shell/state";
-import { binOf, cellTexts, extent, type Kept, kept, parsePick } from "./filter";
+import { binOf, cellTexts, extent, type Kept, keptHeads } from "./filter";
 import { firstNamed } from "./findings";
+import { colour, pick, selected, stretched } from "./settings";
 
 export interface AtlasLook {
   atlas: AtlasData;
@@ -91,25 +92,25 @@ export function firstColouring(colourings: readonly Colouring[]): Colouring | nu
 export function lookAt(atlas: AtlasData, state: State, dark: boolean): AtlasLook | null {
   const stack = stackIn(atlas, state);
   if (stack === null) return null;
-  const colouring = stack.colourings.find(({ key }) => key === state.colour) ?? firstColouring(stack.colourings);
-  const pick = parsePick(state.extra["x-pick"] ?? "");
-  const stretched = state.extra["x-stretch"] === "1";
+  const colouring = stack.colourings.find(({ key }) => key === colour.of(state)) ?? firstColouring(stack.colourings);
+  const kept = pick.of(state);
+  const isStretched = stretched.of(state);
   const count = stack.layers * stack.heads;
-  const selected = new Set(state.selected);
+  const brushed = new Set(selected.of(state));
   const stays = colouring
-    ? kept(stack.colourings, colouring, stack.heads, pick, state.hq)
+    ? keptHeads(stack.colourings, colouring, stack.heads, kept, state.hq)
     : Array<boolean>(count).fill(true);
-  const bright = stays.map((stay, index) => stay && (selected.size === 0 || selected.has(nameOf(stack, index))));
+  const bright = stays.map((stay, index) => stay && (brushed.size === 0 || brushed.has(nameOf(stack, index))));
   return {
     atlas,
     stack,
     colouring,
-    colours: colouring ? coloursOf(colouring, dark, stretched) : Array<string>(count).fill(""),
+    colours: colouring ? coloursOf(colouring, dark, isStretched) : Array<string>(count).fill(""),
     texts: colouring ? cellTexts(colouring) : [],
-    pick,
-    stretched,
+    pick: kept,
+    stretched: isStretched,
     bright,
-    selected,
+    selected: brushed,
     current: currentHead(atlas, stack, state),
   };
 }

@@ -95,7 +95,7 @@ export function labelsOf(colourings: readonly Colouring[], index: number): strin
 }
 
 /** Which heads stay under a filter, layer-major. */
-export function kept(
+export function keptHeads(
   colourings: readonly Colouring[],
   colouring: Colouring,
   heads: number,

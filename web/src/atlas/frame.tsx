@@ -10,10 +10,11 @@ import type { SetState, State } from "../shell/state";
 import type { ViewProps } from "../shell/view";
 import { Beside } from "./beside";
 import { type AtlasLook, nameOf, useAtlas } from "./data";
-import { type Kept, labelsOf, printPick, shownValue } from "./filter";
+import { KEEP_ALL, labelsOf, shownValue } from "./filter";
 import { Findings } from "./findings";
 import { Legend } from "./legend";
 import { Picker } from "./picker";
+import { colour, pick, selected, stretched } from "./settings";
 
 export interface PlotProps {
   look: AtlasLook;
@@ -42,14 +43,6 @@ export const ATLAS_KEYS = [
   ["Escape", "clear the selection"],
 ] as const;
 
-/** A change of what a view keeps for itself; empty values leave the link. */
-export function withExtra(state: State, name: string, value: string): Partial<State> {
-  const extra = { ...state.extra };
-  if (value === "") delete extra[name];
-  else extra[name] = value;
-  return { extra };
-}
-
 /** A head in words: its name, its value, and its kind. */
 export function described(look: AtlasLook, index: number): string {
   const { colouring, stack } = look;
@@ -76,7 +69,7 @@ export function AtlasFrame({ props, plot }: { props: ViewProps; plot: Plot }) {
         <Body {...{ props, look, plot }} />
       ) : (
         <div class="at-bar">
-          <AtlasPicker {...{ source, state, setState, id }} />
+          <AtlasPicker {...{ source, setState, id }} />
         </div>
       )}
       {error ? (
@@ -89,12 +82,7 @@ export function AtlasFrame({ props, plot }: { props: ViewProps; plot: Plot }) {
   );
 }
 
-function AtlasPicker({
-  source,
-  state,
-  setState,
-  id,
-}: Pick<ViewProps, "source" | "state" | "setState"> & { id: string }) {
+function AtlasPicker({ source, setState, id }: Pick<ViewProps, "source" | "setState"> & { id: string }) {
   if (source.about.atlases.length < 2) return null;
   return (
     <Field label="Atlas">
@@ -103,9 +91,8 @@ function AtlasPicker({
         value={id}
         onChange={(event) =>
           setState({
-            ...{ atlas: event.currentTarget.value, colour: "", hq: "", selected: [] },
+            ...{ atlas: event.currentTarget.value, hq: "" },
             ...{ stack: "", layer: 0, heads: [] }, // the head that is worth a look there
-            ...withExtra(state, "x-pick", ""),
           })
         }
       >
@@ -155,14 +142,14 @@ function Body({ props, look, plot }: BodyProps) {
     setAsked((times) => times + 1);
   };
   const choose = (index: number, how: "open" | "add") => {
-    if (how === "add") setState({ selected: toggledHead(state.selected, nameOf(stack, index)) });
+    if (how === "add") setState({ settings: selected.to(toggledHead([...look.selected], nameOf(stack, index))) });
     else open(index);
   };
   useKeys(place, source, (event) => {
     const next = event.shiftKey ? null : moved(look.current, event.key, stack);
     if (next !== null) to(next);
     else if (event.key === "Escape" && letGo.current) letGo.current();
-    else if (event.key === "Escape" && state.selected.length > 0) setState({ selected: [] });
+    else if (event.key === "Escape" && look.selected.size > 0) setState({ settings: selected.to([]) });
     else return false;
     return true;
   });
@@ -191,18 +178,18 @@ function Body({ props, look, plot }: BodyProps) {
 
 /** The controls above. */
 function Bar({ props, look, said }: Omit<BodyProps, "plot"> & { said: number | null }) {
-  const { source, state, setState, dark } = props;
+  const { source, setState, dark } = props;
   const { stack, colouring } = look;
   return (
     <div class="at-bar">
-      <AtlasPicker {...{ source, state, setState, id: look.atlas.id }} />
+      <AtlasPicker {...{ source, setState, id: look.atlas.id }} />
       {look.atlas.stacks.length > 1 && (
         <Field label="Stack">
           <Switch
             label="Stack"
             value={stack.name}
             options={look.atlas.stacks.map(({ name }) => [name, name] as const)}
-            onChange={(name) => setState({ stack: name, layer: 0, heads: [], selected: [] })}
+            onChange={(name) => setState({ stack: name, layer: 0, heads: [], settings: selected.to([]) })}
           />
         </Field>
       )}
@@ -210,13 +197,13 @@ function Bar({ props, look, said }: Omit<BodyProps, "plot"> & { said: number | n
         <Picker
           colourings={stack.colourings}
           chosen={colouring}
-          onChoose={(key) => setState({ colour: key, ...withExtra(state, "x-pick", "") })}
+          onChoose={(key) => setState({ settings: { ...colour.to(key), ...pick.to(KEEP_ALL) } })}
         />
       </Field>
       <Legend
         {...{ look, dark, hovered: said }}
-        setPick={(pick: Kept) => setState(withExtra(state, "x-pick", printPick(pick)))}
-        setStretched={(on) => setState(withExtra(state, "x-stretch", on ? "1" : ""))}
+        setPick={(kept) => setState({ settings: pick.to(kept) })}
+        setStretched={(on) => setState({ settings: stretched.to(on) })}
       />
     </div>
   );
@@ -224,7 +211,7 @@ function Bar({ props, look, said }: Omit<BodyProps, "plot"> & { said: number | n
 
 /** How many heads are left, and what the numbers are about. */
 function Below({ look, state, setState }: { look: AtlasLook; state: State; setState: SetState }) {
-  const { atlas, bright, selected, colouring } = look;
+  const { atlas, bright, colouring } = look;
   const left = bright.filter(Boolean).length;
   const searched = state.hq.trim();
   const about = colouring?.stderr ? `${colouring.about}; ± is one standard error` : colouring?.about;
@@ -241,10 +228,10 @@ function Below({ look, state, setState }: { look: AtlasLook; state: State; setSt
             Clear the search
           </button>
         )}
-        {selected.size > 0 && (
+        {look.selected.size > 0 && (
           <>
-            {` · ${selected.size} selected `}
-            <button type="button" class="hs-button" onClick={() => setState({ selected: [] })}>
+            {` · ${look.selected.size} selected `}
+            <button type="button" class="hs-button" onClick={() => setState({ settings: selected.to([]) })}>
               Clear the selection
             </button>
           </>

@@ -3,6 +3,7 @@
 import { cellOf, gridWidth, HeadGrid } from "../parts/headgrid";
 import type { View, ViewProps } from "../shell/view";
 import { ATLAS_KEYS, AtlasFrame, type Plot, type PlotProps } from "./frame";
+import { ATLAS_SETTINGS } from "./settings";
 import "./atlas.css";
 
 function Picture({ look, size, describe, choose, setHovered }: PlotProps) {
@@ -40,6 +41,7 @@ export const atlasView: View = {
     "All heads, coloured by a measure, kind, relation or effect; a click opens a head's page, Shift + click selects.",
   needs: "atlas",
   controls: [],
+  settings: ATLAS_SETTINGS,
   keys: ATLAS_KEYS,
   component: AtlasView,
 };

@@ -1,7 +1,13 @@
 /** Pieces and words: attention to a word is the sum over its pieces, from a word the mean over its pieces. */
 
-import type { Filter, State } from "../shell/state";
 import type { Seen, StackShape, Tokens } from "./api";
+
+/** Which sentence may look at which: "ab" is from the first to the second. */
+export const FILTERS = ["all", "aa", "ab", "ba", "bb"] as const;
+export type Filter = (typeof FILTERS)[number];
+
+/** Whether tokens are counted as the model reads them, or as words. */
+export type Level = "piece" | "word";
 
 /** The tokens along one side of a map, as pieces or as words. */
 export interface Axis {
@@ -17,7 +23,7 @@ export function tokensOf(seen: Seen, side: "source" | "target"): Tokens {
   return side === "target" ? (seen.target ?? seen.source) : seen.source;
 }
 
-export function axisOf(tokens: Tokens, level: State["level"]): Axis {
+export function axisOf(tokens: Tokens, level: Level): Axis {
   const starts: number[] = [];
   for (let piece = 0; piece < tokens.pieces.length; piece++) {
     const word = tokens.word[piece] ?? -1;
@@ -39,7 +45,7 @@ export function axisOf(tokens: Tokens, level: State["level"]): Axis {
 }
 
 /** The two axes of a stack's maps. */
-export function axesOf(seen: Seen, stack: StackShape, level: State["level"]): { queries: Axis; keys: Axis } {
+export function axesOf(seen: Seen, stack: StackShape, level: Level): { queries: Axis; keys: Axis } {
   const keys = axisOf(tokensOf(seen, stack.keys), level);
   const queries = stack.queries === stack.keys ? keys : axisOf(tokensOf(seen, stack.queries), level);
   return { queries, keys };
@@ -79,12 +85,12 @@ export function hasSentences(seen: Seen, stack: StackShape | undefined): boolean
 }
 
 /** How far a shown weight may be from the true one. */
-export function errorOf(seen: Seen, level: State["level"]): number {
+export function errorOf(seen: Seen, level: Level): number {
   return level === "word" ? (seen.word_error ?? seen.max_error) : seen.max_error;
 }
 
 /** The same in words; what is finer than any number shown is as good as that. */
-export function errorWords(seen: Seen, level: State["level"]): string {
+export function errorWords(seen: Seen, level: Level): string {
   const error = errorOf(seen, level);
   return `±${error < 0.0001 ? "0.0001" : error.toPrecision(2)}`;
 }

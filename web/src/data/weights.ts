@@ -1,10 +1,9 @@
 /** Codes as weights (see `Seen` in headscope.views.shapes), between the tokens that are shown. */
 
 import { useMemo } from "preact/hooks";
-import type { State } from "../shell/state";
 import type { Seen, StackShape } from "./api";
 import type { LayerMaps } from "./source";
-import { type Axis, axesOf, filtered, fold } from "./tokens";
+import { type Axis, axesOf, type Filter, filtered, fold, type Level } from "./tokens";
 
 /** The codes of one head: (query, key), a view into the layer's. */
 export function headCodes(maps: LayerMaps, head: number): Uint8Array {
@@ -75,7 +74,7 @@ export interface Axes {
   key: boolean[];
 }
 
-export function useAxes(seen: Seen, stack: StackShape, state: State): Axes {
+export function useAxes(seen: Seen, stack: StackShape, state: { level: Level; filter: Filter }): Axes {
   return useMemo(() => {
     const { queries, keys } = axesOf(seen, stack, state.level);
     return { queries, keys, ...filtered(stack.queries === stack.keys ? state.filter : "all", queries, keys) };

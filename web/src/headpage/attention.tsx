@@ -3,9 +3,9 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { DistanceFeature, ExampleMap, NearHead, RoleShare } from "../data/api";
 import { prepare } from "../parts/canvas";
-import { placed, rampColour } from "../parts/colour";
+import { placed, rampColour, type Scale } from "../parts/colour";
 import { shown } from "../parts/numbers";
-import type { SetState, State } from "../shell/state";
+import type { SetState } from "../shell/state";
 import { around, type Bar, Bars, type Column, Columns, Section } from "./charts";
 
 const EVEN = "The tick is what even attention would give.";
@@ -99,7 +99,7 @@ export function Nearest({ heads, setState }: { heads: readonly NearHead[]; setSt
 const WIDE = 180;
 
 /** The head's attention on one text of the corpus, as a small picture. */
-export function ExamplePicture({ map, dark, scale }: { map: ExampleMap; dark: boolean; scale: State["scale"] }) {
+export function ExamplePicture({ map, dark, scale }: { map: ExampleMap; dark: boolean; scale: Scale }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const rows = map.cells.length;
   const columns = map.cells[0]?.length ?? 0;

@@ -2,13 +2,18 @@
 
 import { useMemo, useRef, useState } from "preact/hooks";
 import { nameOf } from "../atlas/data";
-import { ATLAS_KEYS, AtlasFrame, type Plot, type PlotProps, withExtra } from "../atlas/frame";
+import { ATLAS_KEYS, AtlasFrame, type Plot, type PlotProps } from "../atlas/frame";
+import { ATLAS_SETTINGS, selected } from "../atlas/settings";
 import { Switch } from "../parts/controls";
 import { HeadGrid } from "../parts/headgrid";
 import type { Size } from "../parts/hooks";
+import { AS_IS, setting } from "../shell/setting";
 import type { View, ViewProps } from "../shell/view";
 import { type Box, inBox, type Point, placedIn } from "./place";
 import "./map.css";
+
+/** Which of the maps is shown; the first where it is none of them. */
+const map = setting("x-map", AS_IS);
 
 const TITLES: Record<string, string> = { mds: "MDS", tsne: "t-SNE" };
 const ABOUT: Record<string, string> = {
@@ -26,7 +31,7 @@ function sideIn({ width, height }: Size): number {
 function Picture(given: PlotProps) {
   const { look, state, setState, size, describe, choose, setHovered } = given;
   const kinds = Object.keys(look.stack.maps).filter((kind) => (look.stack.maps[kind]?.length ?? 0) > 0);
-  const kind = kinds.find((one) => one === state.extra["x-map"]) ?? kinds[0];
+  const kind = kinds.find((one) => one === map.of(state)) ?? kinds[0];
   const points = kind === undefined ? undefined : look.stack.maps[kind];
   if (kind === undefined || points === undefined)
     return (
@@ -40,7 +45,7 @@ function Picture(given: PlotProps) {
           label="Kind of map"
           value={kind}
           options={kinds.map((one) => [one, TITLES[one] ?? one, ABOUT[one] ?? ""] as const)}
-          onChange={(one) => setState(withExtra(state, "x-map", one))}
+          onChange={(one) => setState({ settings: map.to(one) })}
         />
       )}
       <Scatter {...given} points={points} side={side} title={TITLES[kind] ?? kind} />
@@ -94,13 +99,13 @@ function Scatter({
     const end = at(event);
     if (Math.hypot(end[0] - begun[0], end[1] - begun[1]) < SMALLEST_BRUSH) {
       const index = nearest(places, end);
-      if (index === null) setState({ selected: [] });
+      if (index === null) setState({ settings: selected.to([]) });
       else choose(index, event.shiftKey || event.ctrlKey || event.metaKey ? "add" : "open");
       return;
     }
     const caught = inBox(places, { from: begun, to: end }).map((index) => nameOf(look.stack, index));
     const kept = event.shiftKey ? [...look.selected] : [];
-    setState({ selected: [...new Set([...kept, ...caught])] });
+    setState({ settings: selected.to([...new Set([...kept, ...caught])]) });
   };
   return (
     <svg
@@ -216,6 +221,7 @@ export const mapView: View = {
   about: "Heads as points, alike ones near each other; drag a rectangle to select, linked with the atlas.",
   needs: "atlas",
   controls: [],
+  settings: [...ATLAS_SETTINGS, map],
   keys: ATLAS_KEYS,
   component: MapView,
 };

@@ -1,12 +1,12 @@
 /** What the colours of weights mean. */
-import { placed, rampOf } from "../parts/colour";
+import { placed, rampOf, type Scale } from "../parts/colour";
 import { Switch } from "../parts/controls";
-import type { SetState, State } from "../shell/state";
+import type { SetState } from "../shell/state";
 
 const TICKS = { root: [0, 0.05, 0.2, 0.5, 1], linear: [0, 0.25, 0.5, 0.75, 1] };
 
 interface Props {
-  scale: State["scale"];
+  scale: Scale;
   setState: SetState;
   dark: boolean;
 }

@@ -1,5 +1,5 @@
 /** Model view: every layer and head as a small map. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { stackOf } from "../data/source";
 import { headCodes, useAxes } from "../data/weights";
 import { prepare } from "../parts/canvas";
@@ -24,11 +24,7 @@ const TOP = 18; // for the numbers of heads
 
 function ModelView({ source, seen, state, setState, dark }: ViewProps) {
   const stack = stackOf(seen!, state.stack);
-  const axes = useAxes(
-    seen!,
-    stack,
-    useMemo(() => ({ ...state, level: "piece" as const }), [state.filter]),
-  );
+  const axes = useAxes(seen!, stack, { filter: state.filter, level: "piece" });
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const part = useRef<HTMLDivElement>(null);

@@ -2,12 +2,11 @@
 
 import type { Axes, WeightGrid } from "../data/weights";
 import { picture } from "../parts/canvas";
-import { pixel, placed, rampOf } from "../parts/colour";
-import type { State } from "../shell/state";
+import { pixel, placed, rampOf, type Scale } from "../parts/colour";
 
 export interface Paint {
   threshold: number;
-  scale: State["scale"];
+  scale: Scale;
   dark: boolean;
 }
 

@@ -11,7 +11,8 @@ import { useLayerMaps, useSize } from "../parts/hooks";
 import { asNumber } from "../parts/numbers";
 import { leastDrawn } from "../shell/choices";
 import { useKeys } from "../shell/keys";
-import { type SetState, type State, withExtra } from "../shell/state";
+import { AS_IS, setting } from "../shell/setting";
+import type { SetState, State } from "../shell/state";
 import { Legend } from "./legend";
 import "./matrix.css";
 import type { View, ViewProps } from "../shell/view";
@@ -19,6 +20,9 @@ import { drawMatrix } from "./draw";
 import { useHandling } from "./handle";
 import { matrixPicture } from "./pixels";
 import { kept, type Place, parseBox, printBox, type Room, whole, zoomed } from "./place";
+
+/** What of the matrix is in sight: see place.ts. */
+const sight = setting("x-box", AS_IS, { scope: "tokens" });
 
 const HALF = 8; // pixels under and right of the cells: half of the last label
 const STEP = 1.4; // how much nearer a click or key goes
@@ -60,8 +64,8 @@ function Matrix(props: MatrixProps) {
     queries: grid.queries,
     keys: grid.keys,
   };
-  const place = parseBox(state.extra["x-box"] ?? "", room);
-  const setPlace = (next: Place): void => setState(withExtra(state, "x-box", printBox(next, room)));
+  const place = parseBox(sight.of(state), room);
+  const setPlace = (next: Place): void => setState({ settings: sight.to(printBox(next, room)) });
   const pin = (side: State["side"], index: number, how: "toggle" | "hold" = "toggle"): void =>
     setState(
       how === "toggle" && state.token === index && state.side === side ? { token: null } : { token: index, side },
@@ -172,6 +176,7 @@ export const matrixView: View = {
   about: "The map of one head: who looks down, who is looked at across. Wheel or + and − to zoom, drag to move.",
   needs: "text",
   controls: ["layer", "head", "filter", "level", "threshold"],
+  settings: [sight],
   keys: [
     ["+ − 0", "nearer, farther, all of it"],
     ["Shift + arrows", "move"],

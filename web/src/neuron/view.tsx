@@ -9,13 +9,21 @@ import { Busy, Trouble } from "../parts/controls";
 import { useLayerMaps, useLoaded } from "../parts/hooks";
 import { shown } from "../parts/numbers";
 import { useKeys } from "../shell/keys";
-import { type State, withExtra } from "../shell/state";
+import { setting } from "../shell/setting";
+import type { State } from "../shell/state";
 import type { View, ViewProps } from "../shell/view";
 import { Queries } from "./queries";
 import { Ranking } from "./ranking";
 import { carriersOfPair, carriersOfQuery, largestGap, type QueryScores, queryScores, visibleKeys } from "./score";
 import { NeuronTable } from "./table";
 import "./neuron.css";
+
+/** The piece that is held where it is not the first of its word; NaN for the first. */
+const inside = setting<number>(
+  "x-piece",
+  { parse: (text) => Number(text || Number.NaN), print: (piece) => (Number.isNaN(piece) ? "" : String(piece)) },
+  { scope: "token" },
+);
 
 const ROUNDING = 0.0006; // numbers are sent with as many digits as keep the softmax within 0.0005
 const FRAMED = 5;
@@ -94,18 +102,19 @@ export function pieceOf(token: number | null, axis: Axis, otherwise = 0): number
 }
 
 /** The piece that asks. Where the state counts words it is a word's first, unless the link names another of its pieces. */
-export function heldPiece({ token, extra }: Pick<State, "token" | "extra">, axis: Axis, otherwise = 0): number {
+export function heldPiece(state: Pick<State, "token" | "settings">, axis: Axis, otherwise = 0): number {
+  const { token } = state;
   const whole = pieceOf(token, axis, otherwise);
-  const named = Number(extra["x-piece"] ?? NaN);
+  const named = inside.of(state);
   const isInside = token !== null && named > whole && named < (axis.starts[token + 1] ?? 0);
   return isInside && Number.isInteger(named) ? named : whole;
 }
 
 /** The change that holds a piece, whether the state counts pieces or words. */
-export function holding(piece: number, state: State, pieces: Axis, axis: Axis): Partial<State> {
+export function holding(piece: number, pieces: Axis, axis: Axis): Partial<State> {
   const token = moved(piece, pieces, axis);
   const isFirst = token === null || axis.starts[token] === piece;
-  return { token, side: "query", ...withExtra(state, "x-piece", isFirst ? "" : String(piece)) };
+  return { token, side: "query", settings: inside.to(isFirst ? Number.NaN : piece) };
 }
 
 function Body({
@@ -126,7 +135,7 @@ function Body({
   useEffect(() => setPinned(null), [seen, stack]);
   const first = firstQuery(pieces.queries, stack.causal);
   const token = state.side === "query" ? state.token : null;
-  const chosen = Math.min(heldPiece({ token, extra: state.extra }, axis, first), pieces.queries.length - 1);
+  const chosen = Math.min(heldPiece({ ...state, token }, axis, first), pieces.queries.length - 1);
   const query = over ?? chosen;
   const scores = useMemo(() => queryScores(neurons, query), [neurons, query]);
   const mapped = useMapped(source, seen, neurons, query);
@@ -143,7 +152,7 @@ function Body({
   const label = (side: Axis, index: number) => shortened(visible(side.labels[index] ?? ""), 24);
   const choose = (piece: number) => {
     setOver(null); // what was chosen is shown, also where the mouse rests on another
-    setState(holding(piece, state, pieces.queries, axis));
+    setState(holding(piece, pieces.queries, axis));
   };
   const body = useRef<HTMLDivElement>(null);
   useKeys(body, source, (event) => {
@@ -162,7 +171,7 @@ function Body({
   // Hovering must not draw hundreds of tokens anew.
   const list = useMemo(
     () => <Queries labels={names.queries} chosen={chosen} found={found.queries} onChoose={choose} onOver={setOver} />,
-    [pieces, chosen, found, axis, state.extra, setState],
+    [pieces, chosen, found, axis, setState],
   );
   const notes = notesOn(neurons, seen.rotated);
   if (differs && mapped) notes.push(`The softmax differs from the map by up to ${shown(gap)}: both are shown.`);
@@ -253,6 +262,7 @@ export const neuronView: View = {
     "How a query and each key make a score: q, k, q × k, q · k, softmax, and which neurons carry it. Blue is positive, orange negative.",
   needs: "neurons",
   controls: ["layer", "head"],
+  settings: [inside],
   keys: [["j k", "next query token, query token before"]],
   component: NeuronView,
 };

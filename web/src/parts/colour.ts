@@ -82,8 +82,11 @@ export function pixel(colour: string): number {
   return (0xff000000 | ((value & 0xff) << 16) | (value & 0xff00) | (value >> 16)) >>> 0;
 }
 
+/** How weights become colours: by their value, or by its square root (small weights stand out). */
+export type Scale = "linear" | "root";
+
 /** Where on the ramp a weight is, 0 to 1. */
-export function placed(weight: number, scale: "linear" | "root"): number {
+export function placed(weight: number, scale: Scale): number {
   return scale === "root" ? Math.sqrt(Math.max(0, weight)) : weight;
 }
 

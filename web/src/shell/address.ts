@@ -1,11 +1,12 @@
 /** The state of a page, kept in its address; that of a widget is kept in memory only. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { Source } from "../data/source";
-import { changed, DEFAULTS, parseState, printState, type SetState, type State, stepOf } from "./state";
+import { changed, parseState, printState, type SetState, type State, stepOf } from "./state";
+import { SETTINGS } from "./views";
 
 /** The state that links are told apart from: what the maker of the page chose to show first. */
 export function startOf(source: Source): State {
-  return parseState(source.start, DEFAULTS);
+  return parseState(source.start, SETTINGS);
 }
 
 /** Milliseconds: changes that follow each other faster are one step back. */
@@ -13,14 +14,16 @@ const RUN = 1000;
 
 export function useAddress(source: Source): [State, SetState] {
   const inPage = source.kind !== "widget";
-  const [state, set] = useState<State>(() => (inPage ? parseState(location.hash, startOf(source)) : startOf(source)));
+  const [state, set] = useState<State>(() =>
+    inPage ? parseState(location.hash, SETTINGS, startOf(source)) : startOf(source),
+  );
   const latest = useRef(state);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const running = useRef(-RUN);
   const setState = useCallback<SetState>(
     (change) => {
       const before = latest.current;
-      const after = changed(before, change);
+      const after = changed(before, change, SETTINGS);
       latest.current = after;
       set(after);
       if (!inPage) return;
@@ -30,7 +33,7 @@ export function useAddress(source: Source): [State, SetState] {
       };
       clearTimeout(timer.current);
       const first = { model: source.about.models[0]?.name ?? "", atlas: source.about.atlases[0]?.id ?? "" };
-      const how = stepOf(before, after, first);
+      const how = stepOf(before, after, SETTINGS, first);
       const goesOn = performance.now() - running.current < RUN;
       running.current = how === "run" ? performance.now() : how === "step" ? -RUN : running.current;
       if (how === "step" || (how === "run" && !goesOn)) {
@@ -48,7 +51,7 @@ export function useAddress(source: Source): [State, SetState] {
     const read = (): void => {
       clearTimeout(timer.current);
       running.current = -RUN;
-      latest.current = parseState(location.hash, startOf(source));
+      latest.current = parseState(location.hash, SETTINGS, startOf(source));
       set(latest.current);
     };
     addEventListener("popstate", read);

@@ -49,7 +49,7 @@ export function Missing({ missing, source, setState, views }: MissingProps) {
   const offers: [string, Partial<State>][] = {
     view: views.map(({ name, title }): [string, Partial<State>] => [title, { view: name }]),
     model: models.map(({ name }): [string, Partial<State>] => [name, { model: name }]),
-    atlas: atlases.map(({ id, name }): [string, Partial<State>] => [name, { atlas: id, colour: "", selected: [] }]),
+    atlas: atlases.map(({ id, name }): [string, Partial<State>] => [name, { atlas: id }]),
   }[missing.what];
   return (
     <>

@@ -1,7 +1,10 @@
-/** What is being looked at. On a page it is the address's fragment, so that a view can be shared. */
-
-export const FILTERS = ["all", "aa", "ab", "ba", "bb"] as const;
-export type Filter = (typeof FILTERS)[number];
+/**
+ * What is being looked at, as far as several views share it; what one view has for itself is a setting (setting.ts) of its own.
+ * On a page all of it is the address's fragment, so that a view can be shared.
+ */
+import { FILTERS, type Filter, type Level } from "../data/tokens";
+import type { Scale } from "../parts/colour";
+import type { Scope, Setting } from "./setting";
 
 export interface State {
   /** The name of a view; "" for the first one on offer. */
@@ -19,26 +22,21 @@ export interface State {
   side: "query" | "key";
   /** Weights below are not drawn; null: what the view thinks best for the text. */
   threshold: number | null;
-  level: "piece" | "word";
+  level: Level;
   theme: "auto" | "light" | "dark";
-  /** How weights become colours: by their value, or by its square root (small weights stand out). */
-  scale: "linear" | "root";
-  /** The key of the colouring of the atlas and map views. */
-  colour: string;
+  scale: Scale;
   /** Search among tokens and words, in the views of a text. */
   q: string;
   /** Search among heads, in the views of an atlas. */
   hq: string;
-  /** Heads brushed in the atlas and map views, as layer.head. */
-  selected: string[];
   /** The id of the atlas; "" for the first one. */
   atlas: string;
   /** The text last seen, for pages that can see new texts. */
   model: string;
   a: string;
   b: string;
-  /** What a single view keeps for itself; the names start with "x-". */
-  extra: Record<string, string>;
+  /** What views keep for themselves, by its name in links and as it is written there; what is not named is "". */
+  settings: Readonly<Record<string, string>>;
 }
 
 export const DEFAULTS: Readonly<State> = Object.freeze({
@@ -53,47 +51,38 @@ export const DEFAULTS: Readonly<State> = Object.freeze({
   level: "piece",
   theme: "auto",
   scale: "root",
-  colour: "",
   q: "",
   hq: "",
-  selected: [],
   atlas: "",
   model: "",
   a: "",
   b: "",
-  extra: {},
+  settings: {},
 } satisfies State);
 
+/** A change names only what it changes; that holds for its settings as well. */
 export type SetState = (change: Partial<State>) => void;
 
-/** A change of what a view keeps for itself; empty values leave the link. */
-export function withExtra(state: State, name: string, value: string): Partial<State> {
-  const extra = { ...state.extra };
-  if (value === "") delete extra[name];
-  else extra[name] = value;
-  return { extra };
-}
-
-/** What means nothing in another model, and at other tokens, unless the change itself says it. */
-const OF_MODEL = ["x-off"];
-const OF_TOKENS = ["x-box", "x-piece"];
-
-/** The state after a change. What belongs to the model or the tokens that were shown before goes with them. */
-export function changed(before: State, change: Partial<State>): State {
+/** The state after a change. What belongs to the model, atlas or tokens that were shown before goes with them. */
+export function changed(before: State, change: Partial<State>, settings: readonly Setting[]): State {
   // No model or stack is the first one, which a page then names; no text is none.
   const isFirst = (key: string, value: string): boolean => value === "" && (key === "model" || key === "stack");
   const differs = (key: "model" | "a" | "b" | "stack" | "level"): boolean =>
     change[key] !== undefined && change[key] !== before[key] && !isFirst(key, before[key]);
-  const after = { ...before, ...change };
   const otherModel = differs("model");
   const otherText = otherModel || (["a", "b"] as const).some(differs);
   const otherTokens = otherText || (["stack", "level"] as const).some(differs);
-  const otherToken = change.token !== undefined && change.token !== before.token;
-  const gone = [...(otherModel ? OF_MODEL : []), ...(otherTokens ? OF_TOKENS : []), ...(otherToken ? ["x-piece"] : [])];
-  if (gone.some((name) => name in before.extra)) {
-    after.extra = { ...after.extra };
-    for (const name of gone) if (change.extra?.[name] === before.extra[name] || !change.extra) delete after.extra[name];
-  }
+  const isOther: Record<Scope, boolean> = {
+    page: false,
+    atlas: change.atlas !== undefined && change.atlas !== before.atlas,
+    model: otherModel,
+    tokens: otherTokens,
+    token: otherTokens || (change.token !== undefined && change.token !== before.token),
+  };
+  const kept = { ...before.settings };
+  for (const { name, scope } of settings) if (isOther[scope]) delete kept[name];
+  const named = Object.entries({ ...kept, ...change.settings }).filter(([, value]) => value !== "");
+  const after = { ...before, ...change, settings: Object.fromEntries(named) };
   if (otherText && change.token === undefined) after.token = null;
   return after;
 }
@@ -105,6 +94,7 @@ export function changed(before: State, change: Partial<State>): State {
 export function stepOf(
   before: State,
   after: State,
+  settings: readonly Setting[],
   first: { model?: string; atlas?: string } = {},
 ): "step" | "run" | "none" {
   const other = (key: keyof State): boolean => print(before[key]) !== print(after[key]);
@@ -113,8 +103,10 @@ export function stepOf(
   if (other("view") || other("a") || other("b") || chosen("model") || chosen("atlas")) return "step";
   // No stack is the first one, as for models.
   const ofHead = other("layer") || other("heads") || (other("stack") && before.stack !== "");
-  const ofEdit = ["x-off", "x-how"].some((name) => (before.extra[name] ?? "") !== (after.extra[name] ?? ""));
-  return ofHead || ofEdit ? "run" : "none";
+  const ofSetting = settings.some(
+    ({ name, isStep }) => isStep && (before.settings[name] ?? "") !== (after.settings[name] ?? ""),
+  );
+  return ofHead || ofSetting ? "run" : "none";
 }
 
 function whole(text: string | null): number | null {
@@ -126,20 +118,18 @@ function oneOf<T extends string>(text: string | null, allowed: readonly T[], oth
 }
 
 /** The state that a fragment (with or without "#") says; what cannot be understood is left at its default. */
-export function parseState(fragment: string, defaults: Readonly<State> = DEFAULTS): State {
+export function parseState(
+  fragment: string,
+  settings: readonly Setting[],
+  defaults: Readonly<State> = DEFAULTS,
+): State {
   const said = new URLSearchParams(fragment.replace(/^#/, ""));
-  const text = (key: "view" | "stack" | "colour" | "q" | "hq" | "atlas" | "model" | "a" | "b"): string =>
+  const text = (key: "view" | "stack" | "q" | "hq" | "atlas" | "model" | "a" | "b"): string =>
     said.get(key) ?? defaults[key];
-  const listed = (key: string): string[] =>
-    (said.get(key) ?? "")
-      .split(",")
-      .map((item) => item.trim())
-      .filter((item) => item !== "");
-  const heads = listed("heads").map(whole);
+  const heads = (said.get("heads") ?? "").split(",").map((head) => whole(head.trim()));
   const threshold = said.get("threshold");
   const number = threshold === null || threshold.trim() === "" ? NaN : Number(threshold);
-  const extra: Record<string, string> = { ...defaults.extra };
-  for (const [key, value] of said) if (key.startsWith("x-")) extra[key] = value;
+  const named = settings.map(({ name }) => [name, said.get(name) ?? defaults.settings[name] ?? ""] as const);
   return {
     view: text("view"),
     stack: text("stack"),
@@ -154,21 +144,17 @@ export function parseState(fragment: string, defaults: Readonly<State> = DEFAULT
     level: oneOf(said.get("level"), ["piece", "word"], defaults.level),
     theme: oneOf(said.get("theme"), ["auto", "light", "dark"], defaults.theme),
     scale: oneOf(said.get("scale"), ["linear", "root"], defaults.scale),
-    colour: text("colour"),
     q: text("q"),
     hq: text("hq"),
-    selected: said.has("selected")
-      ? listed("selected").filter((head) => /^\d+\.\d+$/.test(head))
-      : [...defaults.selected],
     atlas: text("atlas"),
     model: text("model"),
     a: text("a"),
     b: text("b"),
-    extra,
+    settings: Object.fromEntries(named.filter(([, value]) => value !== "")),
   };
 }
 
-const ORDER = Object.keys(DEFAULTS).filter((key) => key !== "extra") as Exclude<keyof State, "extra">[];
+const ORDER = Object.keys(DEFAULTS).filter((key) => key !== "settings") as Exclude<keyof State, "settings">[];
 
 /** The fragment, without "#", that says how `state` differs from the defaults. */
 export function printState(state: State, defaults: Readonly<State> = DEFAULTS): string {
@@ -177,9 +163,9 @@ export function printState(state: State, defaults: Readonly<State> = DEFAULTS): 
     const value = print(state[key]);
     if (value !== print(defaults[key])) said.set(key, value);
   }
-  for (const key of Object.keys(state.extra).sort()) {
-    const value = state.extra[key] ?? "";
-    if (value !== (defaults.extra[key] ?? "")) said.set(key, value);
+  for (const name of Object.keys({ ...defaults.settings, ...state.settings }).sort()) {
+    const value = state.settings[name] ?? "";
+    if (value !== (defaults.settings[name] ?? "")) said.set(name, value);
   }
   return said.toString().replaceAll("%2C", ",").replaceAll("%3A", ":");
 }

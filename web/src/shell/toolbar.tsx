@@ -2,11 +2,11 @@
 
 import { useRef } from "preact/hooks";
 import type { Seen, StackShape } from "../data/api";
-import { hasSentences } from "../data/tokens";
+import { type Filter, hasSentences } from "../data/tokens";
 import { headColour } from "../parts/colour";
 import { Field, Switch } from "../parts/controls";
 import { atLevel, leastDrawn, onlyOne, shownHeads, toggled } from "./choices";
-import type { Filter, SetState, State } from "./state";
+import type { SetState, State } from "./state";
 import type { View } from "./view";
 
 const FILTER_WORDS: readonly (readonly [Filter, string, string])[] = [

@@ -2,6 +2,7 @@
 import type { ComponentType } from "preact";
 import type { Seen } from "../data/api";
 import type { Source } from "../data/source";
+import type { Setting } from "./setting";
 import type { SetState, State } from "./state";
 
 export interface ViewProps {
@@ -26,6 +27,8 @@ export interface View {
   /** What it cannot do without; where that is missing the view is not offered. */
   needs: "text" | "neurons" | "atlas" | "predict";
   controls: readonly Control[];
+  /** What it keeps in the address for itself. */
+  settings?: readonly Setting[];
   /** Weights below are not drawn unless the reader says otherwise, in a text with so many keys; without it all are. */
   threshold?: (keys: number) => number;
   /**

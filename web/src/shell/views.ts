@@ -8,9 +8,13 @@ import { modelView } from "../matrix/model";
 import { matrixView } from "../matrix/view";
 import { neuronView } from "../neuron/view";
 import { tryView } from "../tryit/view";
+import type { Setting } from "./setting";
 import type { View } from "./view";
 
 export const VIEWS: readonly View[] = [headView, matrixView, modelView, neuronView, atlasView, mapView, tryView];
+
+/** What views keep in the address for themselves. */
+export const SETTINGS: readonly Setting[] = [...new Set(VIEWS.flatMap(({ settings }) => settings ?? []))];
 
 /** Whether `source` has what the view needs. */
 export function offered(view: View, source: Source): boolean {

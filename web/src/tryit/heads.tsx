@@ -6,11 +6,10 @@ import { rampColour } from "../parts/colour";
 import { Switch, Trouble } from "../parts/controls";
 import { type Grid, HeadGrid } from "../parts/headgrid";
 import { useLoaded, useSize } from "../parts/hooks";
-import { type State, withExtra } from "../shell/state";
 import type { ViewProps } from "../shell/view";
 import { headKey, printHeads } from "./headnames";
-
-export type How = "zero" | "uniform";
+import type { How } from "./settings";
+import * as settings from "./settings";
 
 /** The grids of a model's stacks, from the text that it has read; empty when it has read none. */
 export function gridsOf(model: ModelInfo | undefined, seen: Seen | null): readonly Grid[] {
@@ -40,14 +39,13 @@ interface HeadsProps {
   how: How;
   error: string;
   dark: boolean;
-  state: State;
   setState: ViewProps["setState"];
 }
 
-export function Heads({ grids, heads, off, how, error, dark, state, setState }: HeadsProps) {
+export function Heads({ grids, heads, off, how, error, dark, setState }: HeadsProps) {
   const place = useRef<HTMLDivElement>(null);
   const size = useSize(place);
-  const write = (text: string) => setState(withExtra(state, "x-off", text));
+  const write = (text: string) => setState({ settings: settings.off.to(text) });
   const toggle = (keys: readonly string[]) => {
     const next = new Set(heads);
     const all = keys.every((key) => next.has(key));
@@ -76,7 +74,7 @@ export function Heads({ grids, heads, off, how, error, dark, state, setState }: 
             ["zero", "zero", "the head gives nothing"],
             ["uniform", "uniform", "the head looks evenly at every token it may see"],
           ]}
-          onChange={(one) => setState(withExtra(state, "x-how", one === "zero" ? "" : one))}
+          onChange={(one) => setState({ settings: settings.how.to(one) })}
         />
         <button type="button" class="hs-button" disabled={off === ""} onClick={() => write("")}>
           None

@@ -3,13 +3,14 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ModelInfo, PredictRequest } from "../data/api";
 import { Field, Trouble } from "../parts/controls";
-import { type SetState, type State, withExtra } from "../shell/state";
+import type { SetState, State } from "../shell/state";
 import type { View, ViewProps } from "../shell/view";
 import { type Asked, useFollow, usePrediction } from "./asked";
 import { parseHeads } from "./headnames";
-import { Heads, type How, useGrids } from "./heads";
+import { Heads, useGrids } from "./heads";
 import { Results } from "./results";
 import { sampleFor, TASKS } from "./samples";
+import * as settings from "./settings";
 import "./tryit.css";
 
 /** The texts that the address names; null for none, so that a sample may stand there. */
@@ -35,8 +36,7 @@ function TryView({ source, seen, state, setState, dark }: ViewProps) {
     models.find(({ name }) => name === state.model) ?? models.find(({ task }) => task !== null) ?? models[0];
   const sample = sampleFor(model?.task);
   const [{ a, b }, setTexts] = useTexts(state, model?.name ?? "", sample);
-  const off = state.extra["x-off"] ?? "";
-  const how: How = state.extra["x-how"] === "uniform" ? "uniform" : "zero";
+  const [off, how] = [settings.off.of(state), settings.how.of(state)];
   const grids = useGrids(source, model, seen);
   const choice = useMemo(() => parseHeads(off, grids), [off, grids]);
   const known = grids.length > 0 ? choice.error : "";
@@ -79,13 +79,13 @@ function TryView({ source, seen, state, setState, dark }: ViewProps) {
             predict();
           }}
         >
-          <Models {...{ models, model, state, setState }} />
+          <Models {...{ models, model, setState }} />
           <Text label={sample.first} value={a} onInput={(text) => setTexts({ a: text, b })} onEnter={predict} />
           {model.pairs && (
             <Text label={sample.second} value={b} onInput={(text) => setTexts({ a, b: text })} onEnter={predict} />
           )}
           <p class="at-about">{sample.hint}</p>
-          <Heads {...{ grids, off, how, dark, state, setState }} heads={choice.heads} error={known} />
+          <Heads {...{ grids, off, how, dark, setState }} heads={choice.heads} error={known} />
           <Actions busy={asked.busy} ready={ready} cancel={cancel} />
         </form>
         <Answer asked={answered} />
@@ -97,18 +97,17 @@ function TryView({ source, seen, state, setState, dark }: ViewProps) {
 interface ModelsProps {
   models: readonly ModelInfo[];
   model: ModelInfo;
-  state: State;
   setState: SetState;
 }
 
-function Models({ models, model, state, setState }: ModelsProps) {
+function Models({ models, model, setState }: ModelsProps) {
   if (models.length < 2) return null;
   return (
     <Field label="Model">
       <select
         aria-label="Model"
         value={model.name}
-        onChange={(event) => setState({ model: event.currentTarget.value, ...withExtra(state, "x-off", "") })}
+        onChange={(event) => setState({ model: event.currentTarget.value, settings: settings.off.to("") })}
       >
         {models.map(({ name, task }) => (
           <option key={name} value={name}>
@@ -188,5 +187,6 @@ export const tryView: View = {
   about: "Type a text, switch heads off, and see the predictions change beside those of the untouched model.",
   needs: "predict",
   controls: [],
+  settings: [settings.off, settings.how],
   component: TryView,
 };

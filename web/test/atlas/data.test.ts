@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { coloursOf, firstColouring, lookAt, rampName } from "../../src/atlas/data";
 import { described } from "../../src/atlas/frame";
+import { colour, pick, selected } from "../../src/atlas/settings";
 import type { AtlasData, Colouring } from "../../src/data/api";
 import { rampOf } from "../../src/parts/colour";
 import { DEFAULTS } from "../../src/shell/state";
@@ -52,7 +53,12 @@ const ATLAS: AtlasData = {
 test("a look at an atlas: colouring, selection and filter together", () => {
   const look = lookAt(
     ATLAS,
-    { ...DEFAULTS, colour: "k", layer: 1, heads: [1], selected: ["0.1", "1.0"], extra: { "x-pick": "above:3" } },
+    {
+      ...DEFAULTS,
+      layer: 1,
+      heads: [1],
+      settings: { ...colour.to("k"), ...selected.to(["0.1", "1.0"]), ...pick.to({ how: "above", value: 3 }) },
+    },
     false,
   );
   assert.equal(look?.colouring?.key, "k");
@@ -60,7 +66,7 @@ test("a look at an atlas: colouring, selection and filter together", () => {
   assert.deepEqual(look?.bright, [false, false, true, false]);
   assert.equal(look?.current, 3);
   assert.equal(lookAt(ATLAS, { ...DEFAULTS, layer: 9, heads: [1] }, false)?.current, null);
-  assert.equal(lookAt(ATLAS, { ...DEFAULTS, colour: "head_type" }, false)?.colouring?.title, "Kind");
+  assert.equal(lookAt(ATLAS, { ...DEFAULTS, settings: colour.to("head_type") }, false)?.colouring?.title, "Kind");
   assert.equal(lookAt({ ...ATLAS, stacks: [] }, DEFAULTS, false), null);
   assert.equal(described(look!, 2), "Head 1.0: 3.000 nats · local");
 });

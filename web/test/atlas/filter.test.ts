@@ -7,7 +7,7 @@ import {
   extent,
   grouped,
   keeps,
-  kept,
+  keptHeads,
   labelsOf,
   parsePick,
   printPick,
@@ -84,7 +84,7 @@ test("search: heads, layers, labels of any category", () => {
   assert.ok(answers("DENS", 0, 0, ["dense"]) && !answers("local", 0, 0, ["dense"]));
   const all = [numbers([1, 2]), kinds([0, null], ["dense"])];
   assert.deepEqual([labelsOf(all, 0), labelsOf(all, 1)], [["dense"], []]);
-  assert.deepEqual(kept(all, all[0]!, 2, parsePick("above:1"), "dense"), [true, false]);
+  assert.deepEqual(keptHeads(all, all[0]!, 2, parsePick("above:1"), "dense"), [true, false]);
 });
 
 test("groups: in order, every word of the search must be there", () => {

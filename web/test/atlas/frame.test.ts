@@ -1,13 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { toggledHead, withExtra } from "../../src/atlas/frame";
-import { DEFAULTS } from "../../src/shell/state";
+import { toggledHead } from "../../src/atlas/frame";
 
-test("selection and what views keep", () => {
+test("a head is added to the selection, or taken out of it", () => {
   assert.deepEqual(toggledHead(["0.1"], "1.0"), ["0.1", "1.0"]);
   assert.deepEqual(toggledHead(["0.1", "1.0"], "0.1"), ["1.0"]);
-  assert.deepEqual(withExtra({ ...DEFAULTS, extra: { "x-a": "1" } }, "x-b", "2"), {
-    extra: { "x-a": "1", "x-b": "2" },
-  });
-  assert.deepEqual(withExtra({ ...DEFAULTS, extra: { "x-a": "1" } }, "x-a", ""), { extra: {} });
 });

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Neurons, Tokens } from "../../src/data/api";
 import { axisOf } from "../../src/data/tokens";
-import { firstQuery, heldPiece, holding, notesOn, pieceOf } from "../../src/neuron/view";
+import { firstQuery, heldPiece, holding, neuronView, notesOn, pieceOf } from "../../src/neuron/view";
 import { changed, DEFAULTS, parseState, printState, type State } from "../../src/shell/state";
+
+const SETTINGS = neuronView.settings!;
 
 // the un ##believ ##able cabinet
 const TOKENS: Tokens = {
@@ -23,9 +25,9 @@ for (const level of ["piece", "word"] as const) {
     for (const direction of [1, -1]) {
       const order = PIECES.labels.map((_, piece) => piece);
       for (const piece of direction === 1 ? order : order.reverse()) {
-        state = changed(state, holding(piece, state, PIECES, axis));
+        state = changed(state, holding(piece, PIECES, axis), SETTINGS);
         assert.equal(heldPiece(state, axis), piece);
-        const copy = parseState(printState(state));
+        const copy = parseState(printState(state), SETTINGS);
         assert.equal(heldPiece(copy, axis), piece);
       }
     }
@@ -35,20 +37,20 @@ for (const level of ["piece", "word"] as const) {
 
 test("a piece of another word than the one held is none", () => {
   const axis = axisOf(TOKENS, "word");
-  assert.equal(heldPiece({ token: 2, extra: { "x-piece": "4" } }, axis), 4);
+  assert.equal(heldPiece({ token: 2, settings: { "x-piece": "4" } }, axis), 4);
   for (const named of ["5", "1", "3.5", "x", "-1", "99"]) {
-    assert.equal(heldPiece({ token: 2, extra: { "x-piece": named } }, axis), 2, named);
+    assert.equal(heldPiece({ token: 2, settings: { "x-piece": named } }, axis), 2, named);
   }
-  assert.equal(heldPiece({ token: 3, extra: { "x-piece": "4" } }, axis), 5);
-  assert.equal(heldPiece({ token: 99, extra: { "x-piece": "4" } }, axis), 6);
+  assert.equal(heldPiece({ token: 3, settings: { "x-piece": "4" } }, axis), 5);
+  assert.equal(heldPiece({ token: 99, settings: { "x-piece": "4" } }, axis), 6);
 });
 
 test("the piece goes with its word", () => {
-  const held = { ...DEFAULTS, level: "word" as const, token: 2, extra: { "x-piece": "4" } };
-  assert.deepEqual(changed(held, { token: 3 }).extra, {});
-  assert.deepEqual(changed(held, { token: null }).extra, {});
-  assert.deepEqual(changed(held, { level: "piece" }).extra, {});
-  assert.deepEqual(changed(held, { layer: 3 }).extra, held.extra);
+  const held = { ...DEFAULTS, level: "word" as const, token: 2, settings: { "x-piece": "4" } };
+  assert.deepEqual(changed(held, { token: 3 }, SETTINGS).settings, {});
+  assert.deepEqual(changed(held, { token: null }, SETTINGS).settings, {});
+  assert.deepEqual(changed(held, { level: "piece" }, SETTINGS).settings, {});
+  assert.deepEqual(changed(held, { layer: 3 }, SETTINGS).settings, held.settings);
 });
 
 const HEAD: Neurons = {

@@ -49,6 +49,6 @@ test("what the reader chose counts in every view, nothing included", () => {
     }
     const said = printState({ ...DEFAULTS, threshold });
     assert.equal(said, `threshold=${threshold}`);
-    assert.equal(parseState(said).threshold, threshold);
+    assert.equal(parseState(said, []).threshold, threshold);
   }
 });
