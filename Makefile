@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test docs web check generated clean
+.PHONY: demo test docs web web-lint check generated clean
 
 # Everything is pinned in constraints.txt; the stamp is younger than what it was made from.
 .venv/installed: pyproject.toml models/pyproject.toml constraints.txt
@@ -35,13 +35,21 @@ test: .venv/installed
 docs: .venv/installed
 	$(BIN)/mkdocs build --strict
 
-# The front end, from its sources: types, tests, and the bundle that comes with the package, which must not be stale.
-web: .venv/installed
-	cd web && npm ci --no-audit --no-fund && npm run check && npm test && npm run build
+web/node_modules/installed: web/package.json web/package-lock.json
+	cd web && npm ci --no-audit --no-fund
+	touch $@
+
+# The front end, from its sources: types, lint, tests, and the bundle that comes with the package, which must not be stale.
+web: web-lint
+	cd web && npm run check && npm test && npm run build
 	git diff --exit-code --stat src/headscope/views/assets
 
+# Lint, format and import order of the front end.
+web-lint: web/node_modules/installed
+	cd web && npm run lint
+
 # Lint, types, import order, and generated files that must not be stale.
-check: .venv/installed
+check: .venv/installed web-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -54,4 +62,4 @@ generated: .venv/installed
 	$(BIN)/python tools/web_types.py
 
 clean:
-	rm -rf .venv demo site build dist *.egg-info src/*.egg-info models/src/*.egg-info
+	rm -rf .venv web/node_modules demo site build dist *.egg-info src/*.egg-info models/src/*.egg-info

@@ -1,4 +1,4 @@
-"""Write web/src/api.ts, the front end's types, from the server's own description (OpenAPI); or check that it is fresh.
+"""Write web/src/data/api.ts, the front end's types, from the server's description (OpenAPI); or check that it is fresh.
 
 Usage: python tools/web_types.py [--check]
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 from headscope.server import Catalogue, create_app
 
-TARGET = Path(__file__).parents[1] / "web" / "src" / "api.ts"
+TARGET = Path(__file__).parents[1] / "web" / "src" / "data" / "api.ts"
 HEADER = """/**
  * The data interface, as headscope.views.shapes defines it.
  *
@@ -37,7 +37,8 @@ def main() -> int:
     if TARGET.is_file() and TARGET.read_text(encoding="utf-8") == made:
         return 0
     print(
-        "web/src/api.ts is stale: run `python tools/web_types.py` and commit what it writes", file=sys.stderr
+        "web/src/data/api.ts is stale: run `python tools/web_types.py` and commit what it writes",
+        file=sys.stderr,
     )
     return 1
 

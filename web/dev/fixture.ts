@@ -1,8 +1,8 @@
 /** A source of made-up but consistent data, to try the views without a model: `node dev/build.mjs FOLDER`. */
 
-import type { Guess, Neurons, Predicted, Seen, Tokens } from "../src/api";
-import { layerMaps, type Source, SourceError } from "../src/source";
-import { queryScores } from "../src/views/neuronscore";
+import type { Guess, Neurons, Predicted, Seen, Tokens } from "../src/data/api";
+import { layerMaps, type Source, SourceError } from "../src/data/source";
+import { queryScores } from "../src/neuron/score";
 import { atlasOf, pageOf } from "./fixtureatlas";
 import { bell, type FixtureOptions, numbers, ODD, SMALL, WORDS } from "./made";
 

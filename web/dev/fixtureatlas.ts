@@ -1,6 +1,6 @@
 /** A made-up atlas: its numbers are random, but the pages of heads and the colourings say the same. */
 
-import type { AtlasData, Colouring, HeadPage, TypicalSentence } from "../src/api";
+import type { AtlasData, Colouring, HeadPage, TypicalSentence } from "../src/data/api";
 import { bell, type FixtureOptions, numbers, ODD, WORDS } from "./made";
 
 const RELATIONS = ["nsubj", "obj", "det", "amod", "case", "advmod", "conj", "mark", "aux", "compound"];

@@ -1,8 +1,7 @@
 /** A page that shows the fixture: ?tokens=512&causal&biased&rotated choose what is made up. */
 
 import { render } from "preact";
-import { App } from "../src/app";
-import "../src/style.css";
+import { App } from "../src/shell/app";
 import { fixture } from "./fixture";
 import { SMALL } from "./made";
 

@@ -4,14 +4,12 @@
  * In a page that has #headscope it fills it: from #headscope-data when there is one, else from the server the page
  * came from. As a widget's module it exports `render`.
  */
-import { h, render as draw } from "preact";
-import { App } from "./app";
-import { inWords } from "./hooks";
-import type { Source } from "./source";
-import { fileSource } from "./sources/file";
-import { serverSource, UnknownToServer } from "./sources/server";
-import { type WidgetModel, widgetSource } from "./sources/widget";
-import "./style.css";
+import { render as draw, h } from "preact";
+import { fileSource, type WidgetModel, widgetSource } from "./data/embedded";
+import { serverSource, UnknownToServer } from "./data/server";
+import type { Source } from "./data/source";
+import { inWords } from "./parts/hooks";
+import { App } from "./shell/app";
 
 const ACCESS = "headscope-access";
 

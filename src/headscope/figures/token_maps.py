@@ -33,7 +33,7 @@ HEAD_COLOURS = (
     "#6f62e0",
     "#064b33",
 )
-"""One a head, told apart by every kind of sight, as in the front end (web/src/colour.ts); they repeat after sixteen."""
+"""One a head, told apart by every kind of sight, as in the front end; they repeat after sixteen."""
 
 
 def head_colour(head: int) -> str:

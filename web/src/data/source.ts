@@ -1,0 +1,85 @@
+/**
+ * Where the views get their data from: a server, the page itself, or a notebook.
+ *
+ * A method that is missing means that the views which need it are not offered.
+ */
+import type {
+  About,
+  AtlasData,
+  HeadPage,
+  Neurons,
+  Predicted,
+  PredictRequest,
+  Seen,
+  SeenRequest,
+  StackShape,
+} from "./api";
+
+/** The maps of one layer. */
+export interface LayerMaps {
+  readonly stack: StackShape;
+  readonly layer: number;
+  readonly heads: number;
+  readonly queries: number;
+  readonly keys: number;
+  /** (head, query, key); `Seen.levels` has the weight of each code. */
+  readonly codes: Uint8Array;
+  /** (head, query, key) the second bytes, where the text was stored with two bytes a weight (`Seen.fine`). */
+  readonly second: Uint8Array | null;
+}
+
+export interface Source {
+  readonly kind: "server" | "file" | "widget";
+  readonly about: About;
+  /** A fragment (see shell/state.ts) that says what to show first. */
+  readonly start: string;
+  /** The text that is being looked at. */
+  readonly current: Seen | null;
+  /** Sends a new text through a model; it becomes `current`. */
+  seen?(request: SeenRequest, signal?: AbortSignal): Promise<Seen>;
+  /** The maps of one layer of `current`. */
+  maps?(stack: string, layer: number): Promise<LayerMaps>;
+  /** Queries and keys of one head of `current`. */
+  neurons?(stack: string, layer: number, head: number, signal?: AbortSignal): Promise<Neurons>;
+  atlas?(id: string, signal?: AbortSignal): Promise<AtlasData>;
+  headPage?(atlas: string, stack: string, layer: number, head: number, signal?: AbortSignal): Promise<HeadPage>;
+  predict?(request: PredictRequest, signal?: AbortSignal): Promise<Predicted>;
+}
+
+/** Fails with words for the reader. */
+export class SourceError extends Error {
+  override name = "SourceError";
+}
+
+/** The id of the atlas that an address names, by id or by name; the first where it names none, null where it is not here. */
+export function atlasId({ atlases }: Pick<About, "atlases">, wanted: string): string | null {
+  const found =
+    wanted === ""
+      ? atlases[0]
+      : (atlases.find(({ id }) => id === wanted) ?? atlases.find(({ name }) => name === wanted));
+  return found?.id ?? null;
+}
+
+export function stackOf(seen: Seen, name: string): StackShape {
+  const found = seen.stacks.find((stack) => stack.name === name);
+  if (found === undefined) throw new SourceError(`There is no stack “${name}” in this view.`);
+  return found;
+}
+
+/** `bytes` as the maps of a layer, or an error when they have not the size that the text says. */
+export function layerMaps(seen: Seen, name: string, layer: number, bytes: Uint8Array): LayerMaps {
+  const stack = stackOf(seen, name);
+  const count = (side: "source" | "target"): number =>
+    (side === "target" ? (seen.target ?? seen.source) : seen.source).pieces.length;
+  const queries = count(stack.queries);
+  const keys = count(stack.keys);
+  const size = stack.heads * queries * keys;
+  const planes = seen.fine ? 2 : 1;
+  if (bytes.length !== planes * size) {
+    throw new SourceError(
+      `Layer ${layer} of ${name} has ${bytes.length / planes} weights; ${stack.heads} x ${queries} x ${keys} were expected.`,
+    );
+  }
+  const second = seen.fine ? bytes.subarray(size) : null;
+  return { stack, layer, heads: stack.heads, queries, keys, codes: bytes.subarray(0, size), second };
+}

@@ -1,0 +1,118 @@
+/** Codes as weights (see `Seen` in headscope.views.shapes), between the tokens that are shown. */
+
+import { useMemo } from "preact/hooks";
+import type { Seen, StackShape } from "./api";
+import type { LayerMaps } from "./source";
+import { type Axis, axesOf, type Filter, filtered, fold, type Level } from "./tokens";
+
+/** The codes of one head: (query, key), a view into the layer's. */
+export function headCodes(maps: LayerMaps, head: number): Uint8Array {
+  const size = maps.queries * maps.keys;
+  return maps.codes.subarray(head * size, (head + 1) * size);
+}
+
+/** One head's weights between pieces, looked up when they are asked for, since most of a long text are never in sight. */
+export interface Stored {
+  /** (query * keys + key) */
+  at(place: number): number;
+}
+
+/** One byte a weight: asked millions of times a picture, so it does nothing but look up. */
+class Levels implements Stored {
+  constructor(
+    private readonly codes: Uint8Array,
+    private readonly table: Float32Array,
+  ) {}
+
+  at(place: number): number {
+    return this.table[this.codes[place]!]!;
+  }
+}
+
+/** Two bytes: the second says where between the middles around its level the weight lies. */
+class Between implements Stored {
+  constructor(
+    private readonly codes: Uint8Array,
+    private readonly second: Uint8Array,
+    private readonly low: Float32Array,
+    private readonly step: Float32Array,
+  ) {}
+
+  at(place: number): number {
+    const code = this.codes[place]!;
+    return this.low[code]! + this.step[code]! * this.second[place]!;
+  }
+}
+
+export function weightsOf(maps: LayerMaps, head: number, levels: readonly number[]): Stored {
+  const codes = headCodes(maps, head);
+  if (maps.second === null) return new Levels(codes, Float32Array.from(levels));
+  const second = maps.second.subarray(head * codes.length, (head + 1) * codes.length);
+  // Nothing is below the first level, and nothing above 1.
+  const middle = (level: number): number =>
+    level <= 0 ? 0 : level >= levels.length ? 1 : (levels[level - 1]! + levels[level]!) / 2;
+  return new Between(
+    codes,
+    second,
+    Float32Array.from(levels, (_, level) => middle(level)),
+    Float32Array.from(levels, (_, level) => (middle(level + 1) - middle(level)) / 255),
+  );
+}
+
+/** Weights between the tokens that are shown. */
+export interface WeightGrid {
+  readonly queries: number;
+  readonly keys: number;
+  at(query: number, key: number): number;
+}
+
+export interface Axes {
+  queries: Axis;
+  keys: Axis;
+  /** Which tokens pass the sentence filter. */
+  query: boolean[];
+  key: boolean[];
+}
+
+export function useAxes(seen: Seen, stack: StackShape, state: { level: Level; filter: Filter }): Axes {
+  return useMemo(() => {
+    const { queries, keys } = axesOf(seen, stack, state.level);
+    return { queries, keys, ...filtered(stack.queries === stack.keys ? state.filter : "all", queries, keys) };
+  }, [seen, stack, state.level, state.filter]);
+}
+
+/** Pieces: weights are looked up when they are asked for, since most of a long text is never in sight. */
+class Pieces implements WeightGrid {
+  constructor(
+    readonly queries: number,
+    readonly keys: number,
+    private readonly stored: Stored,
+  ) {}
+
+  at(query: number, key: number): number {
+    return this.stored.at(query * this.keys + key);
+  }
+}
+
+class Words implements WeightGrid {
+  constructor(
+    readonly queries: number,
+    readonly keys: number,
+    private readonly weights: Float32Array,
+  ) {}
+
+  at(query: number, key: number): number {
+    return this.weights[query * this.keys + key]!;
+  }
+}
+
+/** One head's weights between the axes' tokens. */
+export function gridOf(maps: LayerMaps, head: number, levels: readonly number[], axes: Axes): WeightGrid {
+  const { queries, keys } = axes;
+  const stored = weightsOf(maps, head, levels);
+  if (queries.length === maps.queries && keys.length === maps.keys) {
+    return new Pieces(maps.queries, maps.keys, stored);
+  }
+  const weights = Float32Array.from({ length: maps.queries * maps.keys }, (_, place) => stored.at(place));
+  return new Words(queries.length, keys.length, fold(weights, queries, keys));
+}

@@ -1,0 +1,208 @@
+/** The small charts of a head's page: bars with intervals and marks, attention by offset; and the section around them. */
+
+import type { ComponentChildren } from "preact";
+import type { ProfilePoint } from "../data/api";
+import { largestOf, shown } from "../parts/numbers";
+
+export interface Bar {
+  label: string;
+  value: number | null;
+  low?: number | null;
+  high?: number | null;
+  /** Something to compare with, drawn as a tick: even attention, a simple rule. */
+  mark?: number | null;
+  markName?: string;
+  /** False draws the bar pale: it may well be nothing. */
+  sure?: boolean | null;
+  note?: string;
+  /** Whether it is bad news, where that is not the same as being below 0. */
+  isWorse?: boolean;
+}
+
+/** Standard errors to either end of a 95 % interval, as in `headscope.views.numbers`. */
+export const SURE = 1.96;
+
+/** The 95 % interval around a value; nothing without a standard error. */
+export function around(
+  value: number | null | undefined,
+  stderr: number | null | undefined,
+): { low: number | null; high: number | null } {
+  if (value == null || !stderr) return { low: null, high: null };
+  return { low: value - SURE * stderr, high: value + SURE * stderr };
+}
+
+/** The stretch of numbers that bars are drawn on: 0 is always in it, and everything that is drawn. */
+export function barRange(bars: readonly Bar[]): [number, number] {
+  let [low, high] = [0, 0];
+  for (const bar of bars) {
+    for (const value of [bar.value, bar.low, bar.high, bar.mark]) {
+      if (value === null || value === undefined || !Number.isFinite(value)) continue;
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+    }
+  }
+  return high > low ? [low, high] : [0, 1];
+}
+
+function words(bar: Bar, among: number): string {
+  const say = (value: number | null) => shown(value, 3, among);
+  const between = bar.low != null && bar.high != null ? ` (${say(bar.low)} to ${say(bar.high)})` : "";
+  const mark = bar.mark != null ? `; ${bar.markName || "to compare"}: ${say(bar.mark)}` : "";
+  return `${bar.label}: ${say(bar.value)}${between}${mark}${bar.note ? `; ${bar.note}` : ""}`;
+}
+
+/** One row a bar: its name, the bar with interval and mark, the number. */
+export function Bars({ bars, range, digits = 3 }: { bars: readonly Bar[]; range?: [number, number]; digits?: number }) {
+  const [low, high] = range ?? barRange(bars);
+  const among = largestOf([low, high]);
+  const place = (value: number) => `${(100 * (Math.max(low, Math.min(high, value)) - low)) / (high - low)}%`;
+  return (
+    <div class="hp-bars" role="list">
+      {bars.map((bar) => (
+        <div
+          class="hp-bar"
+          role="listitem"
+          key={bar.label}
+          title={words(bar, among)}
+          data-label={bar.label}
+          data-value={bar.value}
+        >
+          <span class="hp-bar-name">{bar.label}</span>
+          <svg class="hp-bar-track" aria-hidden="true">
+            {bar.value !== null && (
+              <rect
+                class={`${(bar.isWorse ?? bar.value < 0) ? "hp-below" : "hp-above"}${bar.sure === false ? " hp-unsure" : ""}`}
+                x={place(Math.min(0, bar.value))}
+                width={place(low + Math.abs(bar.value))}
+                y="20%"
+                height="60%"
+              />
+            )}
+            {low < 0 && <line class="hp-zero" x1={place(0)} x2={place(0)} y1="0" y2="100%" />}
+            {bar.low != null && bar.high != null && (
+              <line class="hp-whisker" x1={place(bar.low)} x2={place(bar.high)} y1="50%" y2="50%" />
+            )}
+            {bar.mark != null && <line class="hp-mark" x1={place(bar.mark)} x2={place(bar.mark)} y1="5%" y2="95%" />}
+          </svg>
+          <span class="hp-bar-number">{shown(bar.value, digits, among)}</span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+const WIDE = 320;
+const TALL = 120;
+const [LEFT, RIGHT, TOP] = [34, 4, 6];
+
+/** Round steps that cut a stretch into about `count` parts. */
+export function ticks(low: number, high: number, count: number): number[] {
+  if (!(high > low)) return [low];
+  const rough = (high - low) / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
+  const found: number[] = [];
+  for (let tick = Math.ceil(low / step) * step; tick <= high + step * 1e-9; tick += step)
+    found.push(Math.abs(tick) < step * 1e-9 ? 0 : tick);
+  return found;
+}
+
+export interface Column {
+  label: string;
+  value: number | null;
+  stderr?: number | null;
+  /** What even attention would give, drawn as a tick. */
+  mark?: number | null;
+  /** Written below the column. */
+  tick?: string;
+  muted?: boolean;
+}
+
+/** Columns side by side, with error bars and ticks to compare with. */
+export function Columns({ columns, name, caption }: { columns: readonly Column[]; name: string; caption: string }) {
+  const top = Math.max(
+    1e-9,
+    ...columns.map(({ value, stderr, mark }) => Math.max((value ?? 0) + SURE * (stderr ?? 0), mark ?? 0)),
+  );
+  const ticked = columns.some(({ tick }) => tick);
+  const floor = TALL - (ticked ? 30 : 18);
+  const step = (WIDE - LEFT - RIGHT) / columns.length;
+  const thick = Math.min(14, 0.7 * step);
+  const x = (index: number) => LEFT + (index + 0.5) * step;
+  const y = (value: number) => floor - ((floor - TOP) * Math.max(0, value)) / top;
+  return (
+    <svg class="hp-profile" viewBox={`0 0 ${WIDE} ${TALL}`} role="img" aria-label={`${name}: ${caption}`}>
+      {ticks(0, top, 3).map((tick) => (
+        <g key={tick}>
+          <line class="hp-rule" x1={LEFT} x2={WIDE - RIGHT} y1={y(tick)} y2={y(tick)} />
+          <text class="hp-tick" x={LEFT - 5} y={y(tick) + 4} text-anchor="end">
+            {Number(tick.toPrecision(3))}
+          </text>
+        </g>
+      ))}
+      {columns.map(({ label, value, stderr, mark, tick, muted }, index) => (
+        <g key={label} data-label={label} data-value={value}>
+          <title>
+            {words({ label, value, ...around(value, stderr), mark: mark ?? null, markName: "even attention" }, top)}
+          </title>
+          <rect
+            class={muted ? "hp-itself" : "hp-above"}
+            x={x(index) - thick / 2}
+            width={thick}
+            y={y(value ?? 0)}
+            height={floor - y(value ?? 0)}
+          />
+          {value !== null && stderr != null && (
+            <line
+              class="hp-whisker"
+              x1={x(index)}
+              x2={x(index)}
+              y1={y(value - SURE * stderr)}
+              y2={y(value + SURE * stderr)}
+            />
+          )}
+          {mark != null && (
+            <line class="hp-mark" x1={x(index) - step / 2 + 1} x2={x(index) + step / 2 - 1} y1={y(mark)} y2={y(mark)} />
+          )}
+          {tick && (
+            <text class="hp-tick" x={x(index)} y={floor + 13} text-anchor="middle">
+              {tick}
+            </text>
+          )}
+        </g>
+      ))}
+      <text class="hp-tick" x={(WIDE + LEFT) / 2} y={TALL - 4} text-anchor="middle">
+        {caption}
+      </text>
+    </svg>
+  );
+}
+
+/** Attention by offset: 0 is the token itself, -1 the one before. */
+export function Profile({ points }: { points: readonly ProfilePoint[] }) {
+  const known = points.filter(({ value }) => value !== null).sort((a, b) => a.offset - b.offset);
+  const every = known.length > 11 ? 2 * Math.ceil(known.length / 20) : 1;
+  const columns = known.map(
+    ({ offset, value, stderr }): Column => ({
+      label: `offset ${offset}`,
+      value,
+      stderr: stderr ?? null,
+      muted: offset === 0,
+      tick: offset % every === 0 ? `${offset > 0 ? "+" : ""}${offset}`.replace("-", "−") : "",
+    }),
+  );
+  return columns.length === 0 ? null : (
+    <Columns columns={columns} name="Attention by offset" caption="tokens back (−) or ahead (+)" />
+  );
+}
+
+/** A part of a head's page. */
+export function Section({ title, about, children }: { title: string; about?: string; children: ComponentChildren }) {
+  return (
+    <section class="hp-section">
+      <h3>{title}</h3>
+      {children}
+      {about && <p class="hp-about">{about}</p>}
+    </section>
+  );
+}

@@ -1,0 +1,227 @@
+/** The map view: heads that do alike lie near each other; brushing selects them here and in the atlas view. */
+
+import { useMemo, useRef, useState } from "preact/hooks";
+import { nameOf } from "../atlas/data";
+import { ATLAS_KEYS, AtlasFrame, type Plot, type PlotProps } from "../atlas/frame";
+import { ATLAS_SETTINGS, selected } from "../atlas/settings";
+import { Switch } from "../parts/controls";
+import { HeadGrid } from "../parts/headgrid";
+import type { Size } from "../parts/hooks";
+import { AS_IS, setting } from "../shell/setting";
+import type { View, ViewProps } from "../shell/view";
+import { type Box, inBox, type Point, placedIn } from "./place";
+import "./map.css";
+
+/** Which of the maps is shown; the first where it is none of them. */
+const map = setting("x-map", AS_IS);
+
+const TITLES: Record<string, string> = { mds: "MDS", tsne: "t-SNE" };
+const ABOUT: Record<string, string> = {
+  mds: "Multidimensional scaling: distances on the page follow the distances between heads.",
+  tsne: "t-SNE: near neighbours stay near; distances between groups mean nothing.",
+};
+const MOST_LABELS = 24;
+const SMALLEST_BRUSH = 4; // pixels: less is a click
+
+/** As large as the room allows, with the choice of a map above it. */
+function sideIn({ width, height }: Size): number {
+  return Math.max(260, Math.min(width, 900, Math.max(340, height - 34)));
+}
+
+function Picture(given: PlotProps) {
+  const { look, state, setState, size, describe, choose, setHovered } = given;
+  const kinds = Object.keys(look.stack.maps).filter((kind) => (look.stack.maps[kind]?.length ?? 0) > 0);
+  const kind = kinds.find((one) => one === map.of(state)) ?? kinds[0];
+  const points = kind === undefined ? undefined : look.stack.maps[kind];
+  if (kind === undefined || points === undefined)
+    return (
+      <p class="hs-trouble">This stack has no map: its heads are too few, or their distances were not measured.</p>
+    );
+  const side = sideIn(size);
+  return (
+    <>
+      {kinds.length > 1 && (
+        <Switch
+          label="Kind of map"
+          value={kind}
+          options={kinds.map((one) => [one, TITLES[one] ?? one, ABOUT[one] ?? ""] as const)}
+          onChange={(one) => setState({ settings: map.to(one) })}
+        />
+      )}
+      <Scatter {...given} points={points} side={side} title={TITLES[kind] ?? kind} />
+      <p class="at-about">{ABOUT[kind]} Drag a rectangle to select heads.</p>
+      <HeadGrid
+        grid={look.stack}
+        colours={look.colours}
+        bright={look.bright}
+        framed={look.selected}
+        current={look.current}
+        room={Math.min(size.width, 360)}
+        largest={20}
+        label="The same heads by layer"
+        describe={describe}
+        onHover={setHovered}
+        onChoose={choose}
+      />
+    </>
+  );
+}
+
+function Scatter({
+  look,
+  letGo,
+  setState,
+  hovered,
+  setHovered,
+  choose,
+  describe,
+  points,
+  side,
+  title,
+}: PlotProps & { points: readonly (readonly [number, number])[]; side: number; title: string }) {
+  const places = useMemo(() => placedIn(points, side), [points, side]);
+  const [box, setBox] = useState<Box | null>(null);
+  const start = useRef<Point | null>(null);
+  const svg = useRef<SVGSVGElement>(null);
+  const at = (event: PointerEvent): Point => {
+    const frame = svg.current?.getBoundingClientRect();
+    return frame ? [event.clientX - frame.left, event.clientY - frame.top] : [0, 0];
+  };
+  const drop = () => {
+    start.current = null;
+    letGo.current = null;
+    setBox(null);
+  };
+  const finish = (event: PointerEvent) => {
+    const begun = start.current;
+    drop();
+    if (begun === null) return;
+    const end = at(event);
+    if (Math.hypot(end[0] - begun[0], end[1] - begun[1]) < SMALLEST_BRUSH) {
+      const index = nearest(places, end);
+      if (index === null) setState({ settings: selected.to([]) });
+      else choose(index, event.shiftKey || event.ctrlKey || event.metaKey ? "add" : "open");
+      return;
+    }
+    const caught = inBox(places, { from: begun, to: end }).map((index) => nameOf(look.stack, index));
+    const kept = event.shiftKey ? [...look.selected] : [];
+    setState({ settings: selected.to([...new Set([...kept, ...caught])]) });
+  };
+  return (
+    <svg
+      ref={svg}
+      class="mp"
+      width={side}
+      height={side}
+      role="group"
+      aria-label={`${title} map of ${places.length} heads${look.current === null ? "" : `; ${describe(look.current)}`}`}
+      onPointerDown={(event) => {
+        if (event.button !== 0) return;
+        start.current = at(event);
+        letGo.current = drop;
+        event.currentTarget.setPointerCapture(event.pointerId);
+      }}
+      onPointerMove={(event) => {
+        const here = at(event);
+        if (start.current) setBox({ from: start.current, to: here });
+        else setHovered(nearest(places, here));
+      }}
+      onPointerUp={finish}
+      onPointerCancel={drop}
+      onPointerLeave={() => start.current === null && setHovered(null)}
+    >
+      <rect class="mp-ground" x="0.5" y="0.5" width={side - 1} height={side - 1} />
+      <Points {...{ look, hovered, places }} />
+      <Labels {...{ look, hovered, places, side }} />
+      {box && (
+        <rect
+          class="mp-brush"
+          x={Math.min(box.from[0], box.to[0])}
+          y={Math.min(box.from[1], box.to[1])}
+          width={Math.abs(box.to[0] - box.from[0])}
+          height={Math.abs(box.to[1] - box.from[1])}
+        />
+      )}
+    </svg>
+  );
+}
+
+type PlacedProps = Pick<PlotProps, "look" | "hovered"> & { places: readonly Point[] };
+
+/** Those that the filter keeps lie on top. */
+function Points({ look, hovered, places }: PlacedProps) {
+  const order = useMemo(
+    () => places.map((_, index) => index).sort((a, b) => Number(look.bright[a]) - Number(look.bright[b])),
+    [places, look.bright],
+  );
+  const radius = places.length > 300 ? 4 : 6;
+  return (
+    <>
+      {order.map((index) => {
+        const name = nameOf(look.stack, index);
+        const classes = ["mp-point"];
+        if (!look.colours[index]) classes.push("hg-none");
+        if (!look.bright[index]) classes.push("hg-pale");
+        if (look.selected.has(name)) classes.push("mp-selected");
+        if (index === look.current) classes.push("mp-current");
+        return (
+          <circle
+            key={index}
+            data-head={name}
+            class={classes.join(" ")}
+            cx={places[index]?.[0]}
+            cy={places[index]?.[1]}
+            r={index === hovered || index === look.current ? radius + 2 : look.bright[index] ? radius : 2.5}
+            fill={look.colours[index] || undefined}
+          />
+        );
+      })}
+    </>
+  );
+}
+
+/** The names of the heads that are pointed at, open or selected, unless these are too many to read. */
+function Labels({ look, hovered, places, side }: PlacedProps & { side: number }) {
+  const few = look.selected.size <= MOST_LABELS;
+  return (
+    <>
+      {places.map(([x, y], index) => {
+        const name = nameOf(look.stack, index);
+        if (index !== hovered && index !== look.current && !(few && look.selected.has(name))) return null;
+        const anchor = x < 20 ? "start" : x > side - 20 ? "end" : "middle";
+        return (
+          <text key={index} class="mp-label" x={x} y={y < 20 ? y + 20 : y - 10} text-anchor={anchor}>
+            {name}
+          </text>
+        );
+      })}
+    </>
+  );
+}
+
+/** The point nearest to a place, if it is near enough to be meant. */
+function nearest(places: readonly Point[], [x, y]: Point): number | null {
+  let [best, found]: [number, number | null] = [14, null];
+  places.forEach(([left, top], index) => {
+    const distance = Math.hypot(left - x, top - y);
+    if (distance < best) [best, found] = [distance, index];
+  });
+  return found;
+}
+
+const MAP: Plot = { picture: (given) => <Picture {...given} />, width: (_, room) => sideIn(room) };
+
+function MapView(props: ViewProps) {
+  return <AtlasFrame props={props} plot={MAP} />;
+}
+
+export const mapView: View = {
+  name: "map",
+  title: "Map",
+  about: "Heads as points, alike ones near each other; drag a rectangle to select, linked with the atlas.",
+  needs: "atlas",
+  controls: [],
+  settings: [...ATLAS_SETTINGS, map],
+  keys: ATLAS_KEYS,
+  component: MapView,
+};

@@ -1,0 +1,82 @@
+/** Weights as colours. */
+
+import type { Axes, WeightGrid } from "../data/weights";
+import { picture } from "../parts/canvas";
+import { pixel, placed, rampOf, type Scale } from "../parts/colour";
+
+export interface Paint {
+  threshold: number;
+  scale: Scale;
+  dark: boolean;
+}
+
+const NOTHING = 0; // transparent
+
+/** The pixel of a weight. */
+export function painter({ threshold, scale, dark }: Paint): (weight: number) => number {
+  const ramp = Uint32Array.from(rampOf("share", dark), pixel);
+  const last = ramp.length - 1;
+  return (weight) => (weight < threshold ? ramp[0]! : ramp[Math.round(placed(Math.min(1, weight), scale) * last)]!);
+}
+
+/** The matrix, one pixel a cell; what the sentence filter leaves out is transparent. */
+export function matrixPicture(grid: WeightGrid, axes: Axes, paint: Paint): HTMLCanvasElement {
+  const { queries, keys } = grid;
+  const colour = painter(paint);
+  const pixels = new Uint32Array(queries * keys);
+  for (let query = 0; query < queries; query++) {
+    for (let key = 0; key < keys; key++) {
+      const passes = axes.query[query] && axes.key[key];
+      pixels[query * keys + key] = passes ? colour(grid.at(query, key)) : NOTHING;
+    }
+  }
+  return picture(pixels, keys, queries);
+}
+
+/**
+ * The largest code of each of rows x columns blocks of a map, so that a thin line is still there when it is small.
+ *
+ * `table` has 0 where a code counts as nothing; what the filter leaves out is 0.
+ */
+export function pooled(
+  codes: Uint8Array,
+  queries: number,
+  keys: number,
+  rows: number,
+  columns: number,
+  query: readonly boolean[],
+  key: readonly boolean[],
+): Uint8Array {
+  const largest = new Uint8Array(rows * columns);
+  const column = Int32Array.from({ length: keys }, (_, at) => (key[at] ? Math.floor((at * columns) / keys) : -1));
+  for (let from = 0; from < queries; from++) {
+    if (!query[from]) continue;
+    const start = Math.floor((from * rows) / queries) * columns;
+    for (let to = 0, at = from * keys; to < keys; to++, at++) {
+      const place = start + column[to]!;
+      if (column[to]! >= 0 && codes[at]! > largest[place]!) largest[place] = codes[at]!;
+    }
+  }
+  return largest;
+}
+
+/** A small picture of one head's map, at most size x size pixels. */
+export function thumbnail(
+  codes: Uint8Array,
+  axes: Axes,
+  size: number,
+  levels: readonly number[],
+  paint: Paint,
+): HTMLCanvasElement {
+  const queries = axes.queries.length;
+  const keys = axes.keys.length;
+  const rows = Math.min(queries, size);
+  const columns = Math.min(keys, size);
+  const table = Uint32Array.from(levels, painter(paint));
+  const blocks = pooled(codes, queries, keys, rows, columns, axes.query, axes.key);
+  return picture(
+    Uint32Array.from(blocks, (code) => table[code]!),
+    columns,
+    rows,
+  );
+}

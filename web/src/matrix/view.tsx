@@ -1,0 +1,185 @@
+/** Matrix view: one head's map as a heat map. */
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import type { Seen, StackShape } from "../data/api";
+import { type Source, stackOf } from "../data/source";
+import { shortened, visible } from "../data/tokens";
+import type { WeightGrid } from "../data/weights";
+import { type Axes, gridOf, useAxes } from "../data/weights";
+import { HeadDetail } from "../head/detail";
+import { Busy, Trouble } from "../parts/controls";
+import { useLayerMaps, useSize } from "../parts/hooks";
+import { asNumber } from "../parts/numbers";
+import { leastDrawn } from "../shell/choices";
+import { useKeys } from "../shell/keys";
+import { AS_IS, setting } from "../shell/setting";
+import type { SetState, State } from "../shell/state";
+import { Legend } from "./legend";
+import "./matrix.css";
+import type { View, ViewProps } from "../shell/view";
+import { drawMatrix } from "./draw";
+import { useHandling } from "./handle";
+import { matrixPicture } from "./pixels";
+import { kept, type Place, parseBox, printBox, type Room, whole, zoomed } from "./place";
+
+/** What of the matrix is in sight: see place.ts. */
+const sight = setting("x-box", AS_IS, { scope: "tokens" });
+
+const HALF = 8; // pixels under and right of the cells: half of the last label
+const STEP = 1.4; // how much nearer a click or key goes
+
+function MatrixView({ source, seen, state, setState, dark }: ViewProps) {
+  const stack = stackOf(seen!, state.stack);
+  const axes = useAxes(seen!, stack, state);
+  const { value: maps, error } = useLayerMaps(source, seen!, state.stack, state.layer);
+  const head = state.heads[0] ?? 0;
+  const grid = useMemo(() => maps && gridOf(maps, head, seen!.levels, axes), [maps, head, axes]);
+  if (error !== null) return <Trouble>{error}</Trouble>;
+  if (maps === null || grid === null) return <Busy>The maps are on their way …</Busy>;
+  return <Matrix {...{ source, seen: seen!, stack, axes, grid, state, setState, dark, head }} layer={maps.layer} />;
+}
+
+interface MatrixProps {
+  source: Source;
+  seen: Seen;
+  stack: StackShape;
+  axes: Axes;
+  grid: WeightGrid;
+  state: State;
+  setState: SetState;
+  dark: boolean;
+  layer: number;
+  head: number;
+}
+
+function Matrix(props: MatrixProps) {
+  const { source, seen, stack, axes, grid, state, setState, dark, layer, head } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const size = useSize(box);
+  const narrow = size.width < 500;
+  const margin = { left: narrow ? 84 : 130, top: narrow ? 72 : 96 };
+  const room: Room = {
+    width: Math.max(1, size.width - margin.left - HALF),
+    height: Math.max(1, size.height - margin.top - HALF),
+    queries: grid.queries,
+    keys: grid.keys,
+  };
+  const place = parseBox(sight.of(state), room);
+  const setPlace = (next: Place): void => setState({ settings: sight.to(printBox(next, room)) });
+  const pin = (side: State["side"], index: number, how: "toggle" | "hold" = "toggle"): void =>
+    setState(
+      how === "toggle" && state.token === index && state.side === side ? { token: null } : { token: index, side },
+    );
+  const { over, handlers } = useHandling(canvas, {
+    room,
+    place,
+    margin,
+    setPlace,
+    wheelNeedsControl: source.kind === "widget",
+    onClick: pin,
+  });
+  const threshold = leastDrawn(matrixView, state, seen, stack);
+  const count = state.side === "query" ? grid.queries : grid.keys;
+  const held = state.token === null || state.token >= count ? null : { side: state.side, index: state.token };
+  const active = over === null ? held : { side: "query" as const, index: over.query };
+  const shown = useMemo(() => ({ heads: [head], grids: [grid] }), [head, grid]);
+  const image = useMemo(
+    () => matrixPicture(grid, axes, { threshold, scale: state.scale, dark }),
+    [grid, axes, threshold, state.scale, dark],
+  );
+  const zoom = (factor: number): void => setPlace(zoomed(place, factor, room.width / 2, room.height / 2, room));
+  useKeys(box, source, (event) => {
+    if (event.key === "+" || event.key === "=") zoom(STEP);
+    else if (event.key === "-") zoom(1 / STEP);
+    else if (event.key === "0") setPlace(whole(room));
+    else if (event.shiftKey && event.key.startsWith("Arrow")) setPlace(kept(pushed(place, event.key, room), room));
+    else return false;
+    return true;
+  });
+  useLayoutEffect(() => {
+    if (canvas.current === null || size.height === 0) return;
+    drawMatrix(canvas.current, { size, room, place, margin, image, axes, over, held, searched: state.q, dark });
+  });
+  return (
+    <div class="hs-matrix" data-layer={layer} data-head={head}>
+      <div class="hs-matrix-bar">
+        <span>
+          Head{" "}
+          <strong>
+            {layer}.{head}
+          </strong>
+        </span>
+        <div class="hs-switch" role="group" aria-label="Zoom">
+          <button type="button" aria-label="Farther" title="Farther (−)" onClick={() => zoom(1 / STEP)}>
+            −
+          </button>
+          <button type="button" aria-label="All of it" title="All of it (0)" onClick={() => setPlace(whole(room))}>
+            all
+          </button>
+          <button type="button" aria-label="Nearer" title="Nearer (+)" onClick={() => zoom(STEP)}>
+            +
+          </button>
+        </div>
+        <Legend {...{ setState, dark }} scale={state.scale} />
+        <Read {...{ grid, axes, over }} />
+      </div>
+      <div class="hs-matrix-part">
+        <div ref={box} class="hs-matrix-box">
+          <canvas
+            ref={canvas}
+            role="img"
+            aria-label={`Attention of head ${layer}.${head}: ${grid.queries} queries down, ${grid.keys} keys across`}
+            data-cell={place.cell}
+            data-left={margin.left + place.x}
+            data-top={margin.top + place.y}
+            {...handlers}
+          />
+        </div>
+        <HeadDetail {...{ axes, active, layer, threshold, dark, pin }} {...shown} />
+      </div>
+    </div>
+  );
+}
+
+/** The place after a step of a third of the room. */
+function pushed(place: Place, key: string, room: Room): Place {
+  const across = key === "ArrowLeft" ? 1 : key === "ArrowRight" ? -1 : 0;
+  const down = key === "ArrowUp" ? 1 : key === "ArrowDown" ? -1 : 0;
+  return { ...place, x: place.x + (across * room.width) / 3, y: place.y + (down * room.height) / 3 };
+}
+
+interface ReadProps {
+  grid: WeightGrid;
+  axes: Axes;
+  over: { query: number; key: number } | null;
+}
+
+/** The weight under the pointer. */
+function Read({ grid, axes, over }: ReadProps) {
+  if (over === null) return <span class="hs-read hs-muted">Point at a cell, or tap it, for its weight.</span>;
+  const { query, key } = over;
+  const weight = grid.at(query, key);
+  const out = !axes.query[query] || !axes.key[key];
+  return (
+    <span class="hs-read" role="status" data-query={query} data-key={key} data-weight={weight.toFixed(6)}>
+      <bdi>{visible(shortened(axes.queries.labels[query]!, 24))}</bdi> <span class="hs-muted">({query})</span> →{" "}
+      <bdi>{visible(shortened(axes.keys.labels[key]!, 24))}</bdi> <span class="hs-muted">({key})</span>{" "}
+      <strong class="hs-number">{asNumber(weight)}</strong>
+      {out && <span class="hs-muted"> (left out by the filter)</span>}
+    </span>
+  );
+}
+
+export const matrixView: View = {
+  name: "matrix",
+  title: "Matrix",
+  about: "The map of one head: who looks down, who is looked at across. Wheel or + and − to zoom, drag to move.",
+  needs: "text",
+  controls: ["layer", "head", "filter", "level", "threshold"],
+  settings: [sight],
+  keys: [
+    ["+ − 0", "nearer, farther, all of it"],
+    ["Shift + arrows", "move"],
+  ],
+  component: MatrixView,
+};

@@ -1,0 +1,222 @@
+/** The frame around the views: tabs, controls, search, theme, help, keys. */
+import { Component, type ComponentChildren } from "preact";
+import { useRef, useState } from "preact/hooks";
+import type { Seen } from "../data/api";
+import type { Source } from "../data/source";
+import { axesOf, errorWords } from "../data/tokens";
+import { Busy, Trouble } from "../parts/controls";
+import { inWords, useDark } from "../parts/hooks";
+import { useAddress } from "./address";
+import { atLevel, stepped, within } from "./choices";
+import { Help } from "./help";
+import { useKeys } from "./keys";
+import { Beyond, Missing, missingIn } from "./missing";
+import { type Read, same, typedIn } from "./reading";
+import type { SetState, State } from "./state";
+import { TextBar } from "./textbar";
+import { Toolbar } from "./toolbar";
+import type { View } from "./view";
+import { offered, VIEWS } from "./views";
+// After the styles of the views.
+import "./theme.css";
+import "./shell.css";
+
+export function App({ source }: { source: Source }) {
+  const [asked, setState] = useAddress(source);
+  const [read, setRead] = useState<Read | null>(null);
+  const [help, setHelp] = useState(false);
+  const root = useRef<HTMLDivElement>(null);
+  const search = useRef<HTMLInputElement>(null);
+  const dark = useDark(asked.theme);
+  // A page has one main part; a report and a notebook have their own.
+  const [Main] = useState<"main" | "div">(() =>
+    source.kind === "widget" || document.querySelector("main") !== null ? "div" : "main",
+  );
+
+  const views = VIEWS.filter((view) => offered(view, source));
+  const missing = missingIn(asked, source, views);
+  const view = missing === null ? (views.find((each) => each.name === asked.view) ?? views[0]) : undefined;
+  const ofText = view?.needs === "text" || view?.needs === "neurons";
+  const ofHeads = view?.needs === "atlas";
+  const seen = seenBy(source, asked, read);
+  const state = seen !== null && ofText ? within(asked, seen) : asked;
+  const searched = ofHeads ? "hq" : "q";
+  // The text that the address names, not the one before it while that is being read.
+  const arrived = source.seen === undefined || (read !== null && same(read.typed, typedIn(asked, source.about.models)));
+
+  const press = (event: KeyboardEvent): boolean => {
+    if (event.key === "/" && search.current !== null) search.current.focus();
+    else if (event.key === "?") setHelp(true);
+    else if (event.key === "t") setState({ theme: dark ? "light" : "dark" });
+    else if (/^[1-9]$/.test(event.key) && views[Number(event.key) - 1] !== undefined) {
+      setState({ view: views[Number(event.key) - 1]!.name });
+    } else {
+      const change = view === undefined || seen === null || !ofText ? null : pressed(event, view, state, seen);
+      if (change === null) return false;
+      setState(change);
+    }
+    return true;
+  };
+  useKeys(root, source, press, "frame");
+
+  return (
+    <div ref={root} class={`headscope hs-${source.kind}`} data-theme={dark ? "dark" : "light"} tabIndex={-1}>
+      <header class="hs-header">
+        <strong class="hs-brand">headscope</strong>
+        <Tabs views={views} view={view} setState={setState} />
+        {(ofText || ofHeads) && (
+          <input
+            ref={search}
+            class="hs-search"
+            type="search"
+            placeholder={`${ofHeads ? "Search heads" : "Search"} ( / )`}
+            aria-label="Search"
+            value={state[searched]}
+            onInput={(event) => setState({ [searched]: event.currentTarget.value })}
+            onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+          />
+        )}
+        <button
+          type="button"
+          class="hs-icon"
+          aria-label={dark ? "Light" : "Dark"}
+          title={dark ? "Light (t)" : "Dark (t)"}
+          onClick={() => setState({ theme: dark ? "light" : "dark" })}
+        >
+          {dark ? "☀" : "☾"}
+        </button>
+        <button type="button" class="hs-icon" aria-label="Help" title="Help (?)" onClick={() => setHelp(true)}>
+          ?
+        </button>
+      </header>
+      {source.seen !== undefined && ofText && <TextBar {...{ source, state, setState, read }} onRead={setRead} />}
+      {seen !== null && ofText && view !== undefined && <Toolbar {...{ view, seen, state, setState, dark }} />}
+      {seen !== null && ofText && arrived && <Beyond {...{ asked, seen, setState }} />}
+      <Main class="hs-main-part">
+        {missing !== null ? (
+          <Missing {...{ missing, source, setState, views }} />
+        ) : (
+          <Shown {...{ source, view, seen, state, setState, dark, ofText }} />
+        )}
+      </Main>
+      {seen !== null && ofText && <Footer {...{ source, seen }} level={levelOf(view, state)} />}
+      {help && <Help {...{ views, view, seen, source }} level={levelOf(view, state)} onClose={() => setHelp(false)} />}
+    </div>
+  );
+}
+
+/** The text to show: never one that another model has read than the address names. */
+function seenBy(source: Source, state: State, read: Read | null): Seen | null {
+  if (source.seen === undefined) return source.current;
+  return read !== null && read.typed.model === typedIn(state, source.about.models).model ? read.seen : null;
+}
+
+/** Words only where the view has them. */
+function levelOf(view: View | undefined, state: State): State["level"] {
+  return view?.controls.includes("level") ? state.level : "piece";
+}
+
+interface TabsProps {
+  views: readonly View[];
+  view: View | undefined;
+  setState: SetState;
+}
+
+function Tabs({ views, view, setState }: TabsProps) {
+  if (views.length < 2) return <span class="hs-tabs" />;
+  return (
+    <nav class="hs-tabs" aria-label="Views">
+      {views.map((each) => (
+        <button
+          key={each.name}
+          type="button"
+          aria-current={each === view ? "page" : undefined}
+          data-view={each.name}
+          title={each.about}
+          onClick={() => setState({ view: each.name })}
+        >
+          {each.title}
+        </button>
+      ))}
+    </nav>
+  );
+}
+
+interface ShownProps {
+  source: Source;
+  view: View | undefined;
+  seen: Seen | null;
+  state: State;
+  setState: SetState;
+  dark: boolean;
+  ofText: boolean;
+}
+
+function Shown({ source, view, seen, state, setState, dark, ofText }: ShownProps) {
+  if (view === undefined)
+    return <Trouble>There is nothing to show: neither a text, nor an atlas, nor a model.</Trouble>;
+  if (ofText && seen === null) {
+    if (source.seen === undefined) return <Trouble>This page holds no text.</Trouble>;
+    return <Busy>{state.model === "" ? "No text yet." : `No text that ${state.model} has read yet.`}</Busy>;
+  }
+  if (view.needs === "neurons" && seen?.has_neurons === false) {
+    return <Trouble>The queries and keys of this text are not there. {seen.note}</Trouble>;
+  }
+  const Part = view.component;
+  return (
+    <Guard key={view.name}>
+      <Part {...{ source, seen, state, setState, dark }} />
+    </Guard>
+  );
+}
+
+/** A view that fails says so; the frame stays. */
+class Guard extends Component<{ children: ComponentChildren }, { error: unknown }> {
+  override state = { error: null as unknown };
+
+  static override getDerivedStateFromError(error: unknown) {
+    return { error };
+  }
+
+  override render() {
+    if (this.state.error === null) return this.props.children;
+    return <Trouble>This view failed: {inWords(this.state.error)}</Trouble>;
+  }
+}
+
+function Footer({ source, seen, level }: { source: Source; seen: Seen; level: State["level"] }) {
+  // As it was named first: what is loaded for predictions has another class, and is the same model.
+  const named = source.about.models.find((model) => model.name === seen.model)?.architecture;
+  const architecture = named || seen.architecture;
+  const title = level === "word" ? "Between words; a weight is a sum over pieces there." : "As weights are stored.";
+  return (
+    <footer class="hs-footer">
+      <span>
+        {seen.model}
+        {architecture && ` (${architecture})`}
+      </span>
+      <span>
+        {[seen.source, ...(seen.target ? [seen.target] : [])].map((each) => each.pieces.length).join(" + ")} tokens
+      </span>
+      <span title={title}>weights right to {errorWords(seen, level)}</span>
+      {seen.note !== "" && <span>{seen.note}</span>}
+    </footer>
+  );
+}
+
+/** What a key changes in a view of a text. */
+function pressed(event: KeyboardEvent, view: View, state: State, seen: Seen): Partial<State> | null {
+  const stack = seen.stacks.find((each) => each.name === state.stack);
+  if (stack === undefined || event.shiftKey) return null;
+  if (event.key === "Escape") return state.token === null ? null : { token: null };
+  if (event.key === "a" && view.controls.includes("heads")) return { heads: [] };
+  if (event.key === "w" && view.controls.includes("level")) {
+    return atLevel(seen, state, state.level === "word" ? "piece" : "word");
+  }
+  if (event.key === "j" || event.key === "k") {
+    const axis = axesOf(seen, stack, state.level)[state.side === "query" ? "queries" : "keys"];
+    const next = state.token === null ? 0 : state.token + (event.key === "j" ? 1 : -1);
+    return { token: Math.min(axis.length - 1, Math.max(0, next)) };
+  }
+  return view.controls.includes("layer") ? stepped(state, stack, event.key) : null;
+}

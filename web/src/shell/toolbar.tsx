@@ -1,0 +1,201 @@
+/** The controls of a view. */
+
+import { useRef } from "preact/hooks";
+import type { Seen, StackShape } from "../data/api";
+import { type Filter, hasSentences } from "../data/tokens";
+import { headColour } from "../parts/colour";
+import { Field, Switch } from "../parts/controls";
+import { atLevel, leastDrawn, onlyOne, shownHeads, toggled } from "./choices";
+import type { SetState, State } from "./state";
+import type { View } from "./view";
+
+const FILTER_WORDS: readonly (readonly [Filter, string, string])[] = [
+  ["all", "all", "every token"],
+  ["aa", "A→A", "from the first sentence to the first"],
+  ["ab", "A→B", "from the first sentence to the second"],
+  ["ba", "B→A", "from the second sentence to the first"],
+  ["bb", "B→B", "from the second sentence to the second"],
+];
+
+const STACK_WORDS: Record<string, string> = {
+  encoder: "encoder",
+  decoder: "decoder",
+  cross: "decoder → encoder",
+};
+
+interface Props {
+  view: View;
+  seen: Seen;
+  state: State;
+  setState: SetState;
+  dark: boolean;
+}
+
+export function Toolbar({ view, seen, state, setState, dark }: Props) {
+  const stack = seen.stacks.find((each) => each.name === state.stack);
+  if (stack === undefined) return null;
+  const has = (control: View["controls"][number]): boolean => view.controls.includes(control);
+  return (
+    <div class="hs-toolbar" role="toolbar" aria-label="What is shown">
+      {seen.stacks.length > 1 && (
+        <Field label="Stack">
+          <Switch
+            label="Stack"
+            value={state.stack}
+            options={seen.stacks.map((each) => [each.name, STACK_WORDS[each.name] ?? each.name] as const)}
+            onChange={(name) => setState({ stack: name, token: null, heads: [] })}
+          />
+        </Field>
+      )}
+      {has("layer") && <LayerPicker layers={stack.layers} layer={state.layer} setState={setState} />}
+      {has("level") && <LevelSwitch {...{ seen, state, setState }} />}
+      {(has("heads") || has("head")) && (
+        <Field label={has("heads") ? "Heads" : "Head"}>
+          <HeadChips {...{ state, setState, stack, dark }} single={!has("heads")} />
+        </Field>
+      )}
+      {has("filter") && hasSentences(seen, stack) && (
+        <Field label="From → to">
+          <Switch
+            label="Sentences"
+            value={state.filter}
+            options={FILTER_WORDS}
+            onChange={(filter) => setState({ filter })}
+          />
+        </Field>
+      )}
+      {has("threshold") && <Threshold threshold={leastDrawn(view, state, seen, stack)} setState={setState} />}
+    </div>
+  );
+}
+
+function LayerPicker({ layers, layer, setState }: { layers: number; layer: number; setState: SetState }) {
+  return (
+    <Field label="Layer">
+      <div class="hs-stepper">
+        <button
+          type="button"
+          aria-label="Layer before"
+          disabled={layer === 0}
+          onClick={() => setState({ layer: layer - 1 })}
+        >
+          ‹
+        </button>
+        <select
+          aria-label="Layer"
+          value={layer}
+          onChange={(event) => setState({ layer: Number(event.currentTarget.value) })}
+        >
+          {Array.from({ length: layers }, (_, each) => (
+            <option key={each} value={each}>
+              {each}
+            </option>
+          ))}
+        </select>
+        <button
+          type="button"
+          aria-label="Next layer"
+          disabled={layer === layers - 1}
+          onClick={() => setState({ layer: layer + 1 })}
+        >
+          ›
+        </button>
+      </div>
+    </Field>
+  );
+}
+
+function LevelSwitch({ seen, state, setState }: { seen: Seen; state: State; setState: SetState }) {
+  return (
+    <Field label="Tokens">
+      <Switch
+        label="Pieces or words"
+        value={state.level}
+        options={[
+          ["piece", "pieces", "tokens as the model reads them"],
+          ["word", "words", "to a word: the sum over its pieces; from a word: the mean over its pieces"],
+        ]}
+        onChange={(level) => setState(atLevel(seen, state, level))}
+      />
+    </Field>
+  );
+}
+
+/** The slider moves in even steps of the root: most weights are small. */
+function Threshold({ threshold, setState }: { threshold: number; setState: SetState }) {
+  return (
+    <Field label="Weights from">
+      <input
+        type="range"
+        min="0"
+        max="1"
+        step="0.01"
+        aria-label="Smallest weight that is drawn"
+        aria-valuetext={percent(threshold)}
+        value={Math.sqrt(threshold)}
+        onInput={(event) => setState({ threshold: rounded(Number(event.currentTarget.value) ** 2) })}
+      />
+      <output class="hs-number">{percent(threshold)}</output>
+    </Field>
+  );
+}
+
+const rounded = (value: number): number => Math.round(value * 10000) / 10000;
+
+function percent(value: number): string {
+  return `${Number((value * 100).toPrecision(2))} %`;
+}
+
+interface HeadChipsProps {
+  state: State;
+  setState: SetState;
+  stack: StackShape;
+  dark: boolean;
+  /** One head at a time. */
+  single: boolean;
+}
+
+/** The heads of a layer as coloured buttons. */
+function HeadChips({ state, setState, stack, dark, single }: HeadChipsProps) {
+  const before = useRef<readonly number[]>([]);
+  const shown = new Set(single ? [state.heads[0] ?? 0] : shownHeads(state, stack));
+  const click = (head: number, clicks: number): void => {
+    if (single) {
+      setState({ heads: [head] });
+      return;
+    }
+    // A double click comes as two clicks and then as one, so what was there before the first is kept.
+    if (clicks <= 1) before.current = state.heads;
+    setState({ heads: toggled(state.heads, head, stack.heads) });
+  };
+  return (
+    <div class="hs-chips" role="group" aria-label={single ? "Head" : "Heads"}>
+      {Array.from({ length: stack.heads }, (_, head) => (
+        <button
+          key={head}
+          type="button"
+          class="hs-chip"
+          data-head={head}
+          aria-pressed={shown.has(head)}
+          aria-label={`Head ${state.layer}.${head}`}
+          title={`Head ${state.layer}.${head}${single ? "" : " (double click: only this one)"}`}
+          style={{ "--chip": headColour(head, dark) }}
+          onClick={(event) => click(head, event.detail)}
+          onDblClick={() => !single && setState({ heads: onlyOne(before.current, head) })}
+        >
+          {head}
+        </button>
+      ))}
+      {!single && (
+        <button
+          type="button"
+          class="hs-button hs-all"
+          disabled={state.heads.length === 0}
+          onClick={() => setState({ heads: [] })}
+        >
+          all
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,31 @@
+/** All views, in the order of their tabs. */
+
+import { atlasView } from "../atlas/view";
+import type { Source } from "../data/source";
+import { headView } from "../head/view";
+import { mapView } from "../map/view";
+import { modelView } from "../matrix/model";
+import { matrixView } from "../matrix/view";
+import { neuronView } from "../neuron/view";
+import { tryView } from "../tryit/view";
+import type { Setting } from "./setting";
+import type { View } from "./view";
+
+export const VIEWS: readonly View[] = [headView, matrixView, modelView, neuronView, atlasView, mapView, tryView];
+
+/** What views keep in the address for themselves. */
+export const SETTINGS: readonly Setting[] = [...new Set(VIEWS.flatMap(({ settings }) => settings ?? []))];
+
+/** Whether `source` has what the view needs. */
+export function offered(view: View, source: Source): boolean {
+  switch (view.needs) {
+    case "text":
+      return source.maps !== undefined;
+    case "neurons":
+      return source.neurons !== undefined;
+    case "atlas":
+      return source.atlas !== undefined;
+    case "predict":
+      return source.predict !== undefined;
+  }
+}

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { coloursOf, firstColouring, lookAt, rampName } from "../../src/atlas/data";
+import { described } from "../../src/atlas/frame";
+import { colour, pick, selected } from "../../src/atlas/settings";
+import type { AtlasData, Colouring } from "../../src/data/api";
+import { rampOf } from "../../src/parts/colour";
+import { DEFAULTS } from "../../src/shell/state";
+
+const numbers = (values: (number | null)[], more: Partial<Colouring> = {}): Colouring => ({
+  key: "k",
+  group: "some_measure",
+  title: "A title",
+  unit: "nats",
+  kind: "number",
+  diverging: false,
+  values,
+  labels: null,
+  stderr: null,
+  about: "",
+  ...more,
+});
+
+const kinds = (values: (number | null)[], labels: string[]): Colouring =>
+  numbers(values, { key: "head_type", group: "types", title: "Kind", unit: "", kind: "category", labels });
+
+test("colours: 0 of a diverging one is the middle, orange below, blue above", () => {
+  const ramp = rampOf("signed", false);
+  const colours = coloursOf(numbers([-2, 0, 2, null], { diverging: true }), false, false);
+  assert.deepEqual(colours, [ramp[0], ramp[32], ramp[63], ""]);
+  assert.equal(rampName(numbers([1])), "amount");
+  assert.equal(rampName(numbers([1], { unit: "share of attention" })), "share");
+});
+
+const ATLAS: AtlasData = {
+  id: "1",
+  name: "",
+  model: "",
+  architecture: "",
+  about: "",
+  findings: [],
+  stacks: [
+    {
+      name: "encoder",
+      layers: 2,
+      heads: 2,
+      colourings: [numbers([1, 2, 3, 4]), kinds([0, 0, 1, null], ["dense", "local"])],
+      maps: {},
+    },
+  ],
+};
+
+test("a look at an atlas: colouring, selection and filter together", () => {
+  const look = lookAt(
+    ATLAS,
+    {
+      ...DEFAULTS,
+      layer: 1,
+      heads: [1],
+      settings: { ...colour.to("k"), ...selected.to(["0.1", "1.0"]), ...pick.to({ how: "above", value: 3 }) },
+    },
+    false,
+  );
+  assert.equal(look?.colouring?.key, "k");
+  assert.equal(lookAt(ATLAS, DEFAULTS, false)?.colouring?.key, "head_type"); // kinds first
+  assert.deepEqual(look?.bright, [false, false, true, false]);
+  assert.equal(look?.current, 3);
+  assert.equal(lookAt(ATLAS, { ...DEFAULTS, layer: 9, heads: [1] }, false)?.current, null);
+  assert.equal(lookAt(ATLAS, { ...DEFAULTS, settings: colour.to("head_type") }, false)?.colouring?.title, "Kind");
+  assert.equal(lookAt({ ...ATLAS, stacks: [] }, DEFAULTS, false), null);
+  assert.equal(described(look!, 2), "Head 1.0: 3.000 nats · local");
+});
+
+test("a head is open from the start: the one the first finding names, else one of the rarest kind or the largest", () => {
+  const told = { ...ATLAS, findings: ["Nothing named here: 0.1.", "Heads 1.1 and 0.0 do it."] };
+  assert.equal(lookAt(told, DEFAULTS, false)?.current, 3);
+  assert.equal(lookAt(told, { ...DEFAULTS, layer: 0, heads: [1] }, false)?.current, 1);
+  assert.equal(lookAt(ATLAS, DEFAULTS, false)?.current, 2, "one head is local, two are dense");
+  const measured = { ...ATLAS, stacks: [{ ...ATLAS.stacks[0]!, colourings: [numbers([1, -7, null, 2])] }] };
+  assert.equal(lookAt(measured, DEFAULTS, false)?.current, 1);
+});
+
+test("colours to begin with: kinds, else effects, else entropy", () => {
+  const all = ["x", "entropy:a", "ablation_change:metric=f1", "head_type"].map((key) => numbers([1], { key }));
+  assert.equal(firstColouring(all)?.key, "head_type");
+  assert.equal(firstColouring(all.slice(0, 3))?.key, "ablation_change:metric=f1");
+  assert.equal(firstColouring(all.slice(0, 2))?.key, "entropy:a");
+  assert.equal(firstColouring([]), null);
+});
+
+test("the search for heads is not the one for words", () => {
+  assert.deepEqual(lookAt(ATLAS, { ...DEFAULTS, q: "the" }, false)?.bright, [true, true, true, true]);
+  assert.deepEqual(lookAt(ATLAS, { ...DEFAULTS, hq: "local" }, false)?.bright, [false, false, true, false]);
+});

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Seen } from "../../src/data/api";
+import { layerMaps } from "../../src/data/source";
+import { weightsOf } from "../../src/data/weights";
+
+const LEVELS = [0, 0.1, 0.5, 1];
+
+const SEEN = {
+  source: { pieces: ["a", "b"] },
+  stacks: [{ name: "encoder", layers: 1, heads: 2, queries: "source", keys: "source", causal: false }],
+  fine: false,
+} as unknown as Seen;
+
+test("one byte is a level", () => {
+  const maps = layerMaps(SEEN, "encoder", 0, Uint8Array.from([0, 1, 2, 3, 3, 2, 1, 0]));
+  assert.equal(maps.second, null);
+  assert.deepEqual(
+    [0, 1, 2, 3].map((place) => weightsOf(maps, 1, LEVELS).at(place)),
+    [1, 0.5, Math.fround(0.1), 0],
+  );
+});
+
+test("a second byte lies between the middles around the level", () => {
+  const first = [0, 1, 2, 3, 0, 1, 2, 3];
+  const second = [0, 0, 0, 0, 255, 255, 51, 255];
+  const maps = layerMaps({ ...SEEN, fine: true }, "encoder", 0, Uint8Array.from([...first, ...second]));
+  const close = (head: number, wanted: number[]): void => {
+    const found = weightsOf(maps, head, LEVELS);
+    for (const [place, weight] of wanted.entries()) assert.ok(Math.abs(found.at(place) - weight) < 1e-6);
+  };
+  close(0, [0, 0.05, 0.3, 0.75]);
+  close(1, [0.05, 0.3, 0.3 + 0.45 / 5, 1]);
+  assert.throws(() => layerMaps({ ...SEEN, fine: true }, "encoder", 0, new Uint8Array(8)), /4 weights; 2 x 2 x 2/);
+});

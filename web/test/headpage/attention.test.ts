@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { shareBar, splitFeatures } from "../../src/headpage/attention";
+
+test("windows of distance apart from the rest", () => {
+  const feature = (name: string) => ({ feature: name, value: 0, uniform: null });
+  const { windows, others } = splitFeatures([
+    feature("sep"),
+    feature("w00"),
+    feature("6.25 to 12.5% of the text away"),
+    feature("self"),
+  ]);
+  assert.deepEqual(
+    windows.map((one) => one.feature),
+    ["w00", "6.25 to 12.5% of the text away"],
+  );
+  assert.deepEqual(
+    others.map((one) => one.feature),
+    ["sep", "self"],
+  );
+});
+
+test("shares have 95 % intervals", () => {
+  const bar = shareBar({ role: "commas", value: 0.5, stderr: 0.1, uniform: 0.2 });
+  assert.deepEqual([bar.low, bar.high, bar.mark], [0.5 - 0.196, 0.5 + 0.196, 0.2]);
+  assert.equal(shareBar({ role: "commas", value: 0.5, stderr: null, uniform: null }).low, null);
+});

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { shownValue } from "../../src/atlas/filter";
+import type { Colouring } from "../../src/data/api";
+import { asNumber, shown } from "../../src/parts/numbers";
+
+const numbers = (values: (number | null)[], more: Partial<Colouring> = {}): Colouring => ({
+  key: "k",
+  group: "some_measure",
+  title: "A title",
+  unit: "nats",
+  kind: "number",
+  diverging: false,
+  values,
+  labels: null,
+  stderr: null,
+  about: "",
+  ...more,
+});
+
+const kinds = (values: (number | null)[], labels: string[]): Colouring =>
+  numbers(values, { key: "head_type", group: "types", title: "Kind", unit: "", kind: "category", labels });
+
+test("numbers in words", () => {
+  assert.equal(shown(0.12345), "0.123");
+  assert.equal(shown(-12.345), "−12.3");
+  assert.equal(shown(1234.5), "1235");
+  assert.equal(shown(0), "0");
+  assert.equal(shown(null), "–");
+  assert.equal(shown(-0.00072), "−0.0007");
+  assert.equal(shown(-0.000012), "−1.2e−5");
+  assert.equal(shown(8.2e-8, 3, 0.7), "< 0.001");
+  assert.equal(shown(-8.2e-8, 3, 0.7), "> −0.001");
+  assert.equal(shown(8.2e-8, 3, 1e-6), "8.2e−8", "among its like it is not nothing");
+  assert.equal(shownValue(numbers([4.9e-9, 0.3], { unit: "share of attention" }), 0), "< 0.001 share of attention");
+  assert.equal(shownValue(numbers([0.5], { stderr: [0.01] }), 0), "0.500 ± 0.010 nats");
+  assert.equal(shownValue(numbers([0.5], { stderr: [1e-5] }), 0), "0.500 ± under 0.001 nats");
+  assert.equal(shownValue(numbers([null]), 0), "no value");
+  assert.equal(shownValue(kinds([1], ["a", "b"]), 0), "b");
+});
+
+test("numbers have no more digits than are stored", () => {
+  assert.deepEqual([0, 0.00001, 0.0004, 0.0123, 1].map(asNumber), ["0", "<0.0001", "0.0004", "0.012", "1.000"]);
+});
