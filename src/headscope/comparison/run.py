@@ -176,7 +176,7 @@ class _Run:
                 continue
             with self.same_input[giver].recording() as calls:
                 watch.run(batch, look)
-            self.same_input[giver].run(calls, partial(_beside, part, held, giver))
+            self.same_input[giver].run(batch, calls, partial(_beside, part, held, giver))
         for stack, sums in self.stacks.items():
             sums.merge(part[stack])
         self.texts += batch.texts

@@ -23,6 +23,7 @@ from headscope.run.progress import RunProgress, progress_bar, silent
 from headscope.run.watch import ACCELERATOR_TOKENS, CPU_TOKENS, in_halves
 from headscope.tasks.heads import Head, check_head
 from headscope.tasks.metric import Array, Metric
+from headscope.tasks.network import check_output
 from headscope.tasks.result import TaskResult
 from headscope.text.align import Span
 from headscope.text.batching import TextBatch, collate
@@ -254,9 +255,11 @@ class Encoded:
 
 
 def forward(model: Model, batch: TaskBatch) -> Any:
-    """The whole network's output, task head and all."""
+    """The whole network's output, task head and all; raises where what it predicts is nan."""
     options = {"use_cache": False} if "use_cache" in signature(model.network.forward).parameters else {}
-    return model.network(**batch.inputs, **options)
+    output = model.network(**batch.inputs, **options)
+    check_output(model, output, batch.text)
+    return output
 
 
 def spread_evenly(count: int, limit: int) -> list[int]:
