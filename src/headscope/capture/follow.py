@@ -196,17 +196,19 @@ def check_reachable(capture: Capture) -> None:
 
 @contextmanager
 def following(
-    capture: Capture, places: Collection[Place], handle: Handle, *, everywhere: bool = False
+    capture: Capture, places: Collection[Place], handle: Handle, *, edit: str | None = None
 ) -> Iterator[Follower]:
     """Inside, `handle(place, call, forward)` is given every call at `places` and says what becomes of it.
 
+    `edit` says in words what it changes, if it does; see `intercepting`.
+
     Every forward pass is checked at its end: CaptureError when it had more or fewer attention calls than the
     network has layers, or left out one of `places`, or the attention of a real token there is nan. The last does not
-    hold `everywhere`, which is for edits.
+    hold for edits.
     """
     check_reachable(capture)
-    follower = Follower(capture, places, handle, everywhere=everywhere)
-    with intercepting(capture.model.core, follower.ask, everywhere=everywhere), follower.hooks():
+    follower = Follower(capture, places, handle, everywhere=edit is not None)
+    with intercepting(capture.model.core, follower.ask, edit=edit), follower.hooks():
         yield follower
 
 

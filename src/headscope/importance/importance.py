@@ -11,7 +11,6 @@ import numpy as np
 import torch
 
 from headscope.capture import Capture, nan_advice, surveyed
-from headscope.capture.observe import is_edited
 from headscope.errors import CaptureError, TextError
 from headscope.importance.gradients import layer_gradients
 from headscope.importance.result import ImportanceResult
@@ -148,8 +147,6 @@ class _Tally:
         if model.dtype in (torch.float16, torch.bfloat16):
             name = str(model.dtype).removeprefix("torch.")
             notes.append(f"gradients were computed in {name}, in which small ones vanish; use float32")
-        if is_edited(model.network):
-            notes.append("an edit of the model was in force")
         return [note for note in notes if note is not None]
 
 
