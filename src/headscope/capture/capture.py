@@ -9,6 +9,7 @@ from torch import Tensor
 
 from headscope.capture.fallback import returned_attention
 from headscope.capture.finite import FiniteCheck
+from headscope.capture.inputs import padding_token
 from headscope.capture.observe import can_watch, watching, without_edits
 from headscope.errors import CaptureError, HeadscopeError, ModelError
 from headscope.models.model import Model
@@ -182,8 +183,9 @@ def _forward(model: Model, inputs: Inputs, watcher: Callable[[Tensor], None], *,
 def probe_inputs(model: Model, lengths: list[tuple[int, int]]) -> dict[str, Tensor]:
     """A batch of ordinary tokens, padded to the first text, of (source, target) lengths."""
     special = set(model.tokenizer.all_special_ids)
-    plain = [token for token in range(min(len(model.tokenizer), 1000)) if token not in special]
-    pad = model.tokenizer.pad_token_id or 0
+    known = min(len(model.tokenizer), model.vocabulary or len(model.tokenizer), 1000)
+    plain = [token for token in range(known) if token not in special]
+    pad = padding_token(model)
 
     def padded_rows(sizes: list[int]) -> tuple[Tensor, Tensor]:
         rows = [(plain * size)[:size] + [pad] * (sizes[0] - size) for size in sizes]

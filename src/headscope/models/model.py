@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import torch
+from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
@@ -70,6 +71,15 @@ class Model:
         # GPT-2 takes token_type_ids too, but for something else; XLNet has segments without a table of them.
         segments = getattr(self.config, "type_vocab_size", 2 if self.config.model_type == "xlnet" else 0)
         return "token_type_ids" in self.accepts and segments > 1
+
+    @property
+    def vocabulary(self) -> int | None:
+        """How many tokens the network has embeddings for; None where it has no table of them."""
+        try:
+            table = self.network.get_input_embeddings()
+        except NotImplementedError:
+            return None
+        return len(table.weight) if isinstance(table, nn.Embedding) else None
 
     @cached_property
     def max_length(self) -> int | None:
