@@ -90,19 +90,24 @@ def test_stacks_are_named_where_there_are_several() -> None:
         survey(wrap(network, model.tokenizer, name="broken"))
 
 
-def test_after_the_survey_every_pass_is_checked() -> None:
+@pytest.mark.parametrize("at_once", [True, False])
+def test_after_the_survey_every_pass_is_checked(at_once: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights may change while a model is in memory, and a survey is done once."""
+    monkeypatch.setattr("headscope.capture.finite._tells_at_once", lambda weights: at_once)
     model = tiny("bert")
     whole = surveyed(model)
     bad = with_nan_query(1, 3)
     capture = Capture(bad, whole.stacks, whole.hooked, whole.pads)
     inputs = probe_inputs(bad, [(5, 5), (3, 3)])
+    seen: list[int] = []
     for run in (
-        lambda: capture.run(inputs, lambda place, weights: None),
-        lambda: run_calls(capture, inputs, lambda place, call: None),
+        lambda: capture.run(inputs, lambda place, weights: seen.append(place.layer)),
+        lambda: run_calls(capture, inputs, lambda place, call: seen.append(place.layer)),
     ):
         with pytest.raises(CaptureError, match=r"layer 1 holds nan \(head 3\)"):
             run()
+        assert seen == ([0] if at_once else [0, 1, 2])  # an accelerator tells at the end of the pass
+        seen.clear()
 
 
 def test_what_comes_before_the_broken_layer_is_not_blamed() -> None:
