@@ -91,6 +91,17 @@ def test_every_way_refuses(ask: Ask, tmp_path: Path) -> None:
         ask(tmp_path)
 
 
+def test_a_model_loaded_again_with_its_head_is_not_taken_for_another(tmp_path: Path) -> None:
+    model = headed("bert", "mlm")
+    network = deepcopy(model.network)
+    with torch.no_grad():
+        network.bert.encoder.layer[1].attention.self.query.weight[0, 0] = torch.nan
+    network.save_pretrained(tmp_path)
+    model.tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(CaptureError, match=r"layer 1 holds nan \(head 0\)"):
+        hs.ablate(tmp_path, mlm())
+
+
 def test_predictions_that_are_nan_though_attention_is_not() -> None:
     model = headed("bert", "mlm")
     network = deepcopy(model.network)
