@@ -109,8 +109,8 @@ def test_several_interceptors_act_in_the_order_of_nesting() -> None:
 
     with (
         watching(network, lambda weights: order.append("watch")),
-        intercepting(network, named("outer"), everywhere=True),
-        intercepting(network, named("inner"), everywhere=True),
+        intercepting(network, named("outer"), edit="a test"),
+        intercepting(network, named("inner"), edit="a test"),
     ):
         assert is_edited(network)
         run("bert", inputs)

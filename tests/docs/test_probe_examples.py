@@ -9,6 +9,7 @@ import pytest
 import torch
 from tests.helpers.coreference import conllu, written
 from tests.helpers.relations import item
+from tests.helpers.tiny import tiny
 
 from headscope.atlas import Results
 from headscope.probes.coreference import CoreferenceProbe, CoreferenceResult
@@ -34,7 +35,7 @@ Map = list[list[float]]
 
 PAGES = Path(__file__).parents[2] / "docs" / "probes"
 GRID = HeadGrid("encoder", layers=1, heads=1, causal=False)
-NOTHING = cast(Any, None)  # arrays depend neither on the model nor on where the texts come from
+NOTHING = cast(Any, None)  # arrays do not depend on where the texts come from
 MODEL_DIMS = {"layer", "head"}
 DATA_DIMS = {"relation", "role", "offset"}  # their labels depend on the data, or are too many to list
 
@@ -150,7 +151,7 @@ def test_dependency(tmp_path: Path) -> None:
     path = written(tmp_path, "\n".join(f"{row}\t_\t_" for row in rows) + "\n\n")
     tally = pointing_tally(OFFSETS)
     count(tally, items_of(DependencyProbe, read_treebank(path), base_relations=False), MAT_MAP)
-    result = DependencyResult(NOTHING, NOTHING, {"encoder": tally}, OFFSETS, "", scores_all=False)
+    result = DependencyResult(tiny("bert"), NOTHING, {"encoder": tally}, OFFSETS, "", scores_all=False)
     arrays = result.arrays()
     check_map("dependency", MAT_WORDS, MAT_MAP)
     check_arrays("dependency", arrays)
@@ -181,7 +182,7 @@ def test_coreference(tmp_path: Path) -> None:
             attention[place, other] = PRONOUN_MAP[row][column]
     tally = pointing_tally(tuple(RULES))
     count(tally, items_of(CoreferenceProbe, corpus, window_words=128), attention.tolist())
-    result = CoreferenceResult(NOTHING, NOTHING, {"encoder": tally}, tuple(RULES), "", scores_all=False)
+    result = CoreferenceResult(tiny("bert"), NOTHING, {"encoder": tally}, tuple(RULES), "", scores_all=False)
     arrays = result.arrays()
     check_map("coreference", PRONOUN_WORDS, PRONOUN_MAP)
     check_arrays("coreference", arrays)
@@ -196,7 +197,7 @@ def test_coreference(tmp_path: Path) -> None:
 def test_relations() -> None:
     tally = RelationsTally(GRID)
     count(tally, [item(6, ([1], [2]), ([1], [3, 4]), labels=("ARG2", "ARG1"))], GAVE_MAP)
-    arrays = RelationsResult(NOTHING, NOTHING, {"encoder": tally}, (), "", scores_all=False).arrays()
+    arrays = RelationsResult(tiny("bert"), NOTHING, {"encoder": tally}, (), "", scores_all=False).arrays()
     check_map("relations", GAVE_WORDS, GAVE_MAP)
     check_arrays("relations", arrays)
     found = arrays["encoder"]
@@ -238,7 +239,7 @@ def test_features(tmp_path: Path) -> None:
     values = dogs_values(tmp_path)
     sums = StackSums(GRID, *(FeatureSums.zeros(GRID) for _ in range(3)))
     sums.model.add(values)
-    arrays = FeaturesResult(NOTHING, NOTHING, {"encoder": sums}).arrays()
+    arrays = FeaturesResult(tiny("bert"), NOTHING, {"encoder": sums}).arrays()
     check_map("features", DOGS_TOKENS, DOGS_MAP)
     check_arrays("features", arrays)
     found = arrays["encoder"]
@@ -276,5 +277,7 @@ def test_parser() -> None:
     assert f"UAS {right / 3:.4f}" in worked_example("parser")
     scored = ParserScore(0.5, 0.1, (0.4, 0.6), 3, 0.5, 2, Skipped("words"))
     learner = Learner("attention", scorer, network="model", device=torch.device("cpu"))
-    result = ParserResult(NOTHING, NOTHING, GRID, dict.fromkeys(PARSERS, scored), {"attention": learner}, 1)
+    result = ParserResult(
+        tiny("bert"), NOTHING, GRID, dict.fromkeys(PARSERS, scored), {"attention": learner}, 1
+    )
     check_arrays("parser", result.arrays())

@@ -199,7 +199,7 @@ def test_an_edited_model_is_said_to_be_one(tmp_path: Path) -> None:
     model, task = case("bert mlm", tmp_path)
     with edit(model, "1.2", how="zero"):
         found = gradient_importance(model, task)
-    assert "an edit of the model was in force" in found.source.notes
+    assert found.state.edits == ("zero: 1.2",)
     assert found.arrays()["encoder"]["head_importance"].values[1, 2] == 0
     assert gradient_importance(model, task).source.notes == ()
 

@@ -3,18 +3,22 @@
 import errno
 import json
 import sys
+import warnings
 from copy import deepcopy
 from pathlib import Path
 
 import pytest
 import torch
 import transformers as tf
+from safetensors.torch import load_file, save_file
+from tests.helpers.tasks import headed
 from tests.helpers.tiny import BUILDERS, tiny
 from transformers import PreTrainedTokenizerBase
 
 import headscope as hs
-from headscope.errors import ModelError, OptionError
+from headscope.errors import HeadscopeWarning, ModelError, OptionError
 from headscope.models import DEMO_MODELS
+from headscope.views.seen import observe
 
 
 @pytest.fixture
@@ -93,6 +97,100 @@ def test_weights_that_lack_a_layer_are_refused(folder: Path) -> None:
     (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 4}))
     with pytest.raises(ModelError, match=r"the weights lack 16 of the model's parameters"):
         hs.load(folder)
+
+
+def write_config(folder: Path, **changes: int) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | changes))
+
+
+LAYERS = {"gpt2": "n_layer", "distilbert": "n_layers", "t5": "num_layers", "bart": "encoder_layers"}
+
+
+@pytest.mark.parametrize(
+    "architecture", ["bert", "roberta", "gpt2", "llama", "distilbert", "t5", "bart", "mpnet"]
+)
+def test_a_config_with_fewer_layers_than_the_weights_is_refused(architecture: str, tmp_path: Path) -> None:
+    model = tiny(architecture)
+    model.network.save_pretrained(tmp_path)
+    model.tokenizer.save_pretrained(tmp_path)
+    assert hs.load(tmp_path).weights_hash == model.weights_hash
+    write_config(tmp_path, **{LAYERS.get(architecture, "num_hidden_layers"): 2})
+    with pytest.raises(
+        ModelError, match=r"layers that the model would leave out \(\d+ parameters, such as .*2\."
+    ):
+        hs.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "head"),
+    [("bert", "pretraining"), ("gpt2", "classification"), ("llama", "lm"), ("roberta", "mlm")],
+)
+def test_weights_of_heads_are_left_out_in_silence_and_layers_are_not(
+    architecture: str, head: str, tmp_path: Path
+) -> None:
+    model = headed(architecture, head)
+    model.network.save_pretrained(tmp_path)
+    model.tokenizer.save_pretrained(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert hs.load(tmp_path).weights_hash == model.weights_hash
+    write_config(tmp_path, **{LAYERS.get(architecture, "num_hidden_layers"): 1})
+    with pytest.raises(ModelError, match="layers that the model would leave out"):
+        hs.load(tmp_path)
+
+
+@pytest.mark.parametrize("prefix", ["", "bert."])
+def test_other_weights_of_the_core_that_are_not_used_are_named(folder: Path, prefix: str) -> None:
+    weights = {prefix + name: tensor for name, tensor in load_file(folder / "model.safetensors").items()}
+    extra = {f"{prefix}encoder.layer.1.gate.weight": torch.ones(2), "head.pooler.dense.weight": torch.ones(2)}
+    save_file(weights | extra, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.warns(
+        HeadscopeWarning, match=rf"1 of the weights .* such as {prefix}encoder.layer.1.gate.weight"
+    ):
+        hs.load(folder)
+
+
+def added_token(folder: Path) -> PreTrainedTokenizerBase:
+    """A tokenizer that makes one token of "zebra" which the model has no embedding for."""
+    tokenizer = deepcopy(tiny("bert").tokenizer)
+    tokenizer.add_tokens([f"unused{number}" for number in range(128 - len(tokenizer))] + ["zebra"])
+    tokenizer.save_pretrained(folder)
+    return tokenizer
+
+
+def test_a_tokenizer_larger_than_the_table_works_until_a_text_uses_what_is_beyond(folder: Path) -> None:
+    added_token(folder)
+    with pytest.warns(
+        HeadscopeWarning, match="its tokenizer has 129 entries and its embedding table 128 rows"
+    ):
+        model = hs.load(folder)
+    texts = ["the cat sat.", "a dog saw the mat."]
+    atlas = hs.analyze(model, texts, measures=["entropy"], max_length=40)
+    assert atlas["entropy"].equals(
+        hs.analyze(tiny("bert"), texts, measures=["entropy"], max_length=40)["entropy"]
+    )
+    for ask in (
+        lambda: hs.analyze(model, ["the zebra sat."], max_length=40),
+        lambda: hs.mean_outputs(model, ["the zebra sat."]),
+        lambda: observe(model, "the zebra sat."),
+    ):
+        with pytest.raises(
+            ModelError,
+            match=r"token 128 \('zebra'\), and the embedding table has 128 rows for a tokenizer of 129",
+        ):
+            ask()
+
+
+def test_a_padding_token_beyond_the_table_is_replaced(folder: Path) -> None:
+    """As in fine-tuned decoders whose tokenizer was given a padding token and whose table was not."""
+    tokenizer = added_token(folder)
+    tokenizer.pad_token = "zebra"
+    texts = ["the cat sat.", "a dog saw the mat and the house."]
+    atlas = hs.analyze(hs.wrap(tiny("bert").network, tokenizer), texts, measures=["entropy"], max_length=40)
+    assert atlas["entropy"].equals(
+        hs.analyze(tiny("bert"), texts, measures=["entropy"], max_length=40)["entropy"]
+    )
 
 
 def test_a_model_of_pictures_is_refused(tmp_path: Path) -> None:

@@ -10,6 +10,9 @@ from headscope.models import Model
 from headscope.tasks import MaskedLanguageModelling, NextToken, Task, forward
 from headscope.tasks.base import IGNORED, Row
 from headscope.text.corpus import as_corpus
+from headscope.text.encode import TextEncoder
+from headscope.text.items import TextPair
+from headscope.types import CLS, COMMA, OTHER, PERIOD, SEP
 
 TEXTS = [
     "The cat sat on the mat. A dog saw it. It was red, and the house was blue.",
@@ -149,6 +152,40 @@ def test_what_is_hidden_depends_on_the_text_and_the_seed_alone() -> None:
     assert shown(texts) == shown(texts[::-1])
     assert shown(texts) == shown(texts)
     assert shown(texts) != shown(texts, seed=1)
+
+
+def test_a_hidden_full_stop_has_the_role_of_what_is_shown() -> None:
+    model = headed("bert", "mlm")
+    [row] = rows_of(masked(["the cat sat on the mat."], share=0.99, hide="mask"), model)
+    assert row.encoded.source.role == [CLS, *[OTHER] * 7, SEP]
+    [row] = rows_of(masked([".........."], share=0.5, hide="mask"), model)
+    shown = [token == model.tokenizer.mask_token_id for token in row.encoded.source.ids[1:-1]]
+    assert shown.count(True) == 5
+    assert row.encoded.source.role[1:-1] == [OTHER if is_mask else PERIOD for is_mask in shown]
+
+
+def test_roles_are_those_of_the_shown_text_encoded_by_itself() -> None:
+    model = headed("bert", "mlm")
+    texts = [
+        "it, was. red, . , blue! a, . dog, . , . , . the mat.",
+        "the cat, and. the dog, . it was, a house.",
+    ]
+    encoder = TextEncoder(model.tokenizer, "pair", 64)
+    kinds = set()
+    for seed in range(40):
+        for row in rows_of(masked(texts, share=0.5, seed=seed, max_length=64), model):
+            shown = row.encoded.source
+            tokens = model.tokenizer.convert_ids_to_tokens(shown.ids)
+            if any(token.startswith("##") for token in tokens):  # may join the word before it
+                continue
+            first, _, second = " ".join(tokens[1:-1]).partition(" [SEP] ")
+            again = encoder.encode(TextPair(first, second or None)).source
+            assert again.ids == shown.ids
+            assert again.role == shown.role
+            pairs = zip(shown.ids, shown.role, row.labels, strict=True)  # type: ignore[arg-type]
+            kinds |= {(role, label != IGNORED, token == label) for token, role, label in pairs}
+    # Among them are marks that stayed, and other tokens that became one.
+    assert {(PERIOD, True, True), (COMMA, True, True), (PERIOD, True, False), (COMMA, True, False)} <= kinds
 
 
 def test_limit_and_empty_texts() -> None:

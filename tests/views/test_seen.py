@@ -199,7 +199,10 @@ def test_nan_is_not_shown_as_if_it_were_attention() -> None:
     network = deepcopy(model.network)
     with torch.no_grad():
         network.encoder.layer[1].attention.self.query.weight[0, 0] = torch.nan
-    with pytest.raises(CaptureError, match="attention holds nan"):
+    with pytest.raises(
+        CaptureError,
+        match=r"broken: the attention of layer 1 holds nan \(head 0\)",
+    ):
         observe(wrap(network, model.tokenizer, name="broken"), "the cat")
 
 

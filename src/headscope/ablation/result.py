@@ -14,7 +14,7 @@ from headscope.atlas import Atlas
 from headscope.interventions import How
 from headscope.models import Model
 from headscope.models.stacks import Stacks
-from headscope.run.provenance import provenance
+from headscope.run.provenance import ModelState, provenance
 from headscope.tasks import Difference, Metric, TaskResult, paired_difference
 from headscope.types import LabelledArray
 
@@ -45,8 +45,8 @@ class Origin:
     ordered_by: str
     limit: int | None
     renormalise: bool
-    edited: bool
-    """Whether an edit was in force already."""
+    state: ModelState
+    """The model before the sweep's edits; others may have been in force already."""
     duration: float
 
 
@@ -139,7 +139,7 @@ class Ablations:
             "types": {name: [str(head) for _, head in heads] for name, heads in self.kinds.items()},
             "ordered_by": origin.ordered_by,
             "renormalise": origin.renormalise,
-            "edited": origin.edited,
+            "edits": list(origin.state.edits),
             "duration_s": round(origin.duration, 3),
         }
 
@@ -154,7 +154,7 @@ class Ablations:
         arrays = self.arrays()
         if atlas is None:
             about = provenance(
-                self.model,
+                self.origin.state,
                 corpus=self.baseline.data,
                 corpus_hash=self.origin.data_hash,
                 texts=len(self.baseline),
@@ -165,5 +165,6 @@ class Ablations:
                 duration=self.origin.duration,
             )
             atlas = Atlas.build({stack: {} for stack in arrays}, provenance=about)
-        atlas.check_model(self.model.name, self.model.weights_hash)
+        state = self.origin.state
+        atlas.check_model(state.name, state.weights_hash, state.edits)
         return added_to(atlas, self.origin.sweep, arrays, self.facts(), self.table())

@@ -47,6 +47,7 @@ from headscope.interventions.changes import Change
 from headscope.interventions.heads import Member
 from headscope.models import Model
 from headscope.run.progress import RunProgress, progress_bar, silent
+from headscope.run.provenance import ModelState
 from headscope.run.watch import in_halves
 from headscope.tasks import Task, TaskBatch, TaskBatches, TaskResult, forward, with_head
 from headscope.tasks.base import BatchSize
@@ -183,7 +184,7 @@ def ablate(
             f"{model.name} ({model.architecture}) does not let its attention be changed while it runs"
         )
     if atlas is not None:
-        atlas.check_model(model.name, model.weights_hash)
+        atlas.check_model(model.name, model.weights_hash, None)
     batches = task.batches(model, batch_size=batch_size)
     found: list[Ablation] = []
     run = _Run(capture, task, batches, how, renormalise, reuse, progress)
@@ -204,7 +205,7 @@ def ablate(
         plan.ordered_by,
         limit,
         renormalise,
-        is_edited(model.network),
+        ModelState.of(model),
         perf_counter() - started,
     )
     return Ablations(model, run.baseline, tuple(found), correction, origin, plan.kinds, plan.curve)

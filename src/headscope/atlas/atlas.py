@@ -142,6 +142,7 @@ class Atlas:
         owned = [name for name, probe in other._owners().items() if probe in probes]
         if not owned:
             return self
+        self._check_edits(other.edits, "what its probes found is")
         if other.stacks != self.stacks:
             raise AtlasError(
                 f"its probes looked at the stacks {', '.join(other.stacks)}, and the new atlas has "
@@ -157,12 +158,29 @@ class Atlas:
         tree.attrs |= {"probes": json.dumps(probes), FORMAT_KEY: FORMAT}
         return Atlas(tree)
 
-    def check_model(self, name: str, weights_hash: str) -> None:
-        """Raise AtlasError unless the atlas is of the model with these weights."""
+    @property
+    def edits(self) -> tuple[str, ...]:
+        """The edits of the model that were in force when its numbers were computed, in words."""
+        return tuple(self.provenance.get("edits", ()))
+
+    def check_model(self, name: str, weights_hash: str, edits: Sequence[str] | None = ()) -> None:
+        """Raise AtlasError unless the atlas is of the model with these weights, and these `edits` in force.
+
+        With None, edits do not matter.
+        """
         if self.tree.attrs.get("weights_hash") != f"sha256:{weights_hash}":
             raise AtlasError(
                 f"the atlas is of {self.provenance.get('model')!r}, whose weights differ from those of {name!r}; "
                 "give an atlas of the same model, or write to another file"
+            )
+        if edits is not None:
+            self._check_edits(tuple(edits), "the new numbers are")
+
+    def _check_edits(self, edits: tuple[str, ...], what: str) -> None:
+        if edits != self.edits:
+            raise AtlasError(
+                f"the atlas is of {self.provenance.get('model')!r} {_edited(self.edits)}, and {what} of it "
+                f"{_edited(edits)}; they do not belong into one atlas, so write to another file"
             )
 
     def found_by(self, probe: str) -> dict[str, dict[str, LabelledArray]]:
@@ -273,9 +291,10 @@ class Atlas:
         stacks = ", ".join(
             name if size is None else f"{name} {size[0]} x {size[1]}" for name, size in shapes.items()
         )
+        edited = f" edited ({'; '.join(self.edits)})" if self.edits else ""
         return (
-            f"<Atlas of {facts.get('model')}: {stacks}; {facts.get('texts')} texts, {facts.get('tokens')} tokens; "
-            f"{', '.join(self.measures)}>"
+            f"<Atlas of {facts.get('model')}{edited}: {stacks}; {facts.get('texts')} texts, {facts.get('tokens')} "
+            f"tokens; {', '.join(self.measures)}>"
         )
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
@@ -300,6 +319,10 @@ def labelled(array: xr.DataArray) -> LabelledArray:
 def open_atlas(path: str | os.PathLike[str]) -> Atlas:
     """Open an atlas file; a truncated, foreign or newer file gives a clear error."""
     return Atlas(read_tree(path))
+
+
+def _edited(edits: Sequence[str]) -> str:
+    return f"with edits in force ({'; '.join(edits)})" if edits else "as it is, without edits"
 
 
 def _measures(names: Iterable[str]) -> list[str]:

@@ -20,7 +20,7 @@ raise it."""
 PLAIN_FORMAT = 1
 """What a file is written as that holds numbers only; one with the tables and examples of probes needs FORMAT."""
 
-NESTED = ("options", "versions", "probes")
+NESTED = ("options", "versions", "probes", "edits")
 """Attributes that hold JSON, since NetCDF attributes are flat."""
 
 _HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from headscope.capture.fallback import returned_attention
+from headscope.capture.finite import FiniteCheck
+from headscope.capture.inputs import padding_token
 from headscope.capture.observe import can_watch, watching, without_edits
 from headscope.errors import CaptureError, HeadscopeError, ModelError
 from headscope.models.model import Model
@@ -37,16 +39,18 @@ class Capture:
     def run(self, inputs: Inputs, see: See) -> None:
         """One forward pass; `see(place, attention)` is called for every layer of every stack, in order.
 
-        Raises CaptureError when the calls seen are not those expected, so that no result is built on a layer
-        that was missed.
+        Raises CaptureError when the calls seen are not those expected, or the attention of a real token is nan, so
+        that no result is built on a layer that was missed or broken. On an accelerator that is told at the end.
         """
         seen = 0
+        check = FiniteCheck(self.model)
         places = self.stacks.places
 
         def watcher(weights: Tensor) -> None:
             nonlocal seen
             if seen < len(places):
                 self._check(places[seen], weights, inputs)
+                check.look(places[seen], weights, _mask(places[seen], inputs))
                 see(places[seen], weights)
             seen += 1
 
@@ -55,6 +59,7 @@ class Capture:
             raise CaptureError(
                 f"{self.model.name}: {len(places)} attention calls were expected in a forward pass and {seen} were seen"
             )
+        check.done()
 
     def _check(self, place: Place, weights: Tensor, inputs: Inputs) -> None:
         source, target = inputs["input_ids"], inputs.get("decoder_input_ids")
@@ -104,7 +109,12 @@ def _survey(model: Model) -> Capture:
     target = _TARGET if model.is_encoder_decoder else None
     stacks = sort_calls([_call(weights) for weights in maps], source=_SOURCE, target=target)
     alone = _maps(model, probe_inputs(model, [(_SOURCE - 2, _TARGET - 2)]), hooked=hooked)
-    return Capture(model, stacks, hooked, pads=check_probe(model, maps, alone))
+    pads = check_probe(model, maps, alone)
+    check = FiniteCheck(model)
+    for place, weights in zip(stacks.places, maps, strict=True):
+        check.look(place, weights, _mask(place, both))
+    check.done()
+    return Capture(model, stacks, hooked, pads)
 
 
 def check_probe(model: Model, maps: list[Tensor], alone: list[Tensor]) -> bool:
@@ -128,6 +138,12 @@ def check_probe(model: Model, maps: list[Tensor], alone: list[Tensor]) -> bool:
             )
         same = same and torch.allclose(short[..., :keys].float(), single[0].float(), atol=rounding)
     return same
+
+
+def _mask(place: Place, inputs: Inputs) -> Tensor | bool | None:
+    """(text, token) which queries of a stack are real tokens."""
+    reads_source = place.stack == "encoder" or "decoder_input_ids" not in inputs
+    return inputs.get("attention_mask" if reads_source else "decoder_attention_mask")
 
 
 def _call(weights: Tensor) -> Call:
@@ -167,8 +183,9 @@ def _forward(model: Model, inputs: Inputs, watcher: Callable[[Tensor], None], *,
 def probe_inputs(model: Model, lengths: list[tuple[int, int]]) -> dict[str, Tensor]:
     """A batch of ordinary tokens, padded to the first text, of (source, target) lengths."""
     special = set(model.tokenizer.all_special_ids)
-    plain = [token for token in range(min(len(model.tokenizer), 1000)) if token not in special]
-    pad = model.tokenizer.pad_token_id or 0
+    known = min(len(model.tokenizer), model.vocabulary or len(model.tokenizer), 1000)
+    plain = [token for token in range(known) if token not in special]
+    pad = padding_token(model)
 
     def padded_rows(sizes: list[int]) -> tuple[Tensor, Tensor]:
         rows = [(plain * size)[:size] + [pad] * (sizes[0] - size) for size in sizes]

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from headscope.capture.call import AttentionCall
 from headscope.capture.capture import Capture
+from headscope.capture.finite import FiniteCheck
 from headscope.capture.observe import Handler, edits_suspended, evaluating, intercepting
 from headscope.errors import CaptureError
 from headscope.models.stacks import Place
@@ -40,6 +41,8 @@ class Forward:
     section: Section
     arguments: tuple[Any, ...]
     named: Mapping[str, Any]
+    finite: FiniteCheck | None = None
+    """For who watches; an edit may be there to take a nan away."""
     seen: int = 0
     handled: set[Place] = field(default_factory=set)
 
@@ -59,6 +62,7 @@ class Follower:
     def __init__(
         self, capture: Capture, places: Collection[Place], handle: Handle, *, everywhere: bool
     ) -> None:
+        self.model = capture.model
         self.name = capture.model.name
         self.sections = sections(capture)
         self.places = frozenset(places)
@@ -94,6 +98,8 @@ class Follower:
                     f"{tuple(call.weights.shape)}, which is not of {self._heads[place.stack]} heads"
                 )
             forward.handled.add(place)
+            if forward.finite is not None:
+                forward.finite.look(place, call.weights, forward.inputs.get("attention_mask"))
             return self._handle(place, call, forward)
 
         return handle
@@ -137,7 +143,8 @@ class Follower:
                     "earlier, outside; run both inside"
                 )
             section.begun += 1
-            self._forwards.append(Forward(section, arguments, named))
+            finite = None if self._thread is None else FiniteCheck(self.model)
+            self._forwards.append(Forward(section, arguments, named, finite))
 
         return begin
 
@@ -162,6 +169,8 @@ class Follower:
         missed = (self.places & set(places)) - forward.handled
         if missed:
             raise CaptureError(f"{self.name}: a forward pass left out {', '.join(map(str, missed))}")
+        if forward.finite is not None:
+            forward.finite.done()
 
 
 def sections(capture: Capture) -> tuple[Section, ...]:
@@ -187,16 +196,19 @@ def check_reachable(capture: Capture) -> None:
 
 @contextmanager
 def following(
-    capture: Capture, places: Collection[Place], handle: Handle, *, everywhere: bool = False
+    capture: Capture, places: Collection[Place], handle: Handle, *, edit: str | None = None
 ) -> Iterator[Follower]:
     """Inside, `handle(place, call, forward)` is given every call at `places` and says what becomes of it.
 
+    `edit` says in words what it changes, if it does; see `intercepting`.
+
     Every forward pass is checked at its end: CaptureError when it had more or fewer attention calls than the
-    network has layers, or left out one of `places`.
+    network has layers, or left out one of `places`, or the attention of a real token there is nan. The last does not
+    hold for edits.
     """
     check_reachable(capture)
-    follower = Follower(capture, places, handle, everywhere=everywhere)
-    with intercepting(capture.model.core, follower.ask, everywhere=everywhere), follower.hooks():
+    follower = Follower(capture, places, handle, everywhere=edit is not None)
+    with intercepting(capture.model.core, follower.ask, edit=edit), follower.hooks():
         yield follower
 
 

@@ -40,6 +40,7 @@ Interceptor = Callable[[nn.Module], Handler | None]
 class _Registration:
     modules: frozenset[int]
     interceptor: Interceptor
+    edit: str | None
 
 
 # Edits hold in all threads, since all threads share the network; who watches sees the own thread's calls only.
@@ -55,18 +56,19 @@ _own_names: dict[int, str] = {}
 
 @contextmanager
 def intercepting(
-    network: PreTrainedModel, interceptor: Interceptor, *, everywhere: bool = False
+    network: PreTrainedModel, interceptor: Interceptor, *, edit: str | None = None
 ) -> Iterator[None]:
-    """Inside, `interceptor` is asked at every attention call of `network`, `everywhere` in other threads too.
+    """Inside, `interceptor` is asked at every attention call of `network`.
 
-    Those that act everywhere come before the others, and outer ones before inner ones, so that who watches sees
-    what was made of the attention. The network's mode is left alone, and gradients flow.
+    `edit` says in words what it changes, if it does; an edit acts in other threads too. Edits come before those who
+    watch, and outer ones before inner ones, so that who watches sees what was made of the attention. The network's
+    mode is left alone, and gradients flow.
     """
-    registration = _Registration(frozenset(map(id, network.modules())), interceptor)
+    registration = _Registration(frozenset(map(id, network.modules())), interceptor, edit)
     with attention_function(network, NAME):
-        if everywhere:
+        if edit is not None:
             _everywhere.append(registration)
-        token = None if everywhere else _here.set((*_here.get(), registration))
+        token = None if edit is not None else _here.set((*_here.get(), registration))
         try:
             yield
         finally:
@@ -106,10 +108,15 @@ def edits_suspended() -> bool:
     return _suspended.get()
 
 
+def edits_of(network: nn.Module) -> tuple[str, ...]:
+    """The edits of the network, or of a part of it, that are in force, in words and the outermost first."""
+    modules = set(map(id, network.modules()))
+    return tuple(one.edit for one in _everywhere if one.edit is not None and one.modules & modules)
+
+
 def is_edited(network: nn.Module) -> bool:
     """Whether an edit of the network, or of a part of it, is in force."""
-    modules = set(map(id, network.modules()))
-    return any(registration.modules & modules for registration in _everywhere)
+    return bool(edits_of(network))
 
 
 def can_watch(network: PreTrainedModel) -> bool:

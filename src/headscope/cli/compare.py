@@ -161,7 +161,7 @@ def _facts(found: "Comparison") -> dict[str, Any]:
         "model_a": found.model_a.name,
         "model_a_weights_hash": source.options["against_weights_hash"],
         "model_b": found.model.name,
-        "model_b_weights_hash": f"sha256:{found.model.weights_hash}",
+        "model_b_weights_hash": f"sha256:{found.state.weights_hash}",
         "data": source.data,
         "texts": source.texts,
         "tokens": source.tokens,

@@ -124,6 +124,7 @@ def _facts(provenance: dict[str, Any], *, measured: bool) -> list[tuple[str, str
             "model",
             f"{known('model')}{revision} ({known('architecture')}, weights {_short(known('weights_hash'))})",
         ),
+        *([("edited", "; ".join(provenance["edits"]))] if known("edits") else []),
         ("tokenizer", str(known("tokenizer"))),
         *(corpus if measured else []),
         ("versions", ", ".join(f"{name} {value}" for name, value in (known("versions") or {}).items())),

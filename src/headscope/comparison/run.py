@@ -11,6 +11,7 @@ from torch import Tensor
 
 from headscope.atlas import Atlas
 from headscope.capture import Capture, survey
+from headscope.capture.observe import edits_of
 from headscope.comparison.alike import check_shapes, check_tokenizers
 from headscope.comparison.kinds import KindChange, kind_change
 from headscope.comparison.reading import SharedReader
@@ -69,7 +70,7 @@ def compare(
         stack: StackComparison(sums, weights.by_stack[stack], _kinds(run, stack, k=k, seed=seed), seed)
         for stack, sums in run.stacks.items()
     }
-    options = {
+    options: dict[str, object] = {
         "against": first.name,
         "against_weights_hash": f"sha256:{first.weights_hash}",
         "max_length": max_length,
@@ -78,6 +79,8 @@ def compare(
         "seed": seed,
         "treebank": None if treebank is None else treebank.name,
     }
+    edits = edits_of(first.network)
+    options |= {"against_edits": list(edits)} if edits else {}
     notes = (*_notes(first, second, reader, stacks), *weights.notes, *_feature_notes(scored))
     source = _source(run, reader, options, notes, perf_counter() - started)
     return Comparison(second, source, first, stacks, scored)
@@ -176,7 +179,7 @@ class _Run:
                 continue
             with self.same_input[giver].recording() as calls:
                 watch.run(batch, look)
-            self.same_input[giver].run(calls, partial(_beside, part, held, giver))
+            self.same_input[giver].run(batch, calls, partial(_beside, part, held, giver))
         for stack, sums in self.stacks.items():
             sums.merge(part[stack])
         self.texts += batch.texts

@@ -11,12 +11,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headscope.capture import Capture
+from headscope.capture import Capture, FiniteCheck
 from headscope.capture.observe import is_edited, watching
 from headscope.comparison.modules import attention_modules
 from headscope.comparison.sums import GIVERS
 from headscope.errors import CaptureError
 from headscope.models.stacks import Place
+from headscope.run.watch import sides_of
+from headscope.text.batching import TextBatch
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -26,7 +28,7 @@ class SameInput:
 
     def __init__(self, giver: Capture, taker: Capture) -> None:
         self.places = taker.stacks.places
-        self.core = taker.model.core
+        self.model = taker.model
         self._giver = _modules(giver)
         self._taker = _modules(taker)
 
@@ -61,21 +63,24 @@ class SameInput:
             for handle in handles:
                 handle.remove()
 
-    def run(self, calls: list[Arguments], see: Callable[[Place, Tensor], None]) -> None:
-        """`see(place, weights)` for every layer; weights are (text, head, query, key)."""
+    def run(self, batch: TextBatch, calls: list[Arguments], see: Callable[[Place, Tensor], None]) -> None:
+        """`see(place, weights)` for every layer; weights are (text, head, query, key). `calls` were made on `batch`."""
         if len(calls) != len(self.places):
             raise CaptureError(
                 f"{len(self.places)} attention modules were expected to be called in a forward pass, {len(calls)} were"
             )
+        check = FiniteCheck(self.model)
         for place, (arguments, named) in zip(self.places, calls, strict=True):
             seen: list[Tensor] = []
-            with watching(self.core, seen.append), torch.inference_mode():
+            with watching(self.model.core, seen.append), torch.inference_mode():
                 self._taker[place](*arguments, **named)
             if len(seen) != 1:
                 raise CaptureError(
                     f"layer {place.layer} of the {place.stack} attended {len(seen)} times, not once"
                 )
+            check.look(place, seen[0], sides_of(batch, place.stack)[0].is_token)
             see(place, seen[0])
+        check.done()
 
 
 def _modules(capture: Capture) -> Mapping[Place, nn.Module]:

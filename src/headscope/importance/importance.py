@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from headscope.capture import Capture, surveyed
-from headscope.capture.observe import is_edited
-from headscope.errors import TextError
+from headscope.capture import Capture, nan_advice, surveyed
+from headscope.errors import CaptureError, TextError
 from headscope.importance.gradients import layer_gradients
 from headscope.importance.result import ImportanceResult
 from headscope.importance.sums import ImportanceSums
@@ -97,6 +96,7 @@ class _Tally:
         for layer in layers:
             part[layer.place.stack].add(layer)
         for stack, sums in part.items():
+            self._check(sums)
             self.sums[stack].merge(sums)
         self.loss.add(loss)
         self.rows += batch.rows
@@ -105,6 +105,16 @@ class _Tally:
         self.cut += 0 if is_cut is None else int(is_cut.sum())
         self.examples.update(batch.example.tolist())
         self.digests += _digests(batch)
+
+    def _check(self, sums: ImportanceSums) -> None:
+        """Raise where a gradient is nan or infinite though the attention and the loss are numbers."""
+        broken = ~sums.importance.total.isfinite()  # (layer, head)
+        if broken.any():
+            model, stack = self.capture.model, sums.grid.stack
+            raise CaptureError(
+                f"{model.name}: the gradients of layer {int(torch.nonzero(broken)[0, 0])} of the {stack} hold nan; "
+                f"{nan_advice(model)}"
+            )
 
     def result(self, batches: TaskBatches, *, limit: int | None, duration: float) -> ImportanceResult:
         """The means, and where they come from."""
@@ -137,8 +147,6 @@ class _Tally:
         if model.dtype in (torch.float16, torch.bfloat16):
             name = str(model.dtype).removeprefix("torch.")
             notes.append(f"gradients were computed in {name}, in which small ones vanish; use float32")
-        if is_edited(model.network):
-            notes.append("an edit of the model was in force")
         return [note for note in notes if note is not None]
 
 

@@ -1,5 +1,6 @@
 """Changing what heads do while the real model runs, for as long as a `with` lasts."""
 
+import hashlib
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -60,7 +61,8 @@ def edit(
     The model's mode is left alone and gradients flow. Edits nest: an inner one works on what the outer ones have
     made of the model, so where both name a head "zero", "uniform" and "mean" of the inner one win, and a mask removes
     from what is left. Every forward pass is checked: CaptureError when a layer was passed by, and a warning at the end
-    when nothing ran. What was computed before, such as a cache of keys and values, stays as it was.
+    when nothing ran. What is computed inside and written to an atlas names the edit. What was computed before, such as
+    a cache of keys and values, stays as it was.
     """
     capture = model if isinstance(model, Capture) else surveyed(model)
     if not capture.hooked:
@@ -77,9 +79,23 @@ def edit(
         numbers[place] = here = numbers[place].to(call.weights.device)
         return change.apply(place, here, call, forward)
 
-    with following(capture, numbers, handle, everywhere=True) as follower:
+    with following(capture, numbers, handle, edit=_in_words(change, chosen, capture.stacks)) as follower:
         yield Edit(chosen, how, follower)
     _tell(follower, change)
+
+
+def _in_words(change: Change, heads: HeadSet, stacks: Stacks) -> str:
+    """The edit as it is named in what is computed under it."""
+    options = ["renormalised"] if change.renormalise else []
+    options += ["sentences given"] if change.sentences is not None else []
+    if change.means is not None:
+        content = b"".join(
+            change.means[stack].cpu().float().numpy().tobytes() for stack in sorted(change.means)
+        )
+        options.append(f"means sha256:{hashlib.sha256(content).hexdigest()[:12]}")
+    how = change.how + (f" ({', '.join(options)})" if options else "")
+    every = len(heads) == sum(grid.layers * grid.heads for grid in stacks.grids)
+    return f"{how}: {'all heads' if every else heads}"
 
 
 def _check(change: Change, heads: HeadSet, stacks: Stacks) -> None:

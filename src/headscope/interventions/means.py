@@ -7,11 +7,12 @@ import torch
 from torch import Tensor
 
 from headscope.capture import AttentionCall, Capture, Forward, following, surveyed
+from headscope.capture.inputs import model_inputs
 from headscope.capture.observe import evaluating
 from headscope.errors import InterventionError, OptionError, TextError
 from headscope.models import Model
 from headscope.models.stacks import Place
-from headscope.text.batching import bucketed, collate
+from headscope.text.batching import bucketed
 from headscope.text.encode import Layout, TextEncoder
 from headscope.text.items import TextPair
 from headscope.types import StackName
@@ -93,13 +94,7 @@ def _batches(
     for batch in bucketed(
         encoded, texts_at=lambda length: _BATCH_TOKENS // length if capture.pads else 1, longest=longest
     ):
-        yield collate(
-            batch,
-            pad=model.tokenizer.pad_token_id or 0,
-            has_segments=model.has_segments,
-            one_segment=False,
-            device=model.device,
-        ).inputs
+        yield model_inputs(model, batch).inputs
 
 
 def _of_kind(text: str | TextPair | Batch, *, given: bool) -> str | TextPair | Batch:

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from headscope.errors import CaptureError
 from headscope.measures.base import MEASURES, Measure
 from headscope.measures.folds import mixed_ids
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray, TokenBatch
@@ -55,13 +54,11 @@ class ExampleMap(Measure):
 
     def merge(self, other: Self) -> None:
         """Keep the better text of both."""
-        other._check()
         if other.rank > self.rank:
             self.maps, self.rank, self.lengths = other.maps.clone(), other.rank, other.lengths
 
     def result(self) -> dict[str, LabelledArray]:
         """(layer, head, row, column), and how many tokens the text has."""
-        self._check()
         coords = {
             "layer": range(self.grid.layers),
             "head": range(self.grid.heads),
@@ -78,11 +75,6 @@ class ExampleMap(Measure):
                 lengths, ("side",), {"side": ("query", "key")}, "tokens in the text that example_map shows"
             ),
         }
-
-    def _check(self) -> None:
-        """A nan among the maps of a text that was seen came from the model."""
-        if self.lengths[0] and self.maps.isnan().any():
-            raise CaptureError("the model's attention holds nan; if it runs in half precision, use float32")
 
 
 def _foremost(tokens: TokenBatch) -> tuple[Rank, int]:

@@ -1,6 +1,9 @@
 """Loading a model by name: a demo model, a folder, or a name on the hub."""
 
 import os
+import re
+import warnings
+from collections.abc import Collection
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -8,11 +11,12 @@ from typing import Any, Literal
 import torch
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
-from headscope.errors import ModelError, OptionError
+from headscope.errors import HeadscopeWarning, ModelError, OptionError
 from headscope.models.model import Model
 from headscope.models.quiet import quiet_transformers
 
 DEMO_MODELS = ("demo", "demo-mrpc", "demo-qa")
+_NUMBER = re.compile(r"\.\d+\.")
 Precision = Literal["auto", "float32", "float16", "bfloat16", "float64"]
 
 
@@ -48,18 +52,58 @@ def load(
             use_safetensors=None if allow_pickle else True,
             output_loading_info=True,
         )
-    # A fine-tuned model may come without the pooler, which no attention depends on; anything else that is
-    # missing would be random numbers.
-    missing = sorted(key for key in info["missing_keys"] if "pooler" not in key)
-    if missing:
-        raise ModelError(
-            f"{label}: the weights lack {len(missing)} of the model's parameters, such as {missing[0]}"
-        )
+    _check_weights(label, network, info["missing_keys"], info["unexpected_keys"])
     try:
         network.to(place)
     except (RuntimeError, AssertionError) as error:
         raise ModelError(f"{label}: could not be moved to device {device!r}: {_first_line(error)}") from error
-    return wrap(network, tokenizer, name=label, revision=revision)
+    model = wrap(network, tokenizer, name=label, revision=revision)
+    if model.vocabulary is not None and len(tokenizer) > model.vocabulary:
+        warnings.warn(
+            f"{label}: its tokenizer has {len(tokenizer):,} entries and its embedding table {model.vocabulary:,} rows; "
+            "texts that use an entry beyond them will be refused",
+            HeadscopeWarning,
+            stacklevel=2,
+        )
+    return model
+
+
+def _check_weights(
+    label: str, network: PreTrainedModel, missing: Collection[str], unexpected: Collection[str]
+) -> None:
+    """Refuse a network that lacks weights or leaves out layers of them; name other weights of its core left unused.
+
+    Poolers and task heads may be missing or unused: no attention depends on them.
+    """
+    lacking = sorted(key for key in missing if "pooler" not in key)
+    if lacking:  # they would be random numbers
+        raise ModelError(
+            f"{label}: the weights lack {len(lacking)} of the model's parameters, such as {lacking[0]}; is its "
+            "config.json that of these weights?"
+        )
+    # An unused parameter that has the name of a used one but for its numbers is one of a layer too many.
+    names = {_NUMBER.sub(".*.", name) for name in network.state_dict()}
+    prefix = f"{network.base_model_prefix}."
+    by_name = {key: key.removeprefix(prefix) for key in sorted(unexpected)}
+    layers = [key for key, name in by_name.items() if _NUMBER.sub(".*.", name) in names]
+    if layers:
+        raise ModelError(
+            f"{label}: the weights have layers that the model would leave out ({len(layers)} parameters, such as "
+            f"{layers[0]}); config.json must say how many layers these weights have"
+        )
+    parts = {name for name, _ in network.named_children()}
+    unused = [
+        key
+        for key, name in by_name.items()
+        if (key != name or name.split(".")[0] in parts) and "pooler" not in name.split(".")
+    ]
+    if unused:
+        warnings.warn(
+            f"{label}: {len(unused)} of the weights belong to no part of {type(network).__name__} and are not used, "
+            f"such as {unused[0]}",
+            HeadscopeWarning,
+            stacklevel=3,
+        )
 
 
 def wrap(

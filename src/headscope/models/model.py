@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import torch
+from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
@@ -71,6 +72,15 @@ class Model:
         segments = getattr(self.config, "type_vocab_size", 2 if self.config.model_type == "xlnet" else 0)
         return "token_type_ids" in self.accepts and segments > 1
 
+    @property
+    def vocabulary(self) -> int | None:
+        """How many tokens the network has embeddings for; None where it has no table of them."""
+        try:
+            table = self.network.get_input_embeddings()
+        except NotImplementedError:
+            return None
+        return len(table.weight) if isinstance(table, nn.Embedding) else None
+
     @cached_property
     def max_length(self) -> int | None:
         """The most tokens the network takes, None when nothing limits it."""
@@ -90,10 +100,11 @@ class Model:
         limit = min(limits)
         return limit if limit < 10**9 else None
 
-    @cached_property
+    @property
     def weights_hash(self) -> str:
-        """SHA-256 over the core's parameters, by name, shape and float32 bytes.
+        """SHA-256 over the core's parameters as they are now, by name, shape and float32 bytes.
 
+        Never kept, since the network may be trained on; 0.05 s for the 14 M parameters of the demo model.
         Without a pooler: attention does not depend on it, and where the weights have none (most fine-tuned models)
         transformers makes one up, another at every loading.
         """

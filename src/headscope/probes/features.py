@@ -9,6 +9,7 @@ from itertools import islice
 from time import perf_counter
 from typing import Literal, Self
 
+from headscope.capture.observe import edits_of
 from headscope.errors import OptionError
 from headscope.models import Model, load
 from headscope.probes.features_classes import FEATURES, FeatureText
@@ -115,6 +116,8 @@ class FeaturesProbe:
                 "against": self.against.name,
                 "against_weights_hash": f"sha256:{self.against.weights_hash}",
             }
+            edits = edits_of(self.against.network)
+            options |= {"against_edits": list(edits)} if edits else {}
         return options
 
     def _notes(self, data: Treebank, run: "_Run") -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from headscope.atlas import Atlas, Example, Results
 from headscope.models import Model
-from headscope.run.provenance import provenance
+from headscope.run.provenance import ModelState, provenance
 
 _FOLDER = re.compile(r"[^\s('\"]*[/\\](?=[^\s/\\:]+:\d)")
 
@@ -51,6 +51,11 @@ class ProbeResult(ABC):
     source: Source
     examples: Mapping[str, Sequence[Example]] = field(default_factory=dict, kw_only=True)
     """Best heads at work, by stack."""
+    state: ModelState = field(init=False, repr=False, compare=False)
+    """The model as it was when the result was made."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "state", ModelState.of(self.model))
 
     @abstractmethod
     def arrays(self) -> Results:
@@ -66,7 +71,7 @@ class ProbeResult(ABC):
         source = self.source
         if atlas is None:
             about = provenance(
-                self.model,
+                self.state,
                 corpus=source.data,
                 corpus_hash=source.data_hash,
                 texts=source.texts,
@@ -77,7 +82,7 @@ class ProbeResult(ABC):
                 duration=source.duration,
             )
             atlas = Atlas.build({stack: {} for stack in arrays}, provenance=about)
-        atlas.check_model(self.model.name, self.model.weights_hash)
+        atlas.check_model(self.state.name, self.state.weights_hash, self.state.edits)
         return atlas.with_probe(
             self.probe,
             arrays,

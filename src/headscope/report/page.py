@@ -64,7 +64,7 @@ def render(atlas: Atlas) -> str:
         title=written(f"Attention heads of {model}"),
         policy=_policy(style, live),
         style=style,
-        heading=f"Attention heads of {written(model)}",
+        heading=f"Attention heads of {written(model)}{', edited' if atlas.edits else ''}",
         lead=written(_lead(atlas)),
         ways=_ways(live=live.is_there),
         facts=_facts(atlas),
@@ -176,7 +176,11 @@ def _facts(atlas: Atlas) -> str:
     options = facts.get("options")
     options = options if isinstance(options, dict) else {}
     form = "published, quirks included" if options.get("faithful") else "corrected"
-    shown = {"Model": facts.get("model"), "Architecture": facts.get("architecture")}
+    shown = {
+        "Model": facts.get("model"),
+        "Edited": "; ".join(atlas.edits),
+        "Architecture": facts.get("architecture"),
+    }
     if _is_measured(atlas):  # without measures these are facts about the first of the probes
         shown |= {
             "Texts from": facts.get("corpus"),

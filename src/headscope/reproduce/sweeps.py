@@ -106,7 +106,8 @@ def sweep_in(atlas: Atlas, name: str, *, probe: str = PROBE) -> Sweep | None:
 
 def beside(atlas: Atlas, found: Ablations) -> Atlas:
     """The atlas with a second sweep of a kind, which leaves the first one in its place."""
-    atlas.check_model(found.model.name, found.model.weights_hash)
+    state = found.origin.state
+    atlas.check_model(state.name, state.weights_hash, state.edits)
     stack = next(iter(found.arrays()))
     facts = {"data": found.baseline.data, "sweeps": {found.origin.sweep: found.facts()}}
     return atlas.with_probe(UNIFORM, {}, facts=facts, table={stack: found.table()}, examples={})

@@ -16,7 +16,7 @@ from headscope.errors import HeadscopeWarning, OptionError, TextError
 from headscope.measures import MEASURES, HeadDistance, Measure
 from headscope.models import Model, load
 from headscope.run.progress import RunProgress, Tell, progress_bar, silent
-from headscope.run.provenance import provenance
+from headscope.run.provenance import ModelState, provenance
 from headscope.run.sample import SentenceSample
 from headscope.run.typical import typical_sentences
 from headscope.run.watch import Watch, in_halves
@@ -88,7 +88,7 @@ def _facts(
 ) -> dict[str, str | int | float]:
     """Where the numbers come from."""
     return provenance(
-        model,
+        ModelState.of(model),
         corpus=reader.corpus.name,
         corpus_hash=reader.digest.hexdigest(),
         texts=run.texts,

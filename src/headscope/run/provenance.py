@@ -3,16 +3,44 @@
 import json
 import platform
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from typing import Self
 
+from headscope.capture.observe import edits_of
 from headscope.models import Model
 
 PACKAGES = ("headscope", "torch", "transformers", "tokenizers", "numpy", "xarray")
 
 
+@dataclass(frozen=True)
+class ModelState:
+    """A model as it was when its numbers were computed: it may be trained on afterwards, and edits come and go."""
+
+    name: str
+    revision: str | None
+    architecture: str
+    weights_hash: str
+    tokenizer: str
+    edits: tuple[str, ...]
+    """The edits that were in force, in words."""
+
+    @classmethod
+    def of(cls, model: Model) -> Self:
+        """The model as it is now."""
+        return cls(
+            model.name,
+            model.revision,
+            model.architecture,
+            model.weights_hash,
+            f"{type(model.tokenizer).__name__}, {len(model.tokenizer)} entries",
+            edits_of(model.network),
+        )
+
+
 def provenance(
-    model: Model,
+    state: ModelState,
     *,
     corpus: str,
     corpus_hash: str,
@@ -25,12 +53,13 @@ def provenance(
 ) -> dict[str, str | int | float]:
     """All that is needed to know what was computed, from what, by what; nested values are JSON."""
     return {
-        "title": f"headscope atlas of {model.name}",
-        "model": model.name,
-        "revision": model.revision or "",
-        "architecture": model.architecture,
-        "weights_hash": f"sha256:{model.weights_hash}",
-        "tokenizer": f"{type(model.tokenizer).__name__}, {len(model.tokenizer)} entries",
+        "title": f"headscope atlas of {state.name}{', edited' if state.edits else ''}",
+        "model": state.name,
+        "revision": state.revision or "",
+        "architecture": state.architecture,
+        "weights_hash": f"sha256:{state.weights_hash}",
+        **({"edits": json.dumps(state.edits)} if state.edits else {}),
+        "tokenizer": state.tokenizer,
         "corpus": corpus,
         "corpus_hash": f"sha256:{corpus_hash}",
         "texts": texts,

@@ -95,7 +95,8 @@ class _Layer:
 
     @classmethod
     def of(cls, grid: HeadGrid, attention: AttentionBatch, asking: Tensor, looked_at: Tensor) -> "_Layer":
-        between = asking.transpose(-1, -2)[:, None] @ attention.attention @ looked_at[:, None]
+        seen = attention.attention  # (text, head, query, key)
+        between = asking.to(seen).transpose(-1, -2)[:, None] @ seen @ looked_at.to(seen)[:, None]
         weights, places = between.max(-1)  # of (text, head, word, word)
         return cls(
             attention.layer, profile_of(grid, attention), places.cpu().numpy(), weights.float().cpu().numpy()

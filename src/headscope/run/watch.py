@@ -7,9 +7,10 @@ import torch
 from torch import Tensor
 
 from headscope.capture import Capture
+from headscope.capture.inputs import model_inputs
 from headscope.models import Model
 from headscope.models.stacks import Place
-from headscope.text.batching import TextBatch, collate
+from headscope.text.batching import TextBatch
 from headscope.text.encode import EncodedInput, Layout, TextEncoder
 from headscope.types import AttentionBatch, StackName, TokenBatch
 
@@ -70,13 +71,7 @@ class Watch:
 
     def batch(self, texts: Sequence[EncodedInput]) -> TextBatch:
         """The texts as the model is given them."""
-        return collate(
-            list(texts),
-            pad=self.model.tokenizer.pad_token_id or 0,
-            has_segments=self.model.has_segments,
-            one_segment=self.one_segment,
-            device=self.model.device,
-        )
+        return model_inputs(self.model, texts, one_segment=self.one_segment)
 
     def run(self, batch: TextBatch, see: See) -> None:
         """One forward pass; `see(stack, attention)` is called for every layer of every stack, in order."""

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from headscope.atlas import Atlas
 from headscope.capture import surveyed
+from headscope.capture.inputs import model_inputs
 from headscope.capture.observe import evaluating
 from headscope.errors import InterventionError, OptionError, TextError
 from headscope.interventions import HeadSet, edit, select_heads
@@ -19,7 +20,6 @@ from headscope.server.heads import TaskName
 from headscope.tasks import TaskBatch, forward
 from headscope.tasks.classification import encoded_texts
 from headscope.tasks.network import output_of
-from headscope.text.batching import TextBatch, collate
 from headscope.text.encode import EncodedInput, EncodedText, TextEncoder
 from headscope.text.items import TextPair
 from headscope.text.labelled import LabelledText
@@ -211,13 +211,7 @@ def _texts(request: PredictRequest) -> tuple[str | None, str | None]:
 
 
 def _batch(model: Model, encoded: EncodedInput) -> TaskBatch:
-    text: TextBatch = collate(
-        [encoded],
-        pad=model.tokenizer.pad_token_id or 0,
-        has_segments=model.has_segments,
-        one_segment=False,
-        device=model.device,
-    )
+    text = model_inputs(model, [encoded])
     nothing = torch.zeros(1, 1, dtype=torch.long)
     return TaskBatch(text, nothing[0], nothing)
 

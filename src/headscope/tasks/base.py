@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from headscope.capture.inputs import model_inputs
 from headscope.capture.observe import evaluating
 from headscope.errors import OptionError
 from headscope.models import Model
@@ -23,9 +24,10 @@ from headscope.run.progress import RunProgress, progress_bar, silent
 from headscope.run.watch import ACCELERATOR_TOKENS, CPU_TOKENS, in_halves
 from headscope.tasks.heads import Head, check_head
 from headscope.tasks.metric import Array, Metric
+from headscope.tasks.network import check_output
 from headscope.tasks.result import TaskResult
 from headscope.text.align import Span
-from headscope.text.batching import TextBatch, collate
+from headscope.text.batching import TextBatch
 from headscope.text.encode import EncodedInput
 from headscope.text.skipped import Skipped
 from headscope.types import TokenBatch, padded
@@ -254,9 +256,11 @@ class Encoded:
 
 
 def forward(model: Model, batch: TaskBatch) -> Any:
-    """The whole network's output, task head and all."""
+    """The whole network's output, task head and all; raises where what it predicts is nan."""
     options = {"use_cache": False} if "use_cache" in signature(model.network.forward).parameters else {}
-    return model.network(**batch.inputs, **options)
+    output = model.network(**batch.inputs, **options)
+    check_output(model, output, batch.text)
+    return output
 
 
 def spread_evenly(count: int, limit: int) -> list[int]:
@@ -287,14 +291,8 @@ def _size(model: Model, head: Head) -> Callable[[int], int]:
 
 def _collated(rows: Sequence[Row], model: Model) -> TaskBatch:
     # Some networks find a text's end, or its positions, by the padding token that their config names.
-    pads = (getattr(model.config, "pad_token_id", None), model.tokenizer.pad_token_id)
-    text = collate(
-        [row.encoded for row in rows],
-        pad=next((pad for pad in pads if pad is not None), 0),
-        has_segments=model.has_segments,
-        one_segment=False,
-        device=model.device,
-    )
+    pad: int | None = getattr(model.config, "pad_token_id", None)
+    text = model_inputs(model, [row.encoded for row in rows], pad=pad)
     whole = [row.labels for row in rows if not isinstance(row.labels, float)]
     labels = (
         padded(whole, value=IGNORED)  # (row, label)

@@ -150,7 +150,10 @@ def _check_same(model: Model, network: PreTrainedModel) -> None:
         # A head may come with a pooler that the core lacks, or the core with one made up for want of it.
         if own is None or "pooler" in name:
             continue
-        if own.shape != parameter.shape or not torch.equal(own.detach().cpu(), parameter.detach().cpu()):
+        ours, theirs = own.detach().cpu(), parameter.detach().cpu()
+        # What is nan in both is the same; that it is nan is told where it matters.
+        same = ours.shape == theirs.shape and torch.allclose(ours, theirs, rtol=0, atol=0, equal_nan=True)
+        if not same:
             raise ModelError(
                 f"{model.name}: the weights in memory are not those it was loaded from ({name} differs); wrap the "
                 "changed network together with its head"

@@ -1,7 +1,6 @@
 """Masked language modelling: tokens are hidden, and the model is asked for them."""
 
 import hashlib
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -11,7 +10,7 @@ from headscope.models import Model
 from headscope.tasks.base import IGNORED, TASKS
 from headscope.tasks.language import LanguageModelling
 from headscope.text.corpus import Corpus
-from headscope.text.encode import EncodedInput
+from headscope.text.encode import EncodedInput, with_tokens
 
 Hide = Literal["bert", "mask"]
 
@@ -21,9 +20,9 @@ class MaskedLanguageModelling(LanguageModelling):
     """15 % of a text's tokens, special ones left out, are hidden and must be found.
 
     As in BERT's training ("bert"), of ten hidden tokens eight become [MASK], one a random token and one stays, so
-    that the loss is the one the model was trained with; "mask" makes all of them [MASK]. Which ones are hidden
-    depends on the text's tokens and `seed` alone, so every model with the same tokenizer is asked the same, in any
-    order and batch.
+    that the loss is the one the model was trained with; "mask" makes all of them [MASK]. A token's role is that of
+    what the model is shown: a full stop shown as [MASK] is no full stop. Which ones are hidden depends on the text's
+    tokens and `seed` alone, so every model with the same tokenizer is asked the same, in any order and batch.
     """
 
     name = "mlm"
@@ -70,8 +69,8 @@ class MaskedLanguageModelling(LanguageModelling):
         count = max(1, round(self.share * len(places)))
         special = set(model.tokenizer.all_special_ids)
         vocabulary = min(len(model.tokenizer), int(model.config.vocab_size))
-        shown = list(source.ids)
-        for place in random.choice(places, size=count, replace=False):
+        shown: dict[int, int] = {}
+        for place in random.choice(places, size=count, replace=False).tolist():
             labels[place] = source.ids[place]
             fate = random.random()
             other = int(random.integers(vocabulary))
@@ -81,4 +80,4 @@ class MaskedLanguageModelling(LanguageModelling):
                 shown[place] = model.tokenizer.mask_token_id
             elif fate < 0.9:
                 shown[place] = other
-        return EncodedInput(replace(source, ids=shown)), labels
+        return EncodedInput(with_tokens(source, shown, model.tokenizer)), labels

@@ -1,6 +1,6 @@
 """From texts to tokens, with what the measures need to know about each token."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -192,8 +192,7 @@ class TextEncoder:
             elif owner < 0:
                 yield SEP if token in separators else OTHER
             else:
-                surface = texts[owner][start:end].strip()
-                yield PERIOD if surface in PERIODS else COMMA if surface in COMMAS else OTHER
+                yield _role_of(texts[owner][start:end])
 
     def _shifted(self, target: EncodedText) -> EncodedText:
         """The target as a decoder reads it: its start token first, its last token only to be predicted."""
@@ -209,6 +208,26 @@ class TextEncoder:
             word=[-1, *target.word[:-1]],
             word_type=[-1, *target.word_type[:-1]],
         )
+
+
+def with_tokens(encoded: EncodedText, tokens: Mapping[int, int], tokenizer: Any) -> EncodedText:
+    """The text with other tokens at some places (place: token id), whose roles are those of the new tokens.
+
+    A token that is cls because it stands first stays so. Words keep their numbers: they say where a token stands.
+    """
+    ids, role = list(encoded.ids), list(encoded.role)
+    prefix = getattr(tokenizer.backend_tokenizer.model, "continuing_subword_prefix", None) or ""
+    for place, token in tokens.items():
+        ids[place] = token
+        if role[place] != CLS:
+            role[place] = _role_of(str(tokenizer.decode([token])).strip().removeprefix(prefix))
+    return replace(encoded, ids=ids, role=role)
+
+
+def _role_of(surface: str) -> int:
+    """The role of a token of the text that has these characters."""
+    surface = surface.strip()
+    return PERIOD if surface in PERIODS else COMMA if surface in COMMAS else OTHER
 
 
 def _word_type(word: str, known: dict[str, int]) -> int:

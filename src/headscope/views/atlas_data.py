@@ -84,7 +84,8 @@ def _about(facts: dict[str, Any]) -> str:
         parts.append(f"{int(facts['tokens']):,} tokens")
     told = ", ".join(parts)
     corpus = str(facts.get("corpus") or "")
-    return f"{told} from {corpus}" if told and corpus else told or corpus
+    edited = f"; the model was edited ({'; '.join(facts['edits'])})" if facts.get("edits") else ""
+    return (f"{told} from {corpus}" if told and corpus else told or corpus) + edited
 
 
 # Colourings

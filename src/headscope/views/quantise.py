@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from headscope.errors import CaptureError
-
 Array = np.ndarray[Any, Any]
 Starts = tuple[Array, Array]
 """(word,) the first piece of each word that looks, and of each that is looked at; special tokens are words too."""
@@ -162,8 +160,6 @@ def quantise(
     `words` says for each map where words begin; without it every piece is one. Without a budget the finest code is
     taken; when not even the coarsest keeps it, the coarsest. `fine` stores two bytes a weight, whatever they take.
     """
-    for weights in maps.values():
-        check_finite(weights)
     starts = words or {}
     if fine or budget is None:
         return _quantised(maps, CODES[0], starts, fine=fine)
@@ -172,12 +168,6 @@ def quantise(
         if found.size <= budget:
             break
     return found
-
-
-def check_finite(weights: Array) -> None:
-    """Raise CaptureError for weights that are none."""
-    if not math.isfinite(weights.sum(dtype=np.float64)):
-        raise CaptureError("the model's attention holds nan; if it runs in half precision, use float32")
 
 
 def _quantised(

@@ -17,7 +17,7 @@ from headscope.text.batching import TextBatch
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
 from headscope.types import AttentionBatch, HeadGrid, StackName
-from headscope.views.quantise import Quantised, Starts, check_finite
+from headscope.views.quantise import Quantised, Starts
 from headscope.views.shapes import Seen, StackShape, Tokens
 from headscope.views.tokens import tokens_of, word_starts
 
@@ -182,7 +182,6 @@ def observe(
             between()
         weights: Tensor = attention.attention[0].detach()
         found = weights.to("cpu").float().numpy().copy()  # (head, query, key)
-        check_finite(found)
         maps[map_key(stack, attention.layer)] = found
 
     prepared.watch.run(prepared.batch, see)
