@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from headscope.ablation.blocks import find_blocks, run_probe
 from headscope.ablation.passes import Changes, FullPasses, SharedPasses, passes_for
-from headscope.ablation.plan import Part, each_head, each_layer
+from headscope.ablation.plan import PlannedEdit, each_head, each_layer
 from headscope.capture import Capture, surveyed
 from headscope.capture.capture import probe_inputs
 from headscope.errors import CaptureError
@@ -50,7 +50,7 @@ def test_every_head_gives_what_a_full_pass_gives(architecture: str, how: How) ->
     with passes.ready():
         plain = passes.untouched(lambda: states(capture), inputs_of(model))
         found = [
-            passes.edited(lambda: states(capture), one.parts)
+            passes.edited(lambda: states(capture), one)
             for one in [*each_head(capture.stacks, how), *each_layer(capture.stacks, how)]
         ]
     torch.testing.assert_close(plain, states(capture), rtol=0, atol=1e-6)
@@ -63,24 +63,28 @@ def test_every_head_gives_what_a_full_pass_gives(architecture: str, how: How) ->
         assert not torch.allclose(ours, plain, rtol=0, atol=1e-6) or architecture == "t5"
 
 
+EDITS: list[tuple[list[tuple[int, int]], How]] = [
+    ([(2, 1)], "zero"),
+    ([(0, 0), (2, 3)], "uniform"),
+    ([(1, 0)], "zero"),
+    ([(1, 2), (2, 2)], "uniform"),
+    ([(2, 1)], "zero"),
+]
+
+
 def test_edits_in_any_order_and_over_several_layers() -> None:
     model = tiny("bert")
     capture = surveyed(model)
     changes = changes_of(model, "zero", "uniform")
-    parts = [
-        (Part(HeadSet.of([("encoder", HeadId(2, 1))]), "zero"),),
-        (Part(HeadSet.of([("encoder", HeadId(0, 0)), ("encoder", HeadId(2, 3))]), "uniform"),),
-        (
-            Part(HeadSet.of([("encoder", HeadId(1, 0))]), "zero"),
-            Part(HeadSet.of([("encoder", HeadId(1, 2)), ("encoder", HeadId(2, 2))]), "uniform"),
-        ),
-        (Part(HeadSet.of([("encoder", HeadId(2, 1))]), "zero"),),
+    planned = [
+        PlannedEdit("", HeadSet.of([("encoder", HeadId(layer, head)) for layer, head in heads]), how)
+        for heads, how in EDITS
     ]
     shared, full = passes_for(capture, changes), FullPasses(capture, changes)
     with shared.ready():
         shared.untouched(lambda: states(capture), inputs_of(model))
-        found = [shared.edited(lambda: states(capture), one) for one in parts]
-    expected = [full.edited(lambda: states(capture), one) for one in parts]
+        found = [shared.edited(lambda: states(capture), one) for one in planned]
+    expected = [full.edited(lambda: states(capture), one) for one in planned]
     for ours, theirs in zip(found, expected, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-5)
 
@@ -105,9 +109,9 @@ def test_layers_below_do_not_run_and_projections_run_once() -> None:
                         _own(*given),
                     )[1]
         try:
-            passes.edited(lambda: states(capture), each_head(capture.stacks, "zero")[8].parts)  # 2.0
+            passes.edited(lambda: states(capture), each_head(capture.stacks, "zero")[8])  # 2.0
             first = len(ran)
-            passes.edited(lambda: states(capture), each_head(capture.stacks, "zero")[9].parts)  # 2.1
+            passes.edited(lambda: states(capture), each_head(capture.stacks, "zero")[9])  # 2.1
             second = len(ran) - first
         finally:
             for part, original in handles:
@@ -124,14 +128,14 @@ def test_the_network_is_as_it_was() -> None:
     passes = passes_for(capture, changes_of(model, "zero"))
     with passes.ready():
         passes.untouched(lambda: states(capture), inputs_of(model))
-        passes.edited(lambda: states(capture), each_head(capture.stacks, "zero")[-1].parts)
+        passes.edited(lambda: states(capture), each_head(capture.stacks, "zero")[-1])
 
         def fail() -> Tensor:
             states(capture)
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            passes.edited(fail, each_head(capture.stacks, "zero")[-1].parts)
+            passes.edited(fail, each_head(capture.stacks, "zero")[-1])
     assert torch.equal(states(capture), before)
     assert {name: set(vars(module)) for name, module in model.core.named_modules()} == names
     assert not any(module._forward_hooks for module in model.core.modules())
@@ -178,7 +182,7 @@ def test_an_edit_that_does_not_happen_is_an_error() -> None:
     with passes.ready():
         passes.untouched(lambda: states(capture), inputs_of(model))
         with pytest.raises(CaptureError, match="was applied at no layer"):
-            passes.edited(lambda: torch.zeros(1), each_head(capture.stacks, "zero")[0].parts)
+            passes.edited(lambda: torch.zeros(1), each_head(capture.stacks, "zero")[0])
 
 
 def test_blocks_have_their_places_and_early_parts() -> None:
@@ -201,7 +205,7 @@ def test_sentence_masks_are_the_same_too(tmp_path: Path, how: How) -> None:
     changes = changes_of(model, how)
     shared, full = passes_for(capture, changes), FullPasses(capture, changes)
     (batch, *_) = task.batches(model)
-    parts = (Part(HeadSet.of([("encoder", HeadId(1, 2)), ("encoder", HeadId(2, 0))]), how),)
+    planned = PlannedEdit("", HeadSet.of([("encoder", HeadId(1, 2)), ("encoder", HeadId(2, 0))]), how)
 
     def run() -> Tensor:
         with torch.inference_mode():
@@ -210,8 +214,8 @@ def test_sentence_masks_are_the_same_too(tmp_path: Path, how: How) -> None:
 
     with shared.ready():
         plain = shared.untouched(run, batch.inputs)
-        ours = shared.edited(run, parts)
-    torch.testing.assert_close(ours, full.edited(run, parts), rtol=0, atol=1e-5)
+        ours = shared.edited(run, planned)
+    torch.testing.assert_close(ours, full.edited(run, planned), rtol=0, atol=1e-5)
     assert not torch.allclose(ours, plain)
 
 
@@ -221,7 +225,7 @@ def test_nothing_of_one_batch_is_left_in_the_next(tmp_path: Path) -> None:
     task = task_for("qa", questions_file(tmp_path / "q.json"), model)
     changes = changes_of(model, "zero")
     shared, full = passes_for(capture, changes), FullPasses(capture, changes)
-    parts = each_head(capture.stacks, "zero")[0].parts
+    planned = each_head(capture.stacks, "zero")[0]
     batches = task.batches(model, batch_size=1)
     assert len(batches) > 2
     with torch.inference_mode():
@@ -233,7 +237,7 @@ def test_nothing_of_one_batch_is_left_in_the_next(tmp_path: Path) -> None:
 
             with shared.ready():
                 shared.untouched(run, batch.inputs)
-                ours = [shared.edited(run, parts) for _ in range(2)]
-            expected = full.edited(run, parts)
+                ours = [shared.edited(run, planned) for _ in range(2)]
+            expected = full.edited(run, planned)
             for one in ours:
                 torch.testing.assert_close(one, expected, rtol=0, atol=1e-5)

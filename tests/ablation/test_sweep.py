@@ -148,19 +148,25 @@ def test_sentence_masks(tmp_path: Path) -> None:
     model, task = made(tmp_path, "bert", "classification")
     found = ablate(model, task, sweep="sentence-masks")
     by_name = {one.edit.name: one for one in found.edits}
-    kinds = list(found.kinds)
-    assert len(found.edits) == 2 + 5 * len(kinds)
     assert len({round(one.values["loss"], 5) for one in found.edits}) > len(found.edits) // 2
     with edit(model, "all", how="inter"):
-        assert by_name["all heads: no attention between"].values == pytest.approx(task.evaluate(model).values)
-    own = found.kinds[kinds[0]]
-    everything = by_name["all heads: no attention between"].edit.heads
-    with edit(model, everything - own), edit(model, own, how="intra"):
         expected = task.evaluate(model).values
-    assert by_name[f"only {kinds[0]}: no attention within"].values == pytest.approx(expected)
+    assert by_name["all heads: no attention between sentences"].values == pytest.approx(expected)
+    written = {kind: ", ".join(str(head) for _, head in heads) for kind, heads in found.kinds.items()}
+    for kind, heads in written.items():
+        for how, words in (("intra", "within"), ("inter", "between")):
+            with edit(model, heads, how=how):  # type: ignore[arg-type]
+                alone = task.evaluate(model).values
+            assert by_name[f"{kind}: no attention {words} sentences"].values == pytest.approx(alone)
+            with edit(model, f"all but {heads}", how=how):  # type: ignore[arg-type]
+                others = task.evaluate(model).values
+            assert by_name[f"all but {kind}: no attention {words} sentences"].values == pytest.approx(others)
+    assert found.facts()["edit"] == "masked"
     scaled = ablate(model, task, sweep="sentence-masks", renormalise=True)
     with edit(model, "all", how="intra", renormalise=True):
         assert scaled.edits[0].values == pytest.approx(task.evaluate(model).values)
+    with pytest.raises(OptionError, match="how='mean' does nothing in the sweep sentence-masks"):
+        ablate(model, task, sweep="sentence-masks", how="mean")
 
 
 def test_a_pruning_curve(tmp_path: Path) -> None:

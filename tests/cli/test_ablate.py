@@ -143,6 +143,11 @@ def test_what_is_refused_is_one_line(run: Run, folder: Path, data: Path, tmp_pat
         (("--task", "qa", "--data", tmp_path / "none.json"), 2, "none.json"),
         (("--task", "qa", "--data", data, "--renormalise"), 2, "--renormalise is for --sweep sentence-masks"),
         (
+            ("--task", "qa", "--data", data, "--sweep", "sentence-masks", "--edit", "mean"),
+            2,
+            "sentence-masks does not use it",
+        ),
+        (
             ("--task", "qa", "--data", data, "--sweep", "layers", "--steps", 3),
             2,
             "--steps is for --sweep cumulative",

@@ -63,14 +63,15 @@ def test_guan2020_of_an_atlas(run: Run, atlas_path: Path, tmp_path: Path) -> Non
     assert result.exit_code == 0, result.stderr
     assert "Shares of the kinds of heads, k = 3\n" in result.stdout
     assert "26.04 %" in result.stdout
-    assert "left out: tables 2 and 3 need --task NAME and --data FILE" in result.stdout
+    assert "left out: table 2 needs --task NAME and --data FILE" in result.stdout
+    assert "left out: table 3 needs --task NAME and --data FILE" in result.stdout
     told = json.loads(run("reproduce", "guan2020", atlas_path, "--k", 3, "--seed", 1, "--json").stdout)
     assert [section["key"] for section in told["sections"]] == [
-        "shares", "stability", "number", "layers", "effects", "masks",
+        "examples", "shares", "stability", "number", "map", "features", "layers", "effects", "masks",
     ]  # fmt: skip
     with warnings.catch_warnings(action="ignore"):
         expected = hs.head_types(hs.open(atlas_path), k=3, seed=1).shares
-    shares = {row["quantity"]: row["ours"] for row in told["sections"][0]["rows"]}
+    shares = {row["quantity"]: row["ours"] for row in told["sections"][1]["rows"]}
     assert {name: one["value"] for name, one in shares.items() if one} == pytest.approx(expected)
     assert run("reproduce", "guan2020", atlas_path, "--quiet").output == ""
 
@@ -83,6 +84,26 @@ def test_guan2020_keeps_the_kinds(run: Run, model: Path, corpus: Path, tmp_path:
     assert hs.open(out).provenance["probes"]["types"]["stacks"]["encoder"]["seed"] == 5
     again = run(*asked)
     assert (again.exit_code, "is there already; choose a new name" in again.stderr) == (2, True)
+
+
+def test_guan2020_of_several_models(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
+    tuned, data, out = tmp_path / "tuned", questions_file(tmp_path / "questions.json"), tmp_path / "out.nc"
+    headed("bert", "qa").network.save_pretrained(tuned)
+    headed("bert", "qa").tokenizer.save_pretrained(tuned)
+    result = run(
+        "reproduce", "guan2020", model, "--against", tuned, "--against", model, "--text", corpus, "--k", 2,
+        "--max-length", 32, "--task", "qa", "--data", data, "--examples", 3, "-o", out, "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(result.stdout)
+    others = [tmp_path / "out-against.nc", tmp_path / "out-against-2.nc"]
+    assert [hs.open(path).provenance["model"] for path in others] == told["against"]
+    assert "pairs-of-types" in hs.open(others[0]).provenance["probes"]["ablation"]["sweeps"]
+    assert "ablation" not in hs.open(out).provenance["probes"]
+    again = run("reproduce", "guan2020", out, "--against", *others, "--k", 2, "--json")
+    assert json.loads(again.stdout)["sections"] == told["sections"]
+    refused = run("reproduce", "guan2020", model, "--against", out, "--text", corpus)
+    assert (refused.exit_code, "must both be models, or both" in refused.stderr) == (2, True)
 
 
 def test_kovaleva2019_of_two_models(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
@@ -178,7 +199,15 @@ def test_tables_fit_a_terminal(width: int) -> None:
         empty_atlas(),
         {"heads": (facts("heads", "zero"), [row("heads", f"0.{n}", n / 10, sure=n == 3) for n in range(4)])},
     )
-    for result in (clark2019(probed), guan2020(probed), kovaleva2019(disabled)):
+    masked = row("sentence-masks", "all but dense&vertical: no attention between sentences", -12.3)
+    swept = with_sweeps(
+        empty_atlas(),
+        {
+            "types": (facts("types", "zero"), []),
+            "sentence-masks": (facts("sentence-masks", "masked"), [masked]),
+        },
+    )
+    for result in (clark2019(probed), guan2020(probed), guan2020(swept), kovaleva2019(disabled)):
         print_reproduction(console, result)
     assert "…" not in page.getvalue()
     assert max(map(len, page.getvalue().splitlines())) <= width

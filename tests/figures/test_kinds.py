@@ -93,3 +93,8 @@ def test_without_maps_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch)
     made = kinds_atlas(with_maps=False)
     with pytest.raises(AtlasError, match="example_map"):
         figures.kind_examples(head_types(made).to_atlas(made))
+
+
+def test_kinds_of_the_same_names_have_the_same_colours_in_two_models() -> None:
+    assert kind_colours(["near", "self", "far"]) == kind_colours(["self", "far", "near"])
+    assert list(kind_colours(["near", "far"])) == ["near", "far"]

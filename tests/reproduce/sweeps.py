@@ -25,6 +25,7 @@ def facts(sweep: str, edit: str, **changes: Any) -> dict[str, Any]:
             LOWER: {"unit": "nats", "digits": 3, "higher_is_better": False},
         },
         "correction": "holm",
+        "types": {},
         "types_from": "the given atlas" if sweep == "types" else "",
     }
     return told | changes

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.helpers.atlases import FEATURES, atlas_of, empty_atlas, random_atlas
-from tests.helpers.tasks import headed, questions_file
+from matplotlib.figure import Figure
+from tests.helpers.atlases import FEATURES, atlas_of, random_atlas
 from tests.helpers.tiny import tiny
-from tests.reproduce.sweeps import facts, row, with_sweeps
 
 import headscope as hs
 from headscope.errors import OptionError
-from headscope.reproduce import Figure, Reproduction, Row, guan2020
+from headscope.reproduce import Reproduction, guan2020
+from headscope.reproduce.guan_published import TABLES_AND_FIGURES
 from headscope.types import LabelledArray
 
 LAYERS, HEADS, FOLDS = 6, 8, 8
@@ -25,9 +25,12 @@ BY_LAYER = ("dense", "dense", "dense&vertical", "diagonal", "diagonal", "vertica
 """All heads of a layer are of one kind, but for the first two, which are dense."""
 
 
-def kinds_atlas() -> hs.Atlas:
+def kinds_atlas(kind: list[list[str]] | None = None) -> hs.Atlas:
     random = np.random.default_rng(0)
-    kind = [[BY_LAYER[layer] if head > 1 else "dense" for head in range(HEADS)] for layer in range(LAYERS)]
+    if kind is None:
+        kind = [
+            [BY_LAYER[layer] if head > 1 else "dense" for head in range(HEADS)] for layer in range(LAYERS)
+        ]
     values = np.array(
         [[[CENTRES[one].get(name, 0.0) for name in FEATURES] for one in layer] for layer in kind]
     )
@@ -49,7 +52,7 @@ def _few_fits() -> Iterator[None]:
     """Fewer rounds and draws than users get: what is tested here is where the numbers go."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("headscope.heads.stability.ROUNDS", 2)
-        patch.setattr("headscope.heads.clusters.NULL_DRAWS", 9)
+        patch.setattr("headscope.heads.clusters.NULL_DRAWS", 19)
         yield
 
 
@@ -129,7 +132,7 @@ def test_warnings_are_notes_and_kinds_without_a_name_have_nothing_published(clou
     number = cloud.section("number").rows[0]
     assert number.published is not None
     assert number.published.value == 4
-    assert [row.quantity for row in cloud.section("number").rows[1:]] == [
+    assert [row.quantity for row in cloud.section("number").rows[2:]] == [
         f"silhouette of {k}" for k in range(2, 9)
     ]
     assert cloud.section("effects").needs
@@ -157,102 +160,86 @@ def test_what_cannot_work_is_told() -> None:
         guan2020(atlas_of({}))
 
 
-def swept(edit: str, *, probe: str = "ablation", atlas: hs.Atlas | None = None, **changes: str) -> hs.Atlas:
-    """Kinds edited: dense costs 4 points, near (which no paper knows) 1, all but dense 30."""
-    rows = [
-        row("types", "dense", -4.0, heads=5),
-        row("types", "near", -1.0),
-        row("types", "all but dense", -30.0),
-    ]
-    about = facts("types", edit, **changes)
-    return with_sweeps(empty_atlas() if atlas is None else atlas, {"types": (about, rows)}, probe=probe)
+def test_every_table_and_figure_of_the_paper_has_its_section(known: Reproduction) -> None:
+    covered = [name for section in known.sections for name in section.covers]
+    assert sorted([*covered, *known.not_covered]) == sorted(TABLES_AND_FIGURES)
+    assert all(name in section.title.lower() for section in known.sections for name in section.covers)
 
 
-def effects(result: Reproduction) -> dict[str, Row]:
-    return {row.quantity: row for row in result.section("effects").rows}
+def test_rows_with_both_columns_have_a_verdict(known: Reproduction, cloud: Reproduction) -> None:
+    for section in (*known.sections, *cloud.sections):
+        for row in section.rows:
+            assert row.published is None or row.ours is None or row.verdict is not None, row.quantity
 
 
-def test_tables_2_and_3_of_a_sweep() -> None:
-    result = guan2020(swept("zero"))
-    rows = effects(result)
-    assert rows["untouched"].published == Figure(0.8968)
-    assert rows["untouched"].ours == Figure(0.40, 0.35, 0.45)
-    assert rows["dense, pruned"].published == Figure(0.8762)
-    assert rows["dense, pruned"].ours == Figure(0.36, detail="5 heads")
-    change = rows["dense, pruned: change"]
-    assert change.ours == Figure(-0.04, -0.05, -0.03)
-    assert change.published == Figure(-0.0206)
-    assert (rows["near, pruned"].published, rows["near, pruned"].ours) == (
-        None,
-        Figure(0.39, detail="1 head"),
-    )
-    assert rows["all but dense, pruned: change"].ours == Figure(-0.3, -0.31, -0.29)
-    assert rows["diagonal, pruned"].ours is None
-    published = {
-        name: row.published.value for name, row in rows.items() if row.published and "change" not in name
+def test_verdicts_on_kinds(known: Reproduction, cloud: Reproduction) -> None:
+    def agreement(result: Reproduction, key: str, quantity: str) -> str:
+        row = next(row for row in result.section(key).rows if row.quantity == quantity)
+        assert row.verdict is not None
+        return row.verdict.agreement
+
+    assert agreement(known, "shares", "vertical") == "same"  # 6 of 48 heads
+    assert agreement(known, "stability", "heads, pre-trained") == "same"
+    assert agreement(known, "number", "number of kinds") == "same"
+    assert agreement(known, "number", "4 kinds against a single cloud") == "same"
+    assert agreement(cloud, "shares", "vertical") == "unclear"  # slices of one cloud
+    assert agreement(cloud, "stability", "heads, pre-trained") == "different"
+    assert agreement(cloud, "number", "number of kinds") == "unclear"
+    assert agreement(cloud, "number", "3 kinds against a single cloud") == "different"
+
+
+def test_a_rare_kind_is_none_of_its_own() -> None:
+    few = [[BY_LAYER[layer] if head > 1 else "dense" for head in range(HEADS)] for layer in range(LAYERS)]
+    few[5] = ["vertical"] * 3 + ["dense"] * 5
+    rows = {row.quantity: row for row in guan2020(kinds_atlas(few)).section("shares").rows}
+    vertical = rows["vertical"]
+    assert vertical.ours is not None
+    assert vertical.ours.value == pytest.approx(3 / 48)
+    assert vertical.verdict is not None
+    assert vertical.verdict.agreement == "different"
+
+
+def test_several_models_side_by_side(known: Reproduction) -> None:
+    def renamed(model: str, atlas: hs.Atlas) -> hs.Atlas:
+        atlas.tree.attrs["model"] = model
+        return atlas
+
+    others = [renamed("tuned-mrpc", random_atlas(4, 8)), renamed("tuned-qa", kinds_atlas())]
+    with warnings.catch_warnings(action="ignore"):
+        alone = guan2020(random_atlas(4, 8))
+    result = guan2020(renamed("plain", kinds_atlas()), against=others)
+    assert [atlas.provenance["model"] for atlas in result.others] == ["tuned-mrpc", "tuned-qa"]
+    assert all("head_type" in atlas for atlas in result.others)
+    rows = {row.quantity: row for row in result.section("shares").rows}
+    expected = {row.quantity: row.ours for row in known.section("shares").rows}
+    assert {kind: rows[f"{kind}, plain"].ours for kind in CENTRES} == {
+        kind: expected[kind] for kind in CENTRES
     }
+    # Each model's kinds are fitted by itself.
+    own = {row.quantity: row.ours for row in alone.section("shares").rows}
+    assert {kind: rows[f"{kind}, tuned-mrpc"].ours for kind in own} == own
+    stability = {row.quantity: row for row in result.section("stability").rows}
+    published = {name: row.published.value for name, row in stability.items() if row.published}
     assert published == {
-        "untouched": 0.8968,
-        "dense, pruned": 0.8762, "diagonal, pruned": 0.0755, "dense&vertical, pruned": 0.8192,
-        "vertical, pruned": 0.8857,
-        "dense, uniform": 0.8417, "diagonal, uniform": 0.0607, "dense&vertical, uniform": 0.1115,
-        "vertical, uniform": 0.5909,
+        "heads, pre-trained, plain": 0.9598, "heads, MRPC, tuned-mrpc": 0.9598, "heads, SQuAD": 0.9626,
+        "heads, MNLI": 0.9437,
     }  # fmt: skip
-    assert rows["dense, uniform"].ours is None
-    assert any("no sweep with kinds uniform" in note for note in result.section("effects").notes)
-    assert [section.key for section in result.sections if section.needs] == [
-        "shares", "stability", "number", "layers", "masks",
-    ]  # fmt: skip
+    assert stability["heads, tuned-qa"].ours == stability["heads, pre-trained, plain"].ours
+    grid = result.section("layers").grid
+    assert grid is not None
+    assert grid.lines["dense, plain"] == [8, 8, 2, 2, 2, 2]
+    assert all(len(numbers) == LAYERS for numbers in grid.lines.values())
+    for key in ("map", "features", "layers"):
+        titles = [drawing.title for drawing in result.section(key).drawings]
+        assert [title.rpartition(": ")[2] for title in titles] == ["plain", "tuned-mrpc", "tuned-qa"]
 
 
-def test_another_task_has_no_published_figures_beside_it() -> None:
-    rows = effects(guan2020(swept("zero", task="classification")))
-    assert rows["dense, pruned"].ours is not None
-    assert all(row.published is None for row in rows.values())
-
-
-def test_both_sweeps_stand_in_their_own_rows() -> None:
-    rows = effects(guan2020(swept("uniform")))
-    assert rows["dense, pruned"].ours is None
-    assert rows["dense, uniform"].ours == Figure(0.36, detail="5 heads")
-    both = guan2020(swept("uniform", probe="ablation_uniform", atlas=swept("zero"), data_hash="sha256:2"))
-    rows = effects(both)
-    assert rows["dense, pruned"].ours == rows["dense, uniform"].ours == Figure(0.36, detail="5 heads")
-    assert any("different examples" in note for note in both.section("effects").notes)
-    with pytest.raises(OptionError, match="has no distance_features"):
-        guan2020(swept("mean"))
-
-
-@pytest.mark.filterwarnings("ignore:. independent texts cannot make")
-def test_kinds_of_a_model_are_pruned_and_made_uniform(tmp_path: Path) -> None:
-    model = headed("bert", "qa")
-    task = hs.task_for("qa", questions_file(tmp_path / "questions.json"), model)
+def test_drawings_can_be_drawn() -> None:
     text = hs.read_text(hs.sample_path("articles"))
-    result = guan2020(model, text=text, limit=6, max_length=48, k=2, task=task, examples=3)
-    path = tmp_path / "a.nc"
-    result.atlas.save(path)
-    rows = effects(result)
-    kinds = set(result.atlas["head_type"].values.ravel().tolist())
-    for how, words in (("zero", "pruned"), ("uniform", "uniform")):
-        expected = hs.ablate(model, task, sweep="types", how=how, atlas=result.atlas, limit=3).table()  # type: ignore[arg-type]
-        by_name = {one["name"]: one for one in expected}
-        assert kinds == {name for name in by_name if not name.startswith("all but") and "random" not in name}
-        for kind in kinds:
-            own = rows[f"{kind}, {words}"].ours
-            assert own is not None
-            assert own.value == pytest.approx(by_name[kind]["values"]["f1"] / 100)
-    assert guan2020(path, k=2).section("effects") == result.section("effects")
-    masks = hs.ablate(model, task, sweep="sentence-masks", atlas=result.atlas, limit=3)
-    masked = {row.quantity: row.ours for row in result.section("masks").rows}
-    for one in masks.edits:
-        own = masked[one.edit.name]
-        assert own is not None
-        assert own.value == pytest.approx(one.values["f1"] / 100)
-    lines = "".join(f"a text of number {number}\t{number % 2}\n" for number in range(4))
-    (tmp_path / "single.tsv").write_text(lines, encoding="utf-8")
-    classifier = headed("bert", "classification")
-    single = hs.task_for("classification", tmp_path / "single.tsv", classifier)
-    alone = guan2020(classifier, text=text, limit=6, max_length=48, k=2, task=single)
-    assert alone.section("masks").needs  # single texts have no two sentences
-    with pytest.raises(OptionError, match="task cannot be read with an atlas"):
-        guan2020(path, task=task)
+    result = guan2020(tiny("bert"), against=tiny("bert"), text=text, limit=6, max_length=48, k=2)
+    for key in ("examples", "map", "features", "layers"):
+        drawings = result.section(key).drawings
+        assert len(drawings) == 2
+        figure = Figure(figsize=drawings[0].size)
+        drawings[0].draw(figure.add_subplot())
+        assert figure.axes[0].get_title(loc="left") or figure.axes[0].get_title()

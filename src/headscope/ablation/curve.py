@@ -43,7 +43,7 @@ def plan_curve(
         for count in counts:
             # All heads are the same heads in any order.
             label = f"all {total} heads" if count == total else f"{name}: {count} heads"
-            planned[label] = PlannedEdit.of(label, HeadSet.of(members[:count]), how)
+            planned[label] = PlannedEdit(label, HeadSet.of(members[:count]), how)
             names[name, count] = label
     return Curve(tuple(orders), tuple(counts), names), list(planned.values())
 

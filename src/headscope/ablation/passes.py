@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from headscope.ablation.blocks import Block, find_blocks, run_probe
-from headscope.ablation.plan import Part
+from headscope.ablation.plan import PlannedEdit
 from headscope.capture import AttentionCall, Capture, Forward
 from headscope.capture.capture import probe_inputs
 from headscope.capture.follow import sections
@@ -45,7 +45,7 @@ class Passes(Protocol):
     def untouched(self, run: Run, inputs: Mapping[str, Tensor]) -> Any:
         """What the network gives for the batch that `run` runs, as it is."""
 
-    def edited(self, run: Run, parts: tuple[Part, ...]) -> Any:
+    def edited(self, run: Run, planned: PlannedEdit) -> Any:
         """What it gives for the same batch with heads changed."""
 
 
@@ -74,24 +74,21 @@ class FullPasses:
         """A plain pass."""
         return run()
 
-    def edited(self, run: Run, parts: tuple[Part, ...]) -> Any:
-        """A plain pass inside the edits."""
-        with ExitStack() as stack, warnings.catch_warnings():
+    def edited(self, run: Run, planned: PlannedEdit) -> Any:
+        """A plain pass inside the edit."""
+        change = self._changes[planned.how]
+        with warnings.catch_warnings():
             # A batch may hold single texts only; that no batch has pairs is told before.
             warnings.simplefilter("ignore", HeadscopeWarning)
-            for part in parts:
-                change = self._changes[part.how]
-                stack.enter_context(
-                    edit(
-                        self._capture,
-                        part.heads,
-                        how=part.how,
-                        renormalise=change.renormalise,
-                        means=change.means,
-                        sentences=change.sentences,
-                    )
-                )
-            return run()
+            with edit(
+                self._capture,
+                planned.heads,
+                how=planned.how,
+                renormalise=change.renormalise,
+                means=change.means,
+                sentences=change.sentences,
+            ):
+                return run()
 
 
 class SharedPasses:
@@ -115,7 +112,7 @@ class SharedPasses:
         self._given: list[Any] = []  # what each layer gave in the untouched pass
         self._early: tuple[int, dict[nn.Module, Any]] = (-1, {})  # of one layer at a time
         self._numbers: dict[HeadSet, dict[Place, Tensor]] = {}
-        self._wanted: dict[Place, list[tuple[Change, Tensor]]] = {}
+        self._wanted: dict[Place, tuple[Change, Tensor]] = {}
         self._handled: list[Place] = []
 
     @contextmanager
@@ -135,12 +132,10 @@ class SharedPasses:
         self._given = [kept[block.module] for block in self._blocks]
         return output
 
-    def edited(self, run: Run, parts: tuple[Part, ...]) -> Any:
+    def edited(self, run: Run, planned: PlannedEdit) -> Any:
         """A pass from the first edited layer on."""
-        self._wanted = {}
-        for part in parts:
-            for place, heads in self._heads(part.heads).items():
-                self._wanted.setdefault(place, []).append((self._changes[part.how], heads))
+        change = self._changes[planned.how]
+        self._wanted = {place: (change, heads) for place, heads in self._heads(planned.heads).items()}
         self._handled = []
         first = min(self._block_of[place] for place in self._wanted)
         below = {block.module: given for block, given in zip(self._blocks[:first], self._given, strict=False)}
@@ -170,9 +165,8 @@ class SharedPasses:
         def handle(call: AttentionCall) -> AttentionCall:
             self._handled.append(place)
             forward = Forward(self._sections[place], (), self._inputs)
-            for change, heads in self._wanted[place]:
-                call = change.apply(place, heads, call, forward)
-            return call
+            change, heads = self._wanted[place]
+            return change.apply(place, heads, call, forward)
 
         return handle
 
@@ -225,17 +219,17 @@ def _is_same(capture: Capture, blocks: tuple[Block, ...]) -> bool:
     changes: Changes = {"zero": Change(capture.model, "zero")}
     shared, full = SharedPasses(capture, changes, blocks), FullPasses(capture, changes)
     chosen = [blocks[len(blocks) // 2].places[-1], blocks[-1].places[0]]
-    edits = [(Part(HeadSet.of([(place.stack, HeadId(place.layer, 0))]), "zero"),) for place in chosen]
+    edits = [PlannedEdit("", HeadSet.of([(place.stack, HeadId(place.layer, 0))]), "zero") for place in chosen]
 
     def run() -> Tensor:
         states: Tensor = run_probe(capture)[0]
         return states
 
-    expected = [full.edited(run, parts) for parts in edits]
+    expected = [full.edited(run, planned) for planned in edits]
     try:
         with shared.ready():
             plain = shared.untouched(run, probe_inputs(capture.model, [(9, 6), (7, 4)]))
-            found = [shared.edited(run, parts) for parts in (*edits, *edits)]
+            found = [shared.edited(run, planned) for planned in (*edits, *edits)]
     except (CaptureError, KeyError, IndexError, TypeError, RuntimeError):
         return False
     rounding = _ROUNDING.get(capture.model.dtype, _ROUNDING_IN_HALF) * max(1.0, float(plain.abs().amax()))

@@ -19,44 +19,24 @@ Kinds = Mapping[str, HeadSet]
 
 
 @dataclass(frozen=True)
-class Part:
-    """Some heads, and what is done to them."""
+class PlannedEdit:
+    """One edit of a sweep: some heads, and what is done to them."""
 
+    name: str
     heads: HeadSet
     how: How
 
 
-@dataclass(frozen=True)
-class PlannedEdit:
-    """One edit of a sweep. Where it has several parts, a later one works on what the earlier ones left."""
-
-    name: str
-    parts: tuple[Part, ...]
-
-    @classmethod
-    def of(cls, name: str, heads: HeadSet, how: How) -> "PlannedEdit":
-        """An edit that does one thing."""
-        return cls(name, (Part(heads, how),))
-
-    @property
-    def heads(self) -> HeadSet:
-        """All heads it changes."""
-        found = HeadSet(frozenset())
-        for part in self.parts:
-            found |= part.heads
-        return found
-
-
 def each_head(stacks: Stacks, how: How) -> list[PlannedEdit]:
     """Every head alone."""
-    return [PlannedEdit.of(str_of(stacks, member), HeadSet.of([member]), how) for member in all_heads(stacks)]
+    return [PlannedEdit(str_of(stacks, member), HeadSet.of([member]), how) for member in all_heads(stacks)]
 
 
 def each_layer(stacks: Stacks, how: How) -> list[PlannedEdit]:
     """All heads of every layer."""
     several = len(stacks.grids) > 1
     return [
-        PlannedEdit.of(
+        PlannedEdit(
             f"{grid.stack} layer {layer}" if several else f"layer {layer}",
             HeadSet.of((grid.stack, HeadId(layer, head)) for head in range(grid.heads)),
             how,
@@ -69,61 +49,74 @@ def each_layer(stacks: Stacks, how: How) -> list[PlannedEdit]:
 RANDOM_SETS = 3
 """How many sets of random heads stand beside each kind."""
 
+MASKS: dict[How, str] = {
+    "intra": "no attention within sentences",
+    "inter": "no attention between sentences",
+}
+"""What is removed from heads in a sweep of sentence masks, in words."""
+
 
 def each_kind(kinds: Kinds, how: How) -> list[PlannedEdit]:
     """Every kind edited, then all kinds but one (Guan et al. 2020), then as many heads as each kind has, at random."""
-    edited = [PlannedEdit.of(name, heads, how) for name, heads in kinds.items()]
-    kept_alone = [
-        PlannedEdit.of(f"all but {name}", others, how)
-        for name in kinds
-        if (others := _union(heads for other, heads in kinds.items() if other != name))
-    ]
-    return edited + kept_alone + _random_sets(kinds, how)
+    edited = [PlannedEdit(name, heads, how) for name, heads in kinds.items()]
+    kept_alone = [PlannedEdit(name, heads, how) for name, heads in _all_but_each(kinds).items()]
+    at_random = [PlannedEdit(name, heads, how) for name, heads in _random_sets(kinds).items()]
+    return edited + kept_alone + at_random
+
+
+def all_but(kind: str) -> str:
+    """What the heads of all kinds but one are called."""
+    return f"all but {kind}"
 
 
 def random_set(heads: int, draw: int) -> str:
-    """What an edit of so many random heads is called."""
+    """What so many random heads are called."""
     return f"{heads} random head{'' if heads == 1 else 's'} ({draw + 1})"
 
 
-def _random_sets(kinds: Kinds, how: How) -> list[PlannedEdit]:
-    every = list(_union(kinds.values()))
-    sizes = dict.fromkeys(len(heads) for heads in kinds.values() if len(heads) < len(every))
-    planned = []
-    for size in sizes:
-        for draw in range(RANDOM_SETS):
-            chosen = np.random.default_rng([size, draw]).choice(len(every), size, replace=False)
-            heads = HeadSet.of(every[place] for place in chosen)
-            planned.append(PlannedEdit.of(random_set(size, draw), heads, how))
-    return planned
+def masked(heads: str, mask: How) -> str:
+    """What an edit is called that masks heads of this name."""
+    return f"{heads}: {MASKS[mask]}"
+
+
+def pair(first: str, second: str) -> str:
+    """What the heads of two kinds are called."""
+    return f"{first}, {second}"
 
 
 def each_pair(kinds: Kinds, how: How) -> list[PlannedEdit]:
     """Every two kinds together; of four kinds, that is also every two kinds kept."""
     return [
-        PlannedEdit.of(f"{first}, {second}", kinds[first] | kinds[second], how)
+        PlannedEdit(pair(first, second), kinds[first] | kinds[second], how)
         for first, second in combinations(kinds, 2)
     ]
 
 
-def sentence_masks(kinds: Kinds, how: How) -> list[PlannedEdit]:
-    """Attention within, or between, sentences removed: in all heads, in each kind, in a kind that is left alone.
+def sentence_masks(kinds: Kinds) -> list[PlannedEdit]:
+    """Attention within, or between, sentences removed from some heads; no head is pruned (Guan et al. 2020, table 3).
 
-    In the last, all other kinds are edited `how` (Guan et al. 2020).
+    From all heads, from each kind, from all kinds but one, and from as many random heads as each kind has.
     """
-    masks: tuple[tuple[How, str], ...] = (("intra", "no attention within"), ("inter", "no attention between"))
+    sets = {"all heads": _union(kinds.values()), **kinds, **_all_but_each(kinds), **_random_sets(kinds)}
+    return [PlannedEdit(masked(name, mask), heads, mask) for name, heads in sets.items() for mask in MASKS]
+
+
+def _all_but_each(kinds: Kinds) -> Kinds:
     every = _union(kinds.values())
-    planned = [PlannedEdit.of(f"all heads: {words}", every, mask) for mask, words in masks]
-    for name, heads in kinds.items():
-        planned += [PlannedEdit.of(f"{name}: {words}", heads, mask) for mask, words in masks]
-    for name, heads in kinds.items():
-        others = every - heads
-        if not others:
-            continue
-        alone = Part(others, how)
-        planned.append(PlannedEdit(f"only {name}", (alone,)))
-        planned += [PlannedEdit(f"only {name}: {words}", (alone, Part(heads, mask))) for mask, words in masks]
-    return planned
+    return {all_but(name): others for name, heads in kinds.items() if (others := every - heads)}
+
+
+def _random_sets(kinds: Kinds) -> Kinds:
+    every = list(_union(kinds.values()))
+    sizes = dict.fromkeys(len(heads) for heads in kinds.values() if len(heads) < len(every))
+    return {
+        random_set(size, draw): HeadSet.of(
+            every[place]
+            for place in np.random.default_rng([size, draw]).choice(len(every), size, replace=False)
+        )
+        for size in sizes
+        for draw in range(RANDOM_SETS)
+    }
 
 
 def all_heads(stacks: Stacks) -> HeadSet:

@@ -11,7 +11,6 @@ from headscope.ablation.plan import Kinds, PlannedEdit, Sweep, str_of
 from headscope.ablation.significance import SIGNIFICANT, Correction, adjusted
 from headscope.ablation.store import added_to
 from headscope.atlas import Atlas
-from headscope.interventions import How
 from headscope.models import Model
 from headscope.models.stacks import Stacks
 from headscope.run.provenance import ModelState, provenance
@@ -38,7 +37,8 @@ class Origin:
 
     stacks: Stacks
     sweep: Sweep
-    how: How
+    how: str
+    """zero, uniform, mean or masked."""
     data_hash: str
     tokens: int
     types_from: str

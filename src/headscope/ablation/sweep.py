@@ -55,7 +55,9 @@ from headscope.tasks.metric import Array
 from headscope.tasks.result import least_p
 
 EDITS: tuple[How, ...] = ("zero", "uniform", "mean")
-"""What a sweep does to heads; its sentence masks are a sweep of their own."""
+"""What a sweep does to heads, other than the sweep of sentence masks."""
+MASKED = "masked"
+"""What the sweep of sentence masks does to them."""
 
 
 @dataclass
@@ -105,9 +107,7 @@ class _Run:
 
                     for edit in (None, *edits):
                         output = (
-                            passes.untouched(run, part.inputs)
-                            if edit is None
-                            else passes.edited(run, edit.parts)
+                            passes.untouched(run, part.inputs) if edit is None else passes.edited(run, edit)
                         )
                         found.append(self.task.read(output, part))
                         done += part.rows
@@ -161,13 +161,13 @@ def ablate(
     """Edit heads, one set after another, and see what each does to a task.
 
     `sweep` is one of "heads" (each alone), "layers", "types" (each kind of head, all but each, and as many random
-    heads), "pairs-of-types", "sentence-masks" (attention within or between sentences removed, `renormalise` as in
-    `edit`) and "cumulative" (ever more heads, beside random orders). `how` is "zero", "uniform" or "mean", the mean
-    being that over the task's own inputs. `order` says which heads go first in "cumulative": those of least gradient
-    "importance", or whose edit alone has the least harmful "effect". `atlas` has the kinds of heads (`k` of them where
-    it has the features only) and what to order by (`head_importance`, `ablation_change`); what it lacks is found on
-    the task's own inputs. `limit` takes fewer examples. `reuse=False` runs every pass from the first layer on, which
-    gives the same numbers more slowly.
+    heads), "pairs-of-types", "sentence-masks" (attention within or between sentences removed from the same heads as in
+    "types"; `renormalise` as in `edit`, and no `how`) and "cumulative" (ever more heads, beside random orders). `how`
+    is "zero", "uniform" or "mean", the mean being that over the task's own inputs. `order` says which heads go first in
+    "cumulative": those of least gradient "importance", or whose edit alone has the least harmful "effect". `atlas` has
+    the kinds of heads (`k` of them where it has the features only) and what to order by (`head_importance`,
+    `ablation_change`); what it lacks is found on the task's own inputs. `limit` takes fewer examples. `reuse=False`
+    runs every pass from the first layer on, which gives the same numbers more slowly.
     """
     started = perf_counter()
     _check(sweep, how, order, correction)
@@ -176,6 +176,10 @@ def ablate(
     if renormalise and sweep != "sentence-masks":
         raise OptionError(
             f"renormalise is for the sweep sentence-masks; {sweep} removes no part of a head's attention"
+        )
+    if how != "zero" and sweep == "sentence-masks":
+        raise OptionError(
+            f"how={how!r} does nothing in the sweep sentence-masks, which masks heads; leave it out"
         )
     model, task = with_head(model, task.head), task.limited(limit)
     capture = surveyed(model)
@@ -198,7 +202,7 @@ def ablate(
     origin = Origin(
         capture.stacks,
         sweep,
-        how,
+        MASKED if sweep == "sentence-masks" else how,
         _digest(batches),
         sum(batch.text.tokens for batch in batches),
         plan.types_from,
@@ -237,9 +241,10 @@ def _plan(
     if sweep == "sentence-masks":
         _check_sentences(run)
     kinds = kinds_in(atlas or features_of(run.capture, run.batches), stacks, k=k)
-    makers = {"types": each_kind, "pairs-of-types": each_pair, "sentence-masks": sentence_masks}
     types_from = "the task's own inputs" if atlas is None else f"an atlas of {atlas.provenance['corpus']}"
-    return _Plan(makers[sweep](kinds, how), kinds, types_from)
+    if sweep == "sentence-masks":
+        return _Plan(sentence_masks(kinds), kinds, types_from)
+    return _Plan((each_kind if sweep == "types" else each_pair)(kinds, how), kinds, types_from)
 
 
 def _ranked(run: _Run, atlas: Atlas | None, order: Order) -> tuple[dict[str, list[Member]], str]:

@@ -75,7 +75,7 @@ def ablate(
         Literal["heads", "layers", "types", "pairs-of-types", "sentence-masks", "cumulative"],
         typer.Option(
             help="Each head alone; each layer; each kind of head, and all but each; every two kinds; attention within "
-            "or between sentences removed; ever more heads."
+            "or between sentences removed from each kind, and from all but each; ever more heads."
         ),
     ] = "heads",
     edit: Annotated[
@@ -195,6 +195,7 @@ USED_BY = {
     "random_orders": ("cumulative",),
     "steps": ("cumulative",),
     "renormalise": ("sentence-masks",),
+    "edit": ("heads", "layers", "types", "pairs-of-types", "cumulative"),
     "k": KINDS,
     "atlas": (*KINDS, "cumulative"),
 }
@@ -256,9 +257,9 @@ def _print(console: Console, found: "Ablations") -> None:
 
 
 def _chosen(found: "Ablations") -> tuple[Sequence["Ablation"], str]:
-    """All edits, or those that change the task's main metric most, and of equals the last one."""
+    """All edits of kinds and curves; of many heads, those that change the task's main metric most."""
     how = found.origin.how
-    if len(found.edits) <= MOST_IN_FULL or found.curve is not None:
+    if len(found.edits) <= MOST_IN_FULL or found.kinds or found.curve is not None:
         return found.edits, f"edits ({how}); * is significant"
     names = [metric.name for metric in found.metrics]
     main = "f1" if names[:2] == ["em", "f1"] else names[0]

@@ -70,10 +70,10 @@ def blocks(widths: Sequence[int], room: int) -> list[list[int]]:
 
 
 def print_table(console: Console, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A plain table, the first column to the left and the others to the right."""
+    """A plain table, the first column to the left and the others to the right; names that do not fit are wrapped."""
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
     for number, name in enumerate(header):
-        table.add_column(name, justify="left" if number == 0 else "right", no_wrap=True)
+        table.add_column(name, justify="left" if number == 0 else "right", no_wrap=number > 0)
     for row in rows:
         table.add_row(*row)
     console.print(table)

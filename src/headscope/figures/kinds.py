@@ -32,8 +32,9 @@ ROOM_FOR_SLANTED = 58
 
 
 def kind_colours(names: list[str]) -> dict[str, str]:
-    """A colour for each kind, the same in every picture of an atlas."""
-    return {name: SERIES[number % len(SERIES)] for number, name in enumerate(names)}
+    """A colour for each kind: the same in every picture, and for another model whose kinds have the same names."""
+    known = sorted(names)
+    return {name: SERIES[known.index(name) % len(SERIES)] for name in names}
 
 
 def kinds_of(atlas: Atlas, stack: str | None) -> tuple[str, list[str], Array]:

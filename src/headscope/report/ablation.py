@@ -112,9 +112,10 @@ def _sweeps(subject: Subject) -> dict[str, dict[str, Any]]:
 
 
 def _part(subject: Subject, sweep: str, told: dict[str, Any]) -> Part:
-    metric = metric_of(array_of(subject, _ARRAYS[sweep]), None)
+    array = array_of(subject, _ARRAYS[sweep])
+    metric = metric_of(array, None)
     rows = [row for row in subject.atlas.table("ablation", stack=subject.stack) if row.get("sweep") == sweep]
-    small = bool(rows) and len(rows) <= MOST_ROWS and sweep != "cumulative"
+    small = bool(rows) and sweep != "cumulative" and (len(rows) <= MOST_ROWS or "edit" in array.dims)
     return Part(
         _TITLES[sweep],
         _introduction(sweep, told),
@@ -135,6 +136,9 @@ def _introduction(sweep: str, told: dict[str, Any]) -> str:
     )
     if told.get("types_from"):
         text += f" Kinds were sorted on {told['types_from']}."
+    if sweep == "sentence-masks":
+        text += " Attention was removed from each kind, from all kinds but one, and from as many random heads; no head "
+        text += "was pruned."
     if sweep == "cumulative" and told.get("ordered_by"):
         text += f" The order goes by {told['ordered_by']}."
         if "same examples" in told["ordered_by"]:

@@ -6,50 +6,34 @@ from functools import partial
 from typing import Literal
 
 from headscope.atlas import Atlas
-from headscope.errors import HeadscopeWarning, OptionError
+from headscope.errors import HeadscopeWarning, ModelError, OptionError
 from headscope.heads import HeadKinds, head_types
-from headscope.heads.kind_names import PUBLISHED
-from headscope.heads.kinds import PUBLISHED_SHARES
 from headscope.heads.stability import REPEATS, ROUNDS, Stability
 from headscope.models import Model
-from headscope.reproduce.clark_surface import measured_by
+from headscope.reproduce import guan_kinds
 from headscope.reproduce.gather import ModelOrAtlas, Study, loaded, ready_atlases
-from headscope.reproduce.guan_effects import effects, masks, sweeps_of, with_effects
-from headscope.reproduce.table import Figure, Grid, Origin, Reproduction, Row, Section, difference_note
-from headscope.tasks import Task
+from headscope.reproduce.guan_effects import effects, masks, swept, with_effects
+from headscope.reproduce.guan_kinds import EXAMPLES, FEATURES, TITLES, SortedHeads
+from headscope.reproduce.guan_published import CITATION, KINDS, MODEL, SHAPE, STABILITY
+from headscope.reproduce.table import Figure, Origin, Reproduction, Row, Section, difference_note
+from headscope.reproduce.verdicts import exceeds
+from headscope.tasks import Task, with_head
 from headscope.text.corpus import Corpus
 
-CITATION = (
-    "Guan, Leng, Li, Chen and Guo 2020: How Far Does BERT Look At: Distance-based Clustering and Analysis of BERT's "
-    "Attention. COLING"
-)
-MODEL = "BERT-large, 24 layers x 16 heads"
-SHAPE = (24, 16)
-KINDS = 4
-STABILITY = {
-    "pre-trained": 0.9598,
-    "SQuAD": 0.9626,
-    "MRPC": 0.9598,
-    "MNLI": 0.9437,
-}
-MEASURE = "distance_features"
-TITLES = {
-    "shares": "Shares of the kinds of heads",
-    "stability": "Stability of the kinds",
-    "number": "Number of kinds",
-    "layers": "Kinds by layer",
-}
+KEPT = 0.9
+"""Kinds are stable when more heads than this keep theirs; every published share is above it."""
 
 
 def guan2020(
     model: ModelOrAtlas,
     *,
+    against: ModelOrAtlas | Sequence[ModelOrAtlas] | None = None,
     text: Corpus | None = None,
     limit: int | None = None,
     k: int = KINDS,
     seed: int = 0,
     max_length: int | None = None,
-    task: Task | None = None,
+    task: Task | Sequence[Task] | None = None,
     examples: int | None = None,
     batch_size: int | Literal["auto"] = "auto",
     progress: bool = False,
@@ -57,35 +41,66 @@ def guan2020(
     """The kinds of heads of Guan et al. 2020 for a model: shares, stability, layers, and their worth to a task.
 
     `model` is analysed on `text` (the first `limit` segments of it), or is an atlas with `distance_features`, and then
-    without a text. With a `task` (`examples` of it) its kinds are pruned and made uniform, for tables 2 and 3; of an
-    atlas its sweep over types is read. The atlas of the result has the kinds in it.
+    without a text; so is each model `against` it, such as fine-tuned ones, with kinds of its own. With a `task`
+    (`examples` of it) the kinds of the model that it fits are pruned, made uniform and masked, for tables 2 and 3; of
+    atlases their sweeps are read. The atlases of the result have the kinds in them.
     """
-    if ready := ready_atlases([model], {"text": text, "task": task}):
+    models = [model, *_listed(against)]
+    if ready := ready_atlases(models, {"text": text, "task": task}):
         return compared(ready, k=k, seed=seed)
     if text is None:
         raise OptionError(
             "there is nothing to measure heads on; give a text, or an atlas instead of the model"
         )
-    study = Study([loaded(model)], max_length, batch_size, progress)
+    study = Study([loaded(one) for one in models], max_length, batch_size, progress)
     fill(study, text=text, limit=limit, k=k, seed=seed, task=task, examples=examples)
     return compared(study.filled, k=k, seed=seed)
+
+
+def _listed(against: ModelOrAtlas | Sequence[ModelOrAtlas] | None) -> list[ModelOrAtlas]:
+    if against is None:
+        return []
+    return list(against) if isinstance(against, list | tuple) else [against]  # type: ignore[list-item]
 
 
 def fill(
     study: Study,
     *,
-    text: Corpus,
+    text: Corpus | None = None,
     limit: int | None = None,
     k: int = KINDS,
     seed: int = 0,
-    task: Task | None = None,
+    task: Task | Sequence[Task] | None = None,
     examples: int | None = None,
 ) -> None:
-    """Find out about the study's first model what the paper says of its own, as far as there are data."""
-    study.measure(0, text, [MEASURE], limit=limit)
-    study.add(0, "types", lambda model, atlas: _with_kinds(atlas, k=k, seed=seed))
-    if task is not None:
-        study.add(0, "effects", partial(_with_effects, study, task, examples))
+    """Find out about the study's models what the paper says of its own, as far as there are data.
+
+    Nothing without a text, by which heads are sorted into kinds. Of several tasks it is questions, as in the paper.
+    """
+    if text is None:
+        return
+    for place in range(len(study.models)):
+        study.measure(place, text, [FEATURES, EXAMPLES], limit=limit)
+        study.add(place, "types", lambda model, atlas: _with_kinds(atlas, k=k, seed=seed))
+    tasks = [task] if isinstance(task, Task) else list(task or ())
+    if tasks:
+        tested = next((one for one in tasks if one.name == "qa"), tasks[0])
+        step = partial(_with_effects, study, tested, examples)
+        study.add(place_for(study, tested), f"effects:{tested.name}", step)
+
+
+def place_for(study: Study, task: Task) -> int:
+    """The first model of a study that has the head a task needs, fine-tuned ones before the pre-trained one."""
+    reasons = []
+    order: list[int] = [*range(1, len(study.models)), 0]
+    for place in order:
+        try:
+            task.check(with_head(study.models[place], task.head))
+        except ModelError as error:
+            reasons.append(error)
+        else:
+            return place
+    raise reasons[-1]
 
 
 def _with_kinds(atlas: Atlas | None, *, k: int, seed: int) -> Atlas:
@@ -107,91 +122,59 @@ def _sorted(atlas: Atlas, *, k: int, seed: int) -> HeadKinds:
 
 
 def compared(atlases: Sequence[Atlas], *, k: int = KINDS, seed: int = 0) -> Reproduction:
-    """Everything that the atlas of a model, the first of these, has figures for."""
-    atlas = atlases[0]
-    kinds = None
-    if MEASURE in atlas:
-        kinds = _sorted(atlas, k=k, seed=seed)
-        atlas = kinds.to_atlas(atlas)
-    elif not sweeps_of(atlas):
+    """Everything that the atlases of a model, and of those it is compared with, have figures for."""
+    kept = list(atlases)
+    models: list[SortedHeads] = []
+    for place, atlas in enumerate(atlases):
+        if FEATURES in atlas:
+            kinds = _sorted(atlas, k=k, seed=seed)
+            kept[place] = kinds.to_atlas(atlas)
+            models.append(SortedHeads(kept[place], kinds, is_only=len(atlases) == 1))
+    tested = swept(kept)
+    tables = (effects(tested), masks(tested))
+    if not models and all(table.needs for table in tables):
         raise OptionError(
-            f"the atlas has no {MEASURE}, of which kinds are made; analyse again with all measures"
+            f"the atlas has no {FEATURES}, of which kinds are made; analyse again with all measures"
         )
-    if kinds is None:
-        stack = atlas.stacks[0]
-        sections = [_left_out(key, title) for key, title in TITLES.items()]
-        shape = atlas.shape(stack)
-    else:
-        ours = measured_by(atlas, kinds.features.stack)
-        sections = [make(kinds, ours) for make in (_shares, _stability, _number, _layers)]
-        shape = kinds.features.layers, kinds.features.heads
+    makers = {
+        "examples": guan_kinds.examples,
+        "shares": guan_kinds.shares,
+        "stability": _stability,
+        "number": guan_kinds.number,
+        "map": guan_kinds.neighbours,
+        "features": guan_kinds.features,
+        "layers": guan_kinds.layers,
+    }
+    sections = [make(models) if models else guan_kinds.left_out(key) for key, make in makers.items()]
+    first = kept[0]
+    shape = first.shape(models[0].stack if models else first.stacks[0])
     return Reproduction(
         "guan2020",
         CITATION,
-        (*sections, effects(atlas, MODEL), masks(atlas, MODEL)),
-        () if shape is None else (difference_note(SHAPE, shape, str(atlas.provenance["model"])),),
-        atlas,
+        (*sections, *tables),
+        () if shape is None else (difference_note(SHAPE, shape, str(first.provenance["model"])),),
+        first,
+        tuple(kept[1:]),
     )
 
 
-def _left_out(key: str, title: str) -> Section:
-    return Section(key, title, Origin(MODEL, ""), needs=f"this needs --text FILE, or an atlas with {MEASURE}")
-
-
-def _shares(kinds: HeadKinds, ours: Origin) -> Section:
-    """The shares of the four published kinds, and of kinds that fit none of their names."""
-    heads = {row["type"]: row["heads"] for row in kinds.table()}
-    named = [
-        Row(
-            name,
-            "share",
-            Figure(PUBLISHED_SHARES[name]),
-            Figure(kinds.shares[name], detail=_heads(heads[name])) if name in heads else None,
-        )
-        for name in PUBLISHED
-    ]
-    others = [
-        Row(name, "share", None, Figure(share, detail=_heads(heads[name])))
-        for name, share in kinds.shares.items()
-        if name not in PUBLISHED
-    ]
-    notes = [
-        "The published shares add up to 98.99 %, and 25.56 % is no whole number of 384 heads; 26.56 % (102 heads) "
-        "would be, and would make 100 %.",
-        *map(_sentence, kinds.notes),
-    ]
-    return Section(
-        "shares",
-        f"{TITLES['shares']}, k = {kinds.clusters.k}",
-        Origin(MODEL, "fine-tuned on SQuAD, k = 4"),
-        ours,
-        (*named, *others),
-        heading="kind",
-        notes=tuple(notes),
-    )
-
-
-def _stability(kinds: HeadKinds, ours: Origin) -> Section:
-    """Both readings of what share of heads keep their kind, and the average over fits."""
-    first, *others = STABILITY
-    by_heads = None if kinds.by_heads is None else _rounds(kinds.by_heads)
-    by_texts = None if kinds.by_texts is None else _rounds(kinds.by_texts)
+def _stability(models: Sequence[SortedHeads]) -> Section:
+    """Both readings of what share of heads keep their kind, and the average over fits, for each model."""
+    columns = [_column(heads.model, is_first=heads is models[0]) for heads in models]
     rows = [
-        Row(f"heads, {first}", "share", Figure(STABILITY[first]), by_heads),
-        *(Row(f"heads, {name}", "share", Figure(STABILITY[name]), None) for name in others),
-        Row("texts", "share", None, by_texts),
-        *(
-            Row(f"{name}, mean over fits", "share", None, _average(one))
-            for name, one in (("heads", kinds.by_heads), ("texts", kinds.by_texts))
-            if one is not None
-        ),
+        row for heads, column in zip(models, columns, strict=True) for row in _stability_rows(heads, column)
+    ]
+    alone = [
+        Row(f"heads, {name}", "share", Figure(share), None)
+        for name, share in STABILITY.items()
+        if name not in columns
     ]
     return Section(
         "stability",
         TITLES["stability"],
-        Origin(MODEL, "pre-trained, and fine-tuned on three tasks"),
-        ours,
-        tuple(rows),
+        Origin(MODEL, "pre-trained, and fine-tuned on three tasks", "table 1"),
+        guan_kinds.origin_of(models),
+        (*rows, *alone),
         heading="half left out of",
         interval="over rounds",
         notes=(
@@ -199,52 +182,36 @@ def _stability(kinds: HeadKinds, ours: Origin) -> Section:
             f"{ROUNDS} rounds beside the least and the most. No published figure is a whole number of 384 heads (95.98 "
             "% are 368.6), so the paper's seems to be an average; the last rows have the share of fits in which a head "
             "is of its usual kind.",
-            "Ours stands in the row of the pre-trained model; if your model is fine-tuned, compare it with the others.",
+            "A model stands beside the paper's of the task in its name, or beside the pre-trained one where it is the "
+            "first; if yours is fine-tuned on another task, compare it with all.",
         ),
+        covers=("table 1",),
     )
 
 
-def _number(kinds: HeadKinds, ours: Origin) -> Section:
-    """Whether four is the right number of kinds for this model."""
-    rows = [
-        Row(
-            "number of kinds",
-            "kinds",
-            Figure(KINDS, detail="chosen"),
-            Figure(kinds.recommended_k, detail="advised"),
-        ),
+def _column(model: str, *, is_first: bool) -> str:
+    """Which of the paper's models ours stands beside: that of the task in its name; else the first is pre-trained."""
+    named = [name for name in STABILITY if name.lower() in model.lower()]
+    return named[0] if named else "pre-trained" if is_first else ""
+
+
+def _stability_rows(heads: SortedHeads, column: str) -> list[Row]:
+    """A model's stability, beside that of the paper's model in this column of its table."""
+    kinds = heads.kinds
+    by_heads = None if kinds.by_heads is None else _rounds(kinds.by_heads)
+    by_texts = None if kinds.by_texts is None else _rounds(kinds.by_texts)
+    published = Figure(STABILITY[column]) if column else None
+    verdict = exceeds(by_heads, KEPT, "more than nine of ten heads keep their kind")
+    name = heads.row(f"heads, {column}" if column else "heads")
+    return [
+        Row(name, "share", published, by_heads, verdict=verdict),
+        Row(heads.row("texts"), "share", None, by_texts),
         *(
-            Row(f"silhouette of {k}", "silhouette", None, Figure(value))
-            for k, value in kinds.silhouettes.items()
+            Row(heads.row(f"{half}, mean over fits"), "share", None, _average(one))
+            for half, one in (("heads", kinds.by_heads), ("texts", kinds.by_texts))
+            if one is not None
         ),
     ]
-    return Section(
-        "number",
-        TITLES["number"],
-        Origin(MODEL, "k = 4"),
-        ours,
-        tuple(rows),
-        notes=(
-            "Advised is, of the numbers with about the highest silhouette, the largest whose kinds are stable, or else "
-            "the most stable.",
-        ),
-    )
-
-
-def _layers(kinds: HeadKinds, ours: Origin) -> Section:
-    """How many heads of each kind every layer has."""
-    by_layer = kinds.by_layer
-    return Section(
-        "layers",
-        TITLES["layers"],
-        Origin(MODEL, "shown as a figure, without numbers"),
-        ours,
-        grid=Grid(
-            "heads by layer",
-            tuple(str(layer) for layer in range(len(by_layer))),
-            {name: by_layer[:, number].tolist() for number, name in enumerate(kinds.names)},
-        ),
-    )
 
 
 def _rounds(stability: Stability) -> Figure:
@@ -253,11 +220,3 @@ def _rounds(stability: Stability) -> Figure:
 
 def _average(stability: Stability) -> Figure:
     return Figure(1 - float(stability.changed.mean()) / REPEATS)
-
-
-def _heads(number: int) -> str:
-    return f"{number} head{'' if number == 1 else 's'}"
-
-
-def _sentence(note: str) -> str:
-    return f"{note}." if note.startswith("k = ") else f"{note[:1].upper()}{note[1:]}."

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headscope.ablation import Ablations
@@ -24,6 +24,16 @@ class Sweep:
     shape: tuple[int, int] | None
     facts: Mapping[str, Any]
     rows: tuple[Mapping[str, Any], ...]
+    chosen: str = ""
+    """The metric to compare, where it is not the main one."""
+
+    def by(self, metric: str) -> "Sweep":
+        """The same sweep by another metric."""
+        return replace(self, chosen=metric)
+
+    def joined(self, other: "Sweep") -> "Sweep":
+        """This sweep with the rows of another one after its own."""
+        return replace(self, rows=(*self.rows, *other.rows))
 
     @property
     def edit(self) -> str:
@@ -33,8 +43,15 @@ class Sweep:
     @property
     def metric(self) -> str:
         """What is compared: F1 of answers to questions, as papers have it; else the task's first metric."""
+        if self.chosen:
+            return self.chosen
         names = list(self.facts["metrics"])
         return "f1" if self.facts["task"] == "qa" and "f1" in names else names[0]
+
+    @property
+    def label(self) -> str:
+        """The metric as papers write it."""
+        return {"em": "EM", "f1": "F1"}.get(self.metric, self.metric)
 
     @property
     def unit(self) -> Unit:
@@ -68,6 +85,13 @@ class Sweep:
         """What an edit changes, with its interval."""
         low, high = (self._scaled(end) for end in row["interval"][self.metric])
         return Figure(self._scaled(row["change"][self.metric]), low, high, detail)
+
+    def written(self, figure: Figure) -> str:
+        """A score with as many digits as its metric has."""
+        if figure.value is None:
+            return "-"
+        digits, is_percent = int(self._own["digits"]), self._own["unit"] == "%"
+        return f"{100 * figure.value:.{digits}f} %" if is_percent else f"{figure.value:.{digits}f}"
 
     def gain(self, row: Mapping[str, Any], *, detail: str = "") -> Figure:
         """What an edit improves: its change, turned round for a metric that is better when it is lower."""
