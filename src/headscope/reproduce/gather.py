@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from headscope.atlas import Atlas, open_atlas
 from headscope.errors import OptionError
+from headscope.measures import MEASURES
 from headscope.models import Model, load
 from headscope.run import analyze
 from headscope.text.corpus import Corpus
@@ -54,14 +55,18 @@ class Study:
         limit: int | None = None,
         faithful: bool = False,
     ) -> None:
-        """Observe the heads of the model at `place` on a text, unless that was done for all these measures."""
-        missing = [name for name in measures if (place, name) not in self._done]
-        if not missing:
+        """Observe the heads of the model at `place` on a text, unless that was done for all these measures.
+
+        A second reading repeats the first one's measures, since an atlas holds those of one reading.
+        """
+        known = {name for done, name in self._done if done == place and name in MEASURES.names()}
+        if set(measures) <= known:
             return
+        wanted = sorted(known | set(measures))
         atlas = analyze(
             self.models[place],
             text,
-            measures=measures,
+            measures=wanted,
             limit=limit,
             max_length=MAX_LENGTH if self.max_length is None else self.max_length,
             batch_size=self.batch_size,
@@ -70,7 +75,7 @@ class Study:
         )
         before = self.atlases[place]
         self.atlases[place] = atlas if before is None else atlas.with_probes_of(before)
-        self._done |= {(place, name) for name in measures}
+        self._done |= {(place, name) for name in wanted}
 
     def add(self, place: int, step: str, run: Callable[[Model, Atlas | None], Atlas]) -> None:
         """Let `run` add to the atlas of the model at `place`, unless a step of this name was done for it."""
