@@ -260,7 +260,7 @@ def test_table_and_arrays(tmp_path):
     row = result.table()[0]
     assert list(row) == [
         *("mention_class", "cases", "head", "direction", "accuracy", "low", "high"),
-        *("chosen_accuracy", "chosen_cases"),
+        *("chosen_accuracy", "chosen_cases", "interval_over", "interval_count"),
         *(f"{rule}{end}" for rule in ("nearest", "head_match", "rules") for end in ("", "_low", "_high")),
     ]
     # Of the five cases of the document: none, three and all.

@@ -141,6 +141,7 @@ class CoreferenceResult(PointingResult):
     label_name = "mention_class"
     directions = ("mention_to_antecedent", "antecedent_to_mention")
     baseline_dim = "rule"
+    unit = "windows"
 
     def baseline_columns(self, tally: PointingTally, label: str) -> Row:
         """Every rule, scored on what the head was scored on."""
@@ -164,8 +165,7 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
     probe = "coreference"
     label_name = "mention_class"
     directions = CoreferenceResult.directions
-    unit = "windows"
-    by_document = True
+    fewest_documents = 2  # windows of one document name the same things
     baseline_labels = tuple(RULES)
     result_kind = CoreferenceResult
 
