@@ -168,9 +168,9 @@ def _stability(kinds: HeadKinds, ours: Origin) -> Section:
         heading="half left out of",
         interval="over rounds",
         notes=(
-            f"Ours is the share of heads that are of one kind in all of {REPEATS} fits on random halves: the median of "
-            f"{ROUNDS} rounds beside the least and the most. No published figure is a whole number of 384 heads (95.98 "
-            "% are 368.6), so the paper's seems to be an average; the last rows have the share of fits in which a head "
+            f"Ours is the share of heads that are of one kind in all of {REPEATS} fits on random halves: the mean of "
+            f"{ROUNDS} rounds beside their 5th and 95th percentile. No published figure is a whole number "
+            "of 384 heads (95.98 % are 368.6), so the paper's seems to be an average; the last rows have the share of fits in which a head "
             "is of its usual kind.",
             "Ours stands in the row of the pre-trained model; if your model is fine-tuned, compare it with the others.",
         ),
@@ -221,7 +221,7 @@ def _layers(kinds: HeadKinds, ours: Origin) -> Section:
 
 
 def _rounds(stability: Stability) -> Figure:
-    return Figure(stability.share, stability.worst, float(stability.rounds.max()))
+    return Figure(stability.share, stability.low, stability.high)
 
 
 def _average(stability: Stability) -> Figure:
