@@ -169,9 +169,9 @@ def _stability(kinds: HeadKinds, ours: Origin) -> Section:
         interval="over rounds",
         notes=(
             f"Ours is the share of heads that are of one kind in all of {REPEATS} fits on random halves: the mean of "
-            f"{ROUNDS} rounds beside their 5th and 95th percentile. No published figure is a whole number "
-            "of 384 heads (95.98 % are 368.6), so the paper's seems to be an average; the last rows have the share of fits in which a head "
-            "is of its usual kind.",
+            f"{ROUNDS} rounds beside their 5th and 95th percentile. No published figure is a whole number of 384 "
+            "heads (95.98 % are 368.6), so the paper's seems to be an average; the last rows have the share of fits in "
+            "which a head is of its usual kind.",
             "Ours stands in the row of the pre-trained model; if your model is fine-tuned, compare it with the others.",
         ),
     )
