@@ -236,7 +236,8 @@ def test_few_documents_leave_the_error_to_texts() -> None:
     assert (ten.sampling("det").unit, ten.sampling("det").count) == ("documents", 10)
     np.testing.assert_allclose(ten.stderr("det"), leave_one_out(values, texts % 10))
     assert ten.sampling("rare").unit == "texts"  # in fewer than ten of them
-    assert over_documents([data], {text: text % 3 for text in range(60)}, fewest=2).sampling("det").count == 3
+    three = over_documents([data], {text: text % 3 for text in range(60)}, fewest=2)
+    assert (three.sampling("det").count, three.empty().fewest_documents) == (3, 2)
 
 
 def test_more_documents_than_groups_share_them() -> None:

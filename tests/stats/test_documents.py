@@ -54,7 +54,7 @@ def test_unequal_documents_are_worth_fewer() -> None:
 
 def test_documents_are_counted_once_however_often_they_come() -> None:
     one, other = Documents(), Documents()
-    for number in (3, 3, 540, 0):
+    for number in (3, 3, 3, 540, 0):
         one.add(number)
     for number in (540, 7):
         other.add(number)
