@@ -77,15 +77,14 @@ def windows(
     mentions = iter(document.mentions)
     mention = next(mentions, None)
     for number, sentence in enumerate(document.sentences):
-        is_too_long = len(sentence) > most_words
         if words and words + len(sentence) > most_words:
             yield window(number)
             first, words = number, 0
         while mention is not None and mention.sentence == number:
-            if counts[mention.entity] > 1 and not is_too_long:
+            if counts[mention.entity] > 1:
                 by_sentence.setdefault(number, []).append(Mentioned.of(mention, sentence, start=words))
             mention = next(mentions, None)
-        if is_too_long:
+        if len(sentence) > most_words:
             first = number + 1
             if too_long is not None:
                 too_long.add(
