@@ -57,8 +57,9 @@ def test_dependency_prints_a_table_and_says_what_was_chosen_where(
     lines = result.stdout.splitlines()
     assert "6 texts" in lines[0]
     assert lines[1] == "best heads chosen on half of the documents of dev.conllu"
-    assert lines[3].split()[:4] == ["relation", "cases", "best", "head"]
-    assert [line.split()[0] for line in lines[4:]] == ["all", "det", "nsubj", "obj"]
+    assert lines[2] == "95 % intervals over 4 sentences, as fewer than 10 documents have cases"
+    assert lines[4].split()[:4] == ["relation", "cases", "best", "head"]
+    assert [line.split()[0] for line in lines[5:]] == ["all", "det", "nsubj", "obj"]
     assert "1 sentence skipped" in result.stderr
     assert f"{treebank}:" in result.stderr
 
@@ -136,7 +137,7 @@ def test_the_other_probes(run: Run, model: Path, treebank: Path, roles: Path, tm
     assert "changed most" in features
     assert "pronoun" in coreference
     assert "head match %" in coreference
-    assert [line.split()[0] for line in parser.splitlines()[3:10]] == [
+    assert [line.split()[0] for line in parser.splitlines()[4:11]] == [
         "attention", "attention_words", "right_branching", "best_offset", "distances_words",
         "random_attention", "random_attention_words",
     ]  # fmt: skip

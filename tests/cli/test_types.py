@@ -30,7 +30,7 @@ def test_types_writes_the_kinds_into_the_atlas(run: Run, path: Path) -> None:
     result = run("types", path)
     assert result.exit_code == 0, result.stderr
     assert (hs.open(path)["head_type"].values == kinds_of_heads(6, 8)).all()
-    assert "halves of the heads: 100.0 % of heads keep their kind" in result.stdout
+    assert "halves of the heads: stable: 100.0 % of heads keep their kind" in result.stdout
     assert "recommended 4" in result.stdout
     assert "26.0" in result.stdout  # the published share of dense heads
 
@@ -38,7 +38,10 @@ def test_types_writes_the_kinds_into_the_atlas(run: Run, path: Path) -> None:
 def test_types_as_json(run: Run, path: Path, tmp_path: Path) -> None:
     told = json.loads(run("types", path, "--json", "-o", tmp_path / "other.nc").stdout)
     assert told["shares"] == dict.fromkeys(("dense", "diagonal", "dense&vertical", "vertical"), 0.25)
-    assert told["stability"] == {"heads": 1.0, "texts": 1.0}
+    assert (
+        told["stability"] == told["stability_low"] == told["stability_high"] == {"heads": 1.0, "texts": 1.0}
+    )
+    assert told["stable"] == {"heads": True, "texts": True}
     assert told["recommended_k"] == 4
     assert list(told["silhouettes"]) == [str(k) for k in range(2, 9)]
     assert "head_type" not in hs.open(path)

@@ -17,7 +17,8 @@ from headscope.probes.coreference_rules import RULES
 from headscope.probes.dependency import OFFSETS, DependencyProbe, DependencyResult
 from headscope.probes.features_classes import FeatureText
 from headscope.probes.features_result import FeaturesResult, StackSums
-from headscope.probes.features_tally import FeatureSums, FeatureTally, Values
+from headscope.probes.features_sums import FeatureSums
+from headscope.probes.features_tally import FeatureTally, Values
 from headscope.probes.halves import SCORE
 from headscope.probes.parser_result import PARSERS, ParserResult
 from headscope.probes.parser_score import ParserScore
@@ -26,6 +27,7 @@ from headscope.probes.parser_training import Learner
 from headscope.probes.pointing import Pointing, PointingTally
 from headscope.probes.relations_result import RelationsResult
 from headscope.probes.relations_tally import RelationsTally
+from headscope.stats.documents import Sampling
 from headscope.text.coreference import read_coreference
 from headscope.text.skipped import Skipped
 from headscope.text.treebank import read_treebank
@@ -275,7 +277,7 @@ def test_parser() -> None:
     assert f"the probability {probability:.4f}" in worked_example("parser")
     right = sum(choice == head for choice, head in zip(choices, ("mat", "mat", "ROOT"), strict=True))
     assert f"UAS {right / 3:.4f}" in worked_example("parser")
-    scored = ParserScore(0.5, 0.1, (0.4, 0.6), 3, 0.5, 2, Skipped("words"))
+    scored = ParserScore(0.5, 0.1, (0.4, 0.6), Sampling("texts", 1, 1.0), 3, 0.5, 2, Skipped("words"))
     learner = Learner("attention", scorer, network="model", device=torch.device("cpu"))
     result = ParserResult(
         tiny("bert"), NOTHING, GRID, dict.fromkeys(PARSERS, scored), {"attention": learner}, 1

@@ -165,7 +165,9 @@ def test_heads_that_are_all_alike_have_no_kinds() -> None:
 
 
 def test_unstable_kinds_are_called_so() -> None:
-    assert any("not quite stable" in note for note in sorted_quietly(random_atlas(6, 8)).notes)
+    kinds = sorted_quietly(random_atlas(6, 8))
+    assert any("these kinds are not stable: on half of the heads" in note for note in kinds.notes)
+    assert kinds.facts()["stable"] == {"heads": False, "texts": None}
 
 
 def test_kinds_of_another_stack_stay() -> None:

@@ -218,6 +218,14 @@ def cluster_error(right: NDArray[np.float64], texts: NDArray[np.int64]) -> NDArr
     return np.sqrt(correction * (residuals**2).sum(0)) / len(right)
 
 
+def leave_one_out(values: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The jackknife's standard error of a mean over cases, by its definition: the mean anew without each group."""
+    names = np.unique(groups)
+    without = np.stack([values[groups != name].mean(0) for name in names])
+    count = len(names)
+    return np.sqrt((count - 1) / count * ((without - values.mean(0)) ** 2).sum(0))
+
+
 def content(text: str) -> WordText:
     """Words separated by spaces."""
     return WordText.of(text.split())

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from tests.helpers.treebanks import cluster_error
+from tests.helpers.treebanks import cluster_error, leave_one_out
 
-from headscope.probes.accuracy import DOCUMENT_GROUPS, Accuracy, Cases, DocumentAccuracy, interval
+from headscope.probes.accuracy import Accuracy
+from headscope.stats.documents import DOCUMENT_GROUPS, group_of
 
 Sample = tuple[list[int], list[str], NDArray[np.bool_]]
 
@@ -25,8 +26,9 @@ def sample(seed: int, *, texts: int = 12, cells: tuple[int, ...] = (2, 3)) -> Sa
 
 
 def counted(owner: list[int], labels: list[str], right: NDArray[np.bool_]) -> Accuracy:
+    """All texts of one document, so that errors are over texts."""
     accuracy = Accuracy(*right.shape[1:])
-    accuracy.add(accuracy.begin(owner, labels), torch.from_numpy(right))
+    accuracy.add(accuracy.begin(owner, labels, [0] * len(owner)), torch.from_numpy(right))
     return accuracy
 
 
@@ -45,9 +47,11 @@ def assert_same(one: Accuracy, other: Accuracy) -> None:
 
 
 def test_cases_of_one_text_and_label_belong_together() -> None:
-    cases = Cases.of([0, 0, 1, 0, 1], [5, 5, 5, 7, 5])
+    cases = Accuracy(1).begin([0, 0, 1, 0, 1], ["a", "a", "a", "b", "a"], [7, 7, 8, 7, 8])
     assert cases.group.tolist() == [0, 0, 1, 2, 1]
-    assert cases.row.tolist() == [5, 5, 7]
+    assert cases.row.tolist() == [0, 0, 1]
+    assert cases.text.tolist() == [0, 1, 0]
+    assert cases.size.tolist() == [2, 2, 1]
 
 
 def test_known_values() -> None:
@@ -125,7 +129,7 @@ def test_layers_are_counted_one_by_one() -> None:
     owner, labels, right = sample(2, cells=(2, 3, 4))
     whole = counted(owner, labels, right)
     by_layer = Accuracy(2, 3, 4)
-    cases = by_layer.begin(owner, labels)
+    cases = by_layer.begin(owner, labels, [0] * len(owner))
     for layer in (2, 0, 1):
         by_layer.add(cases, torch.from_numpy(right[:, :, layer]), (slice(None), layer))
     assert_same(by_layer, whole)
@@ -155,7 +159,8 @@ def test_batches_add_up_and_an_empty_one_adds_nothing() -> None:
     cut = owner.index(5)
     accuracy = Accuracy(2, 3)
     for part in (slice(0, cut), slice(0, 0), slice(cut, None)):
-        accuracy.add(accuracy.begin(owner[part], labels[part]), torch.from_numpy(right[part]))
+        cases = accuracy.begin(owner[part], labels[part], [0] * len(owner[part]))
+        accuracy.add(cases, torch.from_numpy(right[part]))
     assert_same(accuracy, whole)
 
 
@@ -168,92 +173,77 @@ def test_merging_changes_only_the_one_merged_into() -> None:
     assert first.count("det") == counted(*sample(1)).count("det") + 2 * second.count("det")
 
 
-# Intervals: published or well known values of Wilson's
-
-
-@pytest.mark.parametrize(
-    ("share", "cases", "low", "high"),
-    [
-        (81 / 263, 263, 0.2553, 0.3662),  # Newcombe (1998), table I, method 3
-        (15 / 148, 148, 0.0624, 0.1605),
-        (0 / 20, 20, 0.0000, 0.1611),
-        (1 / 29, 29, 0.0061, 0.1718),
-        (5 / 10, 10, 0.2366, 0.7634),
-        (1.0, 1, 0.2065, 1.0),
-        (0.0, 1, 0.0, 0.7935),
-    ],
-)
-def test_wilson(share: float, cases: int, low: float, high: float) -> None:
-    assert interval(share, math.nan, cases) == pytest.approx((low, high), abs=5e-5)
-    assert interval(share, 0.0, cases) == pytest.approx((low, high), abs=5e-5)
-
-
-def test_an_error_twice_as_large_is_a_quarter_of_the_cases() -> None:
-    independent = math.sqrt(0.3 * 0.7 / 400)
-    assert interval(0.3, 2 * independent, 400) == pytest.approx(interval(0.3, math.nan, 100))
-    assert interval(0.3, independent, 400) == pytest.approx(interval(0.3, math.nan, 400))
-
-
-def test_a_small_error_does_not_make_more_cases_than_there_are() -> None:
-    assert interval(0.5, 1e-9, 10) == interval(0.5, math.nan, 10)
-
-
-def test_large_samples_come_to_two_standard_errors() -> None:
-    low, high = interval(0.4, 0.002, 10**6)
-    assert (low, high) == pytest.approx((0.4 - 1.96 * 0.002, 0.4 + 1.96 * 0.002), abs=1e-5)
-
-
-def test_an_interval_stays_inside() -> None:
-    for share in (0.0, 0.001, 0.5, 0.999, 1.0):
-        for stderr in (math.nan, 0.0, 0.3, 10.0):
-            low, high = interval(share, stderr, 3)
-            assert 0 <= low <= share + 1e-12
-            assert share - 1e-12 <= high <= 1
-
-
-def test_no_interval_without_cases() -> None:
-    assert all(math.isnan(bound) for bound in interval(math.nan, math.nan, 0))
-    assert all(math.isnan(bound) for bound in interval(math.nan, 0.1, 5))
-
-
-def test_few_clusters_make_the_interval_wider() -> None:
-    """Student's t with 2 degrees of freedom is 4.3027 where the normal quantile is 1.96."""
-    shrunk = 100 * (1.959964 / 4.302653) ** 2
-    stderr = math.sqrt(0.3 * 0.7 / 100)
-    assert interval(0.3, stderr, 400, 3) == pytest.approx(interval(0.3, math.sqrt(0.21 / shrunk), 400))
-    assert interval(0.3, stderr, 400, 10**6) == pytest.approx(interval(0.3, stderr, 400), abs=1e-5)
-
-
 # Documents as the sample
 
 
-def by_document(parts: list[Sample]) -> DocumentAccuracy:
-    accuracy = DocumentAccuracy(2, 3)
+def over_documents(
+    parts: list[Sample], texts_of: dict[int, int] | None = None, *, fewest: int = 10
+) -> Accuracy:
+    """Every part counted on its own, cells column by column, and merged; a text is a document if not told."""
+    accuracy = Accuracy(2, 3, fewest_documents=fewest)
     for owner, labels, right in parts:
         part = accuracy.empty()
-        cases = part.begin(owner, labels)
+        documents = owner if texts_of is None else [texts_of[text] for text in owner]
+        cases = part.begin(owner, labels, documents)
         for column in range(3):
             part.add(cases, torch.from_numpy(right[:, :, column]), (slice(None), column))
         accuracy.merge(part)
     return accuracy
 
 
+def torn(data: Sample, parts: int, seed: int = 0) -> list[Sample]:
+    """The cases of a sample in some order, in so many parts and an empty one."""
+    owner, labels, right = data
+    shuffled = np.random.default_rng(seed).permutation(len(owner))
+    cuts = np.array_split(shuffled, parts)
+    return [
+        *(([owner[i] for i in cut], [labels[i] for i in cut], right[cut]) for cut in cuts),
+        ([], [], right[:0]),
+    ]
+
+
 def test_the_error_over_documents_adds_up_what_batches_tore_apart() -> None:
-    owner, labels, right = data = sample(3, texts=30)
-    shuffled = np.random.default_rng(0).permutation(len(owner))
-    cuts = np.array_split(shuffled, 5)
-    parts = [([owner[i] for i in cut], [labels[i] for i in cut], right[cut]) for cut in cuts]
-    found = by_document([*parts, ([], [], right[:0])])
+    data = sample(3, texts=30)
+    found = over_documents(torn(data, 5))
     for label in ("det", "obj"):
         documents, values = of_label(data, label)
-        assert found.clusters(label) == len(set(documents.tolist()))
+        sizes = np.array([(documents == name).sum() for name in np.unique(documents)])
+        sampling = found.sampling(label)
+        assert (sampling.unit, sampling.count) == ("documents", len(sizes))
+        assert found.documents_of(label) == len(sizes)
+        assert sampling.effective == pytest.approx(sizes.sum() ** 2 / (sizes**2).sum())
         np.testing.assert_allclose(found.shares(label), values.mean(0))
-        np.testing.assert_allclose(found.stderr(label), cluster_error(values, documents))
+        np.testing.assert_allclose(found.stderr(label), leave_one_out(values, documents))
     assert np.isnan(found.stderr("missing")).all()
+    assert found.documents_of("missing") == found.sampling("missing").count == 0
+
+
+def test_the_order_of_parts_makes_no_difference() -> None:
+    parts = torn(sample(5, texts=70), 3)
+    orders = [over_documents([parts[number] for number in order]) for order in permutations(range(4))]
+    for other in orders[1:]:
+        assert_same(orders[0], other)
+
+
+def test_few_documents_leave_the_error_to_texts() -> None:
+    """The same cases in 9 and in 10 documents: by label, since a rare one may be in fewer."""
+    data = sample(6, texts=60)
+    texts, values = of_label(data, "det")
+    nine = over_documents([data], {text: text % 9 for text in range(60)})
+    assert (nine.sampling("det").unit, nine.sampling("det").count) == ("texts", len(np.unique(texts)))
+    np.testing.assert_allclose(nine.stderr("det"), cluster_error(values, texts))
+    ten = over_documents([data], {text: text % 10 for text in range(60)})
+    assert (ten.sampling("det").unit, ten.sampling("det").count) == ("documents", 10)
+    np.testing.assert_allclose(ten.stderr("det"), leave_one_out(values, texts % 10))
+    assert ten.sampling("rare").unit == "texts"  # in fewer than ten of them
+    three = over_documents([data], {text: text % 3 for text in range(60)}, fewest=2)
+    assert (three.sampling("det").count, three.empty().fewest_documents) == (3, 2)
 
 
 def test_more_documents_than_groups_share_them() -> None:
     data = sample(4, texts=3 * DOCUMENT_GROUPS)
-    found = by_document([data])
+    found = over_documents([data])
     documents, values = of_label(data, "det")
-    np.testing.assert_allclose(found.stderr("det"), cluster_error(values, documents % DOCUMENT_GROUPS))
+    groups = np.array([group_of(int(document)) for document in documents])
+    assert found.sampling("det").count == len(np.unique(documents))
+    np.testing.assert_allclose(found.stderr("det"), leave_one_out(values, groups))

@@ -14,6 +14,7 @@ from headscope.errors import OptionError, TextError
 from headscope.probes.coreference import CoreferenceProbe, CoreferenceResult, Window, cases_of, windows
 from headscope.probes.pointing import ALL, Case
 from headscope.text.coreference import CoreferenceCorpus, read_coreference
+from headscope.text.skipped import Skipped
 from headscope.types import HeadId
 
 # The cat saw the dogs . It sat and they sat .
@@ -69,11 +70,31 @@ def test_windows_are_whole_sentences(tmp_path):
     assert [len(window.content) for window in windows_of(data, 128)] == [27, 6]
     assert [len(window.content) for window in windows_of(data, 12)] == [12, 6, 9, 6]
     assert [len(window.content) for window in windows_of(data, 11)] == [6, 6, 6, 9, 6]
-    assert [len(window.content) for window in windows_of(data, 1)] == [6, 6, 6, 9, 6]
     second = windows_of(data, 12)[1]
     assert second.content.text == "The red house saw it ."
     assert second.name == "text0-2"
     assert [window.document for window in windows_of(data, 12)] == [0, 0, 0, 1]
+
+
+def test_a_sentence_longer_than_a_window_is_in_none(tmp_path):
+    """And keeps its neighbours apart, so that windows are of sentences that follow each other."""
+    data = corpus(tmp_path, [FIRST, THIRD, FOURTH, FIRST, SECOND], [FOURTH, FIRST])
+    lengths = [len(sentence) for document in data for sentence in document.sentences]
+    assert lengths == [6, 6, 9, 6, 6, 9, 6]
+    too_long = Skipped("sentences")
+    found = [one for document in data for one in windows(document, most_words=8, too_long=too_long)]
+    assert [len(window.content) for window in found] == [6, 6, 6, 6, 6]
+    found = [one for document in data for one in windows(document, most_words=12)]
+    assert [len(window.content) for window in found] == [12, 9, 12, 9, 6]
+    assert too_long.count == 2
+    assert "9 words do not fit into a window of 8" in too_long.places[0]
+    for window in windows_of(data, 8):
+        heads = [window.content.words[mention.head] for mention in window.mentions]
+        assert all(word in window.content.words for word in heads)
+    result = CoreferenceProbe(tiny("bert"), window_words=12).fit_score(
+        corpus(tmp_path, *[[FIRST, SECOND, [*FOURTH, *FOURTH[5:]]]] * 2)
+    )
+    assert any("2 sentences skipped" in note for note in result.source.notes)
 
 
 def test_a_word_of_a_window_knows_its_line(tmp_path):
@@ -260,7 +281,7 @@ def test_table_and_arrays(tmp_path):
     row = result.table()[0]
     assert list(row) == [
         *("mention_class", "cases", "head", "direction", "accuracy", "low", "high"),
-        *("chosen_accuracy", "chosen_cases"),
+        *("chosen_accuracy", "chosen_cases", "interval_over", "interval_count"),
         *(f"{rule}{end}" for rule in ("nearest", "head_match", "rules") for end in ("", "_low", "_high")),
     ]
     # Of the five cases of the document: none, three and all.

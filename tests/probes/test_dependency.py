@@ -12,6 +12,7 @@ from tests.helpers.treebanks import (
     as_file,
     block,
     cluster_error,
+    leave_one_out,
     of_label,
     random_sentences,
     right,
@@ -21,9 +22,9 @@ from tests.helpers.treebanks import (
 
 import headscope as hs
 from headscope.models import wrap
-from headscope.probes.accuracy import interval
 from headscope.probes.dependency import OFFSETS, DependencyProbe, DependencyResult
 from headscope.probes.pointing import ALL
+from headscope.stats.intervals import share_interval
 from headscope.text.treebank import Treebank, read_treebank
 
 DIRECTIONS = ("dependent_to_head", "head_to_dependent")
@@ -111,7 +112,7 @@ def assert_share(found: tuple[object, ...], values: NDArray[np.float64], cases: 
     """A share and the ends of its interval."""
     texts = np.array([case.text for case in cases])
     error = float(cluster_error(values, texts)) if len(set(texts)) > 1 else float("nan")
-    ends = interval(float(values.mean()), error, len(values), len(set(texts)))
+    ends = share_interval(float(values.mean()), error, len(values), len(set(texts)))
     assert found == pytest.approx((values.mean(), *ends))
 
 
@@ -129,6 +130,64 @@ def test_one_file_split_by_documents(architecture: str, whole: Treebank) -> None
         scored = [case for case in cases if DOCUMENTS[case.text].document % 2 == 0]
         chosen = [case for case in cases if DOCUMENTS[case.text].document % 2 == 1]
         assert_table(result, stack, chosen, scored, labels_of(cases))
+
+
+def test_errors_are_over_documents_where_ten_have_cases(tmp_path: Path) -> None:
+    """Sentences of one document lie in several batches; a relation in few documents keeps the error over sentences."""
+    sentences = random_sentences(60, seed=9, documents=15)
+    for number in (0, 20):  # two documents have a relation of their own
+        place = next(i for i, head in enumerate(sentences[number].heads) if head >= 0)
+        sentences[number].relations[place] = "rare"
+        sentences[number].upos[place] = "X"
+    result = DependencyProbe(tiny("bert"), batch_size=7).fit_score(treebank(tmp_path, as_file(sentences)))
+    cases = slow_cases("bert", sentences)["encoder"]
+    arrays = result.arrays()["encoder"]
+    counts = dict(zip(labels_of(cases), arrays["dependency_documents"].values.tolist(), strict=True))
+    assert counts["rare"] == 2
+    for number, label in enumerate(labels_of(cases)):
+        own = of_label(cases, label)
+        documents = np.array([sentences[case.text].document for case in own])
+        assert counts[label] == len(set(documents))
+        errors = arrays["dependency_accuracy_stderr"].values[number]
+        if len(set(documents)) >= 10:
+            np.testing.assert_allclose(errors, leave_one_out(right(own), documents), atol=1e-12)
+    whole = np.array([sentences[case.text].document for case in cases])
+    np.testing.assert_allclose(
+        arrays["dependency_overall_stderr"].values, leave_one_out(right(cases), whole), atol=1e-12
+    )
+
+
+def test_a_row_says_what_its_interval_is_over(tmp_path: Path) -> None:
+    sentences = random_sentences(80, seed=9, documents=20)
+    place = next(i for i, head in enumerate(sentences[0].heads) if head >= 0)
+    sentences[0].relations[place] = sentences[70].relations[0] = "rare"
+    chosen_on = treebank(tmp_path, as_file(sentences), "train.conllu")
+    scored = treebank(tmp_path, as_file(sentences))
+    result = DependencyProbe(tiny("bert")).fit(chosen_on).score(scored)
+    rows = {row["relation"]: row for row in result.table()}
+    assert (rows[ALL]["interval_over"], rows[ALL]["interval_count"]) == ("documents", 20)
+    assert rows["rare"]["interval_over"] == "sentences"
+    cases = slow_cases("bert", sentences)["encoder"]
+    documents = np.array([sentences[case.text].document for case in cases])
+    sizes = np.bincount(documents)
+    values = right(cases)
+    place = np.unravel_index(values.mean(0).argmax(), values.shape[1:])
+    error = leave_one_out(values, documents)[place]
+    ends = share_interval(
+        values.mean(0)[place], error, len(cases), sizes.sum() ** 2 / float((sizes**2).sum())
+    )
+    assert (rows[ALL]["low"], rows[ALL]["high"]) == pytest.approx(ends)
+    told = "over 20 documents; over sentences where fewer than 10 documents have cases: rare"
+    assert result.intervals() == told
+    atlas = result.to_atlas()
+    assert atlas.provenance["probes"]["dependency"]["intervals"] == told
+    assert atlas.table("dependency")[0]["interval_over"] == "documents"
+
+
+def test_few_documents_are_told(whole: Treebank) -> None:
+    result = DependencyProbe(tiny("bert")).fit_score(whole)
+    sentences = result.table()[0]["interval_count"]
+    assert result.intervals() == f"over {sentences} sentences, as fewer than 10 documents have cases"
 
 
 def test_the_best_on_one_half_is_not_the_best_on_the_other() -> None:

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from scipy import stats
 from tests.helpers.attention import batches, random_texts, token_batch
 from tests.helpers.features import Array, made
 from tests.helpers.tiny import tiny
 
 import headscope as hs
 from headscope.probes.features_classes import FEATURES, FeatureText
-from headscope.probes.features_result import FeaturesResult, StackSums, critical
-from headscope.probes.features_tally import QUANTITIES, FeatureSums, FeatureTally, Marks, Values, chances
+from headscope.probes.features_result import FeaturesResult, StackSums
+from headscope.probes.features_sums import FeatureSums
+from headscope.probes.features_tally import QUANTITIES, FeatureTally, Marks, Values, chances
 from headscope.text.treebank import read_treebank
 from headscope.types import HeadGrid
 
@@ -32,6 +32,7 @@ def some_values(grid: HeadGrid, numbers: Sequence[int], *, seed: int = 0) -> Val
     kinds = (len(QUANTITIES), len(FEATURES))
     return Values(
         torch.tensor(numbers, dtype=torch.long),
+        torch.tensor(numbers, dtype=torch.long) // 2,
         torch.full((len(numbers),), 9),
         random(len(FEATURES)) > -0.5,
         random(*kinds, grid.layers, grid.heads),
@@ -49,11 +50,11 @@ def part(values: Values, texts: slice) -> Values:
 
 
 def test_sums_merge_exactly_and_in_any_order() -> None:
-    values = some_values(GRID, range(11))
+    values = some_values(GRID, range(41))
     whole = FeatureSums.zeros(GRID)
     whole.add(values)
     pieces = []
-    for texts in (slice(0, 7), slice(7, 7), slice(7, 11)):
+    for texts in (slice(0, 7), slice(7, 7), slice(7, 41)):
         piece = FeatureSums.zeros(GRID)
         piece.add(part(values, texts))
         pieces.append(piece)
@@ -61,9 +62,35 @@ def test_sums_merge_exactly_and_in_any_order() -> None:
         merged = FeatureSums.zeros(GRID)
         for number in order:
             merged.merge(pieces[number])
-        for name in ("values", "from_first", "even", "even_from_first"):
-            np.testing.assert_allclose(getattr(merged, name).mean(), getattr(whole, name).mean())
-            np.testing.assert_allclose(getattr(merged, name).stderr(), getattr(whole, name).stderr())
+        for which in range(len(QUANTITIES)):
+            for from_first in (False, True):
+                one, other = (sums.mean(which, from_first=from_first) for sums in (merged, whole))
+                np.testing.assert_allclose(one.mean(), other.mean())
+                np.testing.assert_allclose(one.stderr(), other.stderr())
+        for feature in range(len(FEATURES)):
+            assert merged.sampling(feature) == whole.sampling(feature)
+
+
+@pytest.mark.parametrize(("texts", "unit"), [(18, "texts"), (60, "documents")])
+def test_errors_are_over_documents_where_ten_have_the_class(texts: int, unit: str) -> None:
+    """Two texts a document; the error by leaving out one document at a time, or the textbook's over texts."""
+    values = some_values(GRID, range(texts))
+    sums = FeatureSums.zeros(GRID)
+    sums.add(values)
+    for feature in range(len(FEATURES)):
+        has = values.has[:, feature].numpy()
+        numbers, documents = values.values[has, 1, feature].numpy(), values.document[has].numpy()
+        names = np.unique(documents)
+        if unit == "documents":
+            without = np.stack([numbers[documents != name].mean(0) for name in names])
+            count = len(names)
+            expected = np.sqrt((count - 1) / count * ((without - numbers.mean(0)) ** 2).sum(0))
+        else:
+            count = len(numbers)
+            expected = numbers.std(0, ddof=1) / np.sqrt(count)
+        sampling = sums.sampling(feature)
+        assert (sampling.unit, sampling.count) == (unit, count)
+        np.testing.assert_allclose(sums.mean(1).stderr()[feature], expected)
 
 
 def test_texts_are_paired_whatever_order_they_were_run_in() -> None:
@@ -114,15 +141,6 @@ def test_the_chance_of_each_rank_is_that_of_going_through_all_draws() -> None:
         found = chances(torch.tensor([[drawn, 0]]), torch.tensor([pool]), 8)[0]
         np.testing.assert_allclose(found[:, 0], expected, rtol=1e-5, atol=1e-6)
         assert not found[:, 1].any()  # nothing drawn
-
-
-@pytest.mark.parametrize("freedom", [9, 20, 100, 2000])
-@pytest.mark.parametrize("comparisons", [1, 64, 768, 3072])
-def test_the_bar_for_a_change_is_students_t_after_bonferroni(freedom: int, comparisons: int) -> None:
-    expected = stats.t.ppf(1 - 0.05 / (2 * comparisons), freedom)
-    assert critical(freedom, comparisons=comparisons) == pytest.approx(
-        expected, rel=0.03 if freedom < 20 else 0.005
-    )
 
 
 def word(form: str, upos: str, feats: str, relation: str) -> set[str]:

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import torch
 from tests.helpers.tiny import tiny
-from tests.helpers.treebanks import Plain, as_file, block, cluster_error, random_sentences
+from tests.helpers.treebanks import Plain, as_file, block, cluster_error, leave_one_out, random_sentences
 
 import headscope as hs
 from headscope.errors import OptionError, TextError
-from headscope.probes.accuracy import interval
 from headscope.probes.parser import UNSEEN, ParserProbe
 from headscope.probes.parser_result import PARSERS, ParserResult
 from headscope.probes.parser_table import parser_table
+from headscope.stats.intervals import share_interval
 from headscope.text.treebank import ROOT, Treebank, read_treebank
 
 TRAIN = random_sentences(60, seed=21, documents=12)
@@ -77,12 +77,32 @@ def test_the_score_is_that_of_the_predictions(
     assert score.cases == len(right)
     assert score.uas == pytest.approx(share)
     assert score.stderr == pytest.approx(float(cluster_error(np.array(right), np.array(texts))))
-    assert score.interval == pytest.approx(interval(share, score.stderr, len(right)))
+    assert score.interval == pytest.approx(
+        share_interval(share, score.stderr, len(right), score.sampling.effective)
+    )
     assert score.cases_headed == sum(headed)
     assert score.uas_headed == pytest.approx(np.mean(np.array(right)[np.array(headed)]))
     assert score.left_out.count == 0
     assert 1 <= probe.epochs_ <= 2
     assert 0 < probe.dev_uas_ <= 1
+
+
+def test_the_error_is_over_documents_where_there_are_ten(tmp_path: Path, train: Treebank) -> None:
+    sentences = random_sentences(40, seed=23, documents=13)
+    held_out = treebank(tmp_path, as_file(sentences), "many.conllu")
+    probe = ParserProbe(tiny("bert"), max_epochs=1, batch_size=6).fit(train)
+    score, guesses = probe.score(held_out), probe.predict(held_out)
+    right, documents = [], []
+    for sentence, guess in zip(sentences, guesses, strict=True):
+        for word, head in enumerate(sentence.heads):
+            if sentence.upos[word] != "PUNCT" and sentence.relations[word] != "punct":
+                right.append(float(guess[word] == head))
+                documents.append(sentence.document)
+    assert (score.sampling.unit, score.sampling.count) == ("documents", 13)
+    error = leave_one_out(np.array(right), np.array(documents))
+    assert score.stderr == pytest.approx(float(error))
+    ends = share_interval(score.uas, score.stderr, len(right), score.sampling.effective)
+    assert score.interval == pytest.approx(ends)
 
 
 @pytest.mark.parametrize("words", [False, True])

@@ -149,7 +149,7 @@ def test_a_document_without_a_usable_sentence_has_no_turn(tmp_path: Path) -> Non
 
 def fixed(heads: list[list[int]]) -> Batch:
     head = torch.tensor(heads)
-    return Batch([], [], head != NO_CASE, torch.zeros_like(head), head)
+    return Batch([], [], [], head != NO_CASE, torch.zeros_like(head), head)
 
 
 def test_fixed_offsets_against_a_loop() -> None:

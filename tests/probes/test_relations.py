@@ -10,6 +10,7 @@ from scipy.stats import t as student_t
 from tests.helpers.framenet import write_framenet
 from tests.helpers.relations import Array, cluster_error, eager_words, made_up, slow, strongest
 from tests.helpers.tiny import tiny
+from tests.helpers.treebanks import leave_one_out
 
 import headscope as hs
 from headscope.errors import OptionError, TextError
@@ -46,6 +47,18 @@ def test_against_a_slow_loop(tmp_path: Path, architecture: str) -> None:
     check(arrays, "relation_overall_difference", (), expected.difference, expected.compared)
     check(arrays, "relation_overall_attention", (), expected.attention, expected.sentences)
     check(arrays, "relation_overall_control", (), expected.control, expected.compared)
+
+
+def test_errors_are_over_documents_where_ten_have_pairs(tmp_path: Path) -> None:
+    path = made_up(tmp_path, rows=60)  # in documents of four sentences
+    result = RelationsProbe(tiny("bert"), core_only=False, batch_size=9).fit_score(read_roles(path))
+    (arrays,) = result.arrays().values()
+    for place, label in enumerate(arrays["relation_documents"].coords["role"]):
+        expected = slow(path, "bert", str(label))
+        documents = np.array([int(name[1:].split("-")[0]) for name in expected.compared])
+        assert arrays["relation_documents"].values[place] == len(set(documents)) >= 10
+        errors = leave_one_out(np.array(expected.difference), documents)
+        np.testing.assert_allclose(arrays["relation_difference_stderr"].values[place], errors, atol=2e-6)
 
 
 def test_faithful_asks_the_first_piece(tmp_path: Path) -> None:
@@ -103,7 +116,7 @@ def test_the_best_head_is_chosen_apart_from_where_it_is_scored(tmp_path: Path) -
     assert row["chosen_difference"] == pytest.approx(chosen_on.max())
     assert row["difference"] == pytest.approx(scored.shares("ARG0")[place])
     assert row["difference"] < scored.shares("ARG0").max()  # another head is better where it is scored
-    half = scored.stderr("ARG0")[place] * student_t.ppf(0.975, scored.clusters("ARG0") - 1)
+    half = scored.stderr("ARG0")[place] * student_t.ppf(0.975, scored.sampling("ARG0").effective - 1)
     assert (row["low"], row["high"]) == pytest.approx((row["difference"] - half, row["difference"] + half))
     assert row["attention"] == pytest.approx(tally.attention[SCORE].shares("ARG0")[place])
     assert row["control"] == pytest.approx(tally.control[SCORE].shares("ARG0")[place])

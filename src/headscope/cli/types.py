@@ -105,20 +105,25 @@ def _print(console: Console, kinds: "HeadKinds", target: Path) -> None:
     _print_layers(console, kinds)
     console.print()
     for half in ("heads", "texts"):
-        usual, mean, worst = (
-            facts[name][half] for name in ("stability", "stability_mean", "stability_worst")
-        )
-        told = (
-            "not known"
-            if usual is None
-            else f"{100 * usual:.1f} % of heads keep their kind in ten fits (median of rounds; mean {100 * mean:.1f}, "
-            f"worst {100 * worst:.1f})"
-        )
-        console.print(f"stability over halves of the {half}: {told}", soft_wrap=True)
+        console.print(f"stability over halves of the {half}: {_stability(facts, half)}", soft_wrap=True)
     silhouettes = ", ".join(f"{k} {value:.2f}" for k, value in facts["silhouettes"].items())
     recommended = facts["recommended_k"] if facts["has_structure"] else "none"
     console.print(f"silhouette by number of kinds: {silhouettes}; recommended {recommended}", soft_wrap=True)
     console.print(f"written to {target}; next: headscope report {target}", soft_wrap=True)
+
+
+def _stability(facts: dict[str, Any], half: str) -> str:
+    if facts["stability"][half] is None:
+        return "not known"
+    mean, low, high, worst = (
+        100 * facts[name][half]
+        for name in ("stability", "stability_low", "stability_high", "stability_worst")
+    )
+    verdict = "stable" if facts["stable"][half] else "not stable"
+    return (
+        f"{verdict}: {mean:.1f} % of heads keep their kind in ten fits (mean of rounds; nine in ten "
+        f"rounds {low:.1f} to {high:.1f}, worst {worst:.1f})"
+    )
 
 
 def _row(row: dict[str, Any]) -> list[str]:

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from headscope.comparison.sums import MeasureSums
-from headscope.probes.features_result import SURE_FROM, critical
+from headscope.probes.features_result import SURE_FROM
 from headscope.probes.result import Row
+from headscope.stats.intervals import critical
 from headscope.types import HeadId
 
 Array = np.ndarray[Any, Any]
@@ -54,7 +55,7 @@ def _sure(change: Array, error: Array, texts: Array) -> Array:
     enough = texts >= SURE_FROM
     limits = np.full(change.shape, np.inf)
     for count in np.unique(texts[enough]):
-        limits[enough & (texts == count)] = critical(int(count) - 1, comparisons=comparisons)
+        limits[enough & (texts == count)] = critical(int(count), comparisons=comparisons)
     with np.errstate(invalid="ignore"):
         found: Array = (np.abs(change) > limits * error) & enough
     return found

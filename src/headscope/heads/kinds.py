@@ -29,7 +29,13 @@ from headscope.heads.kind_names import (
     has_short_texts,
     name_kinds,
 )
-from headscope.heads.stability import Stability, stability_over_heads, stability_over_texts
+from headscope.heads.stability import (
+    STABLE,
+    STABLE_LOW,
+    Stability,
+    stability_over_heads,
+    stability_over_texts,
+)
 from headscope.types import LabelledArray
 
 PUBLISHED_SHARES = {"dense": 0.2604, "diagonal": 0.2556, "dense&vertical": 0.3411, "vertical": 0.1328}
@@ -41,7 +47,6 @@ PROBE = "types"
 ABOUT_EQUAL = 0.1
 """Silhouettes that differ by less do not decide between two numbers of kinds."""
 MOST_CANDIDATES = 3
-STABLE = 0.95
 
 Array = np.ndarray[Any, Any]
 
@@ -133,11 +138,12 @@ class HeadKinds:
             found.append(
                 f"half of {len(self.features.values)} heads are too few to tell how stable {self.clusters.k} kinds are"
             )
-        for name, one in (("heads", self.by_heads), ("texts", self.by_texts)):
-            if one is not None and one.share < STABLE:
+        for name, one in self._readings.items():
+            if one is not None and not one.is_stable:
                 found.append(
-                    f"these kinds are not quite stable: on half of the {name}, {one.share:.1%} of heads keep their "
-                    f"kind in ten fits (median of the rounds; {one.worst:.1%} in the worst)"
+                    f"these kinds are not stable: on half of the {name}, {one.share:.1%} of heads keep their kind in "
+                    f"ten fits (mean of {len(one.rounds)} rounds, nine in ten of them {one.low:.1%} to {one.high:.1%}; "
+                    f"stable is a mean of {STABLE:.0%} and a low end of {STABLE_LOW:.0%})"
                 )
         return found
 
@@ -167,8 +173,10 @@ class HeadKinds:
             "seed": self.seed,
             "shares": self.shares,
             "stability": self._stability("share"),
-            "stability_mean": self._stability("mean"),
+            "stability_low": self._stability("low"),
+            "stability_high": self._stability("high"),
             "stability_worst": self._stability("worst"),
+            "stable": {name: None if one is None else one.is_stable for name, one in self._readings.items()},
             "silhouette": self.separation.silhouette,
             "silhouettes": {str(k): value for k, value in self.silhouettes.items()},
             "recommended_k": self.recommended_k,
@@ -179,8 +187,13 @@ class HeadKinds:
         }
 
     def _stability(self, which: str) -> dict[str, float | None]:
-        both = {"heads": self.by_heads, "texts": self.by_texts}
-        return {name: None if one is None else float(getattr(one, which)) for name, one in both.items()}
+        return {
+            name: None if one is None else float(getattr(one, which)) for name, one in self._readings.items()
+        }
+
+    @property
+    def _readings(self) -> dict[str, Stability | None]:
+        return {"heads": self.by_heads, "texts": self.by_texts}
 
     def arrays(self) -> dict[str, LabelledArray]:
         """What goes into the atlas."""
@@ -262,7 +275,7 @@ def head_types(
         name_kinds(found.centres, features.names, features.uniform),
         separation(features.values, found, seed=seed),
         scores,
-        _recommended({one: _least(*stable[one]) for one in candidates}),
+        _recommended({one: stable[one] for one in candidates}),
         by_heads,
         by_texts,
         seed,
@@ -283,10 +296,13 @@ def _candidates(scores: Mapping[int, float]) -> list[int]:
     return sorted(k for k in ranked[:MOST_CANDIDATES] if scores[k] >= scores[ranked[0]] - ABOUT_EQUAL)
 
 
-def _recommended(stability: Mapping[int, float]) -> int:
-    """The most kinds that are stable; where none are, the most stable."""
-    stable = [k for k, share in stability.items() if share >= STABLE]
-    return max(stable) if stable else max(stability, key=lambda k: stability[k])
+def _recommended(stability: Mapping[int, Sequence[Stability | None]]) -> int:
+    """The most kinds that are stable in every reading there is; where none are, the most stable."""
+    known = {k: [one for one in readings if one is not None] for k, readings in stability.items()}
+    stable = [k for k, readings in known.items() if readings and all(one.is_stable for one in readings)]
+    return (
+        max(stable) if stable else max(known, key=lambda k: min((one.share for one in known[k]), default=0))
+    )
 
 
 def _stabilities(
@@ -296,8 +312,3 @@ def _stabilities(
         stability_over_heads(features, clusters, seed=seed),
         stability_over_texts(features, clusters, seed=seed),
     )
-
-
-def _least(*readings: Stability | None) -> float:
-    """The share of heads that keep their kind in the less favourable of the readings there are."""
-    return min((one.share for one in readings if one is not None), default=0.0)

@@ -14,7 +14,9 @@ Array = np.ndarray[Any, Any]
 
 REPEATS = 10
 ROUNDS = 21
-"""One round of ten fits depends on the luck of the draw; so does a median, but less."""
+"""One round of ten fits depends on the luck of the draw; their mean far less."""
+STABLE, STABLE_LOW = 0.95, 0.90
+"""What the mean and the low end must reach to be called stable."""
 STARTS = 10
 FEWEST_FOLDS = 4
 
@@ -30,13 +32,27 @@ class Stability:
 
     @property
     def share(self) -> float:
-        """The usual share of heads that keep their kind in all of ten fits: the median of the rounds."""
-        return float(np.median(self.rounds))
+        """The share of heads that keep their kind in all of ten fits: the mean of the rounds.
+
+        Rounds are of two sorts where a half may miss a small kind altogether: most are good, some far worse. A
+        median jumps from one sort to the other with the seed, the mean does not.
+        """
+        return float(self.rounds.mean())
 
     @property
-    def mean(self) -> float:
-        """The mean of the rounds; lower than the median where a few rounds are much worse."""
-        return float(self.rounds.mean())
+    def low(self) -> float:
+        """The 5th percentile of the rounds: for rounds of two sorts it says more than a standard deviation."""
+        return float(np.quantile(self.rounds, 0.05))
+
+    @property
+    def high(self) -> float:
+        """The 95th percentile of the rounds."""
+        return float(np.quantile(self.rounds, 0.95))
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether kinds may be called stable: on average, and in an unlucky round still nearly so."""
+        return self.share >= STABLE and self.low >= STABLE_LOW
 
     @property
     def worst(self) -> float:

@@ -13,15 +13,17 @@ from headscope.models import Model
 from headscope.probes.coreference_rules import RULES, Mentioned
 from headscope.probes.halves import SCORE, Turns
 from headscope.probes.pointing import Case, Pointing, PointingTally
+from headscope.probes.pointing_pass import Reading
 from headscope.probes.pointing_probe import PointingProbe
 from headscope.probes.pointing_result import PointingResult, share_columns
 from headscope.probes.result import Row
 from headscope.text.coreference import CoreferenceCorpus
 from headscope.text.coreference_document import CoreferenceDocument, CoreferenceSentence
+from headscope.text.skipped import Skipped
 from headscope.text.words import WordText
 
 WINDOW_WORDS = 128
-"""Most words of a window; a sentence that is longer is a window of its own."""
+"""Most words of a window; a sentence that is longer is left out."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,13 @@ class Window:
         return starts
 
 
-def windows(document: CoreferenceDocument, *, most_words: int = WINDOW_WORDS) -> Iterator[Window]:
-    """A document as windows, one after the other; entities that it mentions once are left out."""
+def windows(
+    document: CoreferenceDocument, *, most_words: int = WINDOW_WORDS, too_long: Skipped | None = None
+) -> Iterator[Window]:
+    """A document as windows, one after the other; entities that it mentions once are left out.
+
+    A sentence of more than `most_words` is in no window, and ends the one before it; `too_long` counts them.
+    """
     counts = Counter(mention.entity for mention in document.mentions)
     by_sentence: dict[int, list[Mentioned]] = {}  # head words counted from the beginning of the window
     first, words = 0, 0
@@ -77,7 +84,14 @@ def windows(document: CoreferenceDocument, *, most_words: int = WINDOW_WORDS) ->
             if counts[mention.entity] > 1:
                 by_sentence.setdefault(number, []).append(Mentioned.of(mention, sentence, start=words))
             mention = next(mentions, None)
-        words += len(sentence)
+        if len(sentence) > most_words:
+            first = number + 1
+            if too_long is not None:
+                too_long.add(
+                    f"{sentence.where()}: {len(sentence)} words do not fit into a window of {most_words}"
+                )
+        else:
+            words += len(sentence)
     if words:
         yield window(len(document.sentences))
 
@@ -141,6 +155,7 @@ class CoreferenceResult(PointingResult):
     label_name = "mention_class"
     directions = ("mention_to_antecedent", "antecedent_to_mention")
     baseline_dim = "rule"
+    unit = "windows"
 
     def baseline_columns(self, tally: PointingTally, label: str) -> Row:
         """Every rule, scored on what the head was scored on."""
@@ -164,8 +179,7 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
     probe = "coreference"
     label_name = "mention_class"
     directions = CoreferenceResult.directions
-    unit = "windows"
-    by_document = True
+    fewest_documents = 2  # windows of one document name the same things
     baseline_labels = tuple(RULES)
     result_kind = CoreferenceResult
 
@@ -187,6 +201,7 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
         )
         self.window_words = window_words
         self._turns: Turns[Window] = Turns([], kind="window")
+        self._too_long = Skipped("sentences")
 
     @property
     def dealt(self) -> str:
@@ -195,7 +210,12 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
 
     def items(self, data: CoreferenceCorpus, half: int | None) -> Iterable[Pointing]:
         """The windows with their cases."""
-        every = (one for document in data for one in windows(document, most_words=self.window_words))
+        too_long = self._too_long = Skipped("sentences")
+        every = (
+            one
+            for document in data
+            for one in windows(document, most_words=self.window_words, too_long=too_long)
+        )
         if half is not None:
             return (_Placed(window, half, number) for number, window in enumerate(every))
         self._turns = Turns(every, kind="window")
@@ -204,6 +224,11 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
     def options(self) -> dict[str, object]:
         """What else was asked for."""
         return {"window_words": self.window_words}
+
+    def _losses(self, tally: PointingTally, done: Reading) -> Iterator[str]:
+        yield from super()._losses(tally, done)
+        if note := self._too_long.note():
+            yield note
 
     def _nothing_to_score(self) -> str:
         return (

@@ -106,7 +106,6 @@ class DependencyProbe(PointingProbe[Treebank]):
     probe = "dependency"
     label_name = "relation"
     directions = DependencyResult.directions
-    unit = "sentences"
     chosen_things = "best heads and offsets"
     baseline_labels = OFFSETS
     result_kind = DependencyResult

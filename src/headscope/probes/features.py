@@ -14,7 +14,8 @@ from headscope.errors import OptionError
 from headscope.models import Model, load
 from headscope.probes.features_classes import FEATURES, FeatureText
 from headscope.probes.features_result import FeaturesResult, StackSums
-from headscope.probes.features_tally import QUANTITIES, FeatureSums, FeatureTally, Values
+from headscope.probes.features_sums import FeatureSums
+from headscope.probes.features_tally import QUANTITIES, FeatureTally, Values
 from headscope.probes.observe import Observer, Pass
 from headscope.probes.result import Source
 from headscope.run.progress import RunProgress, progress_bar, silent
@@ -139,7 +140,7 @@ class FeaturesProbe:
 def _rare(stacks: Mapping[StackName, StackSums]) -> Iterator[str]:
     for stack, sums in stacks.items():
         of = f"in the {stack}, " if len(stacks) > 1 else ""
-        counts = dict(zip(FEATURES, (int(count) for count in sums.model.even.texts), strict=True))
+        counts = dict(zip(FEATURES, (int(count) for count in sums.model.texts), strict=True))
         if none := [feature for feature, count in counts.items() if not count]:
             yield f"{of}no sentence has a token of: {', '.join(none)}"
         if few := [f"{feature} ({count})" for feature, count in counts.items() if 0 < count < FEW]:

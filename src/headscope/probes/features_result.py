@@ -2,18 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from headscope.atlas import Results
 from headscope.errors import OptionError
-from headscope.measures.base import TextMean
 from headscope.models import Model
 from headscope.probes.features_classes import FEATURES
-from headscope.probes.features_tally import ATTENTION, CONTROL, EXCESS, PREFERENCE, QUANTITIES, FeatureSums
-from headscope.probes.result import ProbeResult, Row
+from headscope.probes.features_sums import DocumentMean, FeatureSums
+from headscope.probes.features_tally import ATTENTION, CONTROL, EXCESS, PREFERENCE, QUANTITIES
+from headscope.probes.result import ProbeResult, Row, sampling_columns
+from headscope.stats.documents import Sampling
+from headscope.stats.intervals import critical
 from headscope.types import HeadGrid, HeadId, LabelledArray, StackName
 
 Array = np.ndarray[Any, Any]
@@ -26,7 +27,6 @@ AGAINST = "_against"
 
 SURE_FROM = 10
 """With fewer texts than this no change is called sure."""
-ERROR_RATE = 0.05
 
 _WORDS = {
     "attention": "attention to the most attended token of the class, mean over queries",
@@ -76,7 +76,7 @@ class FeaturesResult(ProbeResult):
 
 def _arrays(sums: StackSums) -> dict[str, LabelledArray]:
     texts = LabelledArray(
-        sums.model.even.texts.numpy().astype(np.int64),
+        sums.model.texts.numpy().astype(np.int64),
         ("feature",),
         {"feature": FEATURES},
         "how many texts have a token of the class",
@@ -94,9 +94,8 @@ def _model_arrays(grid: HeadGrid, sums: FeatureSums, ending: str) -> dict[str, L
     arrays: dict[str, LabelledArray] = {}
     for which, quantity in enumerate(QUANTITIES):
         arrays |= _pair(grid, sums, which, name=f"feature_{quantity}", words=_WORDS[quantity], ending=ending)
-    evens = [(sums.even, "")] if grid.causal else [(sums.even, ""), (sums.even_from_first, CLS_QUERY)]
-    for mean, query in evens:
-        arrays |= mean.labelled(
+    for query in ("",) if grid.causal else ("", CLS_QUERY):
+        arrays |= sums.even_mean(from_first=query == CLS_QUERY).labelled(
             f"feature_attention{query}{ending}_uniform",
             dims=("feature",),
             coords={"feature": FEATURES},
@@ -110,12 +109,10 @@ def _pair(
 ) -> dict[str, LabelledArray]:
     """One quantity from all queries, and from [CLS] in the last layer where [CLS] sees more than itself."""
     heads: Coords = {"feature": FEATURES, "layer": range(grid.layers), "head": range(grid.heads)}
-    arrays = _one(sums.values, which).labelled(
-        name + ending, dims=tuple(heads), coords=heads, description=words
-    )
+    arrays = sums.mean(which).labelled(name + ending, dims=tuple(heads), coords=heads, description=words)
     if not grid.causal:
         last: Coords = {"feature": FEATURES, "head": range(grid.heads)}
-        arrays |= _one(sums.from_first, which).labelled(
+        arrays |= sums.mean(which, from_first=True).labelled(
             f"{name}{CLS_QUERY}{ending}",
             dims=tuple(last),
             coords=last,
@@ -124,29 +121,29 @@ def _pair(
     return arrays
 
 
-def _one(mean: TextMean, which: int) -> TextMean:
-    """The mean of one quantity."""
-    return TextMean(mean.total[which], mean.squares[which], mean.texts[which])
-
-
 def _row(sums: StackSums, feature: int, *, from_first: bool = False) -> Row:
     """The heads that look most at a class, by each quantity."""
     row: Row = {"feature": FEATURES[feature], "queries": "cls" if from_first else "all"}
-    even = sums.model.even_from_first if from_first else sums.model.even
+    even = sums.model.even_mean(from_first=from_first)
     row |= {"texts": int(even.texts[feature]), "uniform": _plain(even.mean()[feature])}
+    row |= sampling_columns(sums.model.sampling(feature), "sentences")
     row |= _model_columns(sums.grid, sums.model, feature, from_first)
     if sums.against is not None and sums.change is not None:
         second = _model_columns(sums.grid, sums.against, feature, from_first)
         row |= {f"{name}{AGAINST}": value for name, value in second.items()}
-        change = sums.change.from_first if from_first else sums.change.values
-        row |= _change_columns(sums.grid, _one(change, ATTENTION), feature, "change", from_first)
-        row |= _change_columns(sums.grid, _one(change, PREFERENCE), feature, "preference_change", from_first)
+        sampling = sums.change.sampling(feature)
+        for which, name in ((ATTENTION, "change"), (PREFERENCE, "preference_change")):
+            change = sums.change.mean(which, from_first=from_first)
+            row |= _change_columns(
+                sums.grid, change, sampling, feature=feature, name=name, from_first=from_first
+            )
     return row
 
 
 def _model_columns(grid: HeadGrid, sums: FeatureSums, feature: int, from_first: bool) -> Row:
-    mean = sums.from_first if from_first else sums.values
-    means, errors = mean.mean()[:, feature], mean.stderr()[:, feature]  # (quantity, [layer,] head)
+    quantities = [sums.mean(which, from_first=from_first) for which in range(len(QUANTITIES))]
+    means = [one.mean()[feature] for one in quantities]  # ([layer,] head) each
+    errors = [one.stderr()[feature] for one in quantities]
     row: Row = {}
     for which, prefix in ((ATTENTION, ""), (EXCESS, "excess_"), (PREFERENCE, "preference_")):
         place = _largest(means[which])
@@ -160,7 +157,15 @@ def _model_columns(grid: HeadGrid, sums: FeatureSums, feature: int, from_first: 
     return row
 
 
-def _change_columns(grid: HeadGrid, change: TextMean, feature: int, name: str, from_first: bool) -> Row:
+def _change_columns(
+    grid: HeadGrid,
+    change: DocumentMean,
+    sampling: Sampling,
+    *,
+    feature: int,
+    name: str,
+    from_first: bool,
+) -> Row:
     """The head that changed most, with an interval that allows for all the heads and classes looked at."""
     means, errors = change.mean(), change.stderr()  # (feature, [layer,] head)
     place = _largest(np.abs(means[feature]))
@@ -173,29 +178,12 @@ def _change_columns(grid: HeadGrid, change: TextMean, feature: int, name: str, f
     row: Row = {f"{name}_head": _name(grid, place, from_first), name: value, f"{name}_stderr": _plain(error)}
     if texts < SURE_FROM:
         return row | {f"{name}_low": None, f"{name}_high": None, f"{name}_sure": False}
-    half = error * critical(texts - 1, comparisons=int(np.isfinite(errors).sum()))
+    half = error * critical(sampling.effective, comparisons=int(np.isfinite(errors).sum()))
     return row | {
         f"{name}_low": value - half,
         f"{name}_high": value + half,
         f"{name}_sure": abs(value) > half,
     }
-
-
-def critical(freedom: int, *, comparisons: int) -> float:
-    """How many standard errors a difference must be away from 0 to count, one of so many that were looked at.
-
-    Bonferroni's correction: a two-sided test at 5 % divided by the comparisons. The quantile of Student's t by its
-    expansion around the normal one (Abramowitz and Stegun 26.7.5), for ten texts or more.
-    """
-    z = -NormalDist().inv_cdf(ERROR_RATE / (2 * comparisons))
-    terms = (
-        z,
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return float(sum(term / freedom**power for power, term in enumerate(terms)))
 
 
 def _largest(values: Array) -> tuple[int, ...] | None:

@@ -7,8 +7,8 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from headscope.measures.base import TextMean, even_attention
-from headscope.probes.features_classes import FEATURES, WORD_FEATURES, FeatureText
+from headscope.measures.base import even_attention
+from headscope.probes.features_classes import WORD_FEATURES, FeatureText
 from headscope.probes.observe import Tally
 from headscope.text.skipped import Skipped
 from headscope.types import CLS, SEP, AttentionBatch, HeadGrid, TokenBatch
@@ -120,6 +120,7 @@ class Values:
     """Every text's own numbers."""
 
     number: Tensor  # (text,) its place among all that were read
+    document: Tensor  # (text,) the number of its document
     tokens: Tensor  # (text,)
     has: Tensor  # (text, feature) whether it has a token of the class
     values: Tensor  # (text, quantity, feature, layer, head)
@@ -139,13 +140,14 @@ class Values:
             raise ValueError("differences are taken of the same texts")
         return Values(
             self.number,
+            self.document,
             self.tokens,
             self.has & other.has,
-            *(getattr(self, name) - getattr(other, name) for name in _FIELDS[3:]),
+            *(getattr(self, name) - getattr(other, name) for name in _FIELDS[4:]),
         )
 
 
-_FIELDS = ("number", "tokens", "has", "values", "from_first", "even", "even_from_first")
+_FIELDS = ("number", "document", "tokens", "has", "values", "from_first", "even", "even_from_first")
 
 
 class FeatureTally(Tally[FeatureText]):
@@ -164,6 +166,7 @@ class FeatureTally(Tally[FeatureText]):
         """Mark the tokens of every class."""
         self._marks = Marks(items, tokens, causal=self.grid.causal)
         self._number = torch.tensor([item.number for item in items])
+        self._document = torch.tensor([item.sentence.document for item in items])
         self._layers: list[Tensor] = []  # (text, head, quantity, feature) each
         for item, has_token in zip(items, present.tolist(), strict=True):
             length = max((word for word, has in enumerate(has_token) if has), default=-1) + 1
@@ -184,6 +187,7 @@ class FeatureTally(Tally[FeatureText]):
         self.parts = [
             Values(
                 number=self._number,
+                document=self._document,
                 tokens=marks.is_token.sum(-1),
                 has=marks.has,
                 values=torch.stack(self._layers, 3).permute(0, 2, 4, 3, 1),
@@ -197,36 +201,3 @@ class FeatureTally(Tally[FeatureText]):
         """Hold all that `other` holds."""
         self.parts = [*self.parts, *other.parts]
         self.lost.merge(other.lost)
-
-
-@dataclass
-class FeatureSums:
-    """Sums over texts of what each class gets; they merge exactly and in any order."""
-
-    values: TextMean  # (quantity, feature, layer, head)
-    from_first: TextMean  # (quantity, feature, head)
-    even: TextMean  # (feature,)
-    even_from_first: TextMean  # (feature,)
-
-    @classmethod
-    def zeros(cls, grid: HeadGrid) -> Self:
-        """Nothing counted yet."""
-        kinds = (len(QUANTITIES), len(FEATURES))
-        return cls(
-            TextMean.zeros(*kinds, grid.layers, grid.heads),
-            TextMean.zeros(*kinds, grid.heads),
-            TextMean.zeros(len(FEATURES)),
-            TextMean.zeros(len(FEATURES)),
-        )
-
-    def add(self, texts: Values) -> None:
-        """Count the texts, each in the classes it has."""
-        self.values.add(texts.values, applies=texts.has[:, None, :, None, None])
-        self.from_first.add(texts.from_first, applies=texts.has[:, None, :, None])
-        self.even.add(texts.even, applies=texts.has)
-        self.even_from_first.add(texts.even_from_first, applies=texts.has)
-
-    def merge(self, other: Self) -> None:
-        """Count all that `other` has counted."""
-        for name in ("values", "from_first", "even", "even_from_first"):
-            getattr(self, name).merge(getattr(other, name))

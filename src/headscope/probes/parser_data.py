@@ -32,6 +32,7 @@ class Batch:
 
     encoded: list[EncodedInput]
     places: list[int]  # where each sentence stands among all that were read
+    documents: list[int]  # the number of each sentence's document
     present: Tensor  # (text, word) True for words that have a token
     number: Tensor  # (text, word) in the lexicon
     head: Tensor  # (text, word) index of the syntactic head, ROOT, or NO_CASE
@@ -81,6 +82,7 @@ class Account:
 class _Shown:
     encoded: EncodedInput
     place: int
+    document: int
     present: list[bool]
     number: list[int]
     head: list[int]
@@ -122,7 +124,7 @@ class Batcher:
             numbers = self.lexicon.numbers(sentence.forms[: len(pieces)], pieces)
         heads = _cases(sentence, present, account.left_out)
         account.add(sentence, encoded, heads)
-        return _Shown(encoded, account.sentences - 1, present, numbers, heads)
+        return _Shown(encoded, account.sentences - 1, sentence.document, present, numbers, heads)
 
 
 def _size(shown: _Shown) -> tuple[int, int]:
@@ -164,6 +166,7 @@ def _batch(shown: Sequence[_Shown]) -> Batch:
     return Batch(
         encoded=[one.encoded for one in shown],
         places=[one.place for one in shown],
+        documents=[one.document for one in shown],
         present=padded([one.present for one in shown], value=False).bool(),
         number=padded([one.number for one in shown], value=NO_WORD),
         head=padded([one.head for one in shown], value=NO_CASE),

@@ -11,7 +11,7 @@ from headscope.probes.parser_baselines import RIGHT_BRANCHING
 from headscope.probes.parser_score import ParserScore
 from headscope.probes.parser_scorers import AttentionScorer
 from headscope.probes.parser_training import Learner
-from headscope.probes.result import ProbeResult, Row
+from headscope.probes.result import ProbeResult, Row, sampling_columns
 from headscope.types import HeadGrid, LabelledArray
 
 PARSERS = (
@@ -44,6 +44,7 @@ class ParserResult(ProbeResult):
         scorer = self.learners["attention"].scorer
         assert isinstance(scorer, AttentionScorer)
         parsers = {"parser": PARSERS}
+        over = sampling_columns(self.scores["attention"].sampling, "sentences")["interval_over"]
         return {
             self.grid.stack: {
                 "parser_uas": LabelledArray(
@@ -56,7 +57,7 @@ class ParserResult(ProbeResult):
                     np.array([self.scores[name].stderr for name in PARSERS]),
                     ("parser",),
                     parsers,
-                    "standard error over sentences of parser_uas",
+                    f"standard error over {over} of parser_uas",
                 ),
                 "parser_weight": LabelledArray(
                     scorer.weight.detach().cpu().numpy().reshape(shape),
@@ -84,6 +85,7 @@ class ParserResult(ProbeResult):
             "uas": score.uas,
             "low": score.interval[0],
             "high": score.interval[1],
+            **sampling_columns(score.sampling, "sentences"),
             "cases": score.cases,
             "uas_headed": score.uas_headed,
             "cases_headed": score.cases_headed,

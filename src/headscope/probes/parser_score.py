@@ -8,8 +8,10 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from headscope.probes.accuracy import Accuracy, interval
+from headscope.probes.accuracy import Accuracy
 from headscope.probes.parser_data import Batch
+from headscope.stats.documents import Sampling
+from headscope.stats.intervals import share_interval
 from headscope.text.skipped import Skipped
 from headscope.text.treebank import ROOT
 
@@ -22,8 +24,9 @@ class ParserScore:
     """How well a parser finds syntactic heads, punctuation left out."""
 
     uas: float  # unlabelled attachment score: the share of cases whose head was found
-    stderr: float  # of the UAS, over sentences
+    stderr: float  # of the UAS
     interval: tuple[float, float]  # 95 %
+    sampling: Sampling  # what both are over
     cases: int
     uas_headed: float  # the same over the words that have a head, for parsers that cannot choose ROOT
     cases_headed: int
@@ -34,10 +37,12 @@ class ParserScore:
         """The score of one of the parsers counted."""
         share, stderr = float(accuracy.shares(ALL)[parser]), float(accuracy.stderr(ALL)[parser])
         cases, headed = accuracy.count(ALL), accuracy.count(HEADED)
+        sampling = accuracy.sampling(ALL)
         return cls(
             uas=share,
             stderr=stderr,
-            interval=interval(share, stderr, cases),
+            interval=share_interval(share, stderr, cases, sampling.effective),
+            sampling=sampling,
             cases=cases,
             uas_headed=float(accuracy.shares(HEADED)[parser]) if headed else math.nan,
             cases_headed=headed,
@@ -51,7 +56,9 @@ def count(accuracy: Accuracy, batch: Batch, right: Sequence[Tensor]) -> None:
     is_headed = batch.head[text, word] != ROOT
     numbers: list[int] = text.tolist()
     headed: list[int] = text[is_headed].tolist()
-    cases = accuracy.begin([*numbers, *headed], [ALL] * len(numbers) + [HEADED] * len(headed))
+    texts = [*numbers, *headed]
+    labels = [ALL] * len(numbers) + [HEADED] * len(headed)
+    cases = accuracy.begin(texts, labels, [batch.documents[text] for text in texts])
     found = torch.stack(list(right), -1)  # (case, parser)
     accuracy.add(cases, torch.cat([found, found[is_headed]]))
 

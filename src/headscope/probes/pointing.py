@@ -7,11 +7,12 @@ from typing import Protocol, Self
 import torch
 from torch import Tensor
 
-from headscope.probes.accuracy import Accuracy, Cases, DocumentAccuracy
+from headscope.probes.accuracy import Accuracy, Cases
 from headscope.probes.exemplars import READABLE, Exemplars, case_keys
 from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.observe import Annotated, Tally
 from headscope.probes.words import word_attention, word_attention_by_first_piece
+from headscope.stats.documents import FEWEST_DOCUMENTS
 from headscope.text.skipped import Skipped
 from headscope.types import AttentionBatch, HeadGrid, TokenBatch
 
@@ -128,29 +129,36 @@ class PointingTally(Tally[Pointing]):
     """How often every head is right, by label, in each half; and where it is right most surely."""
 
     def __init__(
-        self, grid: HeadGrid, *, baselines: int, faithful: bool = False, by_document: bool = False
+        self,
+        grid: HeadGrid,
+        *,
+        baselines: int,
+        faithful: bool = False,
+        fewest_documents: int = FEWEST_DOCUMENTS,
     ) -> None:
-        """`baselines` is how many of them each case brings along.
-
-        `by_document` takes documents for the sample that errors are about, instead of texts.
-        """
+        """`baselines` is how many of them each case brings along; for `fewest_documents` see Accuracy."""
         self.grid = grid
         self.baselines = baselines
         self.faithful = faithful
         cells = (DIRECTIONS, grid.layers, grid.heads)
-        self.by_document = by_document
-        kind = DocumentAccuracy if by_document else Accuracy
-        self.accuracy = {half: kind(*cells) for half in (SELECT, SCORE)}
-        self.baseline = {half: kind(baselines) for half in (SELECT, SCORE)}
+        self.fewest_documents = fewest_documents
+        self.accuracy = {half: self._sums(*cells) for half in (SELECT, SCORE)}
+        self.baseline = {half: self._sums(baselines) for half in (SELECT, SCORE)}
         self.exemplars = Exemplars(*cells)
         self.lost = Skipped("cases")
         self.first_seen: dict[str, str] = {}
         """`file:line` of a case of each label, to name rare ones by."""
 
+    def _sums(self, *cells: int) -> Accuracy:
+        return Accuracy(*cells, fewest_documents=self.fewest_documents)
+
     def empty(self) -> "PointingTally":
         """A tally of the same kind that has counted nothing."""
         return PointingTally(
-            self.grid, baselines=self.baselines, faithful=self.faithful, by_document=self.by_document
+            self.grid,
+            baselines=self.baselines,
+            faithful=self.faithful,
+            fewest_documents=self.fewest_documents,
         )
 
     def begin(self, items: Sequence[Pointing], present: Tensor, tokens: TokenBatch) -> None:
@@ -164,11 +172,12 @@ class PointingTally(Tally[Pointing]):
         for half in (SELECT, SCORE):
             members = (halves == half).nonzero()[:, 0]
             found = [batch.found[number] for number in members.tolist()]
-            texts = [items[place].document if self.by_document else place for place, _ in found] * 2
+            texts = [place for place, _ in found] * 2
             labels = [case.label for _, case in found] + [ALL] * len(found)
+            documents = [items[place].document for place in texts]
             self._members[half] = members
-            self._cases[half] = self.accuracy[half].begin(texts, labels)
-            counted = self.baseline[half].begin(texts, labels)
+            self._cases[half] = self.accuracy[half].begin(texts, labels, documents)
+            counted = self.baseline[half].begin(texts, labels, documents)
             if self.baselines:
                 right = torch.tensor([case.baselines for _, case in found], dtype=torch.bool)
                 self.baseline[half].add(counted, right.repeat(2, 1))

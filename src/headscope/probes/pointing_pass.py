@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from headscope.probes.halves import SELECT
 from headscope.probes.observe import Pass
 from headscope.probes.pointing import Pointing, PointingTally
+from headscope.stats.documents import Documents
 from headscope.text.skipped import Skipped
 
 
@@ -24,14 +25,17 @@ class Account:
 
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
-        self.documents = 0
+        self._documents = Documents()
+
+    @property
+    def documents(self) -> int:
+        """How many documents."""
+        return len(self._documents)
 
     def of(self, items: Iterable[Pointing]) -> Iterator[Pointing]:
         """The items as they come, accounted for."""
-        document: int | None = None
         for item in items:
-            self.documents += item.document != document
-            document = item.document
+            self._documents.add(item.document)
             asked = [(case.label, case.asking, case.right, case.candidates) for case in item.cases]
             self.digest.update(f"{item.document}\0{item.content.text}\0{asked}\n".encode())
             yield item

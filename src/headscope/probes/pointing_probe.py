@@ -20,6 +20,7 @@ from headscope.probes.pointing_pass import Account, Reading, numbered, selection
 from headscope.probes.pointing_result import PointingResult, choose
 from headscope.probes.predict import Answers, PredictTally
 from headscope.probes.result import Source
+from headscope.stats.documents import FEWEST_DOCUMENTS
 from headscope.text.skipped import Skipped
 from headscope.types import HeadId, StackName
 
@@ -48,11 +49,9 @@ class PointingProbe(ABC, Generic[DataT]):
     probe: ClassVar[str]
     label_name: ClassVar[str]
     directions: ClassVar[tuple[str, str]]
-    unit: ClassVar[str]
-    """What a text is, in the plural: sentences, windows."""
     baseline_labels: ClassVar[tuple[str, ...] | tuple[int, ...]]
-    by_document: ClassVar[bool] = False
-    """Whether errors are over documents: where texts are windows of a few of them."""
+    fewest_documents: ClassVar[int] = FEWEST_DOCUMENTS
+    """With cases in fewer documents, the errors of a label are over texts."""
     chosen_things: ClassVar[str] = "best heads"
     """What is chosen on one half, in words."""
     result_kind: ClassVar[type[PointingResult]]
@@ -236,7 +235,7 @@ class PointingProbe(ABC, Generic[DataT]):
                 grid,
                 baselines=len(self.baseline_labels),
                 faithful=self.faithful,
-                by_document=self.by_document,
+                fewest_documents=self.fewest_documents,
             )
             for grid in self.observer.grids
         }
@@ -338,7 +337,7 @@ class PointingProbe(ABC, Generic[DataT]):
                 yield note
         if done.seen.texts_cut:
             yield (
-                f"{done.seen.texts_cut:,} of {done.seen.texts:,} {self.unit} were longer than "
+                f"{done.seen.texts_cut:,} of {done.seen.texts:,} {self.result_kind.unit} were longer than "
                 f"{self.observer.max_length} tokens and were cut after a whole word"
             )
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from headscope.atlas import Results
 from headscope.errors import OptionError
-from headscope.probes.accuracy import Accuracy, interval
+from headscope.probes.accuracy import Accuracy
 from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.pointing import ALL, PointingTally
-from headscope.probes.result import ProbeResult, Row
+from headscope.probes.result import ProbeResult, Row, sampling_columns
+from headscope.stats.intervals import share_interval
 from headscope.types import HeadId, LabelledArray, StackName
 
 Coords = dict[str, Sequence[str] | Sequence[int]]
@@ -46,6 +47,8 @@ class PointingResult(ProbeResult):
     label_name: ClassVar[str]
     directions: ClassVar[tuple[str, str]]
     baseline_dim: ClassVar[str]
+    unit: ClassVar[str] = "sentences"
+    """What a text is, in the plural."""
 
     tallies: Mapping[StackName, PointingTally]
     baseline_labels: tuple[str, ...] | tuple[int, ...]
@@ -84,15 +87,18 @@ class PointingResult(ProbeResult):
         kinds: Coords = {self.label_name: labels, self.baseline_dim: self.baseline_labels}
         what = f"share of right guesses by {self.label_name.replace('_', ' ')}"
         return {
-            **_pair(f"{self.probe}_accuracy", heads, labels, by_label, what),
+            **self._pair(f"{self.probe}_accuracy", heads, labels, by_label, what),
             f"{self.probe}_count": LabelledArray(
                 np.array([heads.count(label) for label in labels], dtype=np.int64),
                 (self.label_name,),
                 {self.label_name: labels},
                 f"how many cases each {self.label_name.replace('_', ' ')} has",
             ),
-            **_pair(f"{self.probe}_overall", heads, None, cells, "share of right guesses over all cases"),
-            **_pair(
+            **self.documents_array(f"{self.probe}_documents", heads, labels),
+            **self._pair(
+                f"{self.probe}_overall", heads, None, cells, "share of right guesses over all cases"
+            ),
+            **self._pair(
                 f"{self.probe}_baseline", baselines, labels, kinds, f"{what}, without looking at attention"
             ),
         }
@@ -127,7 +133,41 @@ class PointingResult(ProbeResult):
             row |= {"chosen_accuracy": choice.share, "chosen_cases": choice.cases}
         else:
             row |= dict.fromkeys(("accuracy", "low", "high", "chosen_accuracy"), None) | {"chosen_cases": 0}
+        row |= sampling_columns(scored.sampling(label), self.unit)
         return row | self.baseline_columns(tally, label)
+
+    def documents_array(
+        self, name: str, accuracy: Accuracy, labels: Sequence[str]
+    ) -> dict[str, LabelledArray]:
+        """In how many documents each label has cases, which decides what its errors are over."""
+        what = self.label_name.replace("_", " ")
+        counts = np.array([accuracy.documents_of(label) for label in labels], dtype=np.int64)
+        description = f"in how many documents each {what} has cases"
+        return {name: LabelledArray(counts, (self.label_name,), {self.label_name: labels}, description)}
+
+    def _pair(
+        self,
+        name: str,
+        accuracy: Accuracy,
+        labels: Sequence[str] | None,
+        coords: Coords,
+        description: str,
+    ) -> dict[str, LabelledArray]:
+        """The shares as `name` and their standard errors as `name_stderr`; `labels` None is the row of all cases."""
+
+        def filled(rows: Callable[[str], Any]) -> np.ndarray[Any, Any]:
+            if labels is None:
+                return np.asarray(rows(ALL))
+            return np.stack([rows(label) for label in labels])
+
+        error = (
+            f"standard error of {name}, over documents where at least {accuracy.fewest_documents} have cases, else "
+            f"over {self.unit}"
+        )
+        return {
+            name: LabelledArray(filled(accuracy.shares), tuple(coords), coords, description),
+            f"{name}_stderr": LabelledArray(filled(accuracy.stderr), tuple(coords), coords, error),
+        }
 
     @abstractmethod
     def baseline_columns(self, tally: PointingTally, label: str) -> Row:
@@ -140,31 +180,11 @@ def _share(name: str, accuracy: Accuracy, label: str, place: tuple[int, ...], pr
     if not cases:
         return {name: None, f"{prefix}low": None, f"{prefix}high": None}
     share = float(accuracy.shares(label)[place])
-    low, high = interval(share, float(accuracy.stderr(label)[place]), cases, accuracy.clusters(label))
+    stderr = float(accuracy.stderr(label)[place])
+    low, high = share_interval(share, stderr, cases, accuracy.sampling(label).effective)
     return {name: share, f"{prefix}low": low, f"{prefix}high": high}
 
 
 def share_columns(name: str, accuracy: Accuracy, label: str, place: int) -> Row:
     """A baseline's share and interval: `name`, `name_low`, `name_high`."""
     return _share(name, accuracy, label, (place,), prefix=f"{name}_")
-
-
-def _pair(
-    name: str,
-    accuracy: Accuracy,
-    labels: Sequence[str] | None,
-    coords: Coords,
-    description: str,
-) -> dict[str, LabelledArray]:
-    """The shares as `name` and their standard errors as `name_stderr`; `labels` None is the row of all cases."""
-
-    def filled(rows: Callable[[str], Any]) -> np.ndarray[Any, Any]:
-        if labels is None:
-            return np.asarray(rows(ALL))
-        return np.stack([rows(label) for label in labels])
-
-    error = f"standard error over texts of {name}"
-    return {
-        name: LabelledArray(filled(accuracy.shares), tuple(coords), coords, description),
-        f"{name}_stderr": LabelledArray(filled(accuracy.stderr), tuple(coords), coords, error),
-    }

@@ -12,7 +12,8 @@ has several words, one of them may come to stand on another, so that a cell of t
 makes the difference smaller, never larger.)
 
 Means are over pairs, by role and over all; the difference `score - control` is taken pair by pair, and its standard
-error treats sentences as the sample. The best head of a role is the one with the largest difference.
+error is over documents where at least ten have such pairs, else over sentences. The best head of a role is the one
+with the largest difference.
 """
 
 import os
@@ -78,7 +79,6 @@ class RelationsProbe(PointingProbe[RoleCorpus]):
     probe = "relations"
     label_name = "role"
     directions = RelationsResult.directions
-    unit = "sentences"
     baseline_labels = ()
     result_kind = RelationsResult
 

@@ -1,19 +1,16 @@
 """What heads are found to do with semantic roles: attention, control and difference by role."""
 
-import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
-from headscope.probes.accuracy import Accuracy, Array
+from headscope.probes.accuracy import Accuracy
 from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.pointing import ALL, PointingTally
 from headscope.probes.pointing_result import Choice, Coords, PointingResult, choose
 from headscope.probes.relations_tally import RelationsTally
-from headscope.probes.result import Row
+from headscope.probes.result import Row, sampling_columns
+from headscope.stats.intervals import mean_interval
 from headscope.types import LabelledArray, StackName
 
 
@@ -64,16 +61,16 @@ class RelationsResult(PointingResult):
         }
         arrays: dict[str, LabelledArray] = {}
         for name, (values, what) in told.items():
-            arrays |= _pair(f"relation_{name}", values, labels, by_role, f"{what}, by role")
+            arrays |= self._pair(f"relation_{name}", values, labels, by_role, f"{what}, by role")
         for name, (values, what) in told.items():
-            arrays |= _pair(f"relation_overall_{name}", values, None, cells, f"{what}, over all roles")
+            arrays |= self._pair(f"relation_overall_{name}", values, None, cells, f"{what}, over all roles")
         for name, values, what in (
             ("count", sums.attention, "how many pairs each role has"),
             ("compared", sums.difference, "how many of its pairs have a control"),
         ):
             counts = np.array([values.count(label) for label in labels], dtype=np.int64)
             arrays[f"relation_{name}"] = LabelledArray(counts, ("role",), {"role": labels}, what)
-        return arrays
+        return arrays | self.documents_array("relation_documents", sums.difference, labels)
 
     def _row(self, tally: PointingTally, label: str) -> Row:
         relations = _relations(tally)
@@ -85,6 +82,7 @@ class RelationsResult(PointingResult):
             row |= {"head": str(choice.head), "direction": self.directions[choice.direction]}
         row |= self.baseline_columns(tally, label)
         row |= _difference(tally.accuracy[SCORE], label, choice)
+        row |= sampling_columns(tally.accuracy[SCORE].sampling(label), self.unit)
         return row | {
             "chosen_difference": None if choice is None else choice.share,
             "chosen_cases": 0 if choice is None else choice.cases,
@@ -116,29 +114,12 @@ def _mean(sums: Accuracy, label: str, choice: Choice | None) -> float | None:
 
 
 def _difference(sums: Accuracy, label: str, choice: Choice | None) -> Row:
-    """The difference with its 95 % interval; no interval when all pairs are of one sentence."""
+    """The difference with its 95 % interval; no interval when all pairs are of one text."""
     mean = _mean(sums, label, choice)
     if mean is None or choice is None:
         return {"difference": None, "low": None, "high": None}
     error = float(sums.stderr(label)[_place(choice)])
-    if math.isnan(error):
+    low, high = mean_interval(mean, error, sums.sampling(label).effective)
+    if np.isnan(low):
         return {"difference": mean, "low": None, "high": None}
-    half = error * float(
-        stdtrit(sums.clusters(label) - 1, 0.975)
-    )  # of few sentences the error is itself unsure
-    return {"difference": mean, "low": mean - half, "high": mean + half}
-
-
-def _pair(
-    name: str, sums: Accuracy, labels: Sequence[str] | None, coords: Coords, description: str
-) -> dict[str, LabelledArray]:
-    """The means as `name` and their standard errors as `name_stderr`; `labels` None is the row of all pairs."""
-
-    def filled(rows: Callable[[str], Array]) -> np.ndarray[Any, Any]:
-        return rows(ALL) if labels is None else np.stack([rows(label) for label in labels])
-
-    error = f"standard error over sentences of {name}"
-    return {
-        name: LabelledArray(filled(sums.shares), tuple(coords), coords, description),
-        f"{name}_stderr": LabelledArray(filled(sums.stderr), tuple(coords), coords, error),
-    }
+    return {"difference": mean, "low": low, "high": high}

@@ -25,8 +25,8 @@ class RelationsTally(PointingTally):
     def __init__(self, grid: HeadGrid, *, faithful: bool = False) -> None:
         super().__init__(grid, baselines=0, faithful=faithful)
         cells = (DIRECTIONS, grid.layers, grid.heads)
-        self.attention = {half: Accuracy(*cells) for half in (SELECT, SCORE)}
-        self.control = {half: Accuracy(*cells) for half in (SELECT, SCORE)}
+        self.attention = {half: self._sums(*cells) for half in (SELECT, SCORE)}
+        self.control = {half: self._sums(*cells) for half in (SELECT, SCORE)}
 
     def empty(self) -> "RelationsTally":
         """A tally of the same kind that has counted nothing."""
@@ -43,9 +43,9 @@ class RelationsTally(PointingTally):
         for half in (SELECT, SCORE):
             members = (half_of == half).nonzero()[:, 0]
             compared = ((half_of == half) & has_control).nonzero()[:, 0]
-            all_cases = self._count(self.attention[half], members)
-            control = self._count(self.control[half], compared)
-            difference = self._count(self.accuracy[half], compared)
+            all_cases = self._count(self.attention[half], members, items)
+            control = self._count(self.control[half], compared, items)
+            difference = self._count(self.accuracy[half], compared, items)
             self._parts.append((half, members, compared, all_cases, control, difference))
         self._scored = (half_of == SCORE).nonzero()[:, 0]
         scored = [batch.found[number] for number in self._scored.tolist()]
@@ -58,11 +58,12 @@ class RelationsTally(PointingTally):
         for _, pair in batch.found:
             self.first_seen.setdefault(pair.label, pair.where)
 
-    def _count(self, sums: Accuracy, members: Tensor) -> Cases:
+    def _count(self, sums: Accuracy, members: Tensor, items: Sequence[Pointing]) -> Cases:
         """Count pairs under their role and under all roles."""
         found = [self._pairs.found[number] for number in members.tolist()]
         labels = [pair.label for _, pair in found] + [ALL] * len(found)
-        return sums.begin([place for place, _ in found] * 2, labels)
+        places = [place for place, _ in found] * 2
+        return sums.begin(places, labels, [items[place].document for place in places])
 
     def update(self, seen: AttentionBatch) -> None:
         """Count one layer of the batch."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from headscope.atlas import Atlas, Example, Results
 from headscope.models import Model
 from headscope.run.provenance import ModelState, provenance
+from headscope.stats.documents import FEWEST_DOCUMENTS, Sampling
 
 _FOLDER = re.compile(r"[^\s('\"]*[/\\](?=[^\s/\\:]+:\d)")
 
@@ -21,6 +22,35 @@ def without_folders(note: str) -> str:
 
 Row = dict[str, Any]
 """A row of a table: column and value, plain data."""
+
+OVER, COUNT = "interval_over", "interval_count"
+"""The columns that say what a row's interval is over, and how many of them there are."""
+MOST_NAMED = 8
+
+
+def sampling_columns(sampling: Sampling, texts: str) -> Row:
+    """What a row's interval is over, as columns; `texts` is what the texts are: sentences, windows."""
+    return {OVER: sampling.unit if sampling.unit == "documents" else texts, COUNT: sampling.count}
+
+
+def intervals_over(rows: Sequence[Row]) -> str | None:
+    """What the intervals of a table are over, in words: that of the first row, and the rows that differ from it."""
+    known = [row for row in rows if row.get(COUNT)]
+    if not known:
+        return None
+    first = known[0]
+    others = [row for row in known if row[OVER] != first[OVER]]
+    text = f"over {first[COUNT]:,} {first[OVER] if first[COUNT] > 1 else first[OVER].removesuffix('s')}"
+    if first[OVER] != "documents":
+        text += f", as fewer than {FEWEST_DOCUMENTS} documents have cases"
+    if others:
+        names = [str(next(iter(row.values()))) for row in others]
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        text += (
+            f"; over {others[0][OVER]} where fewer than {FEWEST_DOCUMENTS} documents have cases: "
+            f"{', '.join(names[:MOST_NAMED])}{more}"
+        )
+    return text
 
 
 @dataclass(frozen=True)
@@ -65,6 +95,10 @@ class ProbeResult(ABC):
     def table(self, *, stack: str | None = None) -> list[Row]:
         """The rows the command prints, of one stack; the first one by default."""
 
+    def intervals(self) -> str | None:
+        """What intervals are over, documents or texts, in words; None where the table does not say."""
+        return intervals_over(self.table())
+
     def to_atlas(self, atlas: Atlas | None = None) -> Atlas:
         """A new atlas of this result, or the given one with this result added."""
         arrays = self.arrays()
@@ -95,6 +129,7 @@ class ProbeResult(ABC):
                 "tokens": source.tokens,
                 "texts_cut": source.texts_cut,
                 "skipped": source.skipped,
+                **({"intervals": self.intervals()} if self.intervals() else {}),
                 "notes": [without_folders(note) for note in source.notes],
                 "options": dict(source.options),
                 "created": datetime.now(UTC).isoformat(timespec="seconds"),

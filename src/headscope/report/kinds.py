@@ -51,14 +51,23 @@ def kinds(subject: Subject) -> Iterator[Finding]:
 def _sure(facts: dict[str, Any]) -> str:
     if not facts["well_separated"]:
         return "These kinds are not well separated: read them as slices of one cloud."
-    kept = [
-        f"{share(usual)} do on half of the {half} (in the worst round {share(facts['stability_worst'][half])})"
-        for half, usual in facts["stability"].items()
-        if usual is not None
-    ]
+    kept = [_kept(facts, half) for half, mean in facts["stability"].items() if mean is not None]
     if not kept:
         return ""
-    return f"Do heads keep their kind in ten fits on half of the data? In the median of several rounds {listed(kept)}."
+    return f"Do heads keep their kind in ten fits on half of the data? In the mean of several rounds {listed(kept)}."
+
+
+def _kept(facts: dict[str, Any], half: str) -> str:
+    """How many heads keep their kind, and whether that is called stable."""
+    if "stability_mean" in facts:  # an atlas of an older headscope, whose `stability` is the median
+        worst = share(facts["stability_worst"][half])
+        return f"{share(facts['stability_mean'][half])} do on half of the {half} (in the worst round {worst})"
+    low, high = facts["stability_low"][half], facts["stability_high"][half]
+    verdict = "stable" if facts["stable"][half] else "not stable"
+    return (
+        f"{share(facts['stability'][half])} do on half of the {half} ({verdict}; in nine of ten rounds "
+        f"{100 * low:.1f} to {share(high)})"
+    )
 
 
 def _numbers(facts: dict[str, Any]) -> Table:

@@ -303,8 +303,8 @@ def _limits(atlas: Atlas) -> Iterator[str]:
     if _asked(atlas):
         yield (
             "Probes ask about words: attention to a word that the tokenizer split is the sum over its "
-            "pieces, attention from it the mean over them. Intervals are 95% and treat the texts, not the "
-            "words, as the sample."
+            "pieces, attention from it the mean over them. Intervals are 95% and treat documents as the sample "
+            "where at least ten have cases, else texts, never words; each section says which."
         )
         yield (
             "That a head finds a relation does not say that the model uses it for that, nor that it looks for "

@@ -163,7 +163,7 @@ def _parser_table(rows: Sequence[Row]) -> Table | None:
     if not any("uas" in row for row in rows):
         return plain_table(rows, caption)
     shares = {key: title for key, title in _SHARES.items() if any(key in row for row in rows)}
-    told = ("parser", "uas", "uas_stderr", "low", "high", *shares)
+    told = ("parser", "uas", "uas_stderr", "low", "high", "interval_over", "interval_count", *shares)
     others = plain_table([{key: row[key] for key in row if key not in told} for row in rows], "")
     more = others or Table("", (), ((),) * len(rows))
     return Table(
@@ -192,7 +192,7 @@ def _parser_chart(subject: Subject, rows: int) -> Picture:
         lambda ax: figures.relation_accuracy(subject.atlas, "parser", stack=subject.stack, ax=ax),
         size=dots_size(rows),
         title=chart_title("parser"),
-        caption="A dot is the share of words whose head is found (UAS), its bar the 95% interval over sentences.",
+        caption="A dot is the share of words whose head is found (UAS), its bar the 95% interval.",
         key=key_of(subject, "parser-chart"),
         is_wide=True,
         least=0.8,

@@ -88,6 +88,7 @@ def _facts(facts: Mapping[str, Any], *, annotated: bool) -> dict[str, str]:
         "Size": ", ".join(counted),
         "Annotation": "from the files" if by == "the files" else f"automatic, by {by}" if by else "",
         "Heads chosen on": str(options.get("chosen_on") or ""),
+        "Intervals": str(facts.get("intervals") or ""),
         "Trained on": str(options.get("train") or ""),
         "Stopped by": str(options.get("dev") or ""),
         "Scored on": str(options.get("test") or ""),

@@ -178,10 +178,10 @@ def _stability(models: Sequence[SortedHeads]) -> Section:
         heading="half left out of",
         interval="over rounds",
         notes=(
-            f"Ours is the share of heads that are of one kind in all of {REPEATS} fits on random halves: the median of "
-            f"{ROUNDS} rounds beside the least and the most. No published figure is a whole number of 384 heads (95.98 "
-            "% are 368.6), so the paper's seems to be an average; the last rows have the share of fits in which a head "
-            "is of its usual kind.",
+            f"Ours is the share of heads that are of one kind in all of {REPEATS} fits on random halves: the mean of "
+            f"{ROUNDS} rounds beside their 5th and 95th percentile. No published figure is a whole number of 384 "
+            "heads (95.98 % are 368.6), so the paper's seems to be an average; the last rows have the share of fits in "
+            "which a head is of its usual kind.",
             "A model stands beside the paper's of the task in its name, or beside the pre-trained one where it is the "
             "first; if yours is fine-tuned on another task, compare it with all.",
         ),
@@ -215,7 +215,7 @@ def _stability_rows(heads: SortedHeads, column: str) -> list[Row]:
 
 
 def _rounds(stability: Stability) -> Figure:
-    return Figure(stability.share, stability.worst, float(stability.rounds.max()))
+    return Figure(stability.share, stability.low, stability.high)
 
 
 def _average(stability: Stability) -> Figure:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from headscope.errors import OptionError
-from headscope.probes.accuracy import wilson
+from headscope.stats.intervals import wilson
 from headscope.tasks.metric import Array, Mean, Metric
 from headscope.text.skipped import Skipped
 

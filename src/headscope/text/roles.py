@@ -76,7 +76,7 @@ class RoleCorpus(AnnotatedFiles):
 
     def __iter__(self) -> Iterator[Predicate]:
         """The predicates from the beginning; raises TextError when none of them can be used."""
-        document = -1
+        documents = 0
         found = False
         frames: dict[Path, Frames] = {}
         for stream in self._streams():
@@ -86,12 +86,12 @@ class RoleCorpus(AnnotatedFiles):
                 rows = _frame_rows(stream, known, self.skipped)
             else:
                 rows = _json_rows(stream, self.skipped)
-            last: str | None = None  # a file begins a document
+            numbers: dict[str, int] = {}  # of this file's documents; one may go on after others
             for row in self._usable(rows):
-                document += row.document != last
-                last = row.document
                 found = True
-                yield row.placed(document, shown(stream.path))
+                number = numbers.setdefault(row.document, documents + len(numbers))
+                yield row.placed(number, shown(stream.path))
+            documents += len(numbers)
         if not found:
             raise self._nothing()
 

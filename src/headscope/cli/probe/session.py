@@ -60,6 +60,8 @@ class Session:
         )
         if chosen := source.options.get("chosen_on"):
             console.print(f"best heads chosen on {chosen}", soft_wrap=True)
+        if over := result.intervals():
+            console.print(f"95 % intervals {over}", soft_wrap=True)
         if source.annotator:
             console.print(f"annotated automatically by {source.annotator}", soft_wrap=True)
         stacks = list(result.arrays())
@@ -93,6 +95,7 @@ def _facts(result: "ProbeResult") -> dict[str, Any]:
         "tokens": source.tokens,
         "texts_cut": source.texts_cut,
         "skipped": source.skipped,
+        "intervals": result.intervals(),
         "options": dict(source.options),
         "duration": source.duration,
         "rows": [{"stack": stack, **row} for stack in result.arrays() for row in result.table(stack=stack)],
