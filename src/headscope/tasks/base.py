@@ -26,6 +26,7 @@ from headscope.tasks.metric import Array, Metric
 from headscope.tasks.result import TaskResult
 from headscope.text.align import Span
 from headscope.text.batching import TextBatch, collate
+from headscope.text.corpus import Corpus
 from headscope.text.encode import EncodedInput
 from headscope.text.skipped import Skipped
 from headscope.types import TokenBatch, padded
@@ -137,6 +138,10 @@ class Task(ABC):
     @abstractmethod
     def metrics(self) -> tuple[Metric, ...]:
         """The task's metrics, the most important one first."""
+
+    @abstractmethod
+    def corpus(self) -> Corpus:
+        """The task's inputs as texts without their labels, for what is measured on texts."""
 
     @abstractmethod
     def encode(self, model: Model) -> "Encoded":
