@@ -65,7 +65,7 @@ def pattern_bars(
     ax.set_yticks(range(len(values)), list(shares), fontsize=TICK_SIZE)
     ax.set_ylim(len(values) - 0.5, -0.5)
     ax.set_xlim(0, 1)
-    legend(ax, columns=5)
+    legend(ax, columns=3)
     return ax
 
 

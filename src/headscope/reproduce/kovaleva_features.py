@@ -12,7 +12,7 @@ import xarray as xr
 
 from headscope.atlas import Atlas
 from headscope.figures import cls_attention, head_grid
-from headscope.figures.grid import grid_size
+from headscope.figures.grid import SHARE_STEPS, grid_size
 from headscope.probes.features_classes import FEATURES
 from headscope.probes.features_result import AGAINST, CLS_QUERY
 from headscope.reproduce import kovaleva_published as paper
@@ -126,7 +126,7 @@ def features(atlases: Sequence[Atlas]) -> Section:
             "The paper has no numbers here, and finds more attention to nouns and objects (MRPC, RTE, QQP) and to "
             "negation (QNLI) after fine-tuning, all of it negligible beside [CLS] and [SEP].",
         ),
-        drawings=tuple(drawing for side in sides for drawing in _grids(side)),
+        drawings=tuple(_grids(sides)),
         covers=covers,
     )
 
@@ -249,17 +249,24 @@ def _origin(sides: Sequence[Side]) -> Origin:
     return Origin("; and ".join([own.model, *beside]), own.data)
 
 
-def _grids(side: Side) -> list[Drawing]:
-    """[SEP] and [CLS], as the paper's figure has them."""
-    atlas, stack = side.found
-    name = f"feature_attention{side.ending}"
-    sizes = side.arrays[name].sizes
-    return [
-        Drawing(
-            f"Attention to {_NAMES[feature]}, {side.model}",
-            f"Attention that every head gives {_NAMES[feature]}, mean over queries and texts.",
-            grid_size(sizes["layer"], sizes["head"]),
-            drawn(head_grid, atlas, name, select={"feature": feature}, stack=stack),
-        )
-        for feature in ("sep", "cls")
-    ]
+def _grids(sides: Sequence[Side]) -> Iterable[Drawing]:
+    """[SEP] and [CLS], as the paper's figure has them; one scale for all models."""
+    for feature in ("sep", "cls"):
+        arrays = [side.arrays[f"feature_attention{side.ending}"].sel(feature=feature) for side in sides]
+        most = max(float(array.max()) for array in arrays)
+        limits = 0.0, next((step for step in SHARE_STEPS if most <= step), 1.0)
+        for side, array in zip(sides, arrays, strict=True):
+            atlas, stack = side.found
+            yield Drawing(
+                f"Attention to {_NAMES[feature]}, {side.model}",
+                f"Attention that every head gives {_NAMES[feature]}, mean over queries and texts.",
+                grid_size(array.sizes["layer"], array.sizes["head"]),
+                drawn(
+                    head_grid,
+                    atlas,
+                    str(array.name),
+                    select={"feature": feature},
+                    stack=stack,
+                    limits=limits,
+                ),
+            )

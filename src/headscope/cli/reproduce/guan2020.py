@@ -14,10 +14,11 @@ from headscope.cli.reproduce.options import (
     Output,
     Seed,
     TaskData,
-    TaskName,
+    TaskNames,
     Text,
 )
-from headscope.cli.reproduce.session import Session, check_task
+from headscope.cli.reproduce.session import Session
+from headscope.cli.reproduce.tasks import paired_tasks, task_files
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def guan2020(
     limit: Limit = None,
     k: Annotated[int, typer.Option("--k", min=2, metavar="N", help="How many kinds.")] = 4,
     seed: Seed = 0,
-    task: TaskName = None,
+    task: TaskNames = None,
     data: TaskData = None,
     examples: Examples = None,
     output: Output = None,
@@ -47,7 +48,7 @@ def guan2020(
     """
     session = Session(model, output, [*(text or []), *(data or [])], common)
     session.check()
-    check_task(task, data, examples)
+    tasks = paired_tasks(task, data, examples)
     if data and not text:
         raise OptionError("--task needs --text FILE too, to sort heads into kinds")
     corpus = hs.read_text(*text) if text else None
@@ -55,17 +56,16 @@ def guan2020(
     def compare(given: "hs.Model | hs.Atlas") -> "Reproduction":
         # Loads torch, which is too slow for --help.
         from headscope.reproduce import guan2020 as compared
+        from headscope.reproduce.tasks import placed
 
-        made = None
-        if task is not None and data and not isinstance(given, hs.Atlas):
-            made = hs.task_for(task, list(data), given)
+        made = [] if isinstance(given, hs.Atlas) else placed(task_files(tasks), [given])
         return compared(
             given,
             text=corpus,
             limit=limit,
             k=k,
             seed=seed,
-            task=made,
+            task=made[0].task if made else None,
             examples=examples,
             max_length=common.max_length,
             batch_size=batch_size_of(common.batch_size),
