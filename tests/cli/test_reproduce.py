@@ -131,15 +131,46 @@ def test_kovaleva2019_of_two_models(run: Run, model: Path, corpus: Path, tmp_pat
     assert any(line.startswith("first layer") and "+3.2 points" in line for line in lines)
     told = json.loads(run("reproduce", "kovaleva2019", out, "--against", second, "--json").stdout)
     by_key = {section["key"]: section for section in told["sections"]}
-    assert [key for key, section in by_key.items() if section["needs"]] == ["roles", "features"]
+    assert [key for key, section in by_key.items() if section["needs"]] == ["roles", "features", "cls_query"]
     assert by_key["disabled_layers"]["ours"]["data"] == "questions.json, 3 questions, f1"
+    assert by_key["change"]["ours"]["data"] == "questions.json, 3 texts"
+    assert (told["output"], told["output_against"]) == (None, [])
     again = run(*asked)
     assert (again.exit_code, "is there already; choose a new name" in again.stderr) == (2, True)
+
+
+def test_kovaleva2019_of_several_models_and_tasks(run: Run, model: Path, tmp_path: Path) -> None:
+    folders = [tmp_path / "answering", tmp_path / "deciding"]
+    for folder, kind in zip(folders, ("qa", "classification"), strict=True):
+        headed("bert", kind).network.save_pretrained(folder)
+        headed("bert", kind).tokenizer.save_pretrained(folder)
+    labels = tmp_path / "labels.tsv"
+    labels.write_text("the cat sat\t1\na dog saw it\t0\nit was red\t1\n", encoding="utf-8")
+    out = tmp_path / "out.nc"
+    result = run(
+        "reproduce", "kovaleva2019", model, "--against", folders[0], "--against", folders[1], "--max-length", 32,
+        "--task", "classification", "--data", labels, "--task", "qa", "--data",
+        questions_file(tmp_path / "questions.json"), "--examples", 2, "-o", out, "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(result.stdout)
+    others = [tmp_path / "out-against.nc", tmp_path / "out-against-2.nc"]
+    assert (told["output"], told["output_against"]) == (str(out), list(map(str, others)))
+    tasks = [hs.open(path).provenance["probes"]["ablation"]["sweeps"]["heads"]["task"] for path in others]
+    assert tasks == ["qa", "classification"]
+    again = run("reproduce", "kovaleva2019", out, "--against", *others, "--json")
+    assert json.loads(again.stdout)["sections"] == told["sections"]
 
 
 @pytest.mark.parametrize(
     ("args", "told"),
     [
+        (
+            ["kovaleva2019", "MODEL", "--task", "qa", "mlm", "--data", "CORPUS"],
+            "2 tasks (qa, mlm), and --data names corpus.txt; give each --task one --data FILE",
+        ),
+        (["kovaleva2019", "MODEL", "--task", "vision", "--data", "CORPUS"], "'vision' is not one of 'qa', "),
+        (["kovaleva2019", "MODEL", "--text", "CORPUS", "--task", "qa"], "--task needs --data FILE too"),
         (["clark2019", "MODEL"], "give --text FILE, or an atlas in place of MODEL"),
         (["guan2020", "MODEL"], "give --text FILE, or an atlas in place of MODEL"),
         (["guan2020", "ATLAS", "--text", "CORPUS"], "is an atlas, which holds results and no model"),

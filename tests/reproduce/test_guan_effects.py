@@ -8,10 +8,8 @@ from tests.helpers.tiny import tiny
 from tests.reproduce.sweeps import facts, row, with_sweeps
 
 import headscope as hs
-from headscope.errors import ModelError, OptionError
+from headscope.errors import OptionError
 from headscope.reproduce import Figure, Reproduction, Row, Section, guan2020
-from headscope.reproduce.gather import Study
-from headscope.reproduce.guan2020 import place_for
 from headscope.types import HeadId
 
 WITHIN, BETWEEN = "no attention within sentences", "no attention between sentences"
@@ -281,15 +279,6 @@ def test_tables_are_read_from_the_model_that_answers_questions() -> None:
     plain, other = empty_atlas(), swept("zero", task="classification")
     result = guan2020(plain, against=[other, swept("zero")])
     assert rows_of(result)["dense, pruned: F1"].ours == Figure(0.36, detail="5 heads")
-
-
-def test_a_task_is_for_the_model_with_its_head(tmp_path: Path) -> None:
-    answering = headed("bert", "qa")
-    task = hs.task_for("qa", questions_file(tmp_path / "questions.json"), answering)
-    assert place_for(Study([tiny("bert"), answering]), task) == 1
-    assert place_for(Study([answering, headed("bert", "classification")]), task) == 0
-    with pytest.raises(ModelError, match="has no question-answering head"):
-        place_for(Study([tiny("bert")]), task)
 
 
 @pytest.fixture(scope="module", autouse=True)

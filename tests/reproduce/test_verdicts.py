@@ -1,7 +1,7 @@
 import pytest
 
 from headscope.reproduce.table import Figure
-from headscope.reproduce.verdicts import does_not_exceed, exceeds, falls_below, holds
+from headscope.reproduce.verdicts import does_not_exceed, exceeds, falls_below, holds, within
 
 HEAD, OFFSET = Figure(0.9, 0.85, 0.95), Figure(0.5, 0.45, 0.55)
 
@@ -40,6 +40,22 @@ def test_there_is_no_verdict_without_two_numbers(missing: Figure | None) -> None
     assert exceeds(missing, OFFSET, "more") is None
     assert exceeds(HEAD, missing, "more") is None
     assert does_not_exceed(missing, OFFSET, "more") is None
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "agreement"),
+    [
+        (0.4, 0.5, "same"),
+        (0.1, 0.2, "different"),
+        (0.7, 0.8, "different"),
+        (0.2, 0.4, "unclear"),
+        (0.2, 0.8, "unclear"),
+    ],
+)
+def test_a_range_holds_the_whole_interval(low: float, high: float, agreement: str) -> None:
+    ours = Figure((low + high) / 2, low, high)
+    assert _agreement(within(ours, 0.32, 0.61, "32 to 61 %")) == agreement
+    assert within(None, 0.32, 0.61, "32 to 61 %") is None
 
 
 def test_what_was_decided_elsewhere() -> None:

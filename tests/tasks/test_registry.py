@@ -13,6 +13,7 @@ from headscope.tasks import (
     Regression,
     task_for,
 )
+from headscope.text.items import Sentence, TextPair
 
 
 def test_every_task_by_its_name(tmp_path: Path) -> None:
@@ -77,3 +78,26 @@ def test_progress(
     task.evaluate(headed("bert", "qa"), batch_size=2, progress=True)
     told = capsys.readouterr().err
     assert "tiny-bert-qa on a.json: 5 texts" in told
+
+
+def test_inputs_without_their_labels(tmp_path: Path) -> None:
+    questions = task_for("qa", questions_file(tmp_path / "a.json"), headed("bert", "qa"))
+    assert isinstance(questions, QuestionAnswering)
+    pairs = [(one.question, one.context) for one in questions.questions.questions]
+    labelled, text = tmp_path / "a.tsv", tmp_path / "a.txt"
+    labelled.write_text("the cat\ta dog\t1\nthe mat\tit\t0\n")
+    text.write_text("The cat sat on the mat.\n")
+    for task, data, wanted in (
+        (questions, "a.json", pairs),
+        (task_for("classification", labelled, headed("bert", "classification")), "a.tsv", None),
+        (task_for("regression", labelled, headed("bert", "classification", 1)), "a.tsv", None),
+    ):
+        corpus = task.corpus()
+        for _ in range(2):  # it can be read as often as wanted
+            found = [(one.first, one.second) for one in corpus if isinstance(one, TextPair)]
+            assert found == (wanted or [("the cat", "a dog"), ("the mat", "it")])
+        assert corpus.name == data
+    assert [
+        one.text for one in task_for("mlm", text, headed("bert", "mlm")).corpus() if isinstance(one, Sentence)
+    ] == ["The cat sat on the mat."]
+    assert len(list(questions.limited(2).corpus())) == 2

@@ -5,6 +5,7 @@ from headscope.figures.arcs import head_at_work
 from headscope.figures.compare import change_by_layer, kind_changes
 from headscope.figures.dots import relation_accuracy
 from headscope.figures.explanation import explanation, pattern_left
+from headscope.figures.features import cls_attention
 from headscope.figures.gallery import heads_at_work
 from headscope.figures.grid import head_grid
 from headscope.figures.head_view import head_view
@@ -13,13 +14,14 @@ from headscope.figures.kinds import feature_boxes, kind_examples, kinds_by_layer
 from headscope.figures.layers import entropy_by_layer, role_by_layer
 from headscope.figures.map import feature_map, head_map
 from headscope.figures.matrix_view import matrix_view
-from headscope.figures.patterns import patterns_by_layer
+from headscope.figures.patterns import pattern_bars, pattern_maps, patterns_by_layer
 from headscope.figures.profiles import distance_profile, offset_profile
 from headscope.figures.save import save
 
 __all__ = [
     "ablation_grid",
     "change_by_layer",
+    "cls_attention",
     "distance_profile",
     "entropy_by_layer",
     "explanation",
@@ -38,7 +40,9 @@ __all__ = [
     "layer_changes",
     "matrix_view",
     "offset_profile",
+    "pattern_bars",
     "pattern_left",
+    "pattern_maps",
     "patterns_by_layer",
     "pruning_curve",
     "relation_accuracy",

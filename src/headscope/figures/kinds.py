@@ -126,7 +126,7 @@ def kind_examples(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = N
         heads = [HeadId(*divmod(int(place), kind.shape[1])) for place in ranked[: int((kind == one).sum())]]
         ax.text(-0.1, _top(row) + 0.5, one, ha="right", va="center", fontsize=LABEL_SIZE, color=INK)
         for column, head in enumerate(heads[:EXAMPLES]):
-            _tile(ax, maps[head.layer, head.head], column * (1 + GAP), _top(row), str(head))
+            draw_tile(ax, maps[head.layer, head.head], column * (1 + GAP), _top(row), str(head))
     ax.set_xlim(-0.1, EXAMPLES * (1 + GAP))
     ax.set_ylim(_top(len(order)), -0.3)
     ax.set_aspect("equal")
@@ -146,7 +146,7 @@ def _top(row: int) -> float:
     return row * (1 + 2 * GAP)
 
 
-def _tile(ax: Axes, weights: Array, left: float, top: float, name: str) -> None:
+def draw_tile(ax: Axes, weights: Array, left: float, top: float, name: str) -> None:
     """One map, a unit wide and high, its head's name above it."""
     side = len(weights)
     edges = np.linspace(0, 1, side + 1)

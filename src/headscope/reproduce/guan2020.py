@@ -6,7 +6,7 @@ from functools import partial
 from typing import Literal
 
 from headscope.atlas import Atlas
-from headscope.errors import HeadscopeWarning, ModelError, OptionError
+from headscope.errors import HeadscopeWarning, OptionError
 from headscope.heads import HeadKinds, head_types
 from headscope.heads.stability import REPEATS, ROUNDS, Stability
 from headscope.models import Model
@@ -16,8 +16,9 @@ from headscope.reproduce.guan_effects import effects, masks, swept, with_effects
 from headscope.reproduce.guan_kinds import EXAMPLES, FEATURES, TITLES, SortedHeads
 from headscope.reproduce.guan_published import CITATION, KINDS, MODEL, SHAPE, STABILITY
 from headscope.reproduce.table import Figure, Origin, Reproduction, Row, Section, difference_note
+from headscope.reproduce.tasks import AnyTasks, as_tasks, placed
 from headscope.reproduce.verdicts import exceeds
-from headscope.tasks import Task, with_head
+from headscope.tasks import Task
 from headscope.text.corpus import Corpus
 
 KEPT = 0.9
@@ -33,7 +34,7 @@ def guan2020(
     k: int = KINDS,
     seed: int = 0,
     max_length: int | None = None,
-    task: Task | Sequence[Task] | None = None,
+    task: AnyTasks = None,
     examples: int | None = None,
     batch_size: int | Literal["auto"] = "auto",
     progress: bool = False,
@@ -70,7 +71,7 @@ def fill(
     limit: int | None = None,
     k: int = KINDS,
     seed: int = 0,
-    task: Task | Sequence[Task] | None = None,
+    task: AnyTasks = None,
     examples: int | None = None,
 ) -> None:
     """Find out about the study's models what the paper says of its own, as far as there are data.
@@ -82,25 +83,12 @@ def fill(
     for place in range(len(study.models)):
         study.measure(place, text, [FEATURES, EXAMPLES], limit=limit)
         study.add(place, "types", lambda model, atlas: _with_kinds(atlas, k=k, seed=seed))
-    tasks = [task] if isinstance(task, Task) else list(task or ())
+    tasks = as_tasks(task)
     if tasks:
-        tested = next((one for one in tasks if one.name == "qa"), tasks[0])
-        step = partial(_with_effects, study, tested, examples)
-        study.add(place_for(study, tested), f"effects:{tested.name}", step)
-
-
-def place_for(study: Study, task: Task) -> int:
-    """The first model of a study that has the head a task needs, fine-tuned ones before the pre-trained one."""
-    reasons = []
-    order: list[int] = [*range(1, len(study.models)), 0]
-    for place in order:
-        try:
-            task.check(with_head(study.models[place], task.head))
-        except ModelError as error:
-            reasons.append(error)
-        else:
-            return place
-    raise reasons[-1]
+        papers = next((one for one in tasks if one.name == "qa"), tasks[0])
+        (tested,) = placed(papers, study.models)
+        step = partial(_with_effects, study, tested.task, examples)
+        study.add(tested.place, f"effects:{papers.name}", step)
 
 
 def _with_kinds(atlas: Atlas | None, *, k: int, seed: int) -> Atlas:

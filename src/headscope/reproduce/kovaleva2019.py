@@ -4,26 +4,21 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal
 
-from headscope.ablation import ablate
 from headscope.atlas import Atlas
 from headscope.comparison import compare
 from headscope.errors import OptionError
 from headscope.models import Model
 from headscope.probes import FeaturesProbe, RelationsProbe
 from headscope.probes.patterns import find_patterns
+from headscope.reproduce import kovaleva_disabled as disabled
+from headscope.reproduce import kovaleva_features as kinds_of_words
+from headscope.reproduce import kovaleva_patterns as five_patterns
 from headscope.reproduce import kovaleva_published as paper
-from headscope.reproduce.gather import (
-    MAX_LENGTH,
-    ModelOrAtlas,
-    Study,
-    loaded,
-    ready_atlases,
-)
-from headscope.reproduce.kovaleva_attention import change, classifier, features, patterns
-from headscope.reproduce.kovaleva_heads import heads, layers
+from headscope.reproduce.gather import MAX_LENGTH, ModelOrAtlas, Study, loaded, ready_atlases
+from headscope.reproduce.kovaleva_change import change
 from headscope.reproduce.kovaleva_heads import roles as role_heads
-from headscope.reproduce.table import Reproduction, Section, difference_note
-from headscope.tasks import Task
+from headscope.reproduce.table import Reproduction, difference_note
+from headscope.reproduce.tasks import AnyTasks, PlacedTask, as_tasks, placed
 from headscope.text.corpus import Corpus
 from headscope.text.roles import RoleCorpus
 from headscope.text.treebank import Treebank
@@ -32,11 +27,11 @@ from headscope.text.treebank import Treebank
 def kovaleva2019(
     model: ModelOrAtlas,
     *,
-    against: ModelOrAtlas | None = None,
+    against: ModelOrAtlas | Sequence[ModelOrAtlas] | None = None,
     text: Corpus | None = None,
     treebank: Treebank | None = None,
     roles: RoleCorpus | None = None,
-    task: Task | None = None,
+    task: AnyTasks = None,
     limit: int | None = None,
     examples: int | None = None,
     max_length: int | None = None,
@@ -44,21 +39,32 @@ def kovaleva2019(
     seed: int = 0,
     progress: bool = False,
 ) -> Reproduction:
-    """The sections of Kovaleva et al. 2019 for a model and a fine-tuned one `against` it, as far as there are data.
+    """The sections of Kovaleva et al. 2019 for a model and fine-tuned ones `against` it, as far as there are data.
 
     `text` (texts or pairs, the first `limit` of them) gives the patterns, and with `against` what fine-tuning changed;
-    `treebank` attention to kinds of words, `roles` heads for semantic roles, `task` (`examples` of it) disabled heads
-    and layers of the fine-tuned model, or of the only one. With atlases as `model` and `against` everything is read
-    from them, and no data can be given.
+    `treebank` attention to kinds of words, `roles` heads for semantic roles. Each `task` (`examples` of it) belongs to
+    the first model that can do it and has none yet, fine-tuned ones first: its heads and layers are disabled, and its
+    patterns and its change by fine-tuning are found on the task's own inputs. With atlases as `model` and `against`
+    everything is read from them, and no data can be given.
     """
-    data: dict[str, Any] = {"text": text, "treebank": treebank, "roles": roles, "task": task}
-    models = [model] if against is None else [model, against]
+    data: dict[str, Any] = {"text": text, "treebank": treebank, "roles": roles, "task": as_tasks(task)}
+    models = [model, *_listed(against)]
     if ready := ready_atlases(models, data):
         return compared(ready)
-    if all(value is None for value in data.values()):
+    if not any(value is not None and value != [] for value in data.values()):
         raise OptionError("there is nothing to compare; give at least one of text, treebank, roles, task")
     study = Study([loaded(one) for one in models], max_length, batch_size, progress)
-    fill(study, **data, limit=limit, examples=examples, seed=seed)
+    tasks = placed(task, study.models)
+    fill(
+        study,
+        text=text,
+        treebank=treebank,
+        roles=roles,
+        tasks=tasks,
+        limit=limit,
+        examples=examples,
+        seed=seed,
+    )
     return compared(study.filled)
 
 
@@ -68,87 +74,107 @@ def fill(
     text: Corpus | None = None,
     treebank: Treebank | None = None,
     roles: RoleCorpus | None = None,
-    task: Task | None = None,
+    tasks: Sequence[PlacedTask] = (),
     limit: int | None = None,
     examples: int | None = None,
     seed: int = 0,
 ) -> None:
     """Find out about the study's models what the paper says of its own, as far as there are data."""
-    options = study.options
-    first, others = study.models[0], range(1, len(study.models))
+    places = range(len(study.models))
     if text is not None:
-        reading = {**options, "limit": limit, "max_length": study.max_length or MAX_LENGTH}
-        for place in range(len(study.models)):
-            study.add(
-                place, "patterns", lambda model, atlas: find_patterns(model, text, **reading).to_atlas(atlas)
-            )
-        for place in others:
-            study.add(
-                place,
-                "compare",
-                lambda model, atlas: compare(first, model, text, seed=seed, **reading).to_atlas(atlas),
-            )
+        for place in places:
+            study.add(place, "patterns", partial(_patterns, study, text, limit))
+    for each in tasks:
+        step = f"patterns:{each.task.name}:{each.task.data}"
+        inputs = each.task.limited(examples).corpus()
+        for place in sorted({0, each.place}):
+            study.add(place, step, partial(_patterns, study, inputs, examples))
+    shown = text if text is not None else next((each.task.corpus() for each in tasks), None)
+    if shown is not None:
+        length = study.max_length or MAX_LENGTH
+        study.add(0, "pattern_maps", partial(five_patterns.with_maps, shown, length))
+    _compare(study, text, tasks, limit=limit, examples=examples, seed=seed)
     if treebank is not None:
-        against = study.models[1] if others else None
-        study.add(
-            0,
-            "features",
-            lambda model, atlas: (
-                FeaturesProbe(model, against=against, **options).score(treebank).to_atlas(atlas)
-            ),
-        )
+        for place in places:
+            study.add(place, "features", partial(_features, study, treebank, place))
     if roles is not None:
-        study.add(
-            0,
-            "relations",
-            lambda model, atlas: (
-                RelationsProbe(model, paper_filters=True, **options).fit_score(roles).to_atlas(atlas)
-            ),
-        )
-    if task is not None:
-        for sweep in ("heads", "layers"):
-            study.add(len(study.models) - 1, sweep, partial(_disabled, task, sweep, examples, study))
-
-
-def _disabled(
-    task: Task,
-    sweep: Literal["heads", "layers"],
-    examples: int | None,
-    study: Study,
-    model: Model,
-    atlas: Atlas | None,
-) -> Atlas:
-    """The atlas with single heads or whole layers made to look evenly at all tokens."""
-    return ablate(
-        model,
-        task,
-        sweep=sweep,
-        how="uniform",
-        limit=examples,
-        batch_size=study.batch_size,
-        progress=study.progress,
-    ).to_atlas(atlas)
+        study.add(0, "relations", partial(_relations, study, roles))
+    for each in tasks:
+        disabled.disable(study, each, examples)
 
 
 def compared(atlases: Sequence[Atlas]) -> Reproduction:
-    """Everything that the atlases have figures for: of a model, and of fine-tuned ones after it."""
-    before = list(atlases)
-    first, *others = before
-    after = before[::-1]
-    measured: list[Section] = [
-        patterns(before),
-        role_heads(before),
-        change(after),
-        features(before),
-        heads(after),
-        layers(after),
+    """Everything that the atlases have figures for: of the pre-trained model, and of fine-tuned ones after it."""
+    found = list(atlases)
+    first, *others = found
+    sections = [
+        five_patterns.maps(found),
+        five_patterns.patterns(found),
+        five_patterns.classifier(),
+        role_heads(found),
+        change(found),
+        kinds_of_words.features(found),
+        kinds_of_words.cls_query(found),
+        disabled.heads(found),
+        disabled.layers(found),
     ]
-    if not any(section.ours for section in measured):
+    if not any(section.ours for section in sections if section.key != "classifier"):
         raise OptionError(
             "the atlas has nothing that Kovaleva et al. 2019 measured; make one with: headscope patterns, compare, "
             "probe relations, probe features, ablate"
         )
-    measured.insert(1, classifier())
-    shape = next((shape for atlas in before for stack in atlas.stacks if (shape := atlas.shape(stack))), None)
+    shape = next((shape for atlas in found for stack in atlas.stacks if (shape := atlas.shape(stack))), None)
     notes = () if shape is None else (difference_note(paper.SHAPE, shape, str(first.provenance["model"])),)
-    return Reproduction("kovaleva2019", paper.CITATION, measured, notes, first, tuple(others))
+    return Reproduction(
+        "kovaleva2019", paper.CITATION, sections, notes, first, tuple(others), dict(paper.NOT_COVERED)
+    )
+
+
+def _listed(models: ModelOrAtlas | Sequence[ModelOrAtlas] | None) -> list[ModelOrAtlas]:
+    if models is None:
+        return []
+    return list(models) if isinstance(models, list | tuple) else [models]  # type: ignore[list-item]  # one of them
+
+
+def _reading(study: Study, limit: int | None) -> dict[str, Any]:
+    """How texts are read."""
+    return {**study.options, "limit": limit, "max_length": study.max_length or MAX_LENGTH}
+
+
+def _patterns(study: Study, text: Corpus, limit: int | None, model: Model, atlas: Atlas | None) -> Atlas:
+    return five_patterns.with_patterns(atlas, find_patterns(model, text, **_reading(study, limit)))
+
+
+def _compare(
+    study: Study,
+    text: Corpus | None,
+    tasks: Sequence[PlacedTask],
+    *,
+    limit: int | None,
+    examples: int | None,
+    seed: int,
+) -> None:
+    """Compare every fine-tuned model with the pre-trained one, on its task's own inputs where it has a task."""
+    own = {each.place: each.task.limited(examples).corpus() for each in tasks}
+    for place in range(1, len(study.models)):
+        texts, most = (own[place], examples) if place in own else (text, limit)
+        if texts is not None:
+            options = {**_reading(study, most), "seed": seed}
+            study.add(place, "compare", partial(_compared, study.models[0], texts, options))
+
+
+def _compared(
+    first: Model, texts: Corpus, options: dict[str, Any], model: Model, atlas: Atlas | None
+) -> Atlas:
+    return compare(first, model, texts, **options).to_atlas(atlas)
+
+
+def _features(study: Study, treebank: Treebank, place: int, model: Model, atlas: Atlas | None) -> Atlas:
+    """Of a fine-tuned model with the change from the pre-trained one, text by text."""
+    against = study.models[0] if place else None
+    return FeaturesProbe(model, against=against, **study.options).score(treebank).to_atlas(atlas)
+
+
+def _relations(study: Study, roles: RoleCorpus, model: Model, atlas: Atlas | None) -> Atlas:
+    probe = RelationsProbe(model, paper_filters=True, **study.options)
+    return probe.fit_score(roles).to_atlas(atlas)

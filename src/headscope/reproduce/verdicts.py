@@ -35,6 +35,15 @@ def does_not_exceed(ours: Figure | None, baseline: Figure | float | None, findin
     return Verdict("different" if verdict.agreement == "same" else "same", finding)
 
 
+def within(ours: Figure | None, low: float, high: float, finding: str) -> Verdict | None:
+    """The finding is a range: the same when our whole interval lies in it, different when it lies outside."""
+    if ours is None or ours.value is None:
+        return None
+    if low <= _low(ours) and _high(ours) <= high:
+        return Verdict("same", finding)
+    return Verdict("different" if _high(ours) < low or _low(ours) > high else "unclear", finding)
+
+
 def holds(is_so: bool | None, finding: str) -> Verdict:
     """A finding that was decided elsewhere, by a test of its own; None is unclear."""
     return Verdict("unclear" if is_so is None else "same" if is_so else "different", finding)

@@ -28,6 +28,7 @@ from headscope.tasks.network import check_output
 from headscope.tasks.result import TaskResult
 from headscope.text.align import Span
 from headscope.text.batching import TextBatch
+from headscope.text.corpus import Corpus
 from headscope.text.encode import EncodedInput
 from headscope.text.skipped import Skipped
 from headscope.types import TokenBatch, padded
@@ -139,6 +140,10 @@ class Task(ABC):
     @abstractmethod
     def metrics(self) -> tuple[Metric, ...]:
         """The task's metrics, the most important one first."""
+
+    @abstractmethod
+    def corpus(self) -> Corpus:
+        """The task's inputs as texts without their labels, for what is measured on texts."""
 
     @abstractmethod
     def encode(self, model: Model) -> "Encoded":

@@ -13,6 +13,7 @@ from headscope.models import Model
 from headscope.tasks.base import TASKS, Encoded, Row, Task, TaskBatch, longest, spread_evenly
 from headscope.tasks.metric import Array, ClassF1, Matthews, Mean, Metric
 from headscope.tasks.network import output_of
+from headscope.text.corpus import Corpus, as_corpus
 from headscope.text.encode import TextEncoder
 from headscope.text.items import TextPair
 from headscope.text.labelled import LabelledText, LabelledTexts, read_labelled
@@ -87,6 +88,10 @@ class Classification(Task):
         self.texts = [self.texts[place] for place in places]
         self.golds = [self.golds[place] for place in places]
 
+    def corpus(self) -> Corpus:
+        """The texts and pairs."""
+        return labelled_corpus(self.texts, self.data)
+
     def encode(self, model: Model) -> Encoded:
         """A row for each text."""
         rows = [
@@ -121,6 +126,11 @@ class Classification(Task):
         except (ValueError, OverflowError):
             return None
         return number if number in self.labels else None
+
+
+def labelled_corpus(texts: Sequence[LabelledText], name: str) -> Corpus:
+    """Labelled texts and pairs without their labels."""
+    return as_corpus([TextPair(text.first, text.second) for text in texts], name=name)
 
 
 def encoded_texts(texts: list[LabelledText], model: Model, max_length: int | None) -> list[Any]:

@@ -65,6 +65,10 @@ class LanguageModelling(Task):
     def hide(self, encoded: EncodedInput, model: Model) -> tuple[EncodedInput, list[int]]:
         """The text as it is shown to the model, and for every place the token to predict there or IGNORED."""
 
+    def corpus(self) -> Corpus:
+        """The texts, all of them: `limit` counts segments."""
+        return self.texts
+
     def encode(self, model: Model) -> Encoded:
         """A row for each segment that has something to predict."""
         skipped = Skipped("segments")

@@ -27,7 +27,9 @@ from headscope.tasks.metric import Array, Mean, Metric
 from headscope.tasks.network import output_of
 from headscope.tasks.result import TaskResult
 from headscope.tasks.squad_metric import squad_scores
+from headscope.text.corpus import Corpus, as_corpus
 from headscope.text.encode import EncodedInput
+from headscope.text.items import TextPair
 from headscope.text.question_encode import QuestionEncoder, Window
 from headscope.text.questions import Question, Questions, read_questions
 from headscope.types import CLS
@@ -101,6 +103,11 @@ class QuestionAnswering(Task):
         own = self.questions
         chosen = tuple(own.questions[place] for place in spread_evenly(len(own), limit))
         self.questions = replace(own, questions=chosen)
+
+    def corpus(self) -> Corpus:
+        """Each question with its whole passage, as a pair."""
+        pairs = [TextPair(question.question, question.context) for question in self.questions.questions]
+        return as_corpus(pairs, name=self.data)
 
     def encode(self, model: Model) -> Encoded:
         """A row for each window of each question's passage."""

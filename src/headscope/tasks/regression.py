@@ -11,9 +11,10 @@ from torch import Tensor
 from headscope.errors import ModelError, TextError
 from headscope.models import Model
 from headscope.tasks.base import TASKS, Encoded, Row, Task, TaskBatch, spread_evenly
-from headscope.tasks.classification import encoded_texts
+from headscope.tasks.classification import encoded_texts, labelled_corpus
 from headscope.tasks.metric import Array, Mean, Metric, Pearson, Spearman
 from headscope.tasks.network import output_of
+from headscope.text.corpus import Corpus
 from headscope.text.labelled import LabelledText, LabelledTexts, read_labelled
 from headscope.text.skipped import Skipped
 
@@ -73,6 +74,10 @@ class Regression(Task):
         places = spread_evenly(len(self.texts), limit)
         self.texts = [self.texts[place] for place in places]
         self.golds = [self.golds[place] for place in places]
+
+    def corpus(self) -> Corpus:
+        """The texts and pairs."""
+        return labelled_corpus(self.texts, self.data)
 
     def encode(self, model: Model) -> Encoded:
         """A row for each text."""

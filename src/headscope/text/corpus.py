@@ -85,11 +85,12 @@ def read_pairs(path: FilePath) -> Corpus:
     return found
 
 
-def as_corpus(texts: Corpus | TextPair | Iterable[Text]) -> Corpus:
+def as_corpus(texts: Corpus | TextPair | Iterable[Text], *, name: str = "texts") -> Corpus:
     """A corpus from whatever holds texts: a corpus, one text, or an iterable of texts and pairs.
 
     Each string is one document and is split into sentences; a tuple of two *inside* the iterable is a pair.
     What can be iterated over again (a list) stays so; a generator is used up by the first iteration.
+    `name` is what an iterable is called.
     """
     if isinstance(texts, Corpus):
         return texts
@@ -102,7 +103,7 @@ def as_corpus(texts: Corpus | TextPair | Iterable[Text]) -> Corpus:
         raise TextError(
             f"expected a string or an iterable of strings and (a, b) pairs, got {type(texts).__name__}{hint}"
         )
-    return _from_memory("texts", texts)
+    return _from_memory(name, texts)
 
 
 def _format(path: FilePath) -> Format:

@@ -10,34 +10,34 @@ from headscope.cli.options import batch_size_of
 from headscope.cli.probe.common import Common, with_common
 from headscope.cli.probe.options import treebank
 from headscope.cli.reproduce.options import (
+    Against,
     Examples,
     Limit,
     ModelOrAtlas,
     Output,
     Seed,
     TaskData,
-    TaskName,
+    TaskNames,
     Text,
 )
-from headscope.cli.reproduce.session import Session, check_task
+from headscope.cli.reproduce.session import Session
+from headscope.cli.reproduce.tasks import paired_tasks, task_files
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.reproduce import Reproduction
 
-EXAMPLE = "Example: headscope reproduce kovaleva2019 demo --against demo-mrpc --pairs pairs.tsv"
+EXAMPLE = (
+    "Example: headscope reproduce kovaleva2019 demo --against demo-mrpc demo-qa --task classification qa --data "
+    "mrpc-dev.tsv questions.json"
+)
 
 
 @with_common
 def kovaleva2019(
     model: ModelOrAtlas,
     *,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FINE_TUNED", help="The model after fine-tuning; an .nc file where MODEL is one."
-        ),
-    ] = None,
+    against: Against = None,
     text: Text = None,
     pairs: Annotated[
         Path | None,
@@ -46,13 +46,13 @@ def kovaleva2019(
     limit: Limit = None,
     treebank_files: Annotated[
         list[Path] | None,
-        typer.Option("--treebank", metavar="FILE.conllu...", help="For figure 6: parsed sentences."),
+        typer.Option("--treebank", metavar="FILE.conllu...", help="For figures 6 and 7: parsed sentences."),
     ] = None,
     roles: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE...", help="For figure 3: as headscope probe relations takes them."),
     ] = None,
-    task: TaskName = None,
+    task: TaskNames = None,
     data: TaskData = None,
     examples: Examples = None,
     seed: Seed = 0,
@@ -63,7 +63,8 @@ def kovaleva2019(
 
     Patterns of attention maps, heads for semantic roles, what fine-tuning changes, attention to kinds of words, and
     disabled heads and layers, beside those of bert-base. What no data were given for is left out, with a line that says
-    what it needs. With --against, -o OUT.nc also writes OUT-against.nc, of the fine-tuned model.
+    what it needs. With --against, -o OUT.nc also writes OUT-against.nc, of the fine-tuned model; of a second one
+    OUT-against-2.nc, and so on.
     """
     if text and pairs is not None:
         raise OptionError("give the texts either as --text FILE... or as --pairs FILE, one of the two")
@@ -74,33 +75,24 @@ def kovaleva2019(
         *(roles or []),
         *(data or []),
     ]
-    second = None if output is None or against is None else output.with_stem(f"{output.stem}-against")
-    session = Session(model, output, files, common, second)
+    session = Session(model, output, files, common, against or ())
     session.check()
-    check_task(task, data, examples)
-    if against is not None and session.is_atlas != (Path(against).suffix == ".nc"):
-        raise OptionError(f"{model} and --against {against} must both be models, or both be .nc files")
+    tasks = paired_tasks(task, data, examples)
     given: dict[str, Any] = {
         "text": hs.read_pairs(pairs) if pairs else hs.read_text(*text) if text else None,
         "treebank": treebank(treebank_files, None) if treebank_files else None,
         "roles": hs.read_roles(*roles) if roles else None,
     }
 
-    def compare(first: "hs.Model | hs.Atlas") -> "Reproduction":
+    def compare(first: "hs.Model | hs.Atlas", *others: "hs.Model | hs.Atlas") -> "Reproduction":
         # Loads torch, which is too slow for --help.
         from headscope.reproduce.kovaleva2019 import kovaleva2019 as compared
 
-        read = hs.open if session.is_atlas else common.load
-        other = None if against is None else read(against)
-        target = first if other is None else other
-        made = None
-        if task is not None and data and not isinstance(target, hs.Atlas):
-            made = hs.task_for(task, list(data), target)
         return compared(
             first,
-            against=other,
+            against=others,
             **given,
-            task=made,
+            task=task_files(tasks),
             limit=limit,
             examples=examples,
             max_length=common.max_length,

@@ -1,7 +1,8 @@
 """Options that the commands for all papers share."""
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -31,13 +32,41 @@ Output = Annotated[
         "--output", "-o", metavar="OUT.nc", help="Keep the atlas of our figures under this new name."
     ),
 ]
-TaskName = Annotated[
-    Literal["qa", "classification", "regression", "mlm", "lm"] | None,
-    typer.Option("--task", help="What heads are edited for, as for headscope ablate; with --data."),
+Against = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FINE_TUNED...",
+        help="The model after fine-tuning, or several; .nc files where MODEL is one.",
+    ),
+]
+
+
+class TaskName(StrEnum):
+    """What a task is called; an enumeration, since Typer knows no list of Literal."""
+
+    QA = "qa"
+    CLASSIFICATION = "classification"
+    REGRESSION = "regression"
+    MLM = "mlm"
+    LM = "lm"
+
+
+TaskNames = Annotated[
+    list[TaskName] | None,
+    typer.Option(
+        "--task",
+        metavar="NAME...",
+        help="What heads are edited for: qa, classification, regression, mlm or lm, as for headscope ablate; with "
+        "--data. Each is for the first model that can do it and has none yet, fine-tuned ones first.",
+    ),
 ]
 TaskData = Annotated[
     list[Path] | None,
-    typer.Option("--data", metavar="FILE...", help="Examples of --task: as headscope ablate takes them."),
+    typer.Option(
+        "--data",
+        metavar="FILE...",
+        help="Examples of --task, as headscope ablate takes them; for several tasks one file each, in their order.",
+    ),
 ]
 Examples = Annotated[
     int | None,

@@ -24,31 +24,41 @@ class Session:
     output: Path | None
     inputs: Sequence[Path]
     common: Common
-    second: Path | None = None
-    """Where a second model's atlas is kept, for a paper that compares two."""
+    against: Sequence[str] = ()
+    """The models that the first one is compared with."""
 
-    def run(self, compare: Callable[["hs.Model | hs.Atlas"], "Reproduction"]) -> None:
-        """Compare with the paper and print the result."""
+    def run(self, compare: Callable[..., "Reproduction"]) -> None:
+        """Compare with the paper and print the result; `compare` is given the model and those against it."""
         with only_own_notes(debug=self.common.debug) as notes:
-            result = compare(hs.open(self.model) if self.is_atlas else self.common.load(self.model))
-            if self.output is not None:
-                result.atlas.save(self.output)
-            against = result.against
-            if self.second is not None and against is not None:
-                against.save(self.second)
-        kept = None if self.output is None else str(self.output)
-        also = None if self.second is None or against is None else str(self.second)
+            read = hs.open if self.is_atlas else self.common.load
+            result = compare(*(read(name) for name in (self.model, *self.against)))
+            kept = []
+            for path, atlas in zip(self.outputs, (result.atlas, *result.others), strict=False):
+                atlas.save(path)
+                kept.append(str(path))
         if self.common.json:
-            told = {"output": kept} if self.second is None else {"output": kept, "output_against": also}
+            first = kept[0] if kept else None
+            told = {"output": first, "output_against": kept[1:]} if self.against else {"output": first}
             print_json({**told, **result.facts(), "warnings": notes})
         elif self.common.shown:
             print_notes(notes)
             print_reproduction(stdout(), result)
-            if kept is not None:
-                both = kept if also is None else f"{kept} and {also}"
+            if kept:
                 stdout().print(
-                    f"\nour figures are kept in {both}; next: headscope report {kept}", soft_wrap=True
+                    f"\nour figures are kept in {_listed(kept)}; next: headscope report {kept[0]}",
+                    soft_wrap=True,
                 )
+
+    @property
+    def outputs(self) -> list[Path]:
+        """Where atlases are kept: OUT.nc, OUT-against.nc, OUT-against-2.nc and so on."""
+        if self.output is None:
+            return []
+        stem = self.output.stem
+        endings = [
+            f"-against{'' if number == 1 else f'-{number}'}" for number in range(1, len(self.against) + 1)
+        ]
+        return [self.output, *(self.output.with_stem(f"{stem}{ending}") for ending in endings)]
 
     @property
     def is_atlas(self) -> bool:
@@ -66,17 +76,18 @@ class Session:
             raise OptionError(
                 "there is nothing to measure heads on; give --text FILE, or an atlas in place of MODEL"
             )
-        places = [*self.inputs, *([Path(self.model)] if self.is_atlas else [])]
-        for output in filter(None, (self.output, self.second)):
+        for other in self.against:
+            if self.is_atlas != (Path(other).suffix == ".nc"):
+                raise OptionError(
+                    f"{self.model} and --against {other} must both be models, or both be .nc files"
+                )
+        places = [*self.inputs, *(map(Path, (self.model, *self.against)) if self.is_atlas else ())]
+        for output in self.outputs:
             check_output(output, option="-o", kind=ATLAS, inputs=places)
             if output.is_file() and output.stat().st_size:
                 raise OptionError(f"-o {output} is there already; choose a new name, or remove it first")
 
 
-def check_task(task: str | None, data: Sequence[Path] | None, examples: int | None) -> None:
-    """Refuse a task without data, and the other way round."""
-    if bool(task) != bool(data):
-        given, missing = ("--task", "--data FILE") if task else ("--data", "--task NAME")
-        raise OptionError(f"{given} needs {missing} too")
-    if examples is not None and not task:
-        raise OptionError("--examples needs --task NAME and --data FILE")
+def _listed(names: Sequence[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
