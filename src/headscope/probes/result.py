@@ -44,7 +44,7 @@ def intervals_over(rows: Sequence[Row]) -> str | None:
     if first[OVER] != "documents":
         text += f", as fewer than {FEWEST_DOCUMENTS} documents have cases"
     if others:
-        names = [str(next(iter(row.values()))) for row in others]
+        names = list(dict.fromkeys(str(next(iter(row.values()))) for row in others))
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         text += (
             f"; over {others[0][OVER]} where fewer than {FEWEST_DOCUMENTS} documents have cases: "
