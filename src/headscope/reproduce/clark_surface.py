@@ -1,246 +1,354 @@
-"""Sections 3 and 6 of Clark et al. 2019: surface patterns, and how alike the heads of a layer are."""
+"""Section 3 of Clark et al. 2019: figures 1, 2 and 4, and the heads that look at the next or previous token."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
+from dataclasses import replace
 
-import numpy as np
-
+from headscope import figures
 from headscope.atlas import Atlas
-from headscope.errors import AtlasError
-from headscope.figures.slices import Array, HeadValues, choices, head_values
+from headscope.figures.maps import example_maps_size
+from headscope.figures.slices import HeadValues
 from headscope.figures.words import role_name
-from headscope.heads import Likeness
 from headscope.reproduce import clark_published as paper
-from headscope.reproduce.table import Figure, Origin, Row, Section, size
-
-MEASURES = ("offset_attention", "role_attention", "entropy")
-DISTANCE = "head_distance"
-MOST = 0.5
-NORMAL = 1.96
-"""Standard errors on either side of a 95 % interval."""
-
-SAFE = (
-    "Intervals of means over heads are on the safe side: as if all heads erred together. That of a number of heads "
-    "goes from those that are surely so to those that may be."
+from headscope.reproduce.over_heads import (
+    COUNTS_NOTE,
+    MEANS_NOTE,
+    count_above,
+    largest,
+    layer_names,
+    mean_of,
+    measured_by,
+    median_head,
+    picked,
+    same_depth,
+    sum_of,
 )
+from headscope.reproduce.table import Drawing, Figure, Origin, Row, Section
+from headscope.reproduce.verdicts import exceeds, falls_below
+
+MEASURES = ("offset_attention", "role_attention", "entropy", "example_map")
+MOST = 0.5
+LITTLE = 0.1
+BY_LAYER = (5.2, 3.4)
+FIRST_THIRD, LAST_THIRD = (0, 3), (8, 11)
+"""Of the paper's layers."""
 
 
-def surface(atlas: Atlas) -> Section:
-    """Section 3: neighbours, special tokens and entropy."""
-    key, title = "surface", "Section 3: surface patterns"
-    stack = next((one for one in atlas.stacks if set(MEASURES) <= set(atlas.stack(one))), None)
+def surface(atlas: Atlas) -> list[Section]:
+    """The sections on what heads look at, whatever the words."""
+    return [example_heads(atlas), neighbours(atlas), roles(atlas), breadth(atlas)]
+
+
+def example_heads(atlas: Atlas) -> Section:
+    """Figure 1: a broad head, one for the next token, one for [SEP], one for full stops."""
+    title = "Figure 1: heads with plain patterns"
+    stack = _stack_with(atlas, "offset_attention", "role_attention", "entropy")
     if stack is None:
-        return Section(
-            key,
-            title,
-            paper.SURFACE,
-            needs=f"section 3 needs --text FILE, or an atlas with {', '.join(MEASURES)}",
+        return _missing("example_heads", title, "figure 1", MEASURES)
+    chosen = _examples(atlas, stack)
+    entropy = picked(atlas, stack, "entropy", {"query_role": "all"})
+    wanted = {"broad": math.log(1 / paper.BROAD), "next": MOST, "sep": MOST, "period": _even(atlas, stack, "period")}
+    findings = {
+        "broad": f"a head attends broadly: at most {paper.BROAD:.0%} to any token implies {wanted['broad']:.1f} nats",
+        "next": "a head gives the next token over half of its attention",
+        "sep": f"a head gives {role_name(atlas, stack, 'sep')} over half of its attention",
+        "period": "a head gives full stops more than an even share",
+    }
+    rows = []
+    for kind, (name, values) in chosen.items():
+        ours = largest(values)
+        published = Figure(None, words="shown", detail=paper.counted_from_0(paper.EXAMPLE_HEADS[kind]))
+        unit = "nats" if kind == "broad" else "share"
+        rows += [
+            Row(f"{name}, strongest head", unit, published, ours, verdict=exceeds(ours, wanted[kind], findings[kind])),
+            Row(f"{name}, median head", unit, None, median_head(values)),
+        ]
+    shown = {name: figure.detail for name, values in chosen.values() if (figure := largest(values)) is not None}
+    if (middle := median_head(entropy)) is not None:
+        shown["median entropy"] = middle.detail
+    notes = ["The strongest head of each kind is chosen on the texts it is shown on; the median head is the control."]
+    drawings: tuple[Drawing, ...] = ()
+    if "example_map" in atlas.stack(stack):
+        drawings = (
+            Drawing(
+                "Heads with plain patterns",
+                "Attention on one text of the corpus: queries run down, keys across. The text is chosen by its tokens, "
+                "not by what heads do on it. The last map is the control: the head of median entropy.",
+                example_maps_size(len(shown)),
+                lambda ax: figures.example_maps(atlas, shown, stack=stack, ax=ax),
+                is_wide=True,
+            ),
         )
-    notes = ["Mostly is with more than half of a head's attention.", SAFE]
-    if stack != "encoder":
-        notes.append(f"The paper's model is an encoder; these are the heads of a {stack}.")
-    return Section(
-        key,
-        title,
-        paper.SURFACE,
-        measured_by(atlas, stack),
-        (*_neighbours(atlas, stack), *_separators(atlas, stack), *_breadth(atlas, stack)),
-        notes=tuple(notes),
-    )
+    else:
+        notes.append("To see the maps, analyse with the measure example_map.")
+    return _section(atlas, stack, "example_heads", title, rows, notes, drawings, covers="figure 1")
 
 
-def distances(atlas: Atlas, *, seed: int) -> Section:
-    """Section 6: heads of a layer are often fairly close to each other."""
-    key, title = "distances", "Section 6: distances between heads"
-    stack = next((one for one in atlas.stacks if DISTANCE in atlas.stack(one)), None)
+def neighbours(atlas: Atlas) -> Section:
+    """Section 3.1: heads that look at the previous or next token, and how few look at the current one."""
+    title = "Section 3.1: relative position"
+    stack = _stack_with(atlas, "offset_attention")
     if stack is None:
-        return Section(
-            key, title, paper.SURFACE, needs=f"section 6 needs --text FILE, or an atlas with {DISTANCE}"
-        )
-    try:
-        likeness = Likeness(atlas, stack=stack)
-        test = likeness.layer_test(seed=seed)
-    except AtlasError as error:
-        return Section(key, title, paper.SURFACE, needs=f"section 6 is left out: {error}")
-    layers = np.array([head.layer for head in likeness.heads])
-    same = layers[:, None] == layers[None, :]
-    error_of = atlas.stack(stack).get(f"{DISTANCE}_stderr")
-    errors = None if error_of is None else error_of.values
-    others = ~np.eye(len(layers), dtype=bool)
-    rows = (
-        Row(
-            "within a layer", "nats", Figure(None, words="closer"), _mean(test.within, errors, same & others)
-        ),
-        Row("between layers", "nats", Figure(None, words="farther"), _mean(test.between, errors, ~same)),
-        Row(
-            "by chance",
-            "p-value",
-            None,
-            Figure(test.p_value, detail=f"{test.permutations:,} permutations"),
-            note="how often heads dealt out to layers at random are as close within a layer",
-        ),
-    )
-    notes = ["The paper shows this as a map (figure 6) and gives no numbers.", SAFE.partition(" That")[0]]
-    return Section(key, title, paper.SURFACE, measured_by(atlas, stack), rows, notes=tuple(notes))
-
-
-def measured_by(atlas: Atlas, stack: str) -> Origin:
-    """The model and the texts that an atlas measured."""
-    facts = atlas.provenance
-    shape = atlas.shape(stack)
-    model = facts["model"] if shape is None else f"{facts['model']}, {size(*shape)}"
-    quirks = ", as the authors' code computes it" if facts["options"].get("faithful") else ""
-    return Origin(str(model), f"{facts['corpus']}, {facts['texts']:,} texts{quirks}")
-
-
-def _neighbours(atlas: Atlas, stack: str) -> list[Row]:
+        return _missing("neighbours", title, "section 3.1", ["offset_attention"])
     rows = []
     known = {-1: ("previous", paper.PREVIOUS_LAYERS), 1: ("next", paper.NEXT_LAYERS)}
     for offset, (name, layers) in known.items():
-        picked = _picked(atlas, stack, "offset_attention", {"offset": offset})
+        values = _at_offset(atlas, stack, offset)
+        ours = None if values is None else count_above(values, MOST)
+        finding = f"some heads look mostly at the {name} token"
+        published = Figure(len(layers), detail=layer_names(layers))
         rows.append(
-            Row(
-                f"mostly {name} token",
-                "heads",
-                Figure(len(layers), detail=_layers(layers)),
-                None if picked is None else _over_half(picked),
-            )
+            Row(f"mostly {name} token", "heads", published, ours, verdict=exceeds(ours, MOST, finding))
         )
-    own = _picked(atlas, stack, "offset_attention", {"offset": 0})
-    return [*rows, Row("current token", "share", Figure(None, words="little"), _mean_of(own))]
+    own = _at_offset(atlas, stack, 0)
+    if own is not None:
+        ours, half = count_above(own, LITTLE), len(own.order()) / 2
+        finding = "most heads give the current token little"
+        note = f"little is read as at most {LITTLE:.0%}, most as more than half of the heads"
+        verdict = falls_below(ours, half, finding)
+        rows += [
+            Row("current token, over a tenth", "heads", Figure(None, words="few"), ours, note, verdict),
+            Row("current token, mean", "share", None, mean_of(own)),
+        ]
+    notes = ["Mostly is with more than half of a head's attention.", COUNTS_NOTE]
+    if stack == "decoder":
+        notes.append("The heads of a decoder cannot look at the next token.")
+    drawing = Drawing(
+        "Attention by offset",
+        "The heads with most attention to the previous, the current and the next token.",
+        BY_LAYER,
+        lambda ax: figures.offset_profile(atlas, stack=stack, ax=ax),
+    )
+    return _section(atlas, stack, "neighbours", title, rows, notes, (drawing,), source="section 3.1")
+
+
+def roles(atlas: Atlas) -> Section:
+    """Figure 2: attention to [CLS], [SEP], full stops and commas by layer; to [SEP] from [SEP] and from others."""
+    title = "Figure 2: attention to special tokens"
+    stack = _stack_with(atlas, "role_attention")
+    if stack is None:
+        return _missing("roles", title, "figure 2", ["role_attention"])
+    rows = [*_separators(atlas, stack), *_early_and_deep(atlas, stack)]
+    panels = [("all", "cls"), ("all", "sep"), ("all", "period"), ("all", "comma"), ("sep", "sep"), ("other", "sep")]
+    drawings = [
+        _roles_drawing(atlas, stack, query, role)
+        for query, role in panels
+        if _to_role(atlas, stack, role, query) is not None
+    ]
+    notes = [
+        "Layers are compared at the same depth; a third of the layers is the first, middle or last third.",
+        MEANS_NOTE,
+    ]
+    return _section(atlas, stack, "roles", title, rows, notes, drawings, covers="figure 2")
+
+
+def breadth(atlas: Atlas) -> Section:
+    """Figure 4: entropy by layer, of all tokens and of [CLS]."""
+    title = "Figure 4: entropy of attention"
+    stack = _stack_with(atlas, "entropy")
+    if stack is None:
+        return _missing("breadth", title, "figure 4", ["entropy"])
+    every = picked(atlas, stack, "entropy", {"query_role": "all"})
+    from_first = picked(atlas, stack, "entropy", {"query_role": "cls"})
+    layers = _layers(atlas, stack, "entropy")
+    name, last = role_name(atlas, stack, "cls"), [layers - 1]
+    first_mean = mean_of(from_first, last, detail="last layer")
+    all_mean = mean_of(every, last, detail="last layer")
+    bottom, above = largest(every, [0]), largest(every, range(1, layers))
+    rows = [
+        Row(
+            f"from {name}",
+            "nats",
+            Figure(paper.CLS_ENTROPY, detail="last layer"),
+            first_mean,
+            verdict=exceeds(first_mean, all_mean, f"in the last layer {name} looks more broadly than tokens do"),
+        ),
+        Row("from all tokens", "nats", None, all_mean),
+        Row(
+            "broadest head, layer 0",
+            "nats",
+            Figure(None, words="particularly high"),
+            bottom,
+            verdict=exceeds(bottom, above, "the first layer has the broadest head"),
+        ),
+        Row("broadest head, other layers", "nats", None, above),
+    ]
+    even = atlas.stack(stack).get("entropy_uniform")
+    if even is not None:
+        rows.append(Row("if even", "nats", None, Figure(float(even))))
+    drawings = [
+        Drawing(
+            f"Entropy by layer{'' if query == 'all' else f', from {name}'}",
+            "Each point is a head, with its standard error; the dashed line is attention that is even over all tokens.",
+            BY_LAYER,
+            lambda ax, query=query: figures.entropy_by_layer(atlas, query_role=query, stack=stack, ax=ax),
+        )
+        for query, values in (("all", every), ("cls", from_first))
+        if values is not None
+    ]
+    return _section(atlas, stack, "breadth", title, rows, [MEANS_NOTE], drawings, covers="figure 4")
+
+
+def _examples(atlas: Atlas, stack: str) -> dict[str, tuple[str, HeadValues | None]]:
+    """For each head of figure 1 what it does, and how much of it every head does."""
+    return {
+        "broad": ("broad", picked(atlas, stack, "entropy", {"query_role": "all"})),
+        "next": ("next token", _at_offset(atlas, stack, 1)),
+        "sep": (role_name(atlas, stack, "sep"), _to_role(atlas, stack, "sep")),
+        "period": (role_name(atlas, stack, "period"), _to_role(atlas, stack, "period")),
+    }
 
 
 def _separators(atlas: Atlas, stack: str) -> list[Row]:
     name = role_name(atlas, stack, "sep")
-    picked = {
-        role: _picked(atlas, stack, "role_attention", {"query_role": role, "role": "sep"})
-        for role in ("all", "sep", "other")
-    }
-    layers = _same_depth(atlas.stack(stack)["role_attention"].sizes["layer"])
-    ours = _layers(layers, as_range=True)
-    published = _layers(range(paper.SEP_LAYERS[0], paper.SEP_LAYERS[1] + 1), as_range=True)
+    layers = _same_depth(paper.SEP_LAYERS, _layers(atlas, stack, "role_attention"))
+    first, last = paper.SEP_LAYERS
+    published = layer_names(range(first, last + 1), as_range=True)
+    every, own, others = (
+        mean_of(_to_role(atlas, stack, "sep", query), layers, detail=layer_names(layers, as_range=True))
+        for query in ("all", "sep", "other")
+    )
     rows = [
         Row(
             f"to {name}",
             "share",
             Figure(None, words="over 50 %", detail=published),
-            _mean_of(picked["all"], layers, detail=ours),
-            note="means over the heads of the layers named, ours at the same depth; so are the next two",
+            every,
+            verdict=exceeds(every, MOST, f"middle layers give {name} over half of their attention"),
         ),
         Row(
             f"{name} to {name}",
             "share",
             Figure(None, words="over 90 %"),
-            _mean_of(picked["sep"], layers, detail=ours),
+            own,
+            verdict=exceeds(own, 0.9, f"{name} looks almost only at {name}"),
         ),
         Row(
             f"other tokens to {name}",
             "share",
             Figure(None, words="less"),
-            _mean_of(picked["other"], layers, detail=ours),
+            others,
+            verdict=falls_below(others, own, f"other tokens look less at {name} than {name} does"),
         ),
     ]
-    even = atlas.stack(stack).get("role_attention_uniform")
+    even = _even(atlas, stack, "sep")
     if even is not None:
-        value = float(even.sel(query_role="all", role="sep"))
-        rows.append(Row(f"to {name} if even", "share", Figure(paper.EVEN_SEP), Figure(value)))
+        finding = f"{name} gets more than an even share"
+        rows.append(
+            Row(
+                f"to {name} if even",
+                "share",
+                Figure(paper.EVEN_SEP),
+                Figure(even),
+                verdict=exceeds(every, even, finding),
+            )
+        )
     return rows
 
 
-def _breadth(atlas: Atlas, stack: str) -> list[Row]:
-    picked = _picked(atlas, stack, "entropy", {"query_role": "all"})
-    first = _picked(atlas, stack, "entropy", {"query_role": "cls"})
-    last = [atlas.stack(stack)["entropy"].sizes["layer"] - 1]
-    name = role_name(atlas, stack, "cls")
-    rows = [
-        Row(
-            f"entropy, {name}",
-            "nats",
-            Figure(paper.CLS_ENTROPY, detail="last layer"),
-            _mean_of(first, last, detail="last layer"),
-        ),
-        Row("entropy, all tokens", "nats", None, _mean_of(picked, last, detail="last layer")),
-        Row(
-            "entropy, broadest head",
-            "nats",
-            Figure(None, words="high", detail="layer 0"),
-            None if picked is None else _largest(picked),
-        ),
-    ]
-    even = atlas.stack(stack).get("entropy_uniform")
-    if even is not None:
-        rows.append(Row("entropy, if even", "nats", None, Figure(float(even))))
+def _early_and_deep(atlas: Atlas, stack: str) -> list[Row]:
+    """Early heads attend to [CLS], deep heads to full stops and commas."""
+    count = _layers(atlas, stack, "role_attention")
+    rows = []
+    kinds = (
+        (role_name(atlas, stack, "cls"), ("cls",), FIRST_THIRD, "first third"),
+        ("full stops and commas", ("period", "comma"), LAST_THIRD, "last third"),
+    )
+    for name, keys, published, place in kinds:
+        chosen = _same_depth(published, count)
+        rest = [layer for layer in range(count) if layer not in chosen]
+        inside, outside = (_to_roles(atlas, stack, keys, layers) for layers in (chosen, rest))
+        heads = "early heads" if published == FIRST_THIRD else "deep heads"
+        rows += [
+            Row(
+                f"to {name}, {place}",
+                "share",
+                Figure(None, words=heads),
+                inside,
+                verdict=exceeds(inside, outside, f"{heads} attend to {name} more than others do"),
+            ),
+            Row(f"to {name}, other layers", "share", None, outside),
+        ]
     return rows
 
 
-def _picked(atlas: Atlas, stack: str, measure: str, select: Mapping[str, str | int]) -> HeadValues | None:
-    """One number a head; None where there is none, as from [SEP] in a model that has none."""
-    array = atlas.stack(stack)[measure]
-    if not all(label in choices(array, dim) for dim, label in select.items()):
-        return None
-    return head_values(atlas, measure, select=select, stack=stack)
-
-
-def _largest(picked: HeadValues) -> Figure:
-    """The head with the highest value."""
-    head = picked.order()[0]
-    value, error = picked.at(head)
-    return _figure(value, error, detail=str(head))
-
-
-def _over_half(picked: HeadValues) -> Figure:
-    """How many heads give more than half, and in which layers."""
-    found = [head for head in picked.order() if picked.at(head)[0] > MOST]
-    detail = _layers(sorted(head.layer for head in found))
-    if picked.stderr is None:
-        return Figure(len(found), detail=detail)
-    reach = NORMAL * np.nan_to_num(picked.stderr)
-    return Figure(
-        len(found),
-        int((picked.values - reach > MOST).sum()),
-        int((picked.values + reach > MOST).sum()),
-        detail,
+def _roles_drawing(atlas: Atlas, stack: str, query: str, role: str) -> Drawing:
+    asked = {"all": "", "sep": f", from {role_name(atlas, stack, 'sep')}", "other": ", from other tokens"}[query]
+    return Drawing(
+        f"Attention to {role_name(atlas, stack, role)}{asked}",
+        "Each point is a head, with its standard error; the line is the mean of each layer.",
+        BY_LAYER,
+        lambda ax: figures.role_by_layer(atlas, role, query_role=query, stack=stack, ax=ax),
     )
 
 
-def _mean_of(
-    picked: HeadValues | None, layers: Sequence[int] | None = None, *, detail: str = ""
-) -> Figure | None:
-    """The mean over the heads of some layers, all by default; None where nothing was measured."""
-    if picked is None:
+def _to_role(atlas: Atlas, stack: str, role: str, query: str = "all") -> HeadValues | None:
+    return picked(atlas, stack, "role_attention", {"query_role": query, "role": role})
+
+
+def _to_roles(atlas: Atlas, stack: str, roles: Sequence[str], layers: Sequence[int]) -> Figure | None:
+    """The mean attention to all of these roles together."""
+    total: Figure | None = None
+    for role in roles:
+        mean = mean_of(_to_role(atlas, stack, role), layers, detail=layer_names(layers, as_range=True))
+        total = sum_of(total, mean)
+    return total
+
+
+def _at_offset(atlas: Atlas, stack: str, offset: int) -> HeadValues | None:
+    """Attention at an offset; None for what a decoder cannot see."""
+    if stack == "decoder" and offset > 0:
         return None
-    chosen = list(range(picked.values.shape[0]) if layers is None else layers)
-    values = picked.values[chosen]
-    known = np.isfinite(values)
-    if not known.any():
-        return None
-    error = None if picked.stderr is None else float(np.mean(picked.stderr[chosen][known]))
-    return _figure(float(values[known].mean()), error, detail=detail)
+    return picked(atlas, stack, "offset_attention", {"offset": offset})
 
 
-def _mean(value: float, errors: Array | None, chosen: Array) -> Figure:
-    return _figure(value, None if errors is None else float(errors[chosen].mean()))
+def _even(atlas: Atlas, stack: str, role: str) -> float | None:
+    """What even attention would give a role."""
+    even = atlas.stack(stack).get("role_attention_uniform")
+    return None if even is None else float(even.sel(query_role="all", role=role))
 
 
-def _figure(value: float, error: float | None, *, detail: str = "") -> Figure:
-    if error is None or not np.isfinite(error):
-        return Figure(value, detail=detail)
-    return Figure(value, value - NORMAL * error, value + NORMAL * error, detail)
+def _layers(atlas: Atlas, stack: str, measure: str) -> int:
+    return int(atlas.stack(stack)[measure].sizes["layer"])
 
 
-def _same_depth(layers: int) -> list[int]:
-    """The layers as deep in a model of so many layers as those that the paper names are in its own."""
-    first, last, theirs = *paper.SEP_LAYERS, paper.SHAPE[0]
-    # The middle of a layer, (layer + 1/2) / layers, lies between the ends of the paper's; in whole numbers.
-    return [
-        layer
-        for layer in range(layers)
-        if 2 * first * layers <= (2 * layer + 1) * theirs <= 2 * (last + 1) * layers
-    ]
+def _same_depth(published: tuple[int, int], layers: int) -> list[int]:
+    return same_depth(published, of=paper.SHAPE[0], layers=layers)
 
 
-def _layers(layers: Sequence[int], *, as_range: bool = False) -> str:
-    if not layers:
-        return ""
-    if as_range and len(layers) > 1:
-        return f"layers {layers[0]} to {layers[-1]}"
-    return f"layer{'s' if len(layers) > 1 else ''} {', '.join(map(str, layers))}"
+def _stack_with(atlas: Atlas, *measures: str) -> str | None:
+    """The first stack that has all these measures."""
+    return next((stack for stack in atlas.stacks if set(measures) <= set(atlas.stack(stack))), None)
+
+
+def _missing(key: str, title: str, source: str, measures: Sequence[str]) -> Section:
+    covers = (source,) if source in paper.ITEMS else ()
+    needs = f"{source} needs --text FILE, or an atlas with {', '.join(measures)}"
+    return Section(key, title, replace(paper.SURFACE, source=source), needs=needs, covers=covers)
+
+
+def _section(
+    atlas: Atlas,
+    stack: str,
+    key: str,
+    title: str,
+    rows: Sequence[Row],
+    notes: Sequence[str],
+    drawings: Sequence[Drawing],
+    *,
+    covers: str = "",
+    source: str = "",
+) -> Section:
+    published: Origin = replace(paper.SURFACE, source=source or covers)
+    if stack != "encoder":
+        notes = [*notes, f"The paper's model is an encoder; these are the heads of a {stack}."]
+    return Section(
+        key,
+        title,
+        published,
+        measured_by(atlas, stack),
+        tuple(rows),
+        notes=tuple(notes),
+        drawings=tuple(drawings),
+        covers=(covers,) if covers else (),
+    )
