@@ -1,4 +1,4 @@
-"""Figure 3 of Clark et al. 2019: how much the loss depends on attention to [SEP], to punctuation and to other tokens."""
+"""Figure 3 of Clark et al. 2019: how much the loss depends on attention to [SEP], and to other tokens."""
 
 from dataclasses import replace
 
@@ -9,7 +9,6 @@ from headscope.atlas import Atlas
 from headscope.capture import surveyed
 from headscope.errors import ModelError
 from headscope.figures.importance import key_name
-from headscope.figures.words import role_name
 from headscope.importance import gradient_importance
 from headscope.models import Model
 from headscope.reproduce import clark_published as paper
@@ -61,8 +60,8 @@ def gradient(atlas: Atlas) -> Section:
     task = str(facts.get("options", {}).get("task"))
     loss = _LOSSES.get(task, f"loss of the task {task}")
     notes = [
-        "The mean of |dLoss/dA| over the pairs of tokens, the heads and the layers; its interval adds up the errors of "
-        "the layers as if all erred the same way.",
+        "The mean of |dLoss/dA| over pairs of tokens, heads and layers. Its interval is as wide as if all layers erred the "
+        "same way: rather too wide than too narrow.",
         "The paper counts layers from 1: its layer 5 is layer 4 here. Ours are at the same depth.",
     ]
     if task != "mlm":
@@ -109,7 +108,9 @@ def _rows(atlas: Atlas, stack: str) -> list[Row]:
             "nats",
             Figure(None, words="larger", detail=f"layers 0 to {first - 1}"),
             sep_early,
-            verdict=exceeds(sep_early, sep_late, f"attention to {name} matters less in later layers than in the first"),
+            verdict=exceeds(
+                sep_early, sep_late, f"attention to {name} matters less in later layers than in the first"
+            ),
         ),
         Row(f"{other}, later layers", "nats", None, others),
         Row(f"{other}, first layers", "nats", None, _mean(atlas, stack, "other", early)),
@@ -129,9 +130,7 @@ def _mean(atlas: Atlas, stack: str, role: str, layers: list[int]) -> Figure | No
     return with_error(float(np.nanmean(values)), error, detail=layer_names(layers, as_range=True))
 
 
-def _task(
-    model: Model, text: Corpus, examples: int, max_length: int | None, seed: int
-) -> LanguageModelling:
+def _task(model: Model, text: Corpus, examples: int, max_length: int | None, seed: int) -> LanguageModelling:
     """Masked tokens, or the next token for a model that reads from left to right."""
     if all(grid.causal for grid in surveyed(model).stacks.grids):
         return NextToken(text, max_length=max_length, limit=examples)

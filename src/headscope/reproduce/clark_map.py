@@ -8,7 +8,7 @@ from headscope import figures
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
 from headscope.figures.slices import Array
-from headscope.figures.words import role_name
+from headscope.figures.words import offset_name, role_name
 from headscope.heads import Likeness
 from headscope.reproduce import clark_published as paper
 from headscope.reproduce.over_heads import measured_by, picked, with_error
@@ -58,8 +58,7 @@ def distances(atlas: Atlas, *, seed: int) -> Section:
     )
     notes = (
         "The paper shows this as a map and gives no numbers. The verdict is that of the permutation test.",
-        "The interval of a mean over pairs adds up their errors as if all erred the same way, so it is rather too wide "
-        "than too narrow.",
+        "The interval of a mean over pairs is as wide as if all pairs erred the same way: rather too wide than too narrow.",
     )
     return Section(
         key,
@@ -74,7 +73,7 @@ def distances(atlas: Atlas, *, seed: int) -> Section:
 
 
 def _maps(atlas: Atlas, stack: str, seed: int) -> tuple[Drawing, ...]:
-    """The map coloured by layer, and by behaviour: attention to the next token and to [SEP]."""
+    """The map coloured by layer, and by behaviour: attention to a neighbour and to [SEP]."""
     caption = (
         "Heads lie near each other when they look at the same tokens: Jensen-Shannon divergence, metric "
         "multidimensional scaling to two dimensions. "
@@ -89,8 +88,9 @@ def _maps(atlas: Atlas, stack: str, seed: int) -> tuple[Drawing, ...]:
         )
 
     drawings = [drawing("Heads by layer", "Colours are layers.", "layer")]
+    offset = -1 if stack == "decoder" else 1  # a decoder cannot look ahead
     behaviours: list[tuple[str, str, dict[str, str | int]]] = [
-        ("the next token", "offset_attention", {"offset": 1}),
+        (offset_name(offset), "offset_attention", {"offset": offset}),
         (role_name(atlas, stack, "sep"), "role_attention", {"query_role": "all", "role": "sep"}),
     ]
     for name, measure, select in behaviours:

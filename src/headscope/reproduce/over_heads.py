@@ -11,13 +11,10 @@ from headscope.reproduce.table import Figure, Origin, size
 NORMAL = 1.96
 """Standard errors on either side of a 95 % interval."""
 
-MEANS_NOTE = (
-    "The interval of a mean over heads adds up the errors of the heads as if all erred the same way, so it is rather "
-    "too wide than too narrow."
-)
+MEANS_NOTE = "The interval of a mean over heads is as wide as if all heads erred the same way: rather too wide than too narrow."
 COUNTS_NOTE = (
-    "The interval of a number of heads begins with those whose own interval lies wholly above the limit and ends with "
-    "those whose interval reaches it."
+    "The interval of a number of heads goes from the heads whose own interval lies wholly above the limit to those whose "
+    "interval reaches above it."
 )
 
 
@@ -40,6 +37,27 @@ def picked(atlas: Atlas, stack: str, measure: str, select: Mapping[str, str | in
     if array is None or not all(label in choices(array, dim) for dim, label in select.items()):
         return None
     return head_values(atlas, measure, select=select, stack=stack)
+
+
+def stack_with(atlas: Atlas, *measures: str) -> str | None:
+    """The first stack that has all these measures."""
+    return next((stack for stack in atlas.stacks if set(measures) <= set(atlas.stack(stack))), None)
+
+
+def layer_count(atlas: Atlas, stack: str, measure: str) -> int:
+    """How many layers a measure is about."""
+    return int(atlas.stack(stack)[measure].sizes["layer"])
+
+
+def to_role(atlas: Atlas, stack: str, role: str, query: str = "all") -> HeadValues | None:
+    """Every head's attention to a kind of token, from one kind or from all; None where there is none."""
+    return picked(atlas, stack, "role_attention", {"query_role": query, "role": role})
+
+
+def even_share(atlas: Atlas, stack: str, role: str) -> float | None:
+    """What even attention would give a role."""
+    even = atlas.stack(stack).get("role_attention_uniform")
+    return None if even is None else float(even.sel(query_role="all", role=role))
 
 
 def mean_of(
