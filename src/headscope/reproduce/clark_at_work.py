@@ -41,7 +41,7 @@ def at_work(atlas: Atlas) -> Section:
         paper.AT_WORK,
         Origin(origins[0].model, "; ".join(origin.data for origin in origins)),
         (*rows, *more_rows),
-        heading="head",
+        heading="relation",
         notes=notes,
         drawings=(*drawings, *more_drawings),
         covers=covers,
@@ -62,9 +62,8 @@ def _relations(atlas: Atlas) -> Parts:
         relation = by_relation[name]
         label = name if stanford else relation.universal[0]
         published, ours, verdict = best_head(relation, by_name.get(label, {}))
-        title = f"{words} ({relation_name(relation, stanford=stanford)})"
-        rows.append(Row(title, "share", published, ours, verdict=verdict))
-        drawings += _drawing(atlas, stack, "dependency", label, title)
+        rows.append(Row(relation_name(relation, stanford=stanford), "share", published, ours, words, verdict))
+        drawings += _drawing(atlas, stack, "dependency", label, f"{words} ({label})")
     return rows, drawings, [] if stack is None else [probe_origin(atlas, stack, "dependency")]
 
 
@@ -73,7 +72,7 @@ def _coreference(atlas: Atlas) -> Parts:
     row = next((row for row in table if row["mention_class"] == "all"), {})
     head = Figure(paper.COREFERENCE_ACCURACY, detail=paper.counted_from_0(paper.COREFERENCE_HEAD))
     verdict = mention_verdict("all", "head_match", row)
-    rows = [Row(MENTIONS, "share", head, mention_head(row), verdict=verdict)]
+    rows = [Row("coreference", "share", head, mention_head(row), MENTIONS, verdict)]
     drawings = _drawing(atlas, stack, "coreference", None, MENTIONS)
     return rows, drawings, [] if stack is None else [probe_origin(atlas, stack, "coreference")]
 

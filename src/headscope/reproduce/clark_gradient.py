@@ -60,8 +60,8 @@ def gradient(atlas: Atlas) -> Section:
     task = str(facts.get("options", {}).get("task"))
     loss = _LOSSES.get(task, f"loss of the task {task}")
     notes = [
-        "The mean of |dLoss/dA| over pairs of tokens, heads and layers. Its interval is as wide as if all layers erred the "
-        "same way: rather too wide than too narrow.",
+        "The mean of |dLoss/dA| over pairs of tokens, heads and layers. Its interval is as wide as if all layers erred "
+        "the same way, so rather too wide.",
         "The paper counts layers from 1: its layer 5 is layer 4 here. Ours are at the same depth.",
     ]
     if task != "mlm":
@@ -123,11 +123,12 @@ def _mean(atlas: Atlas, stack: str, role: str, layers: list[int]) -> Figure | No
     """The mean over layers; None where no text has such a token."""
     arrays = atlas.stack(stack)
     values = arrays["gradient_layer"].sel(role=role).values[layers]
-    if not np.isfinite(values).any():
+    known = np.isfinite(values)
+    if not known.any():
         return None
     errors = arrays.get("gradient_layer_stderr")
-    error = None if errors is None else float(np.nanmean(errors.sel(role=role).values[layers]))
-    return with_error(float(np.nanmean(values)), error, detail=layer_names(layers, as_range=True))
+    error = None if errors is None else float(errors.sel(role=role).values[layers][known].mean())
+    return with_error(float(values[known].mean()), error, detail=layer_names(layers, as_range=True))
 
 
 def _task(model: Model, text: Corpus, examples: int, max_length: int | None, seed: int) -> LanguageModelling:

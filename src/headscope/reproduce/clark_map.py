@@ -58,7 +58,7 @@ def distances(atlas: Atlas, *, seed: int) -> Section:
     )
     notes = (
         "The paper shows this as a map and gives no numbers. The verdict is that of the permutation test.",
-        "The interval of a mean over pairs is as wide as if all pairs erred the same way: rather too wide than too narrow.",
+        "The interval of a mean over pairs is as wide as if all pairs erred the same way, so rather too wide.",
     )
     return Section(
         key,

@@ -7,7 +7,7 @@ from headscope.atlas import Atlas
 from headscope.reproduce import clark_published as paper
 from headscope.reproduce.over_heads import model_of
 from headscope.reproduce.table import Figure, Origin, Row, Section, Verdict
-from headscope.reproduce.verdicts import does_not_exceed, exceeds
+from headscope.reproduce.verdicts import does_not_exceed, exceeds, holds
 
 INWARD = "←"
 """Marks heads that look from the syntactic head to the dependent, or from the antecedent to the mention."""
@@ -186,14 +186,18 @@ def mention_head(row: TableRow) -> Figure | None:
 
 def mention_verdict(kind: str, rule: str, row: TableRow) -> Verdict | None:
     """Whether head and rule stand in the published order."""
-    published, ours = paper.MENTIONS[kind], _figure(row, rule, f"{rule}_low", f"{rule}_high")
-    head, other = (published["head"], mention_head(row)), (published[rule], ours)
+    published, ours, head = paper.MENTIONS[kind], _rule(row, rule), mention_head(row)
     name = _RULES_IN_FINDINGS[rule]
-    if head[0] > other[0]:
-        return _beats(
-            head, other, f"the best head beats {name}", f"the best head does not clearly beat {name}"
+    pairs = (published["head"], head), (published[rule], ours)
+    if published["head"] > published[rule]:
+        verdict = _beats(*pairs, f"the best head beats {name}", f"the best head does not clearly beat {name}")
+    else:
+        verdict = _beats(
+            *pairs[::-1], f"{name} beat the best head", f"{name} do not clearly beat the best head"
         )
-    return _beats(other, head, f"{name} beat the best head", f"{name} do not clearly beat the best head")
+    if verdict is None and ours is not None:
+        return holds(None, "no head could be chosen")  # what heads are chosen on has no such mentions
+    return verdict
 
 
 def _beats(
@@ -213,7 +217,7 @@ def _mentions(kind: str, row: TableRow) -> list[Row]:
             f"{_MENTIONS[kind]}, {name}",
             "share",
             Figure(published[rule]),
-            _figure(row, rule, f"{rule}_low", f"{rule}_high"),
+            _rule(row, rule),
             verdict=mention_verdict(kind, rule, row),
         )
         for rule, name in _RULES.items()
@@ -254,6 +258,10 @@ def _offset(row: TableRow) -> Figure | None:
     return _figure(
         row, "offset_accuracy", "offset_low", "offset_high", detail="" if offset is None else f"{offset:+d}"
     )
+
+
+def _rule(row: TableRow, rule: str) -> Figure | None:
+    return _figure(row, rule, f"{rule}_low", f"{rule}_high")
 
 
 def _figure(row: TableRow, name: str, low: str, high: str, *, detail: str = "") -> Figure | None:

@@ -46,7 +46,7 @@ def roles(atlas: Atlas) -> Section:
         if to_role(atlas, stack, role, query) is not None
     ]
     notes = [
-        "Ours are layers at the same depth as the paper's. Early and deep are the first and the last third of the layers.",
+        "Ours are layers at the depth of the paper's. Early and deep are the first and the last third of the layers.",
         MEANS_NOTE,
     ]
     return measured_section(

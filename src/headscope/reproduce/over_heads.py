@@ -11,10 +11,12 @@ from headscope.reproduce.table import Figure, Origin, size
 NORMAL = 1.96
 """Standard errors on either side of a 95 % interval."""
 
-MEANS_NOTE = "The interval of a mean over heads is as wide as if all heads erred the same way: rather too wide than too narrow."
+MEANS_NOTE = (
+    "The interval of a mean over heads is as wide as if all heads erred the same way, so rather too wide."
+)
 COUNTS_NOTE = (
-    "The interval of a number of heads goes from the heads whose own interval lies wholly above the limit to those whose "
-    "interval reaches above it."
+    "The interval of a number of heads goes from the heads whose own interval lies wholly above the limit to those "
+    "whose interval reaches above it."
 )
 
 
