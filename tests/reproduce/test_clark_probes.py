@@ -126,7 +126,11 @@ PARSERS = {"right_branching": 0.2, "distances_words": 0.5, "random_attention_wor
 
 @pytest.mark.parametrize(
     ("attention", "attention_words", "expected"),
-    [(0.6, 0.7, ["same"] * 5), (0.4, 0.41, ["same", "different", "same", "different", "unclear"])],
+    [
+        (0.6, 0.7, ["same"] * 5),
+        (0.4, 0.6, ["same", "same", "same", "different", "same"]),
+        (0.4, 0.41, ["same", "different", "same", "different", "unclear"]),
+    ],
 )
 def test_parsers_against_each_other(attention: float, attention_words: float, expected: list[str]) -> None:
     scores = PARSERS | {"attention": attention, "attention_words": attention_words}
