@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
-from headscope.figures.colours import INK, MUTED, PAPER, SERIES
-from headscope.figures.maps import GAP, draw_map
+from headscope.figures.colours import COLOUR_MAPS, INK, MUTED, PAPER, RULE, SERIES, SHARE_RAMP
 from headscope.figures.theme import (
     LABEL_SIZE,
+    SMALL_SIZE,
     TICK_SIZE,
     axes,
     count_ticks,
@@ -24,6 +25,9 @@ from headscope.types import HeadId
 Array = np.ndarray[Any, Any]
 
 EXAMPLES = 4
+GAP = 0.18
+"""Between two maps, as a share of a map's side."""
+FAINT = 1 / 64
 ROOM_FOR_SLANTED = 58
 
 
@@ -121,7 +125,7 @@ def kind_examples(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = N
         heads = [HeadId(*divmod(int(place), kind.shape[1])) for place in ranked[: int((kind == one).sum())]]
         ax.text(-0.1, _top(row) + 0.5, one, ha="right", va="center", fontsize=LABEL_SIZE, color=INK)
         for column, head in enumerate(heads[:EXAMPLES]):
-            draw_map(ax, maps[head.layer, head.head], column * (1 + GAP), _top(row), str(head))
+            draw_tile(ax, maps[head.layer, head.head], column * (1 + GAP), _top(row), str(head))
     ax.set_xlim(-0.1, EXAMPLES * (1 + GAP))
     ax.set_ylim(_top(len(order)), -0.3)
     ax.set_aspect("equal")
@@ -139,3 +143,22 @@ def examples_size(kinds: int) -> tuple[float, float]:
 
 def _top(row: int) -> float:
     return row * (1 + 2 * GAP)
+
+
+def draw_tile(ax: Axes, weights: Array, left: float, top: float, name: str) -> None:
+    """One map, a unit wide and high, its head's name above it."""
+    side = len(weights)
+    edges = np.linspace(0, 1, side + 1)
+    shown = np.sqrt(weights)
+    ax.add_patch(
+        Rectangle((left, top), 1, 1, facecolor=SHARE_RAMP[0], edgecolor=RULE, linewidth=0.6, zorder=0.5)
+    )
+    ax.pcolormesh(
+        left + edges,
+        top + edges,
+        np.ma.masked_less(shown, FAINT),  # what would have the ground's colour is not drawn
+        cmap=COLOUR_MAPS["share"].with_extremes(bad=(0, 0, 0, 0)),
+        vmin=0,
+        vmax=max(float(np.nanmax(shown)), FAINT),
+    )
+    ax.text(left, top - 0.05, name, ha="left", va="bottom", fontsize=SMALL_SIZE, color=MUTED)

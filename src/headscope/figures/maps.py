@@ -1,24 +1,15 @@
 """Attention maps of single heads side by side, all of the same text."""
 
 from collections.abc import Mapping
-from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
-from headscope.figures.colours import COLOUR_MAPS, MUTED, RULE, SHARE_RAMP
+from headscope.figures.kinds import GAP, draw_tile
 from headscope.figures.slices import as_heads, stack_with
-from headscope.figures.theme import SMALL_SIZE, axes, dress
+from headscope.figures.theme import axes, dress
 from headscope.types import HeadId
-
-Array = np.ndarray[Any, Any]
-
-GAP = 0.18
-"""Between two maps, as a share of a map's side."""
-FAINT = 1 / 64
 
 
 def example_maps(
@@ -36,7 +27,7 @@ def example_maps(
     shown = as_heads(heads.values(), layers=maps.shape[0], per_layer=maps.shape[1])
     ax = axes(ax, size=example_maps_size(len(heads)))
     for column, (title, head) in enumerate(zip(heads, shown, strict=True)):
-        draw_map(ax, maps[head.layer, head.head], column * (1 + GAP), 0.0, f"{title}: {head}")
+        draw_tile(ax, maps[head.layer, head.head], column * (1 + GAP), 0.0, f"{title}: {head}")
     ax.set_xlim(0, len(heads) * (1 + GAP) - GAP)
     ax.set_ylim(1, -GAP)
     ax.set_aspect("equal")
@@ -50,22 +41,3 @@ def example_maps(
 def example_maps_size(heads: int) -> tuple[float, float]:
     """Inches for the maps of so many heads."""
     return 1.6 * heads + 0.2, 2.0
-
-
-def draw_map(ax: Axes, weights: Array, left: float, top: float, name: str) -> None:
-    """One map, a unit wide and high, its name above it."""
-    side = len(weights)
-    edges = np.linspace(0, 1, side + 1)
-    shown = np.sqrt(weights)
-    ax.add_patch(
-        Rectangle((left, top), 1, 1, facecolor=SHARE_RAMP[0], edgecolor=RULE, linewidth=0.6, zorder=0.5)
-    )
-    ax.pcolormesh(
-        left + edges,
-        top + edges,
-        np.ma.masked_less(shown, FAINT),  # what would have the ground's colour is not drawn
-        cmap=COLOUR_MAPS["share"].with_extremes(bad=(0, 0, 0, 0)),
-        vmin=0,
-        vmax=max(float(np.nanmax(shown)), FAINT),
-    )
-    ax.text(left, top - 0.05, name, ha="left", va="bottom", fontsize=SMALL_SIZE, color=MUTED)

@@ -13,6 +13,7 @@ from headscope.reproduce import clark_published as paper
 from headscope.reproduce.over_heads import (
     COUNTS_NOTE,
     MEANS_NOTE,
+    NORMAL,
     count_above,
     even_share,
     largest,
@@ -27,6 +28,19 @@ from headscope.reproduce.over_heads import (
 )
 from headscope.reproduce.table import Drawing, Figure, Row, Section, Unit
 from headscope.reproduce.verdicts import exceeds, falls_below
+
+__all__ = [
+    "BY_LAYER",
+    "MEASURES",
+    "MOST",
+    "NORMAL",
+    "breadth",
+    "example_heads",
+    "left_out",
+    "measured_by",
+    "measured_section",
+    "neighbours",
+]  # NORMAL and measured_by are over_heads' own; the modules of other papers take them from here
 
 MEASURES = ("offset_attention", "role_attention", "entropy", "example_map")
 MOST = 0.5
@@ -85,7 +99,7 @@ def neighbours(atlas: Atlas) -> Section:
         )
     own = _at_offset(atlas, stack, 0)
     if own is not None:
-        ours, half = count_above(own, LITTLE), len(own.order()) / 2
+        ours, half = replace(count_above(own, LITTLE), detail=""), len(own.order()) / 2
         finding = "most heads give the current token little"
         note = f"little is read as at most {100 * LITTLE:.0f} %, most as more than half of the heads"
         verdict = falls_below(ours, half, finding)

@@ -12,9 +12,9 @@ from headscope.heads.kind_names import PUBLISHED
 from headscope.heads.kinds import PUBLISHED_SHARES
 from headscope.heads.stability import REPEATS, ROUNDS, Stability
 from headscope.models import Model
+from headscope.reproduce.clark_surface import measured_by
 from headscope.reproduce.gather import ModelOrAtlas, Study, loaded, ready_atlases
 from headscope.reproduce.guan_effects import effects, masks, sweeps_of, with_effects
-from headscope.reproduce.over_heads import measured_by
 from headscope.reproduce.table import Figure, Grid, Origin, Reproduction, Row, Section, difference_note
 from headscope.tasks import Task
 from headscope.text.corpus import Corpus

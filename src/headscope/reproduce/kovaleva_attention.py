@@ -10,7 +10,7 @@ import xarray as xr
 from headscope.atlas import Atlas
 from headscope.heads.patterns import PATTERNS, PatternClassifier
 from headscope.reproduce import kovaleva_published as paper
-from headscope.reproduce.over_heads import NORMAL
+from headscope.reproduce.clark_surface import NORMAL
 from headscope.reproduce.table import Figure, Origin, Row, Section, size
 
 AGAINST = "_against"

@@ -8,8 +8,8 @@ import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.reproduce import kovaleva_published as paper
+from headscope.reproduce.clark_surface import NORMAL
 from headscope.reproduce.kovaleva_attention import first_holding, origin
-from headscope.reproduce.over_heads import NORMAL
 from headscope.reproduce.sweeps import Sweep, sweep_in
 from headscope.reproduce.table import Figure, Row, Section
 
