@@ -49,13 +49,28 @@ def test_clark2019_of_a_model(run: Run, model: Path, corpus: Path, treebank: Pat
     determiner = next(line.split() for line in lines if line.startswith("det "))
     assert determiner[:6] == ["det", "94.3", "%", "8-11", "=", "7.10"]
     assert "  left out: table 2 needs --coreference FILE, or an atlas with that probe" in lines
-    assert "not a failure to reproduce the paper" in lines[-4]
+    assert any("left out: figure 3 needs --text FILE and a model with" in line for line in lines)
+    assert any("not a failure to reproduce the paper" in line for line in lines)
     assert lines[-1] == f"our figures are kept in {out}; next: headscope report {out}"
     # The atlas that was kept gives the same figures again, without any data.
     told = json.loads(run("reproduce", "clark2019", out, "--json").stdout)
     again = json.loads(run(*asked, "--limit", 2, "--json").stdout)
     assert told["sections"] == again["sections"]
     assert (told["output"], told["paper"], told["model"]) == (None, "clark2019", name)
+
+
+def test_clark2019_takes_the_gradient_of_so_many_examples(run: Run, corpus: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    headed("bert", "mlm").network.save_pretrained(folder)
+    headed("bert", "mlm").tokenizer.save_pretrained(folder)
+    asked = ("reproduce", "clark2019", folder, "--text", corpus, "--max-length", 32, "--examples", 2)
+    told = json.loads(run(*asked, "--json").stdout)
+    gradient = next(section for section in told["sections"] if section["key"] == "gradient")
+    assert gradient["ours"]["data"] == "corpus.txt, 2 texts; loss of masked tokens"
+    assert gradient["covers"] == ["figure 3"]
+    assert [drawing["title"] for drawing in gradient["drawings"]] == ["Gradient by layer"]
+    shown = next(line for line in run(*asked).stdout.splitlines() if line.startswith("[SEP], later layers"))
+    assert " 0.000 nats" not in shown  # gradients are small
 
 
 def test_guan2020_of_an_atlas(run: Run, atlas_path: Path, tmp_path: Path) -> None:

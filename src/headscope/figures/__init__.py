@@ -13,6 +13,7 @@ from headscope.figures.importance import gradient_by_layer, importance_grid
 from headscope.figures.kinds import feature_boxes, kind_examples, kinds_by_layer
 from headscope.figures.layers import entropy_by_layer, role_by_layer
 from headscope.figures.map import feature_map, head_map
+from headscope.figures.maps import example_maps
 from headscope.figures.matrix_view import matrix_view
 from headscope.figures.patterns import pattern_bars, pattern_maps, patterns_by_layer
 from headscope.figures.profiles import distance_profile, offset_profile
@@ -24,6 +25,7 @@ __all__ = [
     "cls_attention",
     "distance_profile",
     "entropy_by_layer",
+    "example_maps",
     "explanation",
     "feature_boxes",
     "feature_map",

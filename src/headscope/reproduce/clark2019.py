@@ -8,12 +8,15 @@ from headscope.atlas import Atlas
 from headscope.errors import OptionError
 from headscope.models import Model
 from headscope.probes import CoreferenceProbe, DependencyProbe, parser_table
-from headscope.probes.pointing_result import PointingResult
 from headscope.reproduce import clark_published as paper
+from headscope.reproduce.clark_at_work import at_work
+from headscope.reproduce.clark_gradient import EXAMPLES, fill_gradient, gradient
+from headscope.reproduce.clark_map import DISTANCE, distances
 from headscope.reproduce.clark_probes import coreference as coreference_section
 from headscope.reproduce.clark_probes import dependency as dependency_section
 from headscope.reproduce.clark_probes import parser as parser_section
-from headscope.reproduce.clark_surface import DISTANCE, MEASURES, distances, surface
+from headscope.reproduce.clark_roles import roles
+from headscope.reproduce.clark_surface import MEASURES, breadth, example_heads, neighbours
 from headscope.reproduce.gather import ModelOrAtlas, Study, loaded, ready_atlases
 from headscope.reproduce.table import Reproduction, difference_note
 from headscope.text.coreference import CoreferenceCorpus
@@ -33,18 +36,20 @@ def clark2019(
     test: Treebank | None = None,
     vectors: str | Path = "model",
     limit: int | None = None,
+    examples: int | None = None,
     max_length: int | None = None,
     batch_size: int | Literal["auto"] = "auto",
     seed: int = 0,
     faithful: bool = False,
     progress: bool = False,
 ) -> Reproduction:
-    """The sections and tables of Clark et al. 2019 for a model, as far as there are data for them.
+    """The figures and tables of Clark et al. 2019 for a model, as far as there are data for them.
 
-    `text` gives sections 3 and 6 (the first `limit` segments of it), `treebank` table 1 with heads chosen on `choose`
-    or else on half of its documents, `coreference` table 2, `train` and `test` table 3 with `dev` and `vectors` as
-    `parser_table` takes them. With an atlas as `model` everything is read from it, and no data can be given.
-    `faithful` computes what the authors' code does, quirks included.
+    `text` gives figures 1, 2, 4 and 6 (the first `limit` segments of it), and figure 3 on its first `examples`
+    segments (100) where the model has a language-modelling head; `treebank` table 1 with heads chosen on `choose` or
+    else on half of its documents, `coreference` table 2, both figure 5; `train` and `test` table 3 with `dev` and
+    `vectors` as `parser_table` takes them. With an atlas as `model` everything is read from it, and no data can be
+    given. `faithful` computes what the authors' code does, quirks included.
     """
     data: dict[str, Any] = {
         "text": text,
@@ -59,7 +64,7 @@ def clark2019(
         return compared(ready, seed=seed)
     _check(data)
     study = Study([loaded(model)], max_length, batch_size, progress)
-    fill(study, **data, vectors=vectors, limit=limit, seed=seed, faithful=faithful)
+    fill(study, **data, vectors=vectors, limit=limit, examples=examples, seed=seed, faithful=faithful)
     return compared(study.filled, seed=seed)
 
 
@@ -75,35 +80,39 @@ def fill(
     test: Treebank | None = None,
     vectors: str | Path = "model",
     limit: int | None = None,
+    examples: int | None = None,
     seed: int = 0,
     faithful: bool = False,
 ) -> None:
     """Find out about the study's first model what the paper says of its own, as far as there are data."""
-    common = study.options
+    options = study.options
+
+    def dependency_heads(model: Model, atlas: Atlas | None) -> Atlas:
+        assert treebank is not None
+        probe = DependencyProbe(model, faithful=faithful, **options)
+        chosen = probe.fit_score(treebank) if choose is None else probe.fit(choose).score(treebank)
+        return chosen.to_atlas(atlas)
+
+    def coreference_heads(model: Model, atlas: Atlas | None) -> Atlas:
+        assert coreference is not None
+        return CoreferenceProbe(model, faithful=faithful, **options).fit_score(coreference).to_atlas(atlas)
+
+    def parsers(model: Model, atlas: Atlas | None) -> Atlas:
+        assert train is not None
+        assert test is not None
+        made = parser_table(model, train=train, dev=dev, test=test, vectors=vectors, seed=seed, **options)
+        return made.to_atlas(atlas)
+
     if text is not None:
         study.measure(0, text, (*MEASURES, DISTANCE), limit=limit, faithful=faithful)
+        segments = EXAMPLES if examples is None else examples
+        fill_gradient(study, text, examples=segments if limit is None else min(segments, limit), seed=seed)
     if treebank is not None:
-        study.add(
-            0,
-            "dependency",
-            lambda model, atlas: _dependency(model, treebank, choose, faithful, common).to_atlas(atlas),
-        )
+        study.add(0, "dependency", dependency_heads)
     if coreference is not None:
-        study.add(
-            0,
-            "coreference",
-            lambda model, atlas: (
-                CoreferenceProbe(model, faithful=faithful, **common).fit_score(coreference).to_atlas(atlas)
-            ),
-        )
+        study.add(0, "coreference", coreference_heads)
     if train is not None and test is not None:
-        study.add(
-            0,
-            "parser",
-            lambda model, atlas: parser_table(
-                model, train=train, dev=dev, test=test, vectors=vectors, seed=seed, **common
-            ).to_atlas(atlas),
-        )
+        study.add(0, "parser", parsers)
 
 
 def _check(given: dict[str, Any]) -> None:
@@ -117,20 +126,18 @@ def _check(given: dict[str, Any]) -> None:
         raise OptionError("there is nothing to compare; give at least one of text, treebank, coreference")
 
 
-def _dependency(
-    model: Model, treebank: Treebank, choose: Treebank | None, faithful: bool, options: dict[str, Any]
-) -> PointingResult:
-    probe = DependencyProbe(model, faithful=faithful, **options)
-    return probe.fit_score(treebank) if choose is None else probe.fit(choose).score(treebank)
-
-
 def compared(atlases: Sequence[Atlas], *, seed: int = 0) -> Reproduction:
     """Everything that the atlas of a model, the first of these, has figures for."""
     atlas = atlases[0]
     sections = (
-        surface(atlas),
+        example_heads(atlas),
+        neighbours(atlas),
+        roles(atlas),
+        gradient(atlas),
+        breadth(atlas),
         dependency_section(atlas),
         coreference_section(atlas),
+        at_work(atlas),
         parser_section(atlas),
         distances(atlas, seed=seed),
     )
@@ -143,9 +150,6 @@ def compared(atlases: Sequence[Atlas], *, seed: int = 0) -> Reproduction:
         "clark2019",
         paper.CITATION,
         sections,
-        (
-            difference_note(paper.SHAPE, shape, str(atlas.provenance["model"])),
-            "Gradient-based importance (figure 3) has no published numbers to stand beside; see headscope importance.",
-        ),
+        (difference_note(paper.SHAPE, shape, str(atlas.provenance["model"])),),
         atlas,
     )

@@ -5,7 +5,9 @@ from typing import Any
 
 from headscope.atlas import Atlas
 from headscope.reproduce import clark_published as paper
-from headscope.reproduce.table import Figure, Origin, Row, Section, size
+from headscope.reproduce.over_heads import model_of
+from headscope.reproduce.table import Figure, Origin, Row, Section, Verdict
+from headscope.reproduce.verdicts import does_not_exceed, exceeds, holds
 
 INWARD = "←"
 """Marks heads that look from the syntactic head to the dependent, or from the antecedent to the mention."""
@@ -19,98 +21,129 @@ _PARSERS = {
     "attention": "attention",
     "attention_words": "attention + words",
 }
+_PARSER_FINDINGS = {
+    "right_branching": ("attention", "right_branching", "attention alone beats right-branching"),
+    "distances_words": ("attention_words", "distances_words", "attention + words beats distances + words"),
+    "random_attention_words": (
+        "attention_words",
+        "random_attention_words",
+        "a trained network beats a random one",
+    ),
+    "attention": ("attention", "distances_words", "attention alone beats distances + words"),
+    "attention_words": ("attention_words", "attention", "words add to attention"),
+}
+"""What a row of table 3 is tested for: the better parser, the worse one, and the finding."""
 _MENTIONS = {"all": "all", "pronoun": "pronoun", "proper_noun": "proper noun", "common_noun": "common noun"}
 _RULES = {"nearest": "nearest", "head_match": "same head word", "rules": "rules"}
+_RULES_IN_FINDINGS = {
+    "nearest": "the nearest mention",
+    "head_match": "the nearest with the same head word",
+    "rules": "the rules",
+}
+
+CLEAR = 0.02
+"""A published difference below this is no finding that one beats the other."""
 
 TableRow = Mapping[str, Any]
 
 
 def dependency(atlas: Atlas) -> Section:
     """Table 1: the best head of each relation, beside the best fixed offset."""
-    key, title = "dependency", "Table 1: dependency heads"
-    stack, found = _table(atlas, "dependency")
+    key, title, covers = "dependency", "Table 1: dependency heads", ("table 1",)
+    stack, table = probe_table(atlas, "dependency")
     if stack is None:
-        return Section(
-            key, title, paper.DEPENDENCY, needs="table 1 needs --treebank FILE, or an atlas with that probe"
-        )
-    by_name = {str(row["relation"]): row for row in found}
-    is_stanford = bool(paper.STANFORD_ONLY & by_name.keys())
-    rows = [row for relation in paper.RELATIONS for row in _relation(relation, by_name, is_stanford)]
-    notes = [_count_note(), f"{INWARD} marks heads that look from the syntactic head to its dependent."]
-    if not is_stanford:
+        needs = "table 1 needs --treebank FILE, or an atlas with that probe"
+        return Section(key, title, paper.DEPENDENCY, needs=needs, covers=covers)
+    by_name = {str(row["relation"]): row for row in table}
+    stanford = is_stanford(by_name)
+    rows = [row for relation in paper.RELATIONS for row in _relation(relation, by_name, stanford)]
+    notes = [_COUNTING, f"{INWARD} marks heads that look from the syntactic head to its dependent."]
+    if not stanford:
         notes.append(
             "Where two names stand in a row, the first is the paper's (Stanford dependencies), the second that of "
             "Universal Dependencies."
         )
     heads = rows[::2]  # each is followed by its offset
-    no_counterpart = set() if is_stanford else {one.stanford for one in paper.RELATIONS if not one.is_alike}
+    no_counterpart = (
+        set() if stanford else {relation.stanford for relation in paper.RELATIONS if not relation.is_alike}
+    )
     if lacking := [
         row.quantity.removeprefix("- / ")
         for row in heads
         if row.ours is None and row.quantity not in no_counterpart
     ]:
         notes.append(f"The treebank has no cases of {', '.join(lacking)}.")
-    ours = _origin(atlas, stack, "dependency")
-    return Section(key, title, paper.DEPENDENCY, ours, tuple(rows), heading="relation", notes=tuple(notes))
+    return Section(
+        key,
+        title,
+        paper.DEPENDENCY,
+        probe_origin(atlas, stack, "dependency"),
+        tuple(rows),
+        heading="relation",
+        notes=tuple(notes),
+        covers=covers,
+    )
 
 
 def coreference(atlas: Atlas) -> Section:
     """Table 2: the best head beside rules that look at no attention."""
-    key, title = "coreference", "Table 2: coreference heads"
-    stack, found = _table(atlas, "coreference")
+    key, title, covers = "coreference", "Table 2: coreference heads", ("table 2",)
+    stack, table = probe_table(atlas, "coreference")
     if stack is None:
-        return Section(
-            key,
-            title,
-            paper.COREFERENCE,
-            needs="table 2 needs --coreference FILE, or an atlas with that probe",
+        needs = "table 2 needs --coreference FILE, or an atlas with that probe"
+        return Section(key, title, paper.COREFERENCE, needs=needs, covers=covers)
+    by_name = {str(row["mention_class"]): row for row in table}
+    rows = [row for kind in paper.MENTIONS for row in _mentions(kind, by_name.get(kind, {}))]
+    rows.append(
+        Row(
+            "all, neural system",
+            "share",
+            Figure(paper.NEURAL_COREFERENCE),
+            None,
+            "only roughly comparable, say the authors: whole documents, and mentions found another way",
         )
-    by_name = {str(row["mention_class"]): row for row in found}
-    rows = []
-    for kind, published in paper.MENTIONS.items():
-        own = by_name.get(kind, {})
-        for rule, name in _RULES.items():
-            ours = _figure(own, rule, f"{rule}_low", f"{rule}_high")
-            rows.append(Row(f"{_MENTIONS[kind]}, {name}", "share", Figure(published[rule]), ours))
-        head = paper.counted_from_0(paper.COREFERENCE_HEAD)
-        rows.append(
-            Row(
-                f"{_MENTIONS[kind]}, best head",
-                "share",
-                Figure(published["head"], detail=head),
-                _figure(own, "accuracy", "low", "high", detail=_head(own)),
-            )
-        )
+    )
     notes = (
-        _count_note(),
+        _COUNTING,
         "The paper has one head for all classes of mentions; ours is the best of each class, chosen on other "
         "documents than it is scored on.",
         "Ours are windows of whole sentences instead of the beginnings of documents, which makes the nearest mention "
         "right more often.",
         f"{INWARD} marks heads that look from the antecedent to the mention.",
     )
-    ours_from = _origin(atlas, stack, "coreference")
-    return Section(key, title, paper.COREFERENCE, ours_from, tuple(rows), heading="mention", notes=notes)
+    return Section(
+        key,
+        title,
+        paper.COREFERENCE,
+        probe_origin(atlas, stack, "coreference"),
+        tuple(rows),
+        heading="mention",
+        notes=notes,
+        covers=covers,
+    )
 
 
 def parser(atlas: Atlas) -> Section:
     """Table 3: all heads together, beside what needs no attention."""
-    key, title = "parser", "Table 3: all heads as a parser (UAS)"
-    stack, found = _table(atlas, "parser")
+    key, title, covers = "parser", "Table 3: all heads as a parser (UAS)", ("table 3",)
+    stack, table = probe_table(atlas, "parser")
     if stack is None:
-        return Section(
-            key,
-            title,
-            paper.PARSER,
-            needs="table 3 needs --train FILE and --test FILE, or an atlas with that probe",
-        )
-    by_name = {str(row["parser"]): row for row in found}
+        needs = "table 3 needs --train FILE and --test FILE, or an atlas with that probe"
+        return Section(key, title, paper.PARSER, needs=needs, covers=covers)
+    by_name = {str(row["parser"]): row for row in table}
+    ours = {name: _figure(by_name.get(name, {}), "uas", "low", "high") for name in _PARSERS}
     rows = []
     for name, words in _PARSERS.items():
         published = paper.PARSERS.get(name)
-        ours = _figure(by_name.get(name, {}), "uas", "low", "high")
-        if ours is not None or published is not None:
-            rows.append(Row(words, "share", None if published is None else Figure(published), ours))
+        verdict = None
+        if name in _PARSER_FINDINGS:
+            better, worse, finding = _PARSER_FINDINGS[name]
+            verdict = exceeds(ours[better], ours[worse], finding)
+        if ours[name] is not None or published is not None:
+            figure = None if published is None else Figure(published)
+            rows.append(Row(words, "share", figure, ours[name], verdict=verdict))
+    note = "of vectors, not of attention, and without the direction (UUAS)"
+    rows.append(Row("structural probe", "share", Figure(paper.STRUCTURAL_PROBE), None, note))
     vectors = _facts(atlas, "parser").get("options", {}).get("vectors")
     named = "the model's own input embeddings" if vectors == "model" else vectors
     notes = [f"Our word vectors: {named}; the paper's: GloVe."] if vectors else []
@@ -119,34 +152,99 @@ def parser(atlas: Atlas) -> Section:
         key,
         title,
         paper.PARSER,
-        _origin(atlas, stack, "parser"),
+        probe_origin(atlas, stack, "parser"),
         tuple(rows),
         heading="parser",
         notes=tuple(notes),
+        covers=covers,
     )
 
 
-def _relation(relation: paper.Relation, found: Mapping[str, TableRow], is_stanford: bool) -> list[Row]:
+def relation_name(relation: paper.Relation, *, stanford: bool) -> str:
+    """The paper's name, and that of the nearest relation of the treebank where it is another."""
+    own = relation.stanford if stanford else relation.universal[0]
+    return own if own == relation.stanford else f"{relation.stanford} / {own}"
+
+
+def best_head(relation: paper.Relation, row: TableRow) -> tuple[Figure, Figure | None, Verdict | None]:
+    """The published head of a relation, ours, and whether both beat the best fixed offset."""
+    detail = f"{paper.counted_from_0(relation.head)}{f' {INWARD}' if relation.is_reversed else ''}"
+    ours = _best(row)
+    verdict = _beats(
+        (relation.accuracy, ours),
+        (relation.offset_accuracy, _offset(row)),
+        "a head beats the best fixed offset",
+        "no head clearly beats the best fixed offset",
+    )
+    return Figure(relation.accuracy, detail=detail), ours, verdict
+
+
+def mention_head(row: TableRow) -> Figure | None:
+    """Our best head for a class of mentions."""
+    return _figure(row, "accuracy", "low", "high", detail=_head(row))
+
+
+def mention_verdict(kind: str, rule: str, row: TableRow) -> Verdict | None:
+    """Whether head and rule stand in the published order."""
+    published, ours, head = paper.MENTIONS[kind], _rule(row, rule), mention_head(row)
+    name = _RULES_IN_FINDINGS[rule]
+    pairs = (published["head"], head), (published[rule], ours)
+    if published["head"] > published[rule]:
+        verdict = _beats(*pairs, f"the best head beats {name}", f"the best head does not clearly beat {name}")
+    else:
+        verdict = _beats(
+            *pairs[::-1], f"{name} beat the best head", f"{name} do not clearly beat the best head"
+        )
+    if verdict is None and ours is not None:
+        return holds(None, "no head could be chosen")  # what heads are chosen on has no such mentions
+    return verdict
+
+
+def _beats(
+    better: tuple[float, Figure | None], worse: tuple[float, Figure | None], finding: str, otherwise: str
+) -> Verdict | None:
+    """Published figures and ours: does what was published as clearly better exceed the other here too?"""
+    if round(better[0] - worse[0], 6) >= CLEAR:
+        return exceeds(better[1], worse[1], finding)
+    return does_not_exceed(better[1], worse[1], otherwise)
+
+
+def _mentions(kind: str, row: TableRow) -> list[Row]:
+    """The rules and the best head for a class of mentions; each rule's row says how the head compares with it."""
+    published = paper.MENTIONS[kind]
+    rows = [
+        Row(
+            f"{_MENTIONS[kind]}, {name}",
+            "share",
+            Figure(published[rule]),
+            _rule(row, rule),
+            verdict=mention_verdict(kind, rule, row),
+        )
+        for rule, name in _RULES.items()
+    ]
+    head = Figure(published["head"], detail=paper.counted_from_0(paper.COREFERENCE_HEAD))
+    return [*rows, Row(f"{_MENTIONS[kind]}, best head", "share", head, mention_head(row))]
+
+
+def _relation(relation: paper.Relation, table: Mapping[str, TableRow], stanford: bool) -> list[Row]:
     """The rows of a relation: its head, its fixed offset, and what comes nearest where it has no counterpart."""
-    head = f"{paper.counted_from_0(relation.head)}{f' {INWARD}' if relation.is_reversed else ''}"
-    published = Figure(relation.accuracy, detail=head)
     offset = Figure(relation.offset_accuracy, detail=f"{relation.offset:+d}")
     name = relation.stanford
-    theirs = (name,) if is_stanford else relation.universal
-    note = "" if is_stanford and name != "all" else relation.note
-    if relation.is_alike or is_stanford:
-        title = name if theirs[0] == name else f"{name} / {theirs[0]}"
-        own = found.get(theirs[0], {})
-        return [
-            Row(title, "share", published, _best(own), note),
-            Row(f"{name}, offset", "share", offset, _offset(own)),
-        ]
-    rows = [Row(name, "share", published, None, note), Row(f"{name}, offset", "share", offset, None)]
-    for other in theirs:
-        own = found.get(other, {})
+    theirs = (name,) if stanford else relation.universal
+    note = "" if stanford and name != "all" else relation.note
+    is_alike = relation.is_alike or stanford
+    row = table.get(theirs[0], {}) if is_alike else {}
+    published, ours, verdict = best_head(relation, row)
+    title = relation_name(relation, stanford=stanford) if is_alike else name
+    rows = [
+        Row(title, "share", published, ours, note, verdict),
+        Row(f"{name}, offset", "share", offset, _offset(row)),
+    ]
+    for other in () if is_alike else theirs:
+        row = table.get(other, {})
         rows += [
-            Row(f"- / {other}", "share", None, _best(own)),
-            Row(f"- / {other}, offset", "share", None, _offset(own)),
+            Row(f"- / {other}", "share", None, _best(row)),
+            Row(f"- / {other}, offset", "share", None, _offset(row)),
         ]
     return rows
 
@@ -160,6 +258,10 @@ def _offset(row: TableRow) -> Figure | None:
     return _figure(
         row, "offset_accuracy", "offset_low", "offset_high", detail="" if offset is None else f"{offset:+d}"
     )
+
+
+def _rule(row: TableRow, rule: str) -> Figure | None:
+    return _figure(row, rule, f"{rule}_low", f"{rule}_high")
 
 
 def _figure(row: TableRow, name: str, low: str, high: str, *, detail: str = "") -> Figure | None:
@@ -176,7 +278,7 @@ def _head(row: TableRow) -> str:
     return f"{head} {INWARD}" if inward else str(head)
 
 
-def _table(atlas: Atlas, probe: str) -> tuple[str | None, list[dict[str, Any]]]:
+def probe_table(atlas: Atlas, probe: str) -> tuple[str | None, list[dict[str, Any]]]:
     """The first stack in which the probe was run, and its rows."""
     for stack in atlas.stacks:
         if rows := atlas.table(probe, stack=stack):
@@ -184,13 +286,14 @@ def _table(atlas: Atlas, probe: str) -> tuple[str | None, list[dict[str, Any]]]:
     return None, []
 
 
-def _facts(atlas: Atlas, probe: str) -> dict[str, Any]:
-    return dict(atlas.provenance.get("probes", {}).get(probe, {}))
+def is_stanford(labels: Mapping[str, TableRow]) -> bool:
+    """Whether a treebank with these relations has Stanford dependencies."""
+    return bool(paper.STANFORD_ONLY & labels.keys())
 
 
-def _origin(atlas: Atlas, stack: str, probe: str) -> Origin:
-    facts, shape = _facts(atlas, probe), atlas.shape(stack)
-    name = str(atlas.provenance["model"])
+def probe_origin(atlas: Atlas, stack: str, probe: str) -> Origin:
+    """The model and the data that a probe saw."""
+    facts = _facts(atlas, probe)
     data = str(facts.get("data"))
     options = facts.get("options", {})
     if probe == "parser":
@@ -200,8 +303,11 @@ def _origin(atlas: Atlas, stack: str, probe: str) -> Origin:
         data += f"; heads chosen on {chosen}{rest}"
     if str(facts.get("annotated_by", "the files")) != "the files":
         data += f"; annotated by {facts['annotated_by']}"
-    return Origin(name if shape is None else f"{name}, {size(*shape)}", data)
+    return Origin(model_of(atlas, stack), data)
 
 
-def _count_note() -> str:
-    return "The paper counts layers and heads from 1: its 8-11 is 7.10 in our count."
+def _facts(atlas: Atlas, probe: str) -> dict[str, Any]:
+    return dict(atlas.provenance.get("probes", {}).get(probe, {}))
+
+
+_COUNTING = "The paper counts layers and heads from 1: its 8-11 is 7.10 in our count."

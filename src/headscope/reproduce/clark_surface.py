@@ -1,246 +1,281 @@
-"""Sections 3 and 6 of Clark et al. 2019: surface patterns, and how alike the heads of a layer are."""
+"""Section 3 of Clark et al. 2019: figures 1 and 4, and the heads that look at the next or previous token."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-import numpy as np
-
+from headscope import figures
 from headscope.atlas import Atlas
-from headscope.errors import AtlasError
-from headscope.figures.slices import Array, HeadValues, choices, head_values
+from headscope.figures.maps import example_maps_size
+from headscope.figures.slices import HeadValues
 from headscope.figures.words import role_name
-from headscope.heads import Likeness
 from headscope.reproduce import clark_published as paper
-from headscope.reproduce.table import Figure, Origin, Row, Section, size
-
-MEASURES = ("offset_attention", "role_attention", "entropy")
-DISTANCE = "head_distance"
-MOST = 0.5
-NORMAL = 1.96
-"""Standard errors on either side of a 95 % interval."""
-
-SAFE = (
-    "Intervals of means over heads are on the safe side: as if all heads erred together. That of a number of heads "
-    "goes from those that are surely so to those that may be."
+from headscope.reproduce.over_heads import (
+    COUNTS_NOTE,
+    MEANS_NOTE,
+    NORMAL,
+    count_above,
+    even_share,
+    largest,
+    layer_count,
+    layer_names,
+    mean_of,
+    measured_by,
+    median_head,
+    picked,
+    stack_with,
+    to_role,
 )
+from headscope.reproduce.table import Drawing, Figure, Row, Section, Unit
+from headscope.reproduce.verdicts import exceeds, falls_below
+
+__all__ = [
+    "BY_LAYER",
+    "MEASURES",
+    "MOST",
+    "NORMAL",
+    "breadth",
+    "example_heads",
+    "left_out",
+    "measured_by",
+    "measured_section",
+    "neighbours",
+]  # NORMAL and measured_by are over_heads' own; the modules of other papers take them from here
+
+MEASURES = ("offset_attention", "role_attention", "entropy", "example_map")
+MOST = 0.5
+LITTLE = 0.1
+BY_LAYER = (5.2, 3.4)
 
 
-def surface(atlas: Atlas) -> Section:
-    """Section 3: neighbours, special tokens and entropy."""
-    key, title = "surface", "Section 3: surface patterns"
-    stack = next((one for one in atlas.stacks if set(MEASURES) <= set(atlas.stack(one))), None)
+def example_heads(atlas: Atlas) -> Section:
+    """Figure 1: a broad head, one for the next token, one for [SEP], one for full stops."""
+    title = "Figure 1: heads with plain patterns"
+    stack = stack_with(atlas, "offset_attention", "role_attention", "entropy")
     if stack is None:
-        return Section(
-            key,
-            title,
-            paper.SURFACE,
-            needs=f"section 3 needs --text FILE, or an atlas with {', '.join(MEASURES)}",
+        return left_out("example_heads", title, "figure 1", MEASURES)
+    patterns = _patterns(atlas, stack)
+    rows = [row for pattern in patterns for row in _pattern_rows(pattern)]
+    notes = [
+        "The strongest head is chosen on the texts it is shown on. The median head is the control.",
+    ]
+    drawings = []
+    if "example_map" in atlas.stack(stack):
+        strongest = {pattern.name: largest(pattern.values) for pattern in patterns}
+        control = {"control": median_head(patterns[0].values)}
+        shown = {name: head.detail for name, head in (strongest | control).items() if head is not None}
+        drawings.append(
+            Drawing(
+                "Heads with plain patterns",
+                "Attention on one text of the corpus: queries run down, keys across. The text is chosen by its tokens, "
+                "not by what heads do on it. The control is the head of median entropy.",
+                example_maps_size(len(shown)),
+                lambda ax: figures.example_maps(atlas, shown, stack=stack, ax=ax),
+                is_wide=True,
+            )
         )
-    notes = ["Mostly is with more than half of a head's attention.", SAFE]
-    if stack != "encoder":
-        notes.append(f"The paper's model is an encoder; these are the heads of a {stack}.")
-    return Section(
-        key,
-        title,
-        paper.SURFACE,
-        measured_by(atlas, stack),
-        (*_neighbours(atlas, stack), *_separators(atlas, stack), *_breadth(atlas, stack)),
-        notes=tuple(notes),
+    else:
+        notes.append("To see the maps, analyse with the measure example_map.")
+    return measured_section(
+        atlas, stack, "example_heads", title, rows=rows, notes=notes, drawings=drawings, covers="figure 1"
     )
 
 
-def distances(atlas: Atlas, *, seed: int) -> Section:
-    """Section 6: heads of a layer are often fairly close to each other."""
-    key, title = "distances", "Section 6: distances between heads"
-    stack = next((one for one in atlas.stacks if DISTANCE in atlas.stack(one)), None)
+def neighbours(atlas: Atlas) -> Section:
+    """Section 3.1: heads that look at the previous or next token, and how few look at the current one."""
+    title = "Section 3.1: relative position"
+    stack = stack_with(atlas, "offset_attention")
     if stack is None:
-        return Section(
-            key, title, paper.SURFACE, needs=f"section 6 needs --text FILE, or an atlas with {DISTANCE}"
-        )
-    try:
-        likeness = Likeness(atlas, stack=stack)
-        test = likeness.layer_test(seed=seed)
-    except AtlasError as error:
-        return Section(key, title, paper.SURFACE, needs=f"section 6 is left out: {error}")
-    layers = np.array([head.layer for head in likeness.heads])
-    same = layers[:, None] == layers[None, :]
-    error_of = atlas.stack(stack).get(f"{DISTANCE}_stderr")
-    errors = None if error_of is None else error_of.values
-    others = ~np.eye(len(layers), dtype=bool)
-    rows = (
-        Row(
-            "within a layer", "nats", Figure(None, words="closer"), _mean(test.within, errors, same & others)
-        ),
-        Row("between layers", "nats", Figure(None, words="farther"), _mean(test.between, errors, ~same)),
-        Row(
-            "by chance",
-            "p-value",
-            None,
-            Figure(test.p_value, detail=f"{test.permutations:,} permutations"),
-            note="how often heads dealt out to layers at random are as close within a layer",
-        ),
-    )
-    notes = ["The paper shows this as a map (figure 6) and gives no numbers.", SAFE.partition(" That")[0]]
-    return Section(key, title, paper.SURFACE, measured_by(atlas, stack), rows, notes=tuple(notes))
-
-
-def measured_by(atlas: Atlas, stack: str) -> Origin:
-    """The model and the texts that an atlas measured."""
-    facts = atlas.provenance
-    shape = atlas.shape(stack)
-    model = facts["model"] if shape is None else f"{facts['model']}, {size(*shape)}"
-    quirks = ", as the authors' code computes it" if facts["options"].get("faithful") else ""
-    return Origin(str(model), f"{facts['corpus']}, {facts['texts']:,} texts{quirks}")
-
-
-def _neighbours(atlas: Atlas, stack: str) -> list[Row]:
+        return left_out("neighbours", title, "section 3.1", ["offset_attention"])
     rows = []
     known = {-1: ("previous", paper.PREVIOUS_LAYERS), 1: ("next", paper.NEXT_LAYERS)}
     for offset, (name, layers) in known.items():
-        picked = _picked(atlas, stack, "offset_attention", {"offset": offset})
+        values = _at_offset(atlas, stack, offset)
+        ours = None if values is None else count_above(values, MOST)
+        finding = f"some heads look mostly at the {name} token"
+        published = Figure(len(layers), detail=layer_names(layers))
         rows.append(
-            Row(
-                f"mostly {name} token",
-                "heads",
-                Figure(len(layers), detail=_layers(layers)),
-                None if picked is None else _over_half(picked),
-            )
+            Row(f"mostly {name} token", "heads", published, ours, verdict=exceeds(ours, MOST, finding))
         )
-    own = _picked(atlas, stack, "offset_attention", {"offset": 0})
-    return [*rows, Row("current token", "share", Figure(None, words="little"), _mean_of(own))]
-
-
-def _separators(atlas: Atlas, stack: str) -> list[Row]:
-    name = role_name(atlas, stack, "sep")
-    picked = {
-        role: _picked(atlas, stack, "role_attention", {"query_role": role, "role": "sep"})
-        for role in ("all", "sep", "other")
-    }
-    layers = _same_depth(atlas.stack(stack)["role_attention"].sizes["layer"])
-    ours = _layers(layers, as_range=True)
-    published = _layers(range(paper.SEP_LAYERS[0], paper.SEP_LAYERS[1] + 1), as_range=True)
-    rows = [
-        Row(
-            f"to {name}",
-            "share",
-            Figure(None, words="over 50 %", detail=published),
-            _mean_of(picked["all"], layers, detail=ours),
-            note="means over the heads of the layers named, ours at the same depth; so are the next two",
-        ),
-        Row(
-            f"{name} to {name}",
-            "share",
-            Figure(None, words="over 90 %"),
-            _mean_of(picked["sep"], layers, detail=ours),
-        ),
-        Row(
-            f"other tokens to {name}",
-            "share",
-            Figure(None, words="less"),
-            _mean_of(picked["other"], layers, detail=ours),
-        ),
-    ]
-    even = atlas.stack(stack).get("role_attention_uniform")
-    if even is not None:
-        value = float(even.sel(query_role="all", role="sep"))
-        rows.append(Row(f"to {name} if even", "share", Figure(paper.EVEN_SEP), Figure(value)))
-    return rows
-
-
-def _breadth(atlas: Atlas, stack: str) -> list[Row]:
-    picked = _picked(atlas, stack, "entropy", {"query_role": "all"})
-    first = _picked(atlas, stack, "entropy", {"query_role": "cls"})
-    last = [atlas.stack(stack)["entropy"].sizes["layer"] - 1]
-    name = role_name(atlas, stack, "cls")
-    rows = [
-        Row(
-            f"entropy, {name}",
-            "nats",
-            Figure(paper.CLS_ENTROPY, detail="last layer"),
-            _mean_of(first, last, detail="last layer"),
-        ),
-        Row("entropy, all tokens", "nats", None, _mean_of(picked, last, detail="last layer")),
-        Row(
-            "entropy, broadest head",
-            "nats",
-            Figure(None, words="high", detail="layer 0"),
-            None if picked is None else _largest(picked),
-        ),
-    ]
-    even = atlas.stack(stack).get("entropy_uniform")
-    if even is not None:
-        rows.append(Row("entropy, if even", "nats", None, Figure(float(even))))
-    return rows
-
-
-def _picked(atlas: Atlas, stack: str, measure: str, select: Mapping[str, str | int]) -> HeadValues | None:
-    """One number a head; None where there is none, as from [SEP] in a model that has none."""
-    array = atlas.stack(stack)[measure]
-    if not all(label in choices(array, dim) for dim, label in select.items()):
-        return None
-    return head_values(atlas, measure, select=select, stack=stack)
-
-
-def _largest(picked: HeadValues) -> Figure:
-    """The head with the highest value."""
-    head = picked.order()[0]
-    value, error = picked.at(head)
-    return _figure(value, error, detail=str(head))
-
-
-def _over_half(picked: HeadValues) -> Figure:
-    """How many heads give more than half, and in which layers."""
-    found = [head for head in picked.order() if picked.at(head)[0] > MOST]
-    detail = _layers(sorted(head.layer for head in found))
-    if picked.stderr is None:
-        return Figure(len(found), detail=detail)
-    reach = NORMAL * np.nan_to_num(picked.stderr)
-    return Figure(
-        len(found),
-        int((picked.values - reach > MOST).sum()),
-        int((picked.values + reach > MOST).sum()),
-        detail,
+    own = _at_offset(atlas, stack, 0)
+    if own is not None:
+        ours, half = replace(count_above(own, LITTLE), detail=""), len(own.order()) / 2
+        finding = "most heads give the current token little"
+        note = f"little is read as at most {100 * LITTLE:.0f} %, most as more than half of the heads"
+        verdict = falls_below(ours, half, finding)
+        rows += [
+            Row("current token, over a tenth", "heads", Figure(None, words="few"), ours, note, verdict),
+            Row("current token, mean", "share", None, mean_of(own)),
+        ]
+    notes = ["Mostly is with more than half of a head's attention.", COUNTS_NOTE]
+    if stack == "decoder":
+        notes.append("The heads of a decoder cannot look at the next token.")
+    drawing = Drawing(
+        "Attention by offset",
+        "The heads with most attention to the previous, the current and the next token.",
+        BY_LAYER,
+        lambda ax: figures.offset_profile(atlas, stack=stack, ax=ax),
+    )
+    return measured_section(
+        atlas, stack, "neighbours", title, rows=rows, notes=notes, drawings=[drawing], source="section 3.1"
     )
 
 
-def _mean_of(
-    picked: HeadValues | None, layers: Sequence[int] | None = None, *, detail: str = ""
-) -> Figure | None:
-    """The mean over the heads of some layers, all by default; None where nothing was measured."""
-    if picked is None:
-        return None
-    chosen = list(range(picked.values.shape[0]) if layers is None else layers)
-    values = picked.values[chosen]
-    known = np.isfinite(values)
-    if not known.any():
-        return None
-    error = None if picked.stderr is None else float(np.mean(picked.stderr[chosen][known]))
-    return _figure(float(values[known].mean()), error, detail=detail)
+def breadth(atlas: Atlas) -> Section:
+    """Figure 4: entropy by layer, of all tokens and of [CLS]."""
+    title = "Figure 4: entropy of attention"
+    stack = stack_with(atlas, "entropy")
+    if stack is None:
+        return left_out("breadth", title, "figure 4", ["entropy"])
+    every = picked(atlas, stack, "entropy", {"query_role": "all"})
+    from_first = picked(atlas, stack, "entropy", {"query_role": "cls"})
+    layers = layer_count(atlas, stack, "entropy")
+    name, last = role_name(atlas, stack, "cls"), [layers - 1]
+    first_mean = mean_of(from_first, last, detail="last layer")
+    all_mean = mean_of(every, last, detail="last layer")
+    bottom, above = largest(every, [0]), largest(every, range(1, layers))
+    rows = [
+        Row(
+            f"from {name}",
+            "nats",
+            Figure(paper.CLS_ENTROPY, detail="last layer"),
+            first_mean,
+            verdict=exceeds(
+                first_mean, all_mean, f"in the last layer {name} looks more broadly than tokens do"
+            ),
+        ),
+        Row("from all tokens", "nats", None, all_mean),
+        Row(
+            "broadest head, layer 0",
+            "nats",
+            Figure(None, words="particularly high"),
+            bottom,
+            verdict=exceeds(bottom, above, "the first layer has the broadest head"),
+        ),
+        Row("broadest head, other layers", "nats", None, above),
+    ]
+    even = atlas.stack(stack).get("entropy_uniform")
+    if even is not None:
+        rows.append(Row("if even", "nats", None, Figure(float(even))))
+    drawings = [
+        _entropy_drawing(atlas, stack, query)
+        for query, values in (("all", every), ("cls", from_first))
+        if values is not None
+    ]
+    return measured_section(
+        atlas, stack, "breadth", title, rows=rows, notes=[MEANS_NOTE], drawings=drawings, covers="figure 4"
+    )
 
 
-def _mean(value: float, errors: Array | None, chosen: Array) -> Figure:
-    return _figure(value, None if errors is None else float(errors[chosen].mean()))
+@dataclass(frozen=True)
+class _Pattern:
+    """What a head of figure 1 does, how much of it every head does, and what counts as doing it."""
+
+    name: str
+    head: str
+    unit: Unit
+    values: HeadValues | None
+    limit: float | None
+    finding: str
 
 
-def _figure(value: float, error: float | None, *, detail: str = "") -> Figure:
-    if error is None or not np.isfinite(error):
-        return Figure(value, detail=detail)
-    return Figure(value, value - NORMAL * error, value + NORMAL * error, detail)
-
-
-def _same_depth(layers: int) -> list[int]:
-    """The layers as deep in a model of so many layers as those that the paper names are in its own."""
-    first, last, theirs = *paper.SEP_LAYERS, paper.SHAPE[0]
-    # The middle of a layer, (layer + 1/2) / layers, lies between the ends of the paper's; in whole numbers.
+def _patterns(atlas: Atlas, stack: str) -> list[_Pattern]:
+    """The heads of figure 1 in its order."""
+    heads, least = paper.EXAMPLE_HEADS, math.log(1 / paper.BROAD)
+    sep, period = (role_name(atlas, stack, role) for role in ("sep", "period"))
+    even = even_share(atlas, stack, "period")
     return [
-        layer
-        for layer in range(layers)
-        if 2 * first * layers <= (2 * layer + 1) * theirs <= 2 * (last + 1) * layers
+        _Pattern(
+            "broad",
+            heads["broad"],
+            "nats",
+            picked(atlas, stack, "entropy", {"query_role": "all"}),
+            least,
+            f"a head attends broadly: over {least:.1f} nats, as at most {100 * paper.BROAD:.0f} % to any token implies",
+        ),
+        _Pattern(
+            "next token",
+            heads["next"],
+            "share",
+            _at_offset(atlas, stack, 1),
+            MOST,
+            "a head gives the next token over half of its attention",
+        ),
+        _Pattern(
+            sep,
+            heads["sep"],
+            "share",
+            to_role(atlas, stack, "sep"),
+            MOST,
+            f"a head gives {sep} over half of its attention",
+        ),
+        _Pattern(
+            period,
+            heads["period"],
+            "share",
+            to_role(atlas, stack, "period"),
+            even,
+            f"a head gives {period} more than an even share",
+        ),
     ]
 
 
-def _layers(layers: Sequence[int], *, as_range: bool = False) -> str:
-    if not layers:
-        return ""
-    if as_range and len(layers) > 1:
-        return f"layers {layers[0]} to {layers[-1]}"
-    return f"layer{'s' if len(layers) > 1 else ''} {', '.join(map(str, layers))}"
+def _pattern_rows(pattern: _Pattern) -> list[Row]:
+    ours = largest(pattern.values)
+    published = Figure(None, words="shown", detail=paper.counted_from_0(pattern.head))
+    verdict = exceeds(ours, pattern.limit, pattern.finding)
+    return [
+        Row(f"{pattern.name}, strongest head", pattern.unit, published, ours, verdict=verdict),
+        Row(f"{pattern.name}, median head", pattern.unit, None, median_head(pattern.values)),
+    ]
+
+
+def _entropy_drawing(atlas: Atlas, stack: str, query: str) -> Drawing:
+    return Drawing(
+        f"Entropy by layer{'' if query == 'all' else f', from {role_name(atlas, stack, query)}'}",
+        "Each point is a head, with its standard error; the dashed line is attention that is even over all tokens.",
+        BY_LAYER,
+        lambda ax: figures.entropy_by_layer(atlas, query_role=query, stack=stack, ax=ax),
+    )
+
+
+def _at_offset(atlas: Atlas, stack: str, offset: int) -> HeadValues | None:
+    """Attention at an offset; None for what a decoder cannot see."""
+    if stack == "decoder" and offset > 0:
+        return None
+    return picked(atlas, stack, "offset_attention", {"offset": offset})
+
+
+def left_out(key: str, title: str, source: str, measures: Sequence[str]) -> Section:
+    """A section for which the atlas lacks measures."""
+    covers = (source,) if source in paper.ITEMS else ()
+    needs = f"{source} needs --text FILE, or an atlas with {', '.join(measures)}"
+    return Section(key, title, replace(paper.SURFACE, source=source), needs=needs, covers=covers)
+
+
+def measured_section(
+    atlas: Atlas,
+    stack: str,
+    key: str,
+    title: str,
+    *,
+    rows: Sequence[Row],
+    notes: Sequence[str],
+    drawings: Sequence[Drawing],
+    covers: str = "",
+    source: str = "",
+) -> Section:
+    """A section on what was measured on text."""
+    published = replace(paper.SURFACE, source=source or covers)
+    if stack != "encoder":
+        notes = [*notes, f"The paper's model is an encoder; these are the heads of a {stack}."]
+    return Section(
+        key,
+        title,
+        published,
+        measured_by(atlas, stack),
+        tuple(rows),
+        notes=tuple(notes),
+        drawings=tuple(drawings),
+        covers=(covers,) if covers else (),
+    )

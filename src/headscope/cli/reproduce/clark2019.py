@@ -28,6 +28,14 @@ def clark2019(
     *,
     text: Text = None,
     limit: Limit = None,
+    examples: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="For figure 3: the gradient is that of N segments of --text; 100 without it.",
+        ),
+    ] = None,
     treebank_files: Annotated[
         Files,
         typer.Option("--treebank", metavar="FILE.conllu...", help="For table 1: what heads are scored on."),
@@ -71,8 +79,9 @@ def clark2019(
 ) -> None:
     """Compare heads with Clark et al. 2019.
 
-    Surface patterns, dependency and coreference heads, all heads as a parser, and distances between heads, beside
-    those of bert-base. What no data were given for is left out, with a line that says what it needs.
+    Its figures 1 to 6 and tables 1 to 3: surface patterns, the gradient by what is looked at, dependency and
+    coreference heads, all heads as a parser, and distances between heads, beside those of bert-base. What no data were
+    given for is left out, with a line that says what it needs.
     """
     files = {"text": text, "treebank": treebank_files, "choose": choose, "coreference": coreference}
     files |= {"train": train, "dev": dev, "test": test}
@@ -90,6 +99,7 @@ def clark2019(
             **data,
             vectors=vectors if vectors == "model" else Path(vectors),
             limit=limit,
+            examples=examples,
             max_length=common.max_length,
             batch_size=batch_size_of(common.batch_size),
             seed=seed,

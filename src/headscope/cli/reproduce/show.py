@@ -17,12 +17,19 @@ _WRITTEN: dict[str, Callable[[float], str]] = {
     "share": lambda value: f"{100 * value:.1f} %",
     "points": lambda value: f"{100 * value:+z.1f} points",
     "cosine": lambda value: f"{value:.3f}",
-    "nats": lambda value: f"{value:.{2 if abs(value) >= 1 else 3}f} nats",
+    "nats": lambda value: f"{_plain(value)} nats",
     "heads": lambda value: f"{value:.0f} head{'' if value == 1 else 's'}",
     "kinds": lambda value: f"{value:.0f}",
     "silhouette": lambda value: f"{value:.2f}",
     "p-value": lambda value: f"p = {value:.2g}",
 }
+
+
+def _plain(value: float) -> str:
+    """Two or three decimals; two digits for the small numbers that gradients are."""
+    if 0 < abs(value) < 0.01:
+        return f"{value:.2g}"
+    return f"{value:.{2 if abs(value) >= 1 else 3}f}"
 
 
 def print_reproduction(console: Console, result: "Reproduction") -> None:
