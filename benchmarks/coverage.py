@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope.probes.accuracy import Accuracy
+from headscope.probes.pointing.accuracy import Accuracy
 from headscope.stats.intervals import mean_interval, share_interval
 
 BAR = 0.925

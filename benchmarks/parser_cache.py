@@ -16,12 +16,12 @@ import torch
 
 import headscope as hs
 from headscope.models import Model
-from headscope.probes import parser_training
 from headscope.probes.observe import Observer
-from headscope.probes.parser import ParserProbe
-from headscope.probes.parser_attention import CACHE_LIMIT
-from headscope.probes.parser_data import Account, Batcher
-from headscope.text.treebank import Treebank, read_treebank
+from headscope.probes.parser import training as parser_training
+from headscope.probes.parser.attention import CACHE_LIMIT
+from headscope.probes.parser.data import Account, Batcher
+from headscope.probes.parser.probe import ParserProbe
+from headscope.text.annotated.treebank import Treebank, read_treebank
 
 EPOCHS = 3
 LIMITS = {"computed again": 0, "kept in a file": CACHE_LIMIT}

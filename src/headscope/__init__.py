@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from headscope.text import read_roles as read_roles
     from headscope.text import read_text as read_text
     from headscope.text import read_treebank as read_treebank
-    from headscope.text.annotate import annotate as annotate
+    from headscope.text.annotated.spacy import annotate as annotate
     from headscope.widget import view as view
 
     open = open_atlas  # by assignment: type checkers take a renaming import for a private one
@@ -63,7 +63,7 @@ _PUBLIC = {
     "RelationsProbe": ("headscope.probes", "RelationsProbe"),
     "ablate": ("headscope.ablation", "ablate"),
     "analyze": ("headscope.run", "analyze"),
-    "annotate": ("headscope.text.annotate", "annotate"),
+    "annotate": ("headscope.text.annotated.spacy", "annotate"),
     "compare": ("headscope.comparison", "compare"),
     "edit": ("headscope.interventions", "edit"),
     "explain": ("headscope.explanation", "explain"),

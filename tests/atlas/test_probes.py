@@ -14,9 +14,9 @@ from headscope.atlas import Atlas, Example, Results
 from headscope.atlas.examples import as_text, from_text
 from headscope.errors import AtlasError
 from headscope.models import wrap
-from headscope.probes.dependency import DependencyProbe
+from headscope.probes.pointing.dependency import DependencyProbe
 from headscope.probes.result import ProbeResult, without_folders
-from headscope.text.treebank import Treebank, read_treebank
+from headscope.text.annotated.treebank import Treebank, read_treebank
 from headscope.types import HeadId, LabelledArray
 
 TEXTS = ["The cat sat on the mat. It was red.", "A dog saw the house, and it was blue."]

@@ -12,25 +12,25 @@ from tests.helpers.relations import item
 from tests.helpers.tiny import tiny
 
 from headscope.atlas import Results
-from headscope.probes.coreference import CoreferenceProbe, CoreferenceResult
-from headscope.probes.coreference_rules import RULES
-from headscope.probes.dependency import OFFSETS, DependencyProbe, DependencyResult
-from headscope.probes.features_classes import FeatureText
-from headscope.probes.features_result import FeaturesResult, StackSums
-from headscope.probes.features_sums import FeatureSums
-from headscope.probes.features_tally import FeatureTally, Values
+from headscope.probes.features.classes import FeatureText
+from headscope.probes.features.result import FeaturesResult, StackSums
+from headscope.probes.features.sums import FeatureSums
+from headscope.probes.features.tally import FeatureTally, Values
 from headscope.probes.halves import SCORE
-from headscope.probes.parser_result import PARSERS, ParserResult
-from headscope.probes.parser_score import ParserScore
-from headscope.probes.parser_scorers import AttentionScorer, Scene
-from headscope.probes.parser_training import Learner
-from headscope.probes.pointing import Pointing, PointingTally
-from headscope.probes.relations_result import RelationsResult
-from headscope.probes.relations_tally import RelationsTally
+from headscope.probes.parser.result import PARSERS, ParserResult
+from headscope.probes.parser.score import ParserScore
+from headscope.probes.parser.scorers import AttentionScorer, Scene
+from headscope.probes.parser.training import Learner
+from headscope.probes.pointing.coreference import CoreferenceProbe, CoreferenceResult
+from headscope.probes.pointing.coreference_rules import RULES
+from headscope.probes.pointing.dependency import OFFSETS, DependencyProbe, DependencyResult
+from headscope.probes.pointing.scoring import Pointing, PointingTally
+from headscope.probes.relations.result import RelationsResult
+from headscope.probes.relations.tally import RelationsTally
 from headscope.stats.documents import Sampling
-from headscope.text.coreference import read_coreference
+from headscope.text.annotated.coreference import read_coreference
+from headscope.text.annotated.treebank import read_treebank
 from headscope.text.skipped import Skipped
-from headscope.text.treebank import read_treebank
 from headscope.types import CLS, OTHER, SEP, AttentionBatch, HeadGrid, LabelledArray, TokenBatch
 
 Map = list[list[float]]

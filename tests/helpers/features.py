@@ -13,8 +13,8 @@ from tests.helpers.tiny import tiny
 from tests.helpers.treebanks import pieces_by_word
 from transformers import PreTrainedModel
 
-from headscope.probes.features_classes import WORD_FEATURES
-from headscope.text.treebank import Treebank, read_treebank
+from headscope.probes.features.classes import WORD_FEATURES
+from headscope.text.annotated.treebank import Treebank, read_treebank
 
 Array = np.ndarray[Any, Any]
 Rows = Sequence[tuple[str, str]]  # form, and its classes as letters: n v p s o g (negation)

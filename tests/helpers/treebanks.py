@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tests.helpers.tiny import tiny
 from transformers import PreTrainedModel
 
-from headscope.text.treebank import Treebank, read_treebank
+from headscope.text.annotated.treebank import Treebank, read_treebank
 from headscope.text.words import WordText
 
 Word = tuple[str, int, str] | tuple[str, int, str, str]

@@ -29,8 +29,8 @@ from headscope.tasks import (
     forward,
 )
 from headscope.text.corpus import as_corpus
-from headscope.text.labelled import LabelledText, LabelledTexts
-from headscope.text.questions import read_questions
+from headscope.text.formats.labelled import LabelledText, LabelledTexts
+from headscope.text.formats.squad import read_questions
 from headscope.text.skipped import Skipped
 from headscope.types import CLS, COMMA, OTHER, PERIOD, ROLES, SEP
 

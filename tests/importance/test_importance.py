@@ -21,7 +21,7 @@ from headscope.interventions import edit
 from headscope.models import wrap
 from headscope.tasks import MaskedLanguageModelling, QuestionAnswering
 from headscope.text.corpus import as_corpus
-from headscope.text.questions import read_questions
+from headscope.text.formats.squad import read_questions
 
 
 def assert_same(one: ImportanceResult, other: ImportanceResult) -> None:

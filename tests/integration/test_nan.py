@@ -18,8 +18,8 @@ from headscope.errors import CaptureError, ModelError
 from headscope.models import Model, wrap
 from headscope.server.predictions import predict
 from headscope.tasks import MaskedLanguageModelling, Task
+from headscope.text.annotated.treebank import Treebank
 from headscope.text.corpus import as_corpus
-from headscope.text.treebank import Treebank
 from headscope.views.neurons import read_neurons
 from headscope.views.seen import observe
 from headscope.views.shapes import PredictRequest

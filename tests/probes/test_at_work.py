@@ -12,7 +12,7 @@ from headscope.atlas import Example
 from headscope.probes.at_work import AtWork, AtWorkTally, Question
 from headscope.probes.exemplars import READABLE
 from headscope.probes.halves import SCORE
-from headscope.probes.pointing import ALL, Case
+from headscope.probes.pointing.scoring import ALL, Case
 from headscope.probes.predict import PredictTally
 from headscope.types import HeadGrid, HeadId
 

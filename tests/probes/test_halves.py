@@ -7,7 +7,7 @@ from tests.helpers.treebanks import as_file, block, random_sentences
 
 from headscope.probes import halves
 from headscope.probes.halves import SCORE, SELECT, Halves, Placed, all_for
-from headscope.text.treebank import ParsedSentence, read_treebank
+from headscope.text.annotated.treebank import ParsedSentence, read_treebank
 
 GOOD = block(("the", 2, "det"), ("cat", 0, "root"))
 CIRCLE = block(("the", 2, "det"), ("cat", 1, "obj"))

@@ -7,7 +7,7 @@ from tests.helpers.atlases import empty_atlas, probe_facts
 from tests.reproduce.sweeps import facts, row, with_sweeps
 
 import headscope as hs
-from headscope.probes.features_classes import FEATURES
+from headscope.probes.features.classes import FEATURES
 from headscope.reproduce.table import Figure, Reproduction, Row
 from headscope.types import LabelledArray
 

@@ -10,7 +10,7 @@ from tests.helpers.tasks import headed
 from headscope.capture.observe import evaluating
 from headscope.errors import ModelError, TextError
 from headscope.tasks import Classification, Regression, forward
-from headscope.text.labelled import read_labelled
+from headscope.text.formats.labelled import read_labelled
 
 PAIRS = [
     ("the cat sat on the mat .", "a dog saw it !", "1"),

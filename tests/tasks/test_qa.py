@@ -12,7 +12,7 @@ from headscope.errors import OptionError
 from headscope.tasks import QuestionAnswering, TaskResult, forward
 from headscope.tasks.base import IGNORED, TaskBatches
 from headscope.tasks.qa import best_spans
-from headscope.text.questions import read_questions
+from headscope.text.formats.squad import read_questions
 
 ARCHITECTURES = ["bert", "roberta", "distilbert", "gpt2", "convbert"]
 

@@ -7,7 +7,7 @@ from tests.helpers.tiny import tiny
 
 import headscope as hs
 from headscope.atlas import Atlas
-from headscope.text.treebank import read_treebank
+from headscope.text.annotated.treebank import read_treebank
 from headscope.types import HeadId, LabelledArray
 from headscope.views.head_arrays import head_arrays
 from headscope.views.head_relations import relations, relations_tested

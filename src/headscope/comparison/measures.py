@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from headscope.comparison.sums import MeasureSums
-from headscope.probes.features_result import SURE_FROM
+from headscope.probes.features.result import SURE_FROM
 from headscope.probes.result import Row
 from headscope.stats.intervals import critical
 from headscope.types import HeadId

@@ -16,7 +16,7 @@ from headscope.comparison.sums import CHANGES, COSINE, JS, SAME_INPUT, Attention
 from headscope.comparison.weights import MATRICES
 from headscope.errors import OptionError
 from headscope.models import Model
-from headscope.probes.features_result import FeaturesResult
+from headscope.probes.features.result import FeaturesResult
 from headscope.probes.result import ProbeResult, Row
 from headscope.types import HeadId, LabelledArray, StackName
 

@@ -22,16 +22,16 @@ from headscope.comparison.weights import weight_change
 from headscope.errors import OptionError, TextError
 from headscope.models import Model, load
 from headscope.models.stacks import Place
-from headscope.probes.features import FeaturesProbe
-from headscope.probes.features_result import FeaturesResult
+from headscope.probes.features.probe import FeaturesProbe
+from headscope.probes.features.result import FeaturesResult
 from headscope.probes.result import Source
 from headscope.run.progress import RunProgress, progress_bar, silent
 from headscope.run.watch import Watch, in_halves
+from headscope.text.annotated.treebank import Treebank
 from headscope.text.batching import bucketed
 from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.encode import EncodedInput
 from headscope.text.items import TextPair
-from headscope.text.treebank import Treebank
 from headscope.types import AttentionBatch, StackName
 
 ModelName = Model | str | os.PathLike[str]

@@ -1,11 +1,11 @@
 """Probes: what heads know of syntax, coreference, roles and linguistic features."""
 
-from headscope.probes.coreference import CoreferenceProbe
-from headscope.probes.dependency import DependencyProbe
-from headscope.probes.features import FeaturesProbe
-from headscope.probes.parser import ParserProbe
-from headscope.probes.parser_table import parser_table
-from headscope.probes.relations import RelationsProbe
+from headscope.probes.features.probe import FeaturesProbe
+from headscope.probes.parser.probe import ParserProbe
+from headscope.probes.parser.table import parser_table
+from headscope.probes.pointing.coreference import CoreferenceProbe
+from headscope.probes.pointing.dependency import DependencyProbe
+from headscope.probes.relations.probe import RelationsProbe
 
 __all__ = [
     "CoreferenceProbe",

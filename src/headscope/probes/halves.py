@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Generic, Protocol, TypeVar
 
-from headscope.text.treebank import ParsedSentence
+from headscope.text.annotated.treebank import ParsedSentence
 from headscope.text.words import WordText
 
 SELECT, SCORE = 0, 1

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from headscope.probes.at_work import Question
 from headscope.probes.observe import Tally
-from headscope.probes.pointing import ALL, Pointing, PointingBatch
+from headscope.probes.pointing.scoring import ALL, Pointing, PointingBatch
 from headscope.probes.words import word_attention, word_attention_by_first_piece
 from headscope.types import AttentionBatch, TokenBatch
 

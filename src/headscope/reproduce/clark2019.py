@@ -19,9 +19,9 @@ from headscope.reproduce.clark_roles import roles
 from headscope.reproduce.clark_surface import MEASURES, breadth, example_heads, neighbours
 from headscope.reproduce.gather import ModelOrAtlas, Study, loaded, ready_atlases
 from headscope.reproduce.table import Reproduction, difference_note
-from headscope.text.coreference import CoreferenceCorpus
+from headscope.text.annotated.coreference import CoreferenceCorpus
+from headscope.text.annotated.treebank import Treebank
 from headscope.text.corpus import Corpus
-from headscope.text.treebank import Treebank
 
 
 def clark2019(

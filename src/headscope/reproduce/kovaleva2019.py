@@ -19,9 +19,9 @@ from headscope.reproduce.kovaleva_change import change
 from headscope.reproduce.kovaleva_heads import roles as role_heads
 from headscope.reproduce.table import Reproduction, difference_note
 from headscope.reproduce.tasks import AnyTasks, PlacedTask, as_tasks, placed
+from headscope.text.annotated.roles import RoleCorpus
+from headscope.text.annotated.treebank import Treebank
 from headscope.text.corpus import Corpus
-from headscope.text.roles import RoleCorpus
-from headscope.text.treebank import Treebank
 
 
 def kovaleva2019(

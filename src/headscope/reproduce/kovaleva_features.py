@@ -13,8 +13,8 @@ import xarray as xr
 from headscope.atlas import Atlas
 from headscope.figures import cls_attention, head_grid
 from headscope.figures.grid import SHARE_STEPS, grid_size
-from headscope.probes.features_classes import FEATURES
-from headscope.probes.features_result import AGAINST, CLS_QUERY
+from headscope.probes.features.classes import FEATURES
+from headscope.probes.features.result import AGAINST, CLS_QUERY
 from headscope.reproduce import kovaleva_published as paper
 from headscope.reproduce.kovaleva_sources import (
     Found,

@@ -9,7 +9,7 @@ from headscope.tasks import QuestionAnswering, forward
 from headscope.tasks.base import TaskBatches
 from headscope.tasks.network import output_of
 from headscope.tasks.qa import USUAL_LENGTH
-from headscope.text.questions import Question, Questions
+from headscope.text.formats.squad import Question, Questions
 from headscope.text.skipped import Skipped
 from headscope.views.shapes import Option
 

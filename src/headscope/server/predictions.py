@@ -21,8 +21,8 @@ from headscope.tasks import TaskBatch, forward
 from headscope.tasks.classification import encoded_texts
 from headscope.tasks.network import output_of
 from headscope.text.encode import EncodedInput, EncodedText, TextEncoder
+from headscope.text.formats.labelled import LabelledText
 from headscope.text.items import TextPair
-from headscope.text.labelled import LabelledText
 from headscope.text.sentences import clean
 from headscope.views.shapes import Edit, Guess, Option, Predicted, PredictRequest
 

@@ -15,8 +15,8 @@ from headscope.tasks.metric import Array, ClassF1, Matthews, Mean, Metric
 from headscope.tasks.network import output_of
 from headscope.text.corpus import Corpus, as_corpus
 from headscope.text.encode import TextEncoder
+from headscope.text.formats.labelled import LabelledText, LabelledTexts, read_labelled
 from headscope.text.items import TextPair
-from headscope.text.labelled import LabelledText, LabelledTexts, read_labelled
 from headscope.text.skipped import Skipped
 
 USUAL_LENGTH = 512

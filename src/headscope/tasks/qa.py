@@ -29,9 +29,9 @@ from headscope.tasks.result import TaskResult
 from headscope.tasks.squad_metric import squad_scores
 from headscope.text.corpus import Corpus, as_corpus
 from headscope.text.encode import EncodedInput
+from headscope.text.formats.squad import Question, Questions, read_questions
 from headscope.text.items import TextPair
 from headscope.text.question_encode import QuestionEncoder, Window
-from headscope.text.questions import Question, Questions, read_questions
 from headscope.types import CLS
 
 USUAL_LENGTH = 384

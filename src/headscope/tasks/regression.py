@@ -15,7 +15,7 @@ from headscope.tasks.classification import encoded_texts, labelled_corpus
 from headscope.tasks.metric import Array, Mean, Metric, Pearson, Spearman
 from headscope.tasks.network import output_of
 from headscope.text.corpus import Corpus
-from headscope.text.labelled import LabelledText, LabelledTexts, read_labelled
+from headscope.text.formats.labelled import LabelledText, LabelledTexts, read_labelled
 from headscope.text.skipped import Skipped
 
 _RECORD = np.dtype([("example", "i8"), ("prediction", "f8"), ("gold", "f8"), ("squared_error", "f8")])

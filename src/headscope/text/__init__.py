@@ -1,9 +1,9 @@
 """Text: reading it, cutting it into segments, turning it into batches of tokens."""
 
-from headscope.text.coreference import read_coreference
+from headscope.text.annotated.coreference import read_coreference
+from headscope.text.annotated.roles import read_roles
+from headscope.text.annotated.treebank import read_treebank
 from headscope.text.corpus import Corpus, as_corpus, read_pairs, read_text
-from headscope.text.roles import read_roles
-from headscope.text.treebank import read_treebank
 
 __all__ = [
     "Corpus",

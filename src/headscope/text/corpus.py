@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from headscope.errors import TextError
-from headscope.text import conllu, jsonl, pairs, plain
 from headscope.text.files import TextStream, check_file, joined_names, nothing_found, open_text
+from headscope.text.formats import conllu, jsonl, pairs, plain
 from headscope.text.items import Item, Sentence, TextPair
 from headscope.text.sentences import clean, stream_sentences
 

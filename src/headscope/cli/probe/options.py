@@ -9,7 +9,7 @@ import headscope as hs
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
-    from headscope.text.treebank import Treebank
+    from headscope.text.annotated.treebank import Treebank
 
 Output = Annotated[
     Path | None,

@@ -1,0 +1,249 @@
+"""Attention to nouns, verbs, pronouns, subjects, objects, negation words, [CLS] and [SEP], head by head."""
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from itertools import islice
+from time import perf_counter
+from typing import Literal, Self
+
+from headscope.capture.observe import edits_of
+from headscope.errors import OptionError
+from headscope.models import Model, load
+from headscope.probes.features.classes import FEATURES, FeatureText
+from headscope.probes.features.result import FeaturesResult, StackSums
+from headscope.probes.features.sums import FeatureSums
+from headscope.probes.features.tally import QUANTITIES, FeatureTally, Values
+from headscope.probes.observe import Observer, Pass
+from headscope.probes.result import Source
+from headscope.run.progress import RunProgress, progress_bar, silent
+from headscope.text.annotated.treebank import ParsedSentence, Treebank
+from headscope.text.skipped import Skipped
+from headscope.types import HeadGrid, StackName
+
+FEW = 10
+"""Classes that fewer texts have are named in a note: their numbers say little."""
+
+# Texts go through both models a few hundred at a time, so that their own numbers can be compared.
+HELD_BYTES = 16 << 20
+MOST_HELD = 1024
+
+ModelName = Model | str | os.PathLike[str]
+
+
+class FeaturesProbe:
+    """How much attention every head gives to classes of words and to [CLS] and [SEP] (Kovaleva et al. 2019).
+
+    A token's attention is the mean over all queries of what they give it. A class's is that of its most attended
+    token in a text, and then the mean over the texts that have the class.
+
+        result = FeaturesProbe("demo", against="demo-mrpc").score(read_treebank("dev.conllu"))
+        result.table()
+    """
+
+    def __init__(
+        self,
+        model: ModelName,
+        *,
+        against: ModelName | None = None,
+        max_length: int | None = None,
+        batch_size: int | Literal["auto"] = "auto",
+        faithful: bool = False,
+        progress: bool = False,
+    ) -> None:
+        """A model or its name, and with `against` a second one of the same shape, to see what changed.
+
+        The second model may have a tokenizer of its own: texts are compared, not tokens. `max_length` is the most
+        tokens of a text, by default what both models take. `faithful` changes nothing: the published form of
+        `feature_attention` is the only one.
+        """
+        self.model = _loaded(model)
+        self.against = None if against is None else _loaded(against)
+        self.faithful = faithful
+        self.progress = progress
+        self._observers = [Observer(self.model, max_length=max_length, batch_size=batch_size)]
+        if self.against is not None:
+            second = Observer(self.against, max_length=max_length, batch_size=batch_size)
+            self._observers.append(second)
+            _check_alike(*self._observers)
+            longest = min(observer.max_length for observer in self._observers)
+            self._observers = [
+                Observer(observer.model, max_length=longest, batch_size=batch_size)
+                if observer.max_length > longest
+                else observer
+                for observer in self._observers
+            ]
+
+    def fit(self, data: Treebank) -> Self:
+        """Nothing is learned."""
+        return self
+
+    def score(self, data: Treebank) -> FeaturesResult:
+        """Every head's attention to each class over the sentences of a treebank."""
+        started = perf_counter()
+        reading = _Reading()
+        run = _Run(self._observers)
+        name = self.model.name if self.against is None else f"{self.model.name} and {self.against.name}"
+        with progress_bar(f"{name} on {data.name}") if self.progress else nullcontext(silent) as tell:
+            for texts in _chunks(reading.of(data), run.texts_held):
+                run.add(texts)
+                done, part = run.passes[0].texts, data.progress
+                tell(RunProgress(done, max(done, done / part) if part else None))
+        source = Source(
+            data=data.name,
+            data_hash=reading.digest.hexdigest(),
+            annotator=data.annotator,
+            texts=run.passes[0].texts,
+            documents=reading.documents,
+            tokens=run.passes[0].tokens,
+            texts_cut=run.passes[0].texts_cut,
+            skipped=data.skipped.count,
+            options=self._options(),
+            duration=perf_counter() - started,
+            notes=tuple(self._notes(data, run)),
+        )
+        return FeaturesResult(self.model, source, run.stacks, self.against)
+
+    def _options(self) -> dict[str, object]:
+        options: dict[str, object] = {
+            "max_length": self._observers[0].max_length,
+            "faithful": self.faithful,
+            "against": None,
+        }
+        if self.against is not None:
+            options |= {
+                "against": self.against.name,
+                "against_weights_hash": f"sha256:{self.against.weights_hash}",
+            }
+            edits = edits_of(self.against.network)
+            options |= {"against_edits": list(edits)} if edits else {}
+        return options
+
+    def _notes(self, data: Treebank, run: "_Run") -> Iterator[str]:
+        if data.annotator:
+            yield f"the annotation is automatic, by {data.annotator}; its errors count as the heads' own"
+        if note := data.skipped.note():
+            yield note
+        yield from run.notes()
+        if run.split_differently:
+            yield (
+                f"the two models split {run.split_differently:,} of {run.passes[0].texts:,} sentences into different "
+                "numbers of tokens, which alone changes attention per token; trust preference before attention"
+            )
+        if self.faithful:
+            yield "faithful changes nothing in this probe: feature_attention is the published form as it is"
+        yield from _rare(run.stacks)
+
+
+def _rare(stacks: Mapping[StackName, StackSums]) -> Iterator[str]:
+    for stack, sums in stacks.items():
+        of = f"in the {stack}, " if len(stacks) > 1 else ""
+        counts = dict(zip(FEATURES, (int(count) for count in sums.model.texts), strict=True))
+        if none := [feature for feature, count in counts.items() if not count]:
+            yield f"{of}no sentence has a token of: {', '.join(none)}"
+        if few := [f"{feature} ({count})" for feature, count in counts.items() if 0 < count < FEW]:
+            yield f"{of}fewer than {FEW} sentences, so that the numbers say little: {', '.join(few)}"
+
+
+class _Run:
+    """One or two models over the same texts, some hundred at a time."""
+
+    def __init__(self, observers: list[Observer]) -> None:
+        self.observers = observers
+        grids = observers[0].grids
+        self.stacks = {grid.stack: _sums(grid, pair=len(observers) > 1) for grid in grids}
+        self.passes = [Pass() for _ in observers]
+        self.lost = [Skipped("words") for _ in observers]
+        self.split_differently = 0
+        cells = len(QUANTITIES) * len(FEATURES) * sum(grid.layers * grid.heads for grid in grids)
+        self.texts_held = max(1, min(MOST_HELD, HELD_BYTES // (4 * cells)))
+
+    def add(self, texts: list[FeatureText]) -> None:
+        """Show the texts to each model, and count."""
+        values = [self._values(which, texts) for which in range(len(self.observers))]
+        for stack, sums in self.stacks.items():
+            first = values[0][stack]
+            sums.model.add(first)
+            if sums.against is not None and sums.change is not None:
+                second = values[1][stack]
+                sums.against.add(second)
+                sums.change.add(second.minus(first))
+        if len(values) > 1:
+            stack = next(iter(self.stacks))
+            self.split_differently += int((values[0][stack].tokens != values[1][stack].tokens).sum())
+
+    def notes(self) -> Iterator[str]:
+        """What each model could not use, once where it is the same for both."""
+        cut = [
+            f"{seen.texts_cut:,} of {seen.texts:,} sentences were longer than {observer.max_length} tokens and were "
+            "cut after a whole word"
+            if seen.texts_cut
+            else None
+            for observer, seen in zip(self.observers, self.passes, strict=True)
+        ]
+        for by_model in ([lost.note() for lost in self.lost], cut):
+            if len(set(by_model)) == 1:
+                yield from filter(None, by_model[:1])
+                continue
+            for observer, note in zip(self.observers, by_model, strict=True):
+                if note is not None:
+                    yield f"{observer.model.name}: {note}"
+
+    def _values(self, which: int, texts: list[FeatureText]) -> dict[StackName, Values]:
+        observer = self.observers[which]
+        tallies = {grid.stack: FeatureTally(grid) for grid in observer.grids}
+        seen = observer.observe(texts, {stack: [tally] for stack, tally in tallies.items()})
+        done = self.passes[which]
+        done.texts += seen.texts
+        done.tokens += seen.tokens
+        done.texts_cut += seen.texts_cut
+        self.lost[which].merge(next(iter(tallies.values())).lost)
+        return {stack: Values.joined(tally.parts) for stack, tally in tallies.items()}
+
+
+@dataclass
+class _Reading:
+    """What was read: a digest, and how many documents."""
+
+    digest: "hashlib._Hash" = field(default_factory=hashlib.sha256)
+    documents: int = 0
+
+    def of(self, sentences: Iterable[ParsedSentence]) -> Iterator[FeatureText]:
+        document: int | None = None
+        for number, sentence in enumerate(sentences):
+            self.documents += sentence.document != document
+            document = sentence.document
+            text = FeatureText(sentence, number)
+            self.digest.update(f"{text.content.text}\0{text.targets!r}\n".encode())
+            yield text
+
+
+def _chunks(texts: Iterable[FeatureText], size: int) -> Iterator[list[FeatureText]]:
+    stream = iter(texts)
+    while chunk := list(islice(stream, size)):
+        yield chunk
+
+
+def _loaded(model: ModelName) -> Model:
+    return model if isinstance(model, Model) else load(model)
+
+
+def _sums(grid: HeadGrid, *, pair: bool) -> StackSums:
+    if not pair:
+        return StackSums(grid, FeatureSums.zeros(grid))
+    return StackSums(grid, *(FeatureSums.zeros(grid) for _ in range(3)))
+
+
+def _check_alike(first: Observer, second: Observer) -> None:
+    """Heads can be compared one by one only where there are as many of them."""
+    shapes = [
+        ", ".join(f"{grid.stack} of {grid.layers} layers x {grid.heads} heads" for grid in observer.grids)
+        for observer in (first, second)
+    ]
+    if shapes[0] != shapes[1]:
+        raise OptionError(
+            f"{first.model.name} ({shapes[0]}) and {second.model.name} ({shapes[1]}) differ in shape, so that their "
+            "heads cannot be compared; give as against (--against) a model of the same shape"
+        )

@@ -1,0 +1,233 @@
+"""What the parser probes of one run share: networks, batches, word vectors, training and scoring."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from torch import Tensor
+
+from headscope.errors import ModelError, OptionError, TextError
+from headscope.models import Model
+from headscope.probes.observe import Observer
+from headscope.probes.parser.attention import MapCache, StoredMaps, WordMaps, moment
+from headscope.probes.parser.data import Account, Batch, Batcher, HoldOut, word_counts
+from headscope.probes.parser.lexicon import FileLexicon, Lexicon, ModelLexicon, WordSpace
+from headscope.probes.parser.scorers import (
+    AttentionScorer,
+    AttentionWordsScorer,
+    DistanceWordsScorer,
+    Scorer,
+    even_mixing,
+)
+from headscope.probes.parser.training import Learner, Lot, scenes, train
+from headscope.run.progress import RunProgress, progress_bar, silent
+from headscope.text.annotated.treebank import ParsedSentence, Treebank
+from headscope.types import HeadGrid, StackName
+
+Vectors = str | os.PathLike[str]
+"""A file of word vectors, or "model" for the network's own input embeddings."""
+
+MODEL_VECTORS = "model"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How probes are trained; checked once."""
+
+    stack: StackName | None
+    seed: int
+    max_epochs: int
+    patience: int
+    cache_limit: int
+    max_length: int | None
+    batch_size: int | Literal["auto"]
+    progress: bool
+
+    def __post_init__(self) -> None:
+        for name, least in (("max_epochs", 1), ("patience", 1), ("cache_limit", 0)):
+            if getattr(self, name) < least:
+                raise OptionError(f"{name} must be at least {least}, not {getattr(self, name)}")
+        if self.batch_size != "auto" and (not isinstance(self.batch_size, int) or self.batch_size < 1):
+            raise OptionError(f"batch_size must be auto or at least 1, not {self.batch_size!r}")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A scorer to train."""
+
+    name: str
+    network: str | None  # the one whose attention it looks at; None for distances in place of attention
+    words: bool  # whether its weights depend on the words
+
+
+class Data:
+    """The sentences to train on, and those that tell when to stop."""
+
+    def __init__(self, batcher: Batcher, train: Treebank, dev: Treebank | None) -> None:
+        self.accounts = {"train": Account(), "dev": Account()}
+        self.files = [train] if dev is None else [train, dev]
+        if dev is None:
+            hold_out = HoldOut(train)
+            self.dev_name = f"every tenth {hold_out.unit} of {train.name}"
+            parts: dict[str, Iterable[ParsedSentence]] = {
+                "train": hold_out.part(held_out=False),
+                "dev": hold_out.part(held_out=True),
+            }
+        else:
+            self.dev_name = dev.name
+            parts = {"train": train, "dev": dev}
+        self.train, self.dev = (
+            list(batcher.batches(parts[name], self.accounts[name])) for name in ("train", "dev")
+        )
+        if dev is None and not (self.accounts["train"].cases and self.accounts["dev"].cases):
+            raise TextError(
+                f"{train.name} has too few usable sentences to train on some and to stop by the others; give a larger "
+                "file, or one to stop by as well (dev=, --dev)"
+            )
+        for account, name in zip(self.accounts.values(), (train.name, self.dev_name), strict=True):
+            if not account.cases:
+                raise nothing_to_score(name)
+
+
+class ParserRun:
+    """Networks that take the same tokens, and the words they are shown."""
+
+    def __init__(
+        self,
+        networks: Mapping[str, Model],
+        settings: Settings,
+        *,
+        vectors: Vectors | None,
+    ) -> None:
+        """`networks` by name, the probed one first. `vectors` None: no scorer needs any."""
+        self.settings = settings
+        self.model = next(iter(networks.values()))
+        self.maps: dict[str, WordMaps] = {}
+        for name, network in networks.items():
+            observer = Observer(network, max_length=settings.max_length, holds_all=True)
+            self.maps[name] = WordMaps(observer.watch, _grid(observer, settings.stack))
+            if network is self.model:
+                self.max_length, encoder = observer.max_length, observer.encoder
+        self.grid: HeadGrid = next(iter(self.maps.values())).grid
+        self.lexicon: Lexicon[Any] | None = None
+        if vectors is not None:
+            is_model = os.fspath(vectors) == MODEL_VECTORS
+            self.lexicon = ModelLexicon(self.model) if is_model else FileLexicon(vectors)
+        self.batcher = Batcher(encoder, self.grid.stack, self.lexicon, settings.batch_size)
+        self.space: WordSpace | None = None
+
+    def meet(self, sentences: Iterable[ParsedSentence]) -> None:
+        """Note the words of sentences that will be scored later, so that a file of vectors is read once for all."""
+        if self.lexicon is not None:
+            for _ in self.batcher.batches(sentences, Account()):
+                pass
+
+    def learn_vectors(self, batches: Sequence[Batch]) -> None:
+        """Look up the vectors of all words met, and fit their space to the words of the training set."""
+        if self.lexicon is not None:
+            table = self.lexicon.table()
+            self.space = WordSpace.fitted(table, word_counts(batches, len(table.known)))
+
+    @property
+    def vectors_name(self) -> str:
+        """Where the word vectors come from."""
+        return "none" if self.lexicon is None else self.lexicon.name
+
+    @property
+    def lexicon_size(self) -> int:
+        """How many numbers the words met so far have, that of no word included."""
+        return 1 if self.lexicon is None else len(self.lexicon.table().known)
+
+    def coverage(self, counts: Tensor) -> float:
+        """The share of running words that have a vector; `counts` (number,) says how often each word occurs."""
+        assert self.lexicon is not None
+        known = self.lexicon.table().known[: len(counts)]
+        return float(counts[known].sum() / counts.sum().clamp_min(1))
+
+    def vectors_skipped(self) -> str | None:
+        """What could not be used of a file of vectors."""
+        skipped = self.lexicon.skipped if self.lexicon is not None else None
+        return skipped.note() if skipped is not None else None
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a word's vector has, as scorers take it."""
+        assert self.space is not None
+        return len(self.space.mean) + 1
+
+    def vectors(self) -> Tensor | None:
+        """(number, dimension) the vectors of all words met, as scorers take them."""
+        if self.lexicon is None:
+            return None
+        assert self.space is not None
+        return self.space(self.lexicon.table())
+
+    def fit(self, plans: Sequence[Plan], data: Data) -> dict[str, Learner]:
+        """Train a scorer for each plan."""
+        vectors = self.vectors()
+        with MapCache(self.settings.cache_limit) as cache:
+
+            def lot(batches: Sequence[Batch]) -> Lot:
+                maps = {name: StoredMaps(one, batches, cache) for name, one in self.maps.items()}
+                return Lot(batches, maps, vectors, self.model.device)
+
+            training = lot(data.train)
+            mixings = {name: even_mixing(moment(maps)) for name, maps in training.maps.items()}
+            learners = {plan.name: self._learner(plan, mixings) for plan in plans}
+            train(
+                list(learners.values()),
+                training,
+                lot(data.dev),
+                max_epochs=self.settings.max_epochs,
+                patience=self.settings.patience,
+                seed=self.settings.seed,
+                progress=f"parser probe of {self.model.name}" if self.settings.progress else None,
+            )
+        return learners
+
+    def _learner(self, plan: Plan, mixings: Mapping[str, Tensor]) -> Learner:
+        scorer: Scorer
+        if plan.network is None:
+            scorer = DistanceWordsScorer(self.dimension)
+        elif plan.words:
+            scorer = AttentionWordsScorer(mixings[plan.network], self.dimension)
+        else:
+            scorer = AttentionScorer(mixings[plan.network])
+        return Learner(plan.name, scorer, network=plan.network, device=self.model.device)
+
+    def guesses(
+        self, learners: Sequence[Learner], test: Iterable[ParsedSentence], account: Account
+    ) -> Iterator[tuple[Batch, list[Tensor]]]:
+        """Batches of sentences that were met, and each learner's guesses (text, word); see `Learner.guess`."""
+        needed = {one.network for one in learners if one.network}
+        vectors = self.vectors()
+        described = f"{self.model.name} parses" if self.settings.progress else None
+        with nullcontext(silent) if described is None else progress_bar(described) as tell:
+            done = 0
+            for batch in self.batcher.batches(test, account):
+                attention = {name: self.maps[name].read(batch).float() for name in needed}
+                shown = scenes(batch, learners, attention, vectors, self.model.device)
+                yield batch, [one.guess(scene) for one, scene in zip(learners, shown, strict=True)]
+                done += len(batch.encoded)
+                share = test.progress if isinstance(test, Treebank) else None
+                tell(RunProgress(done, max(done, account.sentences / share) if share else None))
+
+
+def nothing_to_score(name: str) -> TextError:
+    """The error for a treebank in which no word can be asked for its head."""
+    return TextError(
+        f"{name} has no word to ask for its head: all are punctuation or unknown to the tokenizer; give another file"
+    )
+
+
+def _grid(observer: Observer, stack: StackName | None) -> HeadGrid:
+    grids = {grid.stack: grid for grid in observer.grids}
+    if not grids:
+        raise ModelError(f"{observer.model.name} has no attention between the words of one text to probe")
+    if stack is not None and stack not in grids:
+        raise OptionError(
+            f"{observer.model.name} has no stack {stack!r} to probe; choose from {', '.join(grids)}"
+        )
+    return next(iter(grids.values())) if stack is None else grids[stack]

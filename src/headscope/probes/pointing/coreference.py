@@ -1,0 +1,237 @@
+"""Heads as coreference resolvers: does a mention look most at something that stands for the same thing?"""
+
+import os
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from headscope.errors import OptionError
+from headscope.models import Model
+from headscope.probes.halves import SCORE, Turns
+from headscope.probes.pointing.coreference_rules import RULES, Mentioned
+from headscope.probes.pointing.probe import PointingProbe
+from headscope.probes.pointing.result import PointingResult, share_columns
+from headscope.probes.pointing.scoring import Case, Pointing, PointingTally
+from headscope.probes.pointing.watching import Reading
+from headscope.probes.result import Row
+from headscope.text.annotated.coreference import CoreferenceCorpus
+from headscope.text.annotated.coreference_document import CoreferenceDocument, CoreferenceSentence
+from headscope.text.skipped import Skipped
+from headscope.text.words import WordText
+
+WINDOW_WORDS = 128
+"""Most words of a window; a sentence that is longer is left out."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """Whole sentences of one document, as many as fit, and the mentions in them."""
+
+    document: int
+    sentences: tuple[CoreferenceSentence, ...]
+    mentions: tuple[Mentioned, ...]
+    """In the order of their head words, of those with the same head word the longest first."""
+
+    @cached_property
+    def content(self) -> WordText:
+        """The words the model is shown."""
+        return WordText.joined([sentence.content for sentence in self.sentences])
+
+    @property
+    def name(self) -> str:
+        """What to call it: the id of its first sentence, or where that stands."""
+        return self.sentences[0].name or self.sentences[0].where()
+
+    def where(self, word: int) -> str:
+        """`file:line` of a word."""
+        number = bisect_right(self._starts, word) - 1
+        return self.sentences[number].where(word - self._starts[number])
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        starts = [0]
+        for sentence in self.sentences[:-1]:
+            starts.append(starts[-1] + len(sentence))
+        return starts
+
+
+def windows(
+    document: CoreferenceDocument, *, most_words: int = WINDOW_WORDS, too_long: Skipped | None = None
+) -> Iterator[Window]:
+    """A document as windows, one after the other; entities that it mentions once are left out.
+
+    A sentence of more than `most_words` is in no window, and ends the one before it; `too_long` counts them.
+    """
+    counts = Counter(mention.entity for mention in document.mentions)
+    by_sentence: dict[int, list[Mentioned]] = {}  # head words counted from the beginning of the window
+    first, words = 0, 0
+
+    def window(end: int) -> Window:
+        inside = [mention for number in range(first, end) for mention in by_sentence.pop(number, [])]
+        inside.sort(key=lambda one: (one.head, -one.words))
+        return Window(document.number, document.sentences[first:end], tuple(inside))
+
+    mentions = iter(document.mentions)
+    mention = next(mentions, None)
+    for number, sentence in enumerate(document.sentences):
+        if words and words + len(sentence) > most_words:
+            yield window(number)
+            first, words = number, 0
+        while mention is not None and mention.sentence == number:
+            if counts[mention.entity] > 1:
+                by_sentence.setdefault(number, []).append(Mentioned.of(mention, sentence, start=words))
+            mention = next(mentions, None)
+        if len(sentence) > most_words:
+            first = number + 1
+            if too_long is not None:
+                too_long.add(
+                    f"{sentence.where()}: {len(sentence)} words do not fit into a window of {most_words}"
+                )
+        else:
+            words += len(sentence)
+    if words:
+        yield window(len(document.sentences))
+
+
+def cases_of(window: Window) -> Iterator[Case]:
+    """Every mention with an antecedent in the window, asked by its head word.
+
+    A mention is earlier than another when its head word stands before the other's. So mentions that share a head
+    word ("John", "John and Mary") are never candidates of each other. A word that heads mentions of several
+    entities is right if one of them is the right one, and asks once for each.
+    """
+    asked: set[tuple[int, str]] = set()
+    for mention in window.mentions:
+        earlier = [one for one in window.mentions if one.head < mention.head]
+        right = {one.head for one in earlier if one.entity == mention.entity}
+        if not right or (mention.head, mention.entity) in asked:
+            continue
+        asked.add((mention.head, mention.entity))
+        yield Case(
+            mention.kind,
+            mention.head,
+            tuple(sorted(right)),
+            candidates=tuple(sorted({one.head for one in earlier})),
+            baselines=tuple(rule(mention, earlier) in right for rule in RULES.values()),
+        )
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A window, what it is for, and its place among all."""
+
+    window: Window
+    half: int
+    number: int
+
+    @property
+    def content(self) -> WordText:
+        return self.window.content
+
+    @property
+    def document(self) -> int:
+        return self.window.document
+
+    @property
+    def name(self) -> str:
+        return self.window.name
+
+    def where(self, word: int) -> str:
+        return self.window.where(word)
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        return list(cases_of(self.window))
+
+
+@dataclass(frozen=True)
+class CoreferenceResult(PointingResult):
+    """Every head's accuracy by mention class and direction, the best head of each class, and three baselines."""
+
+    probe = "coreference"
+    label_name = "mention_class"
+    directions = ("mention_to_antecedent", "antecedent_to_mention")
+    baseline_dim = "rule"
+    unit = "windows"
+
+    def baseline_columns(self, tally: PointingTally, label: str) -> Row:
+        """Every rule, scored on what the head was scored on."""
+        row: Row = {}
+        for place, rule in enumerate(RULES):
+            row |= share_columns(rule, tally.baseline[SCORE], label, place)
+        return row
+
+
+class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
+    """Which head finds the antecedent of a mention, by the class of the mention (Clark et al. 2019, section 4.3).
+
+    A head's guess for a mention is, among the head words of the earlier mentions in the window, the one that the
+    mention's head word attends to most (`mention_to_antecedent`) or that attends most to it
+    (`antecedent_to_mention`). It is right when that heads a mention of the same entity.
+
+        corpus = read_coreference("dev.conllu")
+        CoreferenceProbe("demo").fit_score(corpus).table()
+    """
+
+    probe = "coreference"
+    label_name = "mention_class"
+    directions = CoreferenceResult.directions
+    fewest_documents = 2  # windows of one document name the same things
+    baseline_labels = tuple(RULES)
+    result_kind = CoreferenceResult
+
+    def __init__(
+        self,
+        model: Model | str | os.PathLike[str],
+        *,
+        window_words: int = WINDOW_WORDS,
+        max_length: int | None = None,
+        batch_size: int | Literal["auto"] = "auto",
+        faithful: bool = False,
+        progress: bool = False,
+    ) -> None:
+        """`window_words` is the most words of a window of whole sentences; else see PointingProbe."""
+        if window_words < 1:
+            raise OptionError(f"window_words is {window_words}; give the most words of a window, 1 or more")
+        super().__init__(
+            model, max_length=max_length, batch_size=batch_size, faithful=faithful, progress=progress
+        )
+        self.window_words = window_words
+        self._turns: Turns[Window] = Turns([], kind="window")
+        self._too_long = Skipped("sentences")
+
+    @property
+    def dealt(self) -> str:
+        """What the halves of the corpus read last were made of."""
+        return self._turns.unit
+
+    def items(self, data: CoreferenceCorpus, half: int | None) -> Iterable[Pointing]:
+        """The windows with their cases."""
+        too_long = self._too_long = Skipped("sentences")
+        every = (
+            one
+            for document in data
+            for one in windows(document, most_words=self.window_words, too_long=too_long)
+        )
+        if half is not None:
+            return (_Placed(window, half, number) for number, window in enumerate(every))
+        self._turns = Turns(every, kind="window")
+        return (_Placed(*turn) for turn in self._turns)
+
+    def options(self) -> dict[str, object]:
+        """What else was asked for."""
+        return {"window_words": self.window_words}
+
+    def _losses(self, tally: PointingTally, done: Reading) -> Iterator[str]:
+        yield from super()._losses(tally, done)
+        if note := self._too_long.note():
+            yield note
+
+    def _nothing_to_score(self) -> str:
+        return (
+            f"no mention has an antecedent in its window of {self.window_words} words; give a file with more "
+            "coreference, or a larger window"
+        )

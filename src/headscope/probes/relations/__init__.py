@@ -1,0 +1,1 @@
+"""The relations probe: attention between predicates and their arguments against pairs at the same distance."""

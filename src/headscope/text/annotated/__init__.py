@@ -1,0 +1,1 @@
+"""Annotated corpora: treebanks, coreference and semantic roles, whatever file they come from."""

@@ -1,0 +1,178 @@
+"""Treebanks: sentences whose words have a part of speech, a syntactic head and a relation to it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from headscope.errors import TextError
+from headscope.text.annotated.files import AnnotatedFiles
+from headscope.text.files import check_file, shown
+from headscope.text.formats.conllu import Block, Row, read_blocks
+from headscope.text.words import WordText
+
+RESERVED = "all"
+"""What tables call all relations together; no relation may have that name."""
+
+ROOT = -1
+"""The syntactic head of a sentence's root."""
+
+
+@dataclass(frozen=True)
+class ParsedSentence:
+    """A sentence with its annotation, one entry a word."""
+
+    content: WordText
+    forms: tuple[str, ...]
+    upos: tuple[str, ...]
+    xpos: tuple[str, ...]
+    features: tuple[str, ...]  # as in the FEATS column: Number=Plur|Person=3, or _
+    heads: tuple[int, ...]  # index of the syntactic head in the sentence, ROOT for none
+    relations: tuple[str, ...]
+    misc: tuple[str, ...]  # as in the MISC column
+    name: str  # its sent_id, or ""
+    document: int  # numbered from 0 through all files
+    path: str
+    line: int  # where the sentence begins
+    lines: tuple[int, ...]  # where each word stands
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+    def where(self, word: int | None = None) -> str:
+        """`file:line` of the sentence or of one of its words, to begin a message with."""
+        return f"{self.path}:{self.line if word is None else self.lines[word]}"
+
+
+class Treebank(AnnotatedFiles):
+    """Parsed sentences that can be iterated over, lazily and as often as wanted; made by `read_treebank`.
+
+    A sentence that cannot be used is skipped and told in `skipped`, and the others still count.
+    """
+
+    kind = "sentences"
+
+    def __iter__(self) -> Iterator[ParsedSentence]:
+        """The sentences from the beginning; raises TextError when none of them can be used."""
+        found = False
+        document = -1
+        for stream in self._streams():
+            starts = True  # a file begins a document
+            for block in read_blocks(stream, skip=lambda error: self.skipped.add(str(error))):
+                starts = starts or block.starts_document
+                if not block.rows:
+                    continue
+                document += starts
+                starts = False
+                try:
+                    sentence = parse(block, document=document, path=shown(stream.path))
+                except TextError as error:
+                    self.skipped.add(str(error))
+                    continue
+                found = True
+                yield sentence
+        if not found:
+            raise self._nothing()
+
+    def _nothing(self) -> TextError:
+        if not self.skipped.count:
+            return TextError(f"{self.name} holds no sentence; give a CoNLL-U file with trees")
+        return TextError(
+            f"{self.name}: none of its sentences can be used, {self.skipped.count} were skipped, the first is "
+            f"{self.skipped.places[0]}"
+        )
+
+
+def read_treebank(*paths: str | Path) -> Treebank:
+    """A treebank from CoNLL-U files, in the given order; missing files raise TextError right away."""
+    if not paths:
+        raise TextError(
+            'read_treebank was given no file; name one or more, as in read_treebank("dev.conllu")'
+        )
+    for path in paths:
+        check_file(path)
+    return Treebank([Path(path) for path in paths])
+
+
+def parse(block: Block, *, document: int, path: str) -> ParsedSentence:
+    """A block as a sentence; raises TextError, with file and line, for one that is no tree."""
+    first_row = block.line_number + len(block.comments)
+    numbered = [(row, first_row + place) for place, row in enumerate(block.rows)]
+    words = [(row, line) for row, line in numbered if not row.is_empty and row.first == row.last]
+    for number, (row, line) in enumerate(words, start=1):
+        if row.first != number:
+            raise TextError(
+                f"{path}:{line}: word {row.first} where word {number} was expected; number words from 1"
+            )
+    if not words:
+        raise TextError(f"{path}:{block.line_number}: a sentence without words")
+    heads = tuple(_head(row, len(words), f"{path}:{line}") for row, line in words)
+    _check_tree(heads, [f"{path}:{line}" for _, line in words])
+    rows = [row for row, _ in words]
+    return ParsedSentence(
+        content=_content(block.rows, rows),
+        forms=tuple(row.form for row in rows),
+        upos=_column(rows, 3),
+        xpos=_column(rows, 4),
+        features=_column(rows, 5),
+        heads=heads,
+        relations=_column(rows, 7),
+        misc=_column(rows, 9),
+        name=block.name,
+        document=document,
+        path=path,
+        line=block.line_number,
+        lines=tuple(line for _, line in words),
+    )
+
+
+def _column(rows: Sequence[Row], number: int) -> tuple[str, ...]:
+    return tuple(row.columns[number] for row in rows)
+
+
+def _head(row: Row, words: int, where: str) -> int:
+    head, relation, enhanced = row.columns[6], row.columns[7], row.columns[8]
+    if head == "_" or relation in ("_", ""):
+        also = ", only enhanced ones in DEPS" if enhanced != "_" else ""
+        raise TextError(f"{where}: no HEAD and DEPREL{also}; basic trees are needed")
+    if not re.fullmatch("[0-9]{1,9}", head) or int(head) > words:
+        raise TextError(
+            f"{where}: HEAD is {head[:20]!r}; expected 0 for the root or a word from 1 to {words}"
+        )
+    if relation == RESERVED or not relation.isprintable():
+        raise TextError(f"{where}: DEPREL is {relation[:20]!r}, which is no name for a relation here")
+    return int(head) - 1
+
+
+def _check_tree(heads: Sequence[int], places: Sequence[str]) -> None:
+    """Every word must come to a root when one follows the heads."""
+    reaches_root = [False] * len(heads)
+    for start in range(len(heads)):
+        path: list[int] = []
+        word = start
+        while word != ROOT and not reaches_root[word]:
+            if len(path) > len(heads):
+                raise TextError(f"{places[start]}: its heads go round in a circle and never reach a root")
+            path.append(word)
+            word = heads[word]
+        for visited in path:
+            reaches_root[visited] = True
+
+
+def _content(rows: Sequence[Row], words: Sequence[Row]) -> WordText:
+    """The words as the text has them.
+
+    Where the words of a multiword token spell it (do + n't) they stand together, as in the text; where they do
+    not (French du = de + le) the model is shown the words.
+    """
+    space_after = [row.space_after for row in words]
+    for row in rows:
+        if row.is_empty or row.first == row.last:
+            continue
+        inside = range(row.first - 1, min(row.last, len(words)))
+        spelled = "".join(words[word].form for word in inside) == row.form
+        for word in inside[:-1]:
+            space_after[word] = not spelled
+        if inside:
+            space_after[inside[-1]] = row.space_after
+    return WordText.of([row.form for row in words], space_after=space_after)
