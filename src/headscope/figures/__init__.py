@@ -13,6 +13,7 @@ from headscope.figures.kinds import feature_boxes, kind_examples, kinds_by_layer
 from headscope.figures.layers import entropy_by_layer, role_by_layer
 from headscope.figures.map import feature_map, head_map
 from headscope.figures.matrix_view import matrix_view
+from headscope.figures.model_view import model_view
 from headscope.figures.patterns import patterns_by_layer
 from headscope.figures.profiles import distance_profile, offset_profile
 from headscope.figures.save import save
@@ -37,6 +38,7 @@ __all__ = [
     "kinds_by_layer",
     "layer_changes",
     "matrix_view",
+    "model_view",
     "offset_profile",
     "pattern_left",
     "patterns_by_layer",

@@ -125,7 +125,9 @@ def kind_examples(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = N
         heads = [HeadId(*divmod(int(place), kind.shape[1])) for place in ranked[: int((kind == one).sum())]]
         ax.text(-0.1, _top(row) + 0.5, one, ha="right", va="center", fontsize=LABEL_SIZE, color=INK)
         for column, head in enumerate(heads[:EXAMPLES]):
-            _tile(ax, maps[head.layer, head.head], column * (1 + GAP), _top(row), str(head))
+            left, top = column * (1 + GAP), _top(row)
+            map_tile(ax, maps[head.layer, head.head], left, top)
+            ax.text(left, top - 0.05, str(head), ha="left", va="bottom", fontsize=SMALL_SIZE, color=MUTED)
     ax.set_xlim(-0.1, EXAMPLES * (1 + GAP))
     ax.set_ylim(_top(len(order)), -0.3)
     ax.set_aspect("equal")
@@ -145,8 +147,8 @@ def _top(row: int) -> float:
     return row * (1 + 2 * GAP)
 
 
-def _tile(ax: Axes, weights: Array, left: float, top: float, name: str) -> None:
-    """One map, a unit wide and high, its head's name above it."""
+def map_tile(ax: Axes, weights: Array, left: float, top: float) -> None:
+    """One map, a unit wide and high."""
     side = len(weights)
     edges = np.linspace(0, 1, side + 1)
     shown = np.sqrt(weights)
@@ -161,4 +163,3 @@ def _tile(ax: Axes, weights: Array, left: float, top: float, name: str) -> None:
         vmin=0,
         vmax=max(float(np.nanmax(shown)), FAINT),
     )
-    ax.text(left, top - 0.05, name, ha="left", va="bottom", fontsize=SMALL_SIZE, color=MUTED)
