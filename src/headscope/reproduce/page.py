@@ -92,10 +92,14 @@ def _summary(results: Sequence[Reproduction]) -> Iterator[Table]:
     for result in results:
         found = words.counted(result.sections)
         left_out = sum(bool(section.needs) for section in result.sections)
-        counts = (sum(found.values()), *found.values(), left_out, len(result.not_covered))
+        counts = (sum(found.values()), *found.values(), left_out)
         rows.append((words.paper_name(result), *map(str, counts)))
-    columns = ("Paper", "Comparisons", "Same", "Different", "Unclear", "Sections without data", "Not covered")
-    yield Table("Is ours the same kind of finding?", columns, tuple(rows))
+    columns = ("Paper", "Tested", "Same", "Different", "Unclear", "Left out")
+    yield Table(
+        "Is ours the same kind of finding? Comparisons, and sections left out for want of data",
+        columns,
+        tuple(rows),
+    )
     findings = [
         (tally.finding, tally.outcome, f"{words.paper_name(result)}; {section.title}")
         for result in results
@@ -109,9 +113,10 @@ def _summary(results: Sequence[Reproduction]) -> Iterator[Table]:
 def _contents(results: Sequence[Reproduction]) -> str:
     entries = [link("found", "What was found")]
     for result in results:
+        short = [section.title.split(":")[0] for section in result.sections]
         inner = "".join(
-            f"<li>{link(f'{result.paper}-{section.key}', section.title.split(':')[0])}</li>"
-            for section in result.sections
+            f"<li>{link(f'{result.paper}-{section.key}', name if short.count(name) == 1 else section.title)}</li>"
+            for section, name in zip(result.sections, short, strict=True)
         )
         entries.append(f"{link(result.paper, words.paper_name(result))}<ul>{inner}</ul>")
     return f"<ul>{''.join(f'<li>{entry}</li>' for entry in entries)}</ul>"
@@ -140,7 +145,7 @@ def _told(result: Reproduction, section: Section, *, with_pictures: bool) -> Tol
     tables = [_table(section)] if section.rows else []
     if section.grid is not None:
         tables.append(_counts(section.grid))
-    tested = [f"{tally.finding} ({tally.outcome})" for tally in words.tallies(section)]
+    tested = [f"{tally.finding}: {tally.outcome}" for tally in words.tallies(section)]
     return Told(
         section.key,
         section.title,

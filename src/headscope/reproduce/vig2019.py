@@ -29,7 +29,7 @@ from headscope.reproduce.table import (
     difference_note,
 )
 from headscope.reproduce.verdicts import exceeds, holds
-from headscope.reproduce.vig_neurons import HALF, MEASURE, NEURONS, best_head, focused_head, neurons
+from headscope.reproduce.vig_neurons import HALF, MEASURE, NEURONS, STAYS, best_head, neurons
 from headscope.reproduce.vig_views import MAPS, views
 from headscope.text.corpus import Corpus
 
@@ -87,8 +87,8 @@ PATTERNS = (
         "own_sentence",
         "predictive words (own sentence)",
         "shown",
-        "which words predict another is not measured; ours is attention to the words of the own sentence, "
-        "the bag of words of part 2",
+        "which words predict another is not measured; ours is attention to the words of the own sentence, the bag of "
+        f"words of part 2, in the head of highest entropy among those with at least {STAYS:.0%} of it",
     ),
     Pattern(
         6,
@@ -148,7 +148,7 @@ def _explained(model: Model, atlas: Atlas | None, text: Corpus, reading: Mapping
     """The atlas with the neurons of its heads; as it was where the model's scores cannot be had."""
     assert atlas is not None  # it was measured before
     stack = _stack(atlas)
-    heads = {(stack, head) for asked in NEURONS if stack and (head := focused_head(atlas, stack, asked))}
+    heads = {(stack, head) for asked in NEURONS if stack and (head := best_head(atlas, stack, asked.pattern))}
     if not heads:
         return atlas
     try:

@@ -60,7 +60,7 @@ NEURONS = (
         "neurons of sentence-focused heads",
         "a few neurons",
         "segment",
-        "own sentence from other",
+        "own from other sentence",
     ),
     Neurons(
         "next_word_neurons",
@@ -73,29 +73,25 @@ NEURONS = (
 
 
 def best_head(atlas: Atlas, stack: str, pattern: str) -> HeadId | None:
-    """The head that follows a pattern most; None where no text has it."""
+    """The head that follows a pattern most, for the own sentence also a broad one; None where no text has it.
+
+    A head that looks at its own token or the next keeps nearly all attention in its own sentence too. A bag of words is
+    meant, so of the heads that stay there the one of highest entropy is taken.
+    """
     if pattern not in choices(atlas.stack(stack)[MEASURE], "pattern"):
         return None
-    return head_values(atlas, MEASURE, select={"pattern": pattern}, stack=stack).order()[0]
-
-
-def focused_head(atlas: Atlas, stack: str, asked: Neurons) -> HeadId | None:
-    """The head whose neurons are looked at: the pattern's best, and for a bag of words also a broad one.
-
-    Nearly all attention of a head that looks next to itself stays in its own sentence. A bag of words is what the post
-    shows, so of the heads that stay there the one of highest entropy is taken.
-    """
-    best = best_head(atlas, stack, asked.pattern)
-    if asked.pattern != "own_sentence" or best is None or "entropy" not in atlas.stack(stack):
-        return best
-    stays = head_values(atlas, MEASURE, select={"pattern": asked.pattern}, stack=stack)
-    breadth = head_values(atlas, "entropy", select={"query_role": "all"}, stack=stack)
-    return next((head for head in breadth.order() if stays.at(head)[0] >= STAYS), best)
+    followed = head_values(atlas, MEASURE, select={"pattern": pattern}, stack=stack)
+    if pattern == "own_sentence" and "entropy" in atlas.stack(stack):
+        breadth = head_values(atlas, "entropy", select={"query_role": "all"}, stack=stack)
+        stays = [head for head in breadth.order() if followed.at(head)[0] >= STAYS]
+        if stays:
+            return stays[0]
+    return followed.order()[0]
 
 
 def neurons(atlas: Atlas, stack: str, asked: Neurons, model: str) -> Section:
     """What the best neurons of the pattern's head carry, and what they tell apart."""
-    head = focused_head(atlas, stack, asked)
+    head = best_head(atlas, stack, asked.pattern)
     published = Origin(model, "one pair of sentences", "Deconstructing BERT, part 2")
     told = next((row for row in rows_of(atlas, stack) if str(row.get("head")) == str(head)), None)
     if head is None or told is None or cell(_carried(told, FEW).get("score")).value is None:
@@ -174,7 +170,7 @@ def _told_apart(told: Told, asked: Neurons) -> list[Row]:
     best = found["neurons"][0]
     ends = (best["auc"], best["low"], best["high"])
     value, low, high = ends if best["auc"] >= HALF else (1 - ends[0], 1 - ends[2], 1 - ends[1])
-    ours = Figure(value, low, high, f"neuron {best['neuron']}", found["texts"])
+    ours = Figure(value, low, high, f"neuron {best['neuron']}")
     finding = f"single neurons tell {asked.told_apart}"
     return [
         Row(

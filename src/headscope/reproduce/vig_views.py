@@ -83,7 +83,8 @@ def _model_view(atlas: Atlas, stack: str) -> list[Drawing]:
         Drawing(
             "Model view: every head on one text",
             "A row a layer, a column a head; in each map queries run down and keys across. The colour is the square "
-            "root of the largest weight in a cell, so that faint lines show too; every map has its own scale.",
+            "root of the largest weight in a cell, so that faint lines show too; weights below 0.02 do not, "
+            "and every map has its own scale.",
             model_view_size(*shape),
             lambda ax: figures.model_view(atlas, stack=stack, ax=ax),
             is_wide=True,

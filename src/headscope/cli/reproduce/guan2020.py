@@ -12,6 +12,7 @@ from headscope.cli.reproduce.options import (
     Limit,
     ModelOrAtlas,
     Output,
+    Page,
     Seed,
     TaskData,
     TaskName,
@@ -38,6 +39,7 @@ def guan2020(
     data: TaskData = None,
     examples: Examples = None,
     output: Output = None,
+    page: Page = None,
     common: Common,
 ) -> None:
     """Compare kinds of heads with Guan et al. 2020.
@@ -45,7 +47,7 @@ def guan2020(
     Shares of the kinds, their stability, how many there are and in which layers, beside those of BERT-large; with
     --task and --data also what a task loses when each kind is pruned or made to look evenly.
     """
-    session = Session(model, output, [*(text or []), *(data or [])], common)
+    session = Session(model, output, [*(text or []), *(data or [])], common, page=page)
     session.check()
     check_task(task, data, examples)
     if data and not text:

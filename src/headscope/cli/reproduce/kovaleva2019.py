@@ -14,6 +14,8 @@ from headscope.cli.reproduce.options import (
     Limit,
     ModelOrAtlas,
     Output,
+    Page,
+    Pairs,
     Seed,
     TaskData,
     TaskName,
@@ -39,10 +41,7 @@ def kovaleva2019(
         ),
     ] = None,
     text: Text = None,
-    pairs: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Text pairs in place of --text, as headscope compare takes them."),
-    ] = None,
+    pairs: Pairs = None,
     limit: Limit = None,
     treebank_files: Annotated[
         list[Path] | None,
@@ -57,6 +56,7 @@ def kovaleva2019(
     examples: Examples = None,
     seed: Seed = 0,
     output: Output = None,
+    page: Page = None,
     common: Common,
 ) -> None:
     """Compare heads with Kovaleva et al. 2019.
@@ -75,7 +75,7 @@ def kovaleva2019(
         *(data or []),
     ]
     second = None if output is None or against is None else output.with_stem(f"{output.stem}-against")
-    session = Session(model, output, files, common, second)
+    session = Session(model, output, files, common, second, page)
     session.check()
     check_task(task, data, examples)
     if against is not None and session.is_atlas != (Path(against).suffix == ".nc"):

@@ -6,14 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import headscope as hs
-from headscope.cli.console import only_own_notes, print_json, print_notes, stdout
-from headscope.cli.options import ATLAS, check_output
+from headscope.cli.console import only_own_notes, print_json, print_notes, status, stdout
+from headscope.cli.options import ATLAS, MARKDOWN, REPORT, check_output
 from headscope.cli.probe.common import Common
-from headscope.cli.reproduce.show import print_reproduction
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.reproduce import Reproduction
+
+PAGES = {".html": REPORT, ".md": MARKDOWN}
+"""What a page of each ending may replace."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class Session:
     common: Common
     second: Path | None = None
     """Where a second model's atlas is kept, for a paper that compares two."""
+    page: Path | None = None
+    """Where tables and drawings are written."""
 
     def run(self, compare: Callable[["hs.Model | hs.Atlas"], "Reproduction"]) -> None:
         """Compare with the paper and print the result."""
@@ -36,12 +40,17 @@ class Session:
             against = result.against
             if self.second is not None and against is not None:
                 against.save(self.second)
+            self.write_page([result])
         kept = None if self.output is None else str(self.output)
         also = None if self.second is None or against is None else str(self.second)
         if self.common.json:
             told = {"output": kept} if self.second is None else {"output": kept, "output_against": also}
-            print_json({**told, **result.facts(), "warnings": notes})
+            page = None if self.page is None else str(self.page)
+            print_json({**told, "page": page, **result.facts(), "warnings": notes})
         elif self.common.shown:
+            # Loads torch, which is too slow for --help.
+            from headscope.cli.reproduce.show import print_reproduction
+
             print_notes(notes)
             print_reproduction(stdout(), result)
             if kept is not None:
@@ -49,6 +58,18 @@ class Session:
                 stdout().print(
                     f"\nour figures are kept in {both}; next: headscope report {kept}", soft_wrap=True
                 )
+            if self.page is not None:
+                stdout().print(f"{self.page}: all of this with drawings", soft_wrap=True)
+
+    def write_page(self, results: "Sequence[Reproduction]") -> None:
+        """Write the page, where one is wanted."""
+        if self.page is None:
+            return
+        # Loads torch, which is too slow for --help.
+        from headscope.reproduce import write_page
+
+        with status(f"writing {self.page}", shown=self.common.shown):
+            write_page(results, self.page)
 
     @property
     def is_atlas(self) -> bool:
@@ -66,11 +87,19 @@ class Session:
             raise OptionError(
                 "there is nothing to measure heads on; give --text FILE, or an atlas in place of MODEL"
             )
+        self.check_outputs()
+
+    def check_outputs(self) -> None:
+        """Refuse places that cannot be written."""
         places = [*self.inputs, *([Path(self.model)] if self.is_atlas else [])]
         for output in filter(None, (self.output, self.second)):
             check_output(output, option="-o", kind=ATLAS, inputs=places)
             if output.is_file() and output.stat().st_size:
                 raise OptionError(f"-o {output} is there already; choose a new name, or remove it first")
+        if self.page is not None:
+            if self.page.suffix not in PAGES:
+                raise OptionError(f"--page {self.page} must end in {' or '.join(PAGES)}")
+            check_output(self.page, option="--page", kind=PAGES[self.page.suffix], inputs=places)
 
 
 def check_task(task: str | None, data: Sequence[Path] | None, examples: int | None) -> None:
