@@ -18,8 +18,8 @@ FEW = 4
 """So many neurons are few; what as many at random carry stands beside them."""
 HALF = 0.5
 LEVEL = 0.95
-FEW_CARRY = "a few neurons carry the pattern: four have more than half of the score"
-MANY_CARRY = "many neurons carry the pattern: four have less than half of the score"
+FEW_CARRY = "few neurons carry the pattern, four of them more than half of the score"
+MANY_CARRY = "many neurons carry the pattern, the best four less than half of the score"
 STAYS = 0.9
 """A sentence-focused head gives at least so much of its attention to its own sentence."""
 MEASURE = "named_patterns"

@@ -27,18 +27,18 @@ from headscope.cli.reproduce.options import (
     Output,
     Seed,
     TaskData,
-    TaskKind,
     Text,
 )
 from headscope.cli.reproduce.session import Session
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
-    from headscope.reproduce import Reproduction
+    from headscope.reproduce import Material, Reproduction
 
 EXAMPLE = "Example: headscope reproduce all demo --against demo-mrpc --text corpus.txt --treebank dev.conllu"
 
 Files = list[Path] | None
+TASKS = ("qa", "classification", "regression", "mlm", "lm")
 
 
 @with_common
@@ -82,9 +82,11 @@ def all_papers(
         Files, typer.Option(metavar="FILE...", help="As headscope probe relations takes them.")
     ] = None,
     task: Annotated[
-        list[TaskKind] | None,
+        list[str] | None,
         typer.Option(
-            "--task", help="What heads are edited for, several times for several tasks; each with its --data."
+            "--task",
+            metavar="NAME",
+            help="What heads are edited for, several times for several tasks; each with its --data.",
         ),
     ] = None,
     data: TaskData = None,
@@ -113,9 +115,9 @@ def all_papers(
         raise OptionError("--examples needs --task NAME and --data FILE")
     read = {name: _READERS.get(name, _parsed)(paths) for name, paths in files.items() if paths}
     # Loads torch, which is too slow for --help.
-    from headscope.reproduce import Material
+    from headscope import reproduce
 
-    material = Material(
+    material = reproduce.Material(
         **read,
         vectors=vectors if vectors == "model" else Path(vectors),
         tasks=tasks,
@@ -160,6 +162,9 @@ def _run(session: Session, against: Sequence[str], material: "Material") -> None
 
 def paired(tasks: Sequence[str], data: Sequence[Path]) -> list[tuple[str, list[Path]]]:
     """Each task with its files: all of them for a single task, else one for each, in order."""
+    unknown = [name for name in tasks if name not in TASKS]
+    if unknown:
+        raise OptionError(f"--task {unknown[0]} is none of {', '.join(TASKS)}")
     if bool(tasks) != bool(data):
         given, missing = ("--task", "--data FILE") if tasks else ("--data", "--task NAME")
         raise OptionError(f"{given} needs {missing} too")
@@ -177,8 +182,9 @@ def _check(session: Session, files: dict[str, Files], against: Sequence[str]) ->
     """Refuse what cannot work, before anything slow begins."""
     if session.is_atlas and session.inputs:
         session.check()  # says what is wrong
-    for place in _places(session.output, len(against)) or [None]:
-        replace(session, output=place).check_outputs()
+    session.check_outputs()
+    for place in _places(session.output, len(against))[1:]:
+        replace(session, output=place, page=None).check_outputs()
     for name, other in (("train", "test"), ("test", "train"), ("dev", "train"), ("choose", "treebank")):
         if files[name] and not files[other]:
             raise OptionError(f"--{name} needs --{other} FILE too")

@@ -43,9 +43,8 @@ Pairs = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Text pairs in place of --text, as headscope compare takes them."),
 ]
-TaskKind = Literal["qa", "classification", "regression", "mlm", "lm"]
 TaskName = Annotated[
-    TaskKind | None,
+    Literal["qa", "classification", "regression", "mlm", "lm"] | None,
     typer.Option("--task", help="What heads are edited for, as for headscope ablate; with --data."),
 ]
 TaskData = Annotated[

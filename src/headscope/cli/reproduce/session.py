@@ -59,7 +59,7 @@ class Session:
                     f"\nour figures are kept in {both}; next: headscope report {kept}", soft_wrap=True
                 )
             if self.page is not None:
-                stdout().print(f"{self.page}: all of this with drawings", soft_wrap=True)
+                stdout().print(f"{self.page}: the same as a page", soft_wrap=True)
 
     def write_page(self, results: "Sequence[Reproduction]") -> None:
         """Write the page, where one is wanted."""
