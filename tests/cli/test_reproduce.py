@@ -2,6 +2,7 @@ import io
 import json
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -13,7 +14,8 @@ from tests.reproduce.sweeps import facts, row, with_sweeps
 
 import headscope as hs
 from headscope.cli.reproduce.show import print_reproduction
-from headscope.reproduce import clark2019, guan2020
+from headscope.errors import OptionError
+from headscope.reproduce import clark2019, guan2020, vig2019
 from headscope.reproduce.kovaleva2019 import kovaleva2019
 
 
@@ -41,10 +43,8 @@ def test_clark2019_of_a_model(run: Run, model: Path, corpus: Path, treebank: Pat
     lines = result.stdout.splitlines()
     name = hs.open(out).provenance["model"]
     assert lines[0].startswith("Clark, Khandelwal, Levy and Manning 2019")
-    assert (
-        "  published: bert-base, 12 layers x 12 heads; 1,000 Wikipedia segments of at most 128 tokens"
-        in lines
-    )
+    published = "  published: bert-base, 12 layers x 12 heads; 1,000 Wikipedia segments of at most 128 tokens"
+    assert any(line.startswith(published) for line in lines)
     assert f"  ours:      {name}, 3 layers x 4 heads; corpus.txt, 2 texts" in lines
     determiner = next(line.split() for line in lines if line.startswith("det "))
     assert determiner[:6] == ["det", "94.3", "%", "8-11", "=", "7.10"]
@@ -177,6 +177,71 @@ def test_kovaleva2019_of_several_models_and_tasks(run: Run, model: Path, tmp_pat
     assert json.loads(again.stdout)["sections"] == told["sections"]
 
 
+def test_vig2019_of_a_model(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
+    out, page = tmp_path / "out.nc", tmp_path / "page.md"
+    result = run(
+        "reproduce", "vig2019", model, "--text", corpus, "--max-length", 32, "-o", out, "--page", page
+    )
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    header = next(line for line in lines if line.startswith("pattern "))
+    assert header.split()[-1] == "same?"
+    assert any(
+        line.startswith("  finding: a head gives most of its attention to the pattern: ") for line in lines
+    )
+    assert any(line.startswith("not covered: use case: model bias: ") for line in lines)
+    assert "(Deconstructing BERT, part 1)" in result.stdout
+    assert lines[-1] == f"{page}: the same as a page"
+    assert page.read_text(encoding="utf-8").startswith("# Published figures and ours\n")
+    told = json.loads(run("reproduce", "vig2019", out, "--json").stdout)
+    verdicts = [row["verdict"]["agreement"] for row in told["sections"][0]["rows"] if row["verdict"]]
+    shown = [line.split()[-1] for line in lines if line[:2] in {f"{number} " for number in range(1, 7)}]
+    words = {"same": "yes", "different": "no", "unclear": "unclear"}
+    assert [word for word in shown if word in words.values()] == [words[verdict] for verdict in verdicts]
+
+
+def test_all_papers_on_one_page(run: Run, model: Path, corpus: Path, treebank: Path, tmp_path: Path) -> None:
+    out, page = tmp_path / "out.nc", tmp_path / "page.html"
+    asked = ("reproduce", "all", model, "--against", model, "--text", corpus, "--treebank", treebank)
+    asked += ("--limit", 3, "--max-length", 32, "--page", page)
+    result = run(*asked, "-o", out)
+    assert result.exit_code == 0, result.stderr
+    assert "\nkovaleva2019: patterns, " in result.stderr
+    for name in ("Clark, Khandelwal", "Guan, Leng", "Kovaleva, Romanov", "Vig 2019"):
+        assert f"\n{name}" in f"\n{result.stdout}"
+    second = tmp_path / "out-against.nc"
+    assert result.stdout.splitlines()[-2:] == [
+        f"our figures are kept in {out}, {second}",
+        f"{page}: all tables and drawings; open it in a browser",
+    ]
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    told = json.loads(
+        run("reproduce", "all", out, "--against", second, "--page", page, "--json").stdout
+    )  # the page may be replaced
+    assert [paper["paper"] for paper in told["papers"]] == [
+        "clark2019", "kovaleva2019", "vig2019", "guan2020",
+    ]  # fmt: skip
+    assert (told["page"], told["output"]) == (str(page), [])
+    out.unlink()  # its companion is still there
+    again = run(*asked, "-o", out)
+    assert (again.exit_code, "out-against.nc is there already" in again.stderr) == (2, True)
+
+
+def test_all_says_when_the_sample_is_read(
+    run: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+
+    def stop(*_: object, material: Any, **__: object) -> None:
+        seen.append(material)
+        raise OptionError("far enough")
+
+    monkeypatch.setattr("headscope.reproduce.reproduce_all", stop)
+    result = run("reproduce", "all", model, "--page", tmp_path / "page.html")
+    assert "no data were given: the sample that comes with headscope is read\n" in result.stderr
+    assert seen[0].is_empty
+
+
 @pytest.mark.parametrize(
     ("args", "told"),
     [
@@ -186,6 +251,19 @@ def test_kovaleva2019_of_several_models_and_tasks(run: Run, model: Path, tmp_pat
         ),
         (["kovaleva2019", "MODEL", "--task", "vision", "--data", "CORPUS"], "'vision' is not one of 'qa', "),
         (["kovaleva2019", "MODEL", "--text", "CORPUS", "--task", "qa"], "--task needs --data FILE too"),
+        (["vig2019", "MODEL"], "give --text FILE, or an atlas in place of MODEL"),
+        (["vig2019", "MODEL", "--text", "CORPUS", "--pairs", "CORPUS"], "one of the two"),
+        (["vig2019", "MODEL", "--text", "CORPUS", "--page", "x.pdf"], "must end in .html or .md"),
+        (["vig2019", "MODEL", "--text", "CORPUS", "--page", "CORPUS"], "must end in .html or .md"),
+        (["all", "ATLAS", "--text", "CORPUS"], "is an atlas, which holds results and no model"),
+        (["all", "MODEL", "--against", "ATLAS"], "must both be models, or both be .nc files"),
+        (["all", "MODEL", "--train", "TREEBANK"], "--train needs --test FILE too"),
+        (["all", "MODEL", "--task", "qa"], "--task needs --data FILE too"),
+        (["all", "MODEL", "--task", "chess", "--data", "CORPUS"], "'chess' is not one of 'qa', "),
+        (
+            ["all", "MODEL", "--task", "qa", "--task", "lm", "--data", "CORPUS"],
+            "give each --task one --data FILE",
+        ),
         (["clark2019", "MODEL"], "give --text FILE, or an atlas in place of MODEL"),
         (["guan2020", "MODEL"], "give --text FILE, or an atlas in place of MODEL"),
         (["guan2020", "ATLAS", "--text", "CORPUS"], "is an atlas, which holds results and no model"),
@@ -207,8 +285,18 @@ def test_kovaleva2019_of_several_models_and_tasks(run: Run, model: Path, tmp_pat
     ],
 )
 def test_what_cannot_work_is_told_in_one_line(
-    *, run: Run, model: Path, corpus: Path, treebank: Path, atlas_path: Path, args: list[str], told: str
+    *,
+    run: Run,
+    model: Path,
+    corpus: Path,
+    treebank: Path,
+    atlas_path: Path,
+    args: list[str],
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     places = {"MODEL": model, "CORPUS": corpus, "TREEBANK": treebank, "ATLAS": atlas_path}
     result = run("reproduce", *(places.get(arg, arg) for arg in args))
     assert result.exit_code == 2
@@ -221,6 +309,8 @@ def test_the_group_prints_its_help(run: Run) -> None:
     assert "\n  clark2019 " in told
     assert "\n  guan2020 " in told
     assert "\n  kovaleva2019 " in told
+    assert "\n  vig2019 " in told
+    assert "\n  all " in told
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -253,7 +343,13 @@ def test_tables_fit_a_terminal(width: int) -> None:
             "sentence-masks": (facts("sentence-masks", "masked"), [masked]),
         },
     )
-    for result in (clark2019(probed), guan2020(probed), guan2020(swept), kovaleva2019(disabled)):
+    for result in (
+        clark2019(probed),
+        guan2020(probed),
+        guan2020(swept),
+        kovaleva2019(disabled),
+        vig2019(probed),
+    ):
         print_reproduction(console, result)
     assert "…" not in page.getvalue()
     assert max(map(len, page.getvalue().splitlines())) <= width

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from tests.helpers.atlases import atlas_of, per_head, random_atlas
 
 from headscope import figures
-from headscope.errors import OptionError
+from headscope.errors import AtlasError, OptionError
 from headscope.figures.colours import COLOUR_MAPS
 from headscope.figures.token_maps import HEAD_COLOURS, ROW
 
@@ -102,3 +103,22 @@ def test_weights_must_be_numbers() -> None:
 def test_a_figure_is_named_by_whoever_draws_it() -> None:
     assert figures.head_view(weights(), TOKENS).get_title(loc="left") == ""
     assert figures.matrix_view(weights()[0], TOKENS).get_title(loc="left") == ""
+
+
+def test_the_model_view_has_a_map_for_every_head_at_its_place() -> None:
+    maps = np.zeros((2, 3, 32, 32))
+    maps[1, 2, 31, 0] = 0.64  # the last query looks at the first key
+    maps[0, 0, 0, 0] = 0.01  # too faint to show
+    coords = {"row": range(32), "column": range(32)}
+    ax = figures.model_view(atlas_of(per_head("example_map", maps, coords, stderr=None)))
+    meshes = ax.collections
+    assert len(meshes) == 6
+    drawn = [np.ma.filled(mesh.get_array(), 0.0).reshape(16, 16) for mesh in meshes]
+    assert [np.argwhere(one > 0).tolist() for one in drawn] == [[], [], [], [], [], [[15, 0]]]
+    assert drawn[5][15, 0] == pytest.approx(0.8)  # the square root
+    left, top = meshes[5].get_coordinates()[0, 0]
+    assert (left, top) == pytest.approx((2 * 1.12, 1 * 1.12))
+    labels = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert labels == ["0", "1"]
+    with pytest.raises(AtlasError, match="no example_map"):
+        figures.model_view(random_atlas())

@@ -15,7 +15,7 @@ from tests.helpers.atlases import atlas_of, per_head, random_atlas, stack_arrays
 
 from headscope.atlas import Atlas
 from headscope.errors import OutputError
-from headscope.report import findings, page, write_report
+from headscope.report import findings, frame, page, write_report
 from headscope.types import LabelledArray
 
 VOID = {"meta", "br", "img", "link", "hr", "input"}
@@ -130,7 +130,7 @@ def test_only_these_very_scripts_and_styles_may_run(written: str) -> None:
 
 
 def test_every_colour_has_a_light_and_a_dark_value(written: str) -> None:
-    own = page._style()
+    own = frame.style()
     body = written[written.index("<body>") : written.index('<script type="application/json"')]
     rules = written[written.index(own) + len(own) : written.index("</style>")].split("/*", 1)[0]
     rules = "\n".join(line for line in rules.splitlines() if line.startswith(".told .s"))

@@ -60,10 +60,11 @@ def batch_size_of(text: str) -> int | Literal["auto"]:
     return "auto" if text == "auto" else int(text)
 
 
-ATLAS, REPORT, PICTURE = "atlas", "report", "picture"
+ATLAS, REPORT, PICTURE, MARKDOWN = "atlas", "report", "picture", "page that headscope wrote"
 _STARTS = {
     ATLAS: (b"\x89HDF\r\n\x1a\n",),
     REPORT: (b"<!doctype html",),
+    MARKDOWN: (b"# published figures and ours",),
     PICTURE: (b"<?xml", b"<svg", b"%PDF", b"\x89PNG"),
 }
 

@@ -15,6 +15,7 @@ from headscope.figures.layers import entropy_by_layer, role_by_layer
 from headscope.figures.map import feature_map, head_map
 from headscope.figures.maps import example_maps
 from headscope.figures.matrix_view import matrix_view
+from headscope.figures.model_view import model_view
 from headscope.figures.patterns import pattern_bars, pattern_maps, patterns_by_layer
 from headscope.figures.profiles import distance_profile, offset_profile
 from headscope.figures.save import save
@@ -41,6 +42,7 @@ __all__ = [
     "kinds_by_layer",
     "layer_changes",
     "matrix_view",
+    "model_view",
     "offset_profile",
     "pattern_bars",
     "pattern_left",

@@ -44,9 +44,8 @@ def head_view(
     left, right = labels(tokens), labels(tokens if key_tokens is None else key_tokens)
     rows = max(len(left), len(right))
     margins = widest(left) + GAP, widest(right) + GAP
-    width, height = margins[0] + BETWEEN + margins[1], (rows + 1.5) * ROW
     if ax is None:
-        ax = axes(None, size=(width / 72, (height + 40) / 72))
+        ax = axes(None, size=head_view_size(tokens, key_tokens))
     ax.set_xlim(-margins[0], BETWEEN + margins[1])
     ax.set_ylim(rows * ROW, -1.5 * ROW)
     ax.set_axis_off()
@@ -60,6 +59,13 @@ def head_view(
     if len(chosen) > 1:
         _legend(ax, chosen)
     return ax
+
+
+def head_view_size(tokens: Sequence[str], key_tokens: Sequence[str] | None = None) -> tuple[float, float]:
+    """Inches for these tokens, a title and a legend."""
+    left, right = labels(tokens), labels(tokens if key_tokens is None else key_tokens)
+    width = widest(left) + BETWEEN + widest(right) + 2 * GAP
+    return width / 72, ((max(len(left), len(right)) + 1.5) * ROW + 40) / 72
 
 
 def _lines(array: np.ndarray[Any, Any], heads: Sequence[int], threshold: float) -> LineCollection:

@@ -146,7 +146,7 @@ def _top(row: int) -> float:
     return row * (1 + 2 * GAP)
 
 
-def draw_tile(ax: Axes, weights: Array, left: float, top: float, name: str) -> None:
+def draw_tile(ax: Axes, weights: Array, left: float, top: float, name: str = "") -> None:
     """One map, a unit wide and high, its head's name above it."""
     side = len(weights)
     edges = np.linspace(0, 1, side + 1)
@@ -162,4 +162,5 @@ def draw_tile(ax: Axes, weights: Array, left: float, top: float, name: str) -> N
         vmin=0,
         vmax=max(float(np.nanmax(shown)), FAINT),
     )
-    ax.text(left, top - 0.05, name, ha="left", va="bottom", fontsize=SMALL_SIZE, color=MUTED)
+    if name:
+        ax.text(left, top - 0.05, name, ha="left", va="bottom", fontsize=SMALL_SIZE, color=MUTED)

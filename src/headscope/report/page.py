@@ -2,19 +2,16 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.metadata import version
-from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
-from string import Template
 from typing import Any
 
 from headscope.atlas import Atlas, replacing
 from headscope.report.finding import Finding, Subject
+from headscope.report.frame import framed, link
 from headscope.report.gather import findings
-from headscope.report.interactive import Interactive, hashed, head_links, interactive
+from headscope.report.interactive import head_links, interactive
 from headscope.report.links import HeadLinks
-from headscope.report.pictures import ramp_styles
 from headscope.report.probes import OUTLOOKS
 from headscope.report.render import facts_html, kept_together, row_html, section_html, written
 from headscope.report.section import Section
@@ -58,58 +55,18 @@ def render(atlas: Atlas) -> str:
     found = _found(atlas, links, several=several)
     told = [_stack(atlas, stack, group, links[stack], several=several) for stack, group in parts]
     body, rules = classed("\n".join([*told, _method(atlas), _provenance(atlas)]))
-    style = "\n".join([_style(), rules, live.style])
-    return Template(_resource("page.html")).substitute(
-        version=written(version("headscope")),
-        title=written(f"Attention heads of {model}"),
-        policy=_policy(style, live),
-        style=style,
-        heading=f"Attention heads of {written(model)}{', edited' if atlas.edits else ''}",
-        lead=written(_lead(atlas)),
+    return framed(
+        brand="headscope report",
+        title=f"Attention heads of {model}{', edited' if atlas.edits else ''}",
+        lead=_lead(atlas),
         ways=_ways(live=live.is_there),
         facts=_facts(atlas),
         found=found,
-        explorer=live.section,
         contents=_contents(parts, several=several, live=live.is_there),
         body=body,
-        footer=written(
-            f"Made by headscope {version('headscope')}. This file holds all it needs, asks nothing of any network and "
-            "sends nothing anywhere."
-        ),
-        scripts=live.scripts,
+        rules=rules,
+        live=live,
     )
-
-
-def _style() -> str:
-    """The page's own; dark where the reader's system is, or where the atlas was switched to it."""
-    dark = f"color-scheme: dark; {_resource('page-dark.css')} {ramp_styles(dark=True)}"
-    return "\n".join(
-        [
-            _resource("page.css"),
-            f":root {{ {ramp_styles(dark=False)} }}",
-            ':root[data-theme="light"] { color-scheme: light; }',
-            f'@media screen and (prefers-color-scheme: dark) {{ :root:not([data-theme="light"]) {{ {dark} }} }}',
-            f'@media screen {{ :root[data-theme="dark"] {{ {dark} }} }}',
-        ]
-    )
-
-
-def _policy(style: str, live: Interactive) -> str:
-    """Nothing from elsewhere, and of what is here only these very scripts and styles."""
-    return "; ".join(
-        [
-            "default-src 'none'",
-            f"script-src {' '.join(live.sources)}" if live.sources else "script-src 'none'",
-            f"style-src {hashed(style)}",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
-    )
-
-
-def _resource(name: str) -> str:
-    return files("headscope.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _shape(atlas: Atlas, stack: str) -> str:
@@ -195,28 +152,24 @@ def _facts(atlas: Atlas) -> str:
 
 def _ways(*, live: bool) -> str:
     """Links to what begins far below: what was found is long."""
-    look = f'<span class="live">{_link("explore", "Look at every head")} · </span>' if live else ""
-    return f"{look}{_link('contents', 'Contents')}"
+    look = f'<span class="live">{link("explore", "Look at every head")} · </span>' if live else ""
+    return f"{look}{link('contents', 'Contents')}"
 
 
 def _contents(parts: Sequence[tuple[str, list[Section]]], *, several: bool, live: bool) -> str:
-    entries = [_link("found", "What was found")]
+    entries = [link("found", "What was found")]
     for stack, found in parts:
-        links = [_link(f"{stack}-{section.key}", section.title.split(":")[0]) for section in found]
+        links = [link(f"{stack}-{section.key}", section.title.split(":")[0]) for section in found]
         if several:
             inner = "".join(f"<li>{link}</li>" for link in links)
-            entries.append(f"{_link(stack, STACK_TITLES.get(stack, stack).split(',')[0])}<ul>{inner}</ul>")
+            entries.append(f"{link(stack, STACK_TITLES.get(stack, stack).split(',')[0])}<ul>{inner}</ul>")
         else:
             entries += links
-    entries += [_link("method", "Method and limits"), _link("provenance", "Where the numbers come from")]
+    entries += [link("method", "Method and limits"), link("provenance", "Where the numbers come from")]
     items = [f"<li>{entry}</li>" for entry in entries]
     if live:  # seen where scripts run
-        items.insert(1, f'<li class="live">{_link("explore", "Every head, to look at")}</li>')
+        items.insert(1, f'<li class="live">{link("explore", "Every head, to look at")}</li>')
     return f"<ul>{''.join(items)}</ul>"
-
-
-def _link(target: str, text: str) -> str:
-    return f'<a href="#{written(target)}">{written(text)}</a>'
 
 
 def _found(atlas: Atlas, links: Mapping[str, HeadLinks], *, several: bool) -> str:

@@ -21,7 +21,7 @@ def section_html(stack: str, section: Section, *, level: int, links: HeadLinks =
     return "".join(
         [
             f'<section aria-labelledby="{key}"><h{level} id="{key}">{written(section.title)}</h{level}>',
-            f"<p>{links.linked(kept_together(section.introduction))}</p>",
+            f"<p>{links.linked(kept_together(section.introduction))}</p>" if section.introduction else "",
             facts_html(section.facts, kind="facts small") if section.facts else "",
             *(table_html(table, links) for table in section.tables),
             _pictures(section.pictures, links, level=level + 1),

@@ -1,8 +1,10 @@
 """Published figures with ours beside them, each saying which model and data it comes from."""
 
 from headscope.reproduce.clark2019 import clark2019
+from headscope.reproduce.everything import Material, reproduce_all
 from headscope.reproduce.guan2020 import guan2020
 from headscope.reproduce.kovaleva2019 import kovaleva2019
+from headscope.reproduce.page import write_page
 from headscope.reproduce.table import (
     Drawing,
     Figure,
@@ -13,11 +15,13 @@ from headscope.reproduce.table import (
     Section,
     Verdict,
 )
+from headscope.reproduce.vig2019 import vig2019
 
 __all__ = [
     "Drawing",
     "Figure",
     "Grid",
+    "Material",
     "Origin",
     "Reproduction",
     "Row",
@@ -26,4 +30,7 @@ __all__ = [
     "clark2019",
     "guan2020",
     "kovaleva2019",
+    "reproduce_all",
+    "vig2019",
+    "write_page",
 ]

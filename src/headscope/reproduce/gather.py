@@ -30,6 +30,8 @@ class Study:
     max_length: int | None = None
     batch_size: int | Literal["auto"] = "auto"
     progress: bool = False
+    tell: Callable[[str], object] | None = None
+    """Called with the name of each step before it is done."""
     atlases: list[Atlas | None] = field(init=False)
     _done: set[tuple[int, str]] = field(init=False, default_factory=set)
 
@@ -63,6 +65,7 @@ class Study:
         if set(measures) <= known:
             return
         wanted = sorted(known | set(measures))
+        self._tell("measures", place)
         atlas = analyze(
             self.models[place],
             text,
@@ -81,8 +84,13 @@ class Study:
         """Let `run` add to the atlas of the model at `place`, unless a step of this name was done for it."""
         if (place, step) in self._done:
             return
+        self._tell(step, place)
         self.atlases[place] = run(self.models[place], self.atlases[place])
         self._done.add((place, step))
+
+    def _tell(self, step: str, place: int) -> None:
+        if self.tell is not None:
+            self.tell(f"{step}, {self.models[place].name}")
 
 
 def ready_atlas(model: ModelOrAtlas) -> Atlas | None:

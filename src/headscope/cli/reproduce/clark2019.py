@@ -10,7 +10,7 @@ import headscope as hs
 from headscope.cli.options import batch_size_of
 from headscope.cli.probe.common import Common, with_common
 from headscope.cli.probe.options import treebank
-from headscope.cli.reproduce.options import Limit, ModelOrAtlas, Output, Seed, Text
+from headscope.cli.reproduce.options import Limit, ModelOrAtlas, Output, Page, Seed, Text
 from headscope.cli.reproduce.session import Session
 from headscope.errors import OptionError
 
@@ -75,6 +75,7 @@ def clark2019(
         bool, typer.Option("--faithful", help="Compute what the authors' code does, quirks included.")
     ] = False,
     output: Output = None,
+    page: Page = None,
     common: Common,
 ) -> None:
     """Compare heads with Clark et al. 2019.
@@ -85,7 +86,9 @@ def clark2019(
     """
     files = {"text": text, "treebank": treebank_files, "choose": choose, "coreference": coreference}
     files |= {"train": train, "dev": dev, "test": test}
-    session = Session(model, output, [path for paths in files.values() for path in paths or []], common)
+    session = Session(
+        model, output, [path for paths in files.values() for path in paths or []], common, page=page
+    )
     session.check()
     _check_pairs(files)
     data = {name: _READERS.get(name, _parsed)(paths) for name, paths in files.items() if paths}

@@ -4,7 +4,7 @@ import typer
 from typer.core import TyperGroup
 
 from headscope.cli.probe.usage import ProbeCommand
-from headscope.cli.reproduce import clark2019, guan2020, kovaleva2019
+from headscope.cli.reproduce import clark2019, everything, guan2020, kovaleva2019, vig2019
 
 reproduce = typer.Typer(
     name="reproduce",
@@ -27,3 +27,5 @@ def show_help(context: typer.Context) -> None:
 reproduce.command("clark2019", cls=ProbeCommand, epilog=clark2019.EXAMPLE)(clark2019.clark2019)
 reproduce.command("guan2020", cls=ProbeCommand, epilog=guan2020.EXAMPLE)(guan2020.guan2020)
 reproduce.command("kovaleva2019", cls=ProbeCommand, epilog=kovaleva2019.EXAMPLE)(kovaleva2019.kovaleva2019)
+reproduce.command("vig2019", cls=ProbeCommand, epilog=vig2019.EXAMPLE)(vig2019.vig2019)
+reproduce.command("all", cls=ProbeCommand, epilog=everything.EXAMPLE)(everything.all_papers)

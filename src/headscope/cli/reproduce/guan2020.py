@@ -13,6 +13,7 @@ from headscope.cli.reproduce.options import (
     Limit,
     ModelOrAtlas,
     Output,
+    Page,
     Seed,
     TaskData,
     TaskNames,
@@ -41,6 +42,7 @@ def guan2020(
     data: TaskData = None,
     examples: Examples = None,
     output: Output = None,
+    page: Page = None,
     common: Common,
 ) -> None:
     """Compare kinds of heads with Guan et al. 2020.
@@ -49,7 +51,7 @@ def guan2020(
     and each model --against it; with --task and --data also what a task loses when each kind is pruned, made to look
     evenly or masked. With --against, -o OUT.nc also writes OUT-against.nc; of a second one OUT-against-2.nc, and so on.
     """
-    session = Session(model, output, [*(text or []), *(data or [])], common, against or ())
+    session = Session(model, output, [*(text or []), *(data or [])], common, against or (), page)
     session.check()
     tasks = paired_tasks(task, data, examples)
     if data and not text:

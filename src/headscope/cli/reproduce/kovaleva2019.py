@@ -15,6 +15,8 @@ from headscope.cli.reproduce.options import (
     Limit,
     ModelOrAtlas,
     Output,
+    Page,
+    Pairs,
     Seed,
     TaskData,
     TaskNames,
@@ -39,10 +41,7 @@ def kovaleva2019(
     *,
     against: Against = None,
     text: Text = None,
-    pairs: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Text pairs in place of --text, as headscope compare takes them."),
-    ] = None,
+    pairs: Pairs = None,
     limit: Limit = None,
     treebank_files: Annotated[
         list[Path] | None,
@@ -57,6 +56,7 @@ def kovaleva2019(
     examples: Examples = None,
     seed: Seed = 0,
     output: Output = None,
+    page: Page = None,
     common: Common,
 ) -> None:
     """Compare heads with Kovaleva et al. 2019.
@@ -75,7 +75,7 @@ def kovaleva2019(
         *(roles or []),
         *(data or []),
     ]
-    session = Session(model, output, files, common, against or ())
+    session = Session(model, output, files, common, against or (), page)
     session.check()
     tasks = paired_tasks(task, data, examples)
     given: dict[str, Any] = {

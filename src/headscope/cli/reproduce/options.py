@@ -32,6 +32,18 @@ Output = Annotated[
         "--output", "-o", metavar="OUT.nc", help="Keep the atlas of our figures under this new name."
     ),
 ]
+Page = Annotated[
+    Path | None,
+    typer.Option(
+        "--page",
+        metavar="PAGE.html",
+        help="Also write tables, verdicts and drawings as one page; as .md without drawings.",
+    ),
+]
+Pairs = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Text pairs in place of --text, as headscope compare takes them."),
+]
 Against = Annotated[
     list[str] | None,
     typer.Option(

@@ -1,0 +1,195 @@
+"""Papers and ours on one page: a self-contained HTML file, or Markdown without pictures."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from headscope.atlas import replacing
+from headscope.errors import OptionError
+from headscope.report.frame import framed, link
+from headscope.report.pictures import Picture, picture
+from headscope.report.render import facts_html, section_html, table_html, written
+from headscope.report.section import Section as Told
+from headscope.report.section import Table
+from headscope.report.styles import classed
+from headscope.reproduce import wording as words
+from headscope.reproduce.markdown import section_markdown, table_markdown
+from headscope.reproduce.table import Drawing, Figure, Grid, Reproduction, Section
+
+TITLE = "Published figures and ours"
+ENDINGS = (".html", ".md")
+LEAD = (
+    "What papers on attention heads published, and beside it what the same analyses find in other models. A verdict "
+    "says whether ours is the same kind of finding, by our intervals; it never compares decimals. Heads are written "
+    "layer.head, both counted from 0."
+)
+_SCROLLS_AT = 7.0
+"""Inches; a wider drawing stays readable on a small screen and scrolls there."""
+
+
+def write_page(results: Sequence[Reproduction], path: str | os.PathLike[str]) -> Path:
+    """Write one page about some papers: HTML or Markdown, by the name's ending.
+
+    It appears under its name only when it is whole.
+    """
+    target = Path(path)
+    if target.suffix not in ENDINGS:
+        raise OptionError(f"a page is written as {' or '.join(ENDINGS)}, not as {target.name!r}")
+    if not results:
+        raise OptionError("there is no paper to write a page about; give at least one reproduction")
+    content = html(results) if target.suffix == ".html" else markdown(results)
+    with replacing(target) as temporary:
+        temporary.write_text(content, encoding="utf-8")
+    return target
+
+
+def html(results: Sequence[Reproduction]) -> str:
+    """The page with its drawings; every text is escaped."""
+    papers = [
+        f'<section aria-labelledby="{result.paper}"><h2 id="{result.paper}">{written(words.paper_name(result))}</h2>'
+        f"<p>{written(result.citation)}.</p>"
+        + "".join(section_html(result.paper, told, level=3) for told in _sections(result, with_pictures=True))
+        + "</section>"
+        for result in results
+    ]
+    body, rules = classed("\n".join(papers))
+    summary = "".join(map(table_html, _summary(results)))
+    return framed(
+        brand="headscope reproduce",
+        title=TITLE,
+        lead=LEAD,
+        ways=link("contents", "Contents"),
+        facts=facts_html(_models(results), kind="facts"),
+        found=f'<section aria-labelledby="found"><h2 id="found">What was found</h2>{summary}</section>',
+        contents=_contents(results),
+        body=body,
+        rules=rules,
+    )
+
+
+def markdown(results: Sequence[Reproduction]) -> str:
+    """The page without its drawings."""
+    parts = [f"# {TITLE}", LEAD, *(f"- {name}: {value}" for name, value in _models(results).items())]
+    parts += ["## What was found", *map(table_markdown, _summary(results))]
+    for result in results:
+        parts += [f"## {words.paper_name(result)}", f"{result.citation}."]
+        parts += [section_markdown(told, level=3) for told in _sections(result, with_pictures=False)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _models(results: Sequence[Reproduction]) -> dict[str, str]:
+    """What was compared with the papers."""
+    most = max(results, key=lambda result: len(result.others))
+    facts = {"Model": str(most.atlas.provenance["model"])}
+    if most.others:
+        facts["Compared with it"] = ", ".join(str(atlas.provenance["model"]) for atlas in most.others)
+    return facts | {"Papers": str(len(results))}
+
+
+def _summary(results: Sequence[Reproduction]) -> Iterator[Table]:
+    """How many comparisons of each paper agree, and every finding that was tested."""
+    rows = []
+    for result in results:
+        found = words.counted(result.sections)
+        left_out = sum(bool(section.needs) for section in result.sections)
+        counts = (sum(found.values()), *found.values(), left_out)
+        rows.append((words.paper_name(result), *map(str, counts)))
+    columns = ("Paper", "Tested", "Same", "Different", "Unclear", "Left out")
+    yield Table(
+        "Is ours the same kind of finding? Comparisons, and sections left out for want of data",
+        columns,
+        tuple(rows),
+    )
+    findings = [
+        (tally.finding, tally.outcome, f"{words.paper_name(result)}; {section.title}")
+        for result in results
+        for section in result.sections
+        for tally in words.tallies(section)
+    ]
+    if findings:
+        yield Table("Every finding that was tested", ("Finding", "Ours", "Where"), tuple(findings))
+
+
+def _contents(results: Sequence[Reproduction]) -> str:
+    entries = [link("found", "What was found")]
+    for result in results:
+        short = [section.title.split(":")[0] for section in result.sections]
+        inner = "".join(
+            f"<li>{link(f'{result.paper}-{section.key}', name if short.count(name) == 1 else section.title)}</li>"
+            for section, name in zip(result.sections, short, strict=True)
+        )
+        entries.append(f"{link(result.paper, words.paper_name(result))}<ul>{inner}</ul>")
+    return f"<ul>{''.join(f'<li>{entry}</li>' for entry in entries)}</ul>"
+
+
+def _sections(result: Reproduction, *, with_pictures: bool) -> Iterator[Told]:
+    """A paper's sections, and at its end what none of them covers and what to keep in mind."""
+    for section in result.sections:
+        yield _told(result, section, with_pictures=with_pictures)
+    notes = [f"{name}: {reason}." for name, reason in result.not_covered.items()]
+    if notes:
+        yield Told(
+            "not-covered", "Not covered", "Tables and figures that no section shows, and why.", notes=notes
+        )
+    if result.notes:
+        yield Told("remarks", "To keep in mind", "", notes=list(result.notes))
+
+
+def _told(result: Reproduction, section: Section, *, with_pictures: bool) -> Told:
+    if section.needs:
+        facts = {"Published": words.origin(section.published)}
+        return Told(section.key, section.title, f"Left out: {section.needs}.", facts=facts)
+    facts = {"Published": words.origin(section.published)}
+    if section.ours is not None:
+        facts["Ours"] = words.origin(section.ours)
+    tables = [_table(section)] if section.rows else []
+    if section.grid is not None:
+        tables.append(_counts(section.grid))
+    tested = [f"{tally.finding}: {tally.outcome}" for tally in words.tallies(section)]
+    return Told(
+        section.key,
+        section.title,
+        f"Tested: {'; '.join(tested)}." if tested else "",
+        [_picture(result, section, one) for one in section.drawings] if with_pictures else [],
+        tables,
+        [*(f"{row.quantity}: {row.note}" for row in section.rows if row.note), *section.notes],
+        facts,
+    )
+
+
+def _table(section: Section) -> Table:
+    """The rows; columns that are empty everywhere are left out."""
+    columns = {
+        section.heading: [row.quantity for row in section.rows],
+        "published": [
+            _with_detail(row.published, words.published_figure(row.published, row.unit))
+            for row in section.rows
+        ],
+        "ours": [_with_detail(row.ours, words.our_figure(row.ours, row.unit)) for row in section.rows],
+        section.interval: [words.interval(row.ours, row.unit) for row in section.rows],
+        "cases": [words.cases(row) for row in section.rows],
+        "same kind of finding?": [words.same_kind(row) for row in section.rows],
+    }
+    kept = {name: cells for name, cells in columns.items() if any(cell not in ("", "-") for cell in cells)}
+    return Table("Published and ours", tuple(kept), tuple(zip(*kept.values(), strict=True)))
+
+
+def _with_detail(figure: Figure | None, told: str) -> str:
+    return f"{told} ({figure.detail})" if figure is not None and figure.detail else told
+
+
+def _counts(grid: Grid) -> Table:
+    rows = tuple((name, *map(str, numbers)) for name, numbers in grid.lines.items())
+    return Table(grid.title, (grid.title, *grid.columns), rows, is_figures=True)
+
+
+def _picture(result: Reproduction, section: Section, drawing: Drawing) -> Picture:
+    return picture(
+        drawing.draw,
+        size=drawing.size,
+        title=drawing.title,
+        caption=drawing.caption,
+        key=f"{result.paper}-{section.key}-{drawing.title}",
+        is_wide=drawing.is_wide,
+        least=0.6 if drawing.size[0] > _SCROLLS_AT else 0.0,
+    )

@@ -1,0 +1,135 @@
+"""Figures, origins and verdicts as readers see them, on the terminal and on pages."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from headscope.reproduce.table import Agreement, Figure, Origin, Reproduction, Row, Section
+
+_WRITTEN: dict[str, Callable[[float], str]] = {
+    "share": lambda value: f"{100 * value:.1f} %",
+    "points": lambda value: f"{100 * value:+z.1f} points",
+    "cosine": lambda value: f"{value:.3f}",
+    "nats": lambda value: f"{_plain(value)} nats",
+    "heads": lambda value: f"{value:.0f} head{'' if value == 1 else 's'}",
+    "neurons": lambda value: f"{value:.0f} neuron{'' if value == 1 else 's'}",
+    "kinds": lambda value: f"{value:.0f}",
+    "silhouette": lambda value: f"{value:.2f}",
+    "p-value": lambda value: f"p = {value:.2g}",
+}
+
+
+def _plain(value: float) -> str:
+    """Two or three decimals; two digits for the small numbers that gradients are."""
+    if 0 < abs(value) < 0.01:
+        return f"{value:.2g}"
+    return f"{value:.{2 if abs(value) >= 1 else 3}f}"
+
+
+SAME_KIND: dict[Agreement, str] = {"same": "yes", "different": "no", "unclear": "unclear"}
+"""Whether ours is the same kind of finding, in a table."""
+_MOST_NAMED = 6
+"""Of so many rows at most that disagree, each is named below a table."""
+
+
+def our_figure(figure: Figure | None, unit: str) -> str:
+    """A number with its unit, the words in its place, or a dash for none."""
+    if figure is None:
+        return "-"
+    return figure.words if figure.value is None else _WRITTEN[unit](figure.value)
+
+
+def published_figure(figure: Figure | None, unit: str) -> str:
+    """The same; a share with as many decimals as were published, at most two."""
+    if figure is None or figure.value is None or unit not in ("share", "points"):
+        return our_figure(figure, unit)
+    sign, word = ("+", "points") if unit == "points" else ("", "%")
+    return f"{100 * figure.value:{sign}.2f}".rstrip("0").rstrip(".") + f" {word}"
+
+
+def interval(figure: Figure | None, unit: str) -> str:
+    """Both ends, without their unit; nothing where there are none."""
+    if figure is None or figure.low is None or figure.high is None:
+        return ""
+    low, high = _WRITTEN[unit](figure.low), _WRITTEN[unit](figure.high)
+    return f"{low.partition(' ')[0]} to {high.partition(' ')[0]}"
+
+
+def detail(figure: Figure | None) -> str:
+    """Which head, offset or layers a figure belongs to."""
+    return "" if figure is None else figure.detail
+
+
+def cases(row: Row) -> str:
+    """Of how many cases ours is."""
+    return "" if row.ours is None or row.ours.cases is None else f"{row.ours.cases:,}"
+
+
+def same_kind(row: Row) -> str:
+    """The verdict of a row in a word; nothing where it has none."""
+    return "" if row.verdict is None else SAME_KIND[row.verdict.agreement]
+
+
+def origin(where: Origin) -> str:
+    """Model, data and place in the paper."""
+    told = "; ".join(filter(None, (where.model, where.data)))
+    return f"{told} ({where.source})" if where.source else told
+
+
+@dataclass(frozen=True)
+class Tally:
+    """One finding of a paper, and in which rows ours is the same kind of finding."""
+
+    finding: str
+    rows: tuple[Row, ...]
+
+    def having(self, agreement: Agreement) -> tuple[str, ...]:
+        """The quantities of the rows with this verdict."""
+        return tuple(row.quantity for row in self.rows if row.verdict and row.verdict.agreement == agreement)
+
+    @property
+    def outcome(self) -> str:
+        """`same`, or for several rows `12 of 14 the same, 2 unclear (nsubj, iobj)`."""
+        if len(self.rows) == 1:
+            return next(agreement for agreement in SAME_KIND if self.having(agreement))
+        told = [f"{len(self.having('same'))} of {len(self.rows)} the same"]
+        others: tuple[Agreement, ...] = ("different", "unclear")
+        for agreement in others:
+            if names := self.having(agreement):
+                listed = f" ({'; '.join(names)})" if len(names) <= _MOST_NAMED else ""
+                told.append(f"{len(names)} {agreement}{listed}")
+        return ", ".join(told)
+
+
+def tallies(section: Section) -> list[Tally]:
+    """The findings that a section tests, each once, in the order of its rows."""
+    found: dict[str, list[Row]] = {}
+    for row in section.rows:
+        if row.verdict is not None:
+            found.setdefault(row.verdict.finding, []).append(row)
+    return [Tally(finding, tuple(rows)) for finding, rows in found.items()]
+
+
+def counted(sections: Iterable[Section]) -> dict[Agreement, int]:
+    """How many rows have each verdict."""
+    verdicts = [row.verdict.agreement for section in sections for row in section.rows if row.verdict]
+    return {agreement: verdicts.count(agreement) for agreement in SAME_KIND}
+
+
+def summary(result: Reproduction) -> str:
+    """A paper's verdicts in a line."""
+    found = counted(result.sections)
+    total = sum(found.values())
+    if not total:
+        return "nothing was tested"
+    told = [f"{found['same']} the same", f"{found['different']} different", f"{found['unclear']} unclear"]
+    return f"{total} comparison{'' if total == 1 else 's'} tested: {', '.join(told)}"
+
+
+def paper_name(result: Reproduction) -> str:
+    """`Clark, Khandelwal, Levy and Manning 2019`: the citation up to its title."""
+    return result.citation.partition(":")[0]
+
+
+def left_out(results: Sequence[Reproduction]) -> list[tuple[str, Section]]:
+    """The sections for which there were no data, each with its paper."""
+    return [(result.paper, section) for result in results for section in result.sections if section.needs]
