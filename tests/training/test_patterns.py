@@ -14,8 +14,8 @@ from training.patterns.fit import Course, Plan, fit, probabilities
 from training.patterns.generate import made_maps
 from training.patterns.material import LABELS, Sizes, build
 from training.patterns.real_maps import FOLDS, MODELS, documents_at, fold_of_document, fold_of_head, parse
-from training.patterns.scores import TESTED, agreement, draw_of, scores
-from training.patterns.train import SECOND
+from training.patterns.scores import TESTED, agreement, draw_of, independent_agreement, scores
+from training.patterns.train import INDEPENDENT, SECOND
 from training.patterns.views import vary
 
 from headscope.heads.patterns import PATTERNS, PatternClassifier
@@ -79,6 +79,34 @@ def test_scores_are_those_of_the_labels_and_of_the_shipped_file() -> None:
     second = read_rows(SECOND)
     same = np.mean([row["first"] == row["label"] for row in second])
     assert found["labelled twice"]["agreement"] == pytest.approx(same, abs=1e-4)
+
+
+def test_independent_labels_are_of_tested_maps_and_their_scores_are_written() -> None:
+    labels = read_rows(LABELS)
+    tested = {key(row) for row in labels if draw_of(row) in TESTED}
+    rows = read_rows(INDEPENDENT)
+    assert len({key(row) for row in rows}) == len(rows) == 140
+    for row in rows:
+        assert key(row) in tested
+        assert {row["first"], row["second"]} <= set(PATTERNS)
+    written = json.loads(SCORES.read_text(encoding="utf-8"))["labelled independently"]
+    assert written == independent_agreement(rows, labels)
+
+
+def test_independent_agreement_by_hand() -> None:
+    def row(number: int, **more: str) -> dict[str, Any]:
+        return {"model": "demo", "text": f"articles/32/{number}", "layer": 0, "head": 0, **more}
+
+    names = ["block", "block", "block", "diagonal"]
+    labels = [row(number, label=name, sheet="first-00") for number, name in enumerate(names)]
+    rows = [row(0, first="block", second="block"), row(3, first="block", second="diagonal")]
+    found = independent_agreement(rows, labels)
+    # One block stands for three, so the first labeller agrees on three of four.
+    assert found["labels, first"]["agreement"] == 0.75
+    assert found["labels, first"]["f1"]["block"] == pytest.approx(2 * 3 / (3 + 4), abs=1e-3)
+    assert found["labels, second"]["macro_f1"] == pytest.approx(2 / 5)
+    assert found["first, second"]["agreement"] == 0.75
+    assert found["first, second, hard"]["maps"] == 0
 
 
 def test_made_maps_are_attention_and_always_the_same() -> None:

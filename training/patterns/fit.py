@@ -17,7 +17,8 @@ from headscope.heads.patterns import PATTERNS, PatternNetwork
 
 RATE = 2e-3
 DECAY = 1e-2
-SMOOTHING = 0.1
+SMOOTHING, SMOOTHING_WHEN_HARD = 0.06, 0.3
+"""The share of a label that is dealt out to all patterns: more where the one who labelled was in doubt."""
 TREES = 0.35
 """The weight of the trees' opinion among the teachers'."""
 
@@ -34,13 +35,13 @@ class Course:
 
 @dataclass(frozen=True)
 class Plan:
-    """How many networks, and how they are trained."""
+    """How many networks, and how they are trained. A second network that is kept would cost as much again to use."""
 
     teachers: int = 2
-    kept: int = 3
-    trees: int = 400
-    teaching: Course = Course(900, labelled=36, made=28)
-    keeping: Course = Course(1200, labelled=36, made=14, unlabelled=30)
+    kept: int = 1
+    trees: int = 200
+    teaching: Course = Course(700, labelled=36, made=28)
+    keeping: Course = Course(1400, labelled=36, made=14, unlabelled=30)
 
 
 def fit(material: Material, plan: Plan, *, without: int | None = None) -> list[PatternNetwork]:
@@ -75,9 +76,10 @@ def _train(
         # Made maps in the shares that the real ones have.
         shares = torch.bincount(material.target[labelled], minlength=len(PATTERNS)).float()
         weights = shares[material.made_target]
+        known = smoothed(material.target, material.hard)
         for _ in range(course.steps):
             batch = [
-                _drawn(material.labelled, labelled, smoothed(material.target), course.labelled),
+                _drawn(material.labelled, labelled, known, course.labelled),
                 _made(material, weights, course.made),
             ]
             if unlabelled is not None and opinion is not None:
@@ -101,12 +103,15 @@ def _drawn(seen: Views, maps: Tensor, wanted: Tensor, count: int) -> tuple[Tenso
 def _made(material: Material, weights: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
     chosen = torch.multinomial(weights, count, replacement=True)
     pictures, numbers = material.made.pick(chosen, torch.zeros_like(chosen))
-    return pictures, numbers, smoothed(material.made_target)[chosen]
+    return pictures, numbers, smoothed(material.made_target[chosen])
 
 
-def smoothed(target: Tensor) -> Tensor:
-    """(map, pattern) nearly all for the label, a little for the others."""
-    return torch.eye(len(PATTERNS))[target] * (1 - SMOOTHING) + SMOOTHING / len(PATTERNS)
+def smoothed(target: Tensor, hard: Tensor | None = None) -> Tensor:
+    """(map, pattern) most for the label, a little for the others; less for the label where it was hard (map,)."""
+    shared = torch.full((len(target), 1), SMOOTHING)
+    if hard is not None:
+        shared[hard] = SMOOTHING_WHEN_HARD
+    return torch.eye(len(PATTERNS))[target] * (1 - shared) + shared / len(PATTERNS)
 
 
 def _opinion(

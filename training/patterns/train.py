@@ -4,7 +4,7 @@
 
 First cross-validation: every labelled map is judged by networks that saw neither its head nor its document. Then the
 networks that are shipped, from all labelled maps. Writes patterns.safetensors and scores.json. On one processor core
-the maps take five minutes to make, each fold and the last training two minutes.
+the maps take two minutes to make, each fold and the last training one.
 """
 
 import argparse
@@ -19,13 +19,14 @@ from training.patterns.contact_sheets import read_rows
 from training.patterns.fit import Plan, fit, probabilities
 from training.patterns.material import Material, Sizes, build
 from training.patterns.real_maps import FOLDS
-from training.patterns.scores import agreement, all_scores
+from training.patterns.scores import agreement, all_scores, independent_agreement
 
 import headscope
 from headscope.heads.pattern_maps import SIDE
 from headscope.heads.patterns import PATTERNS, PatternClassifier
 
 SECOND = Path(__file__).with_name("second_labels.jsonl")
+INDEPENDENT = Path(__file__).with_name("independent_labels.jsonl")
 
 
 def held_out(material: Material, plan: Plan, fold: int) -> Tensor:
@@ -85,6 +86,7 @@ def main() -> None:
     scores = cross_validate(material, plan)
     second = read_rows(SECOND)
     scores["labelled twice"] = agreement([row["first"] for row in second], [row["label"] for row in second])
+    scores["labelled independently"] = independent_agreement(read_rows(INDEPENDENT), material.rows)
     for name, score in scores.items():
         print(name, json.dumps(score))
     (options.output / "scores.json").write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")

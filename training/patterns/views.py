@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from headscope.heads.patterns import described
 
@@ -37,11 +38,13 @@ def views(maps: Iterable[Tensor], *, changed: int, rng: np.random.Generator) -> 
     """Each map (query, key) as it is, and `changed` times changed."""
     found_pictures, found_numbers = [], []
     for attention in maps:
-        seen = [
-            described(kind[None]) for kind in (attention, *(vary(attention, rng) for _ in range(changed)))
-        ]
-        found_pictures.append(torch.cat([picture for picture, _ in seen]).half())
-        found_numbers.append(torch.cat([number for _, number in seen]))
+        seen = [attention, *(vary(attention, rng) for _ in range(changed))]
+        lengths = torch.tensor([len(view) for view in seen])
+        longest = int(lengths.max())
+        padded = torch.stack([pad(view, (0, longest - len(view), 0, longest - len(view))) for view in seen])
+        picture, number = described(padded, lengths)
+        found_pictures.append(picture.half())
+        found_numbers.append(number)
     return Views(torch.stack(found_pictures), torch.stack(found_numbers))
 
 

@@ -1,9 +1,10 @@
-"""Which of five patterns an attention map shows (Kovaleva et al. 2019), told by a few small convolutional networks.
+"""Which of five patterns an attention map shows (Kovaleva et al. 2019), as small convolutional networks see it.
 
 How they were trained, on which maps, and how often they are right stands in training/patterns of the project.
 """
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -13,9 +14,10 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from headscope.errors import OptionError
-from headscope.heads.pattern_maps import CHANNELS, brightness, pictures
+from headscope.heads.pattern_maps import CHANNELS, pictures, reduced
 from headscope.heads.pattern_numbers import NUMBERS, numbers
 from headscope.measures.base import PerTextMeasure, TextMean
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray
@@ -25,8 +27,8 @@ PATTERNS = ("vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous
 
 TRAINED = Path(__file__).with_name("patterns.safetensors")
 
-_AT_ONCE = 32
-"""How many maps are worked on together; more do not fit a processor's cache."""
+_WEIGHTS_AT_ONCE, _FEWEST_AT_ONCE = 2**20, 8
+"""How many weights, and at least how many maps, are worked on together; more do not fit a processor's cache."""
 _WIDTH = 8
 
 
@@ -57,12 +59,28 @@ class PatternNetwork(nn.Module):
         logits: Tensor = self.decide(torch.cat([features, self.number(number)], -1))
         return logits
 
+    def folded(self) -> "PatternNetwork":
+        """A copy for use alone: normalisation becomes part of the convolutions, and pooling comes before ReLU."""
+        copy = deepcopy(self).eval().requires_grad_(False)
+        blocks = []
+        for layer in copy.picture:
+            if isinstance(layer, nn.Conv2d):
+                blocks.append([layer])
+            elif isinstance(layer, nn.BatchNorm2d):
+                blocks[-1][0] = fuse_conv_bn_eval(blocks[-1][0], layer)
+            else:
+                # Which of the two comes first does not matter; after pooling there is a quarter to do.
+                blocks[-1].insert(1, nn.ReLU(inplace=True) if isinstance(layer, nn.ReLU) else layer)
+        copy.picture = nn.Sequential(*(layer for block in blocks for layer in block))
+        return copy
+
 
 class PatternClassifier:
     """The mean of a few networks' probabilities."""
 
     def __init__(self, networks: Sequence[PatternNetwork], facts: Mapping[str, str] | None = None) -> None:
         self.networks = [network.eval().requires_grad_(False) for network in networks]
+        self._folded = [network.folded() for network in networks]
         self.facts = dict(facts or {})
         """What the file says about itself: when and on what it was trained, and its scores."""
 
@@ -100,26 +118,29 @@ class PatternClassifier:
         """(map, pattern) of maps (map, query, key), each with `lengths` (map,) tokens and padding on the right."""
         if maps.ndim != 3 or maps.shape[1] != maps.shape[2]:
             raise OptionError(f"patterns are for square maps (map, query, key), not for {tuple(maps.shape)}")
-        found = torch.zeros(len(maps), len(PATTERNS), device=maps.device)
+        longest = maps.shape[-1]
         if lengths is None:
-            lengths = torch.full((len(maps),), maps.shape[-1])
-        for length in sorted(set(lengths.tolist())):
-            places = (lengths == length).nonzero()[:, 0].tolist()
-            for start in range(0, len(places), _AT_ONCE):
-                some = places[start : start + _AT_ONCE]
-                found[some] = self._whole(_chosen(maps[:, :length, :length], some).float().contiguous())
+            lengths = torch.full((len(maps),), longest)
+        lengths = lengths.to(maps.device)
+        order = lengths.argsort(stable=True)
+        at_once = max(_FEWEST_AT_ONCE, _WEIGHTS_AT_ONCE // longest**2)
+        found = torch.zeros(len(maps), len(PATTERNS), device=maps.device)
+        for some in order.split(at_once):
+            length = int(lengths[some[-1]])
+            chosen = maps[int(some[0]) : int(some[-1]) + 1] if _in_a_row(some) else maps[some]
+            picture, number = described(chosen[:, :length, :length].float(), lengths[some])
+            found[some] = torch.stack(
+                [network(picture, number).softmax(-1) for network in self._folded]
+            ).mean(0)
         return found
 
-    def _whole(self, maps: Tensor) -> Tensor:
-        """(map, pattern) of maps (map, query, key) without padding."""
-        picture, number = described(maps)
-        return torch.stack([network(picture, number).softmax(-1) for network in self.networks]).mean(0)
 
-
-def described(maps: Tensor) -> tuple[Tensor, Tensor]:
-    """(map, channel, row, column) and (map, number): what the networks are given of maps without padding."""
-    bright = brightness(maps)
-    return pictures(maps, bright), numbers(maps, bright)
+def described(maps: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """(map, channel, row, column) and (map, number): what networks are given of maps with `lengths` (map,) tokens."""
+    alike = bool((lengths == lengths[0]).all())
+    small = reduced(maps, lengths[:1] if alike else lengths)
+    picture = pictures(small)
+    return picture, numbers(small, picture)
 
 
 @dataclass
@@ -191,11 +212,9 @@ class PatternShares(PerTextMeasure):
         }
 
 
-def _chosen(maps: Tensor, places: list[int]) -> Tensor:
-    """The maps at these places, without a copy where they follow each other."""
-    if places[-1] - places[0] == len(places) - 1:
-        return maps[places[0] : places[-1] + 1]
-    return maps[places]
+def _in_a_row(places: Tensor) -> bool:
+    """Whether the places follow each other, so that what lies there need not be copied."""
+    return bool((places.diff() == 1).all())
 
 
 @cache
