@@ -99,8 +99,9 @@ def independent_agreement(rows: Sequence[dict[str, Any]], labels: Sequence[dict[
     found: dict[str, Any] = {}
     for one, other in combinations(named, 2):
         for part, keep in (("", np.full(len(rows), True)), (", not hard", ~hard), (", hard", hard)):
-            pair = (np.array(named[name])[keep] for name in (one, other))
-            found[f"{one}, {other}{part}"] = _weighted(*pair, weights[keep])
+            first, second = (np.array(named[name])[keep] for name in (one, other))
+            if keep.any():
+                found[f"{one}, {other}{part}"] = _weighted(first, second, weights[keep])
     return found
 
 

@@ -19,15 +19,24 @@ _SIZES = (SIDE // 2, SIDE // 4, SIDE // 8)
 _EDGE = 2
 
 
-def block_numbers(picture: Tensor) -> Tensor:
-    """(map, 23) of pictures (map, channel, row, column)."""
-    bright = picture[:, 2].flatten(1)  # (map, place)
-    return torch.cat([_rings(bright), _squares(bright), _sharpest(bright), _interaction(picture[:, 0])], -1)
+def block_numbers(weights: Tensor, bright: Tensor) -> Tensor:
+    """(map, 26) of pictures (map, row, column) of weights, 1 where attention is even, and of brightness."""
+    places = bright.flatten(1)  # (map, place)
+    return torch.cat(
+        [
+            _rings(places),
+            _squares(places),
+            _sharpest(places),
+            _held(weights.flatten(1)),
+            _interaction(torch.log1p(weights)),
+        ],
+        -1,
+    )
 
 
 def _rings(bright: Tensor) -> Tensor:
     """(map, 5) how much brighter than the rest it is close to the diagonal, around it, and farther; the rest."""
-    close, around, wide, rest = (bright @ _ring_weights().to(bright)).split(1, -1)
+    close, around, wide, rest = (bright @ _ring_weights().to(bright)).chunk(4, -1)
     return torch.cat([close - rest, around - rest, wide - rest, close - wide, rest], -1)
 
 
@@ -46,10 +55,20 @@ def _squares(bright: Tensor) -> Tensor:
 
 def _sharpest(bright: Tensor) -> Tensor:
     """(map, 3) how sharp the edges of squares are: the weaker of the upper and the lower one at the best cuts."""
-    upper, lower = (bright @ _edge_weights().to(bright)).unflatten(1, (2, -1)).unbind(1)  # (map, cut)
+    upper, lower = (bright @ _edge_weights().to(bright)).chunk(2, -1)  # (map, cut)
     sharp = torch.minimum(upper, lower)
     best, lead = _best_and_lead(sharp)
     return torch.stack([best, sharp.topk(3, -1).values[:, 2], lead], -1)
+
+
+def _held(weights: Tensor) -> Tensor:
+    """(map, 3) attention around the diagonal; two blocks against what lies outside, as logarithms at the best cut."""
+    around = weights @ _around().to(weights)  # (map, 1)
+    means = (weights @ _half_weights().to(weights)).clamp_min(1e-3).log()
+    first, second, above, below = means.chunk(4, -1)  # (map, cut)
+    weaker, best = torch.minimum(first - above, second - below).max(-1, keepdim=True)
+    both = (first - above + second - below).gather(-1, best) / 2
+    return torch.cat([around, (weaker / 2).clamp(-2, 3), (both / 2).clamp(-2, 3)], -1)
 
 
 def _interaction(logarithms: Tensor) -> Tensor:
@@ -59,7 +78,7 @@ def _interaction(logarithms: Tensor) -> Tensor:
     effect at the best cut, the share of the variance it explains, both for the middling cut, the standard deviation,
     and which cut is best.
     """
-    rest = _centred(logarithms) * 4
+    rest = _centred(logarithms)
     away = (share_distance() > _MARGIN).to(rest)
     variance = (rest.square() * away).sum((1, 2))[:, None]  # (map, 1)
     shapes = _cut_shapes().to(rest)  # (cut, place)
@@ -115,10 +134,26 @@ def _ring_weights() -> Tensor:
 
 
 @cache
+def _around() -> Tensor:
+    """(place, 1) weights of the share of attention around the diagonal."""
+    return (share_distance() <= SIDE // 8).float().flatten()[:, None] / SIDE**2
+
+
+@cache
 def _square_weights() -> Tensor:
     """(place, size x 4 x cut) the squares before and after a cut, and the rectangles above and below."""
+    return _cut_weights(_SIZES)
+
+
+@cache
+def _half_weights() -> Tensor:
+    """(place, 4 x cut) all that lies before and after a cut."""
+    return _cut_weights((SIDE,))
+
+
+def _cut_weights(sizes: tuple[int, ...]) -> Tensor:
     weights = []
-    for size in _SIZES:
+    for size in sizes:
         parts = [((cut - size, cut), (cut, cut + size)) for cut in _CUTS]
         weights += [_rectangle(before, before) for before, _ in parts]
         weights += [_rectangle(after, after) for _, after in parts]

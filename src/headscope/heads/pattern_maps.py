@@ -1,15 +1,14 @@
-"""From attention maps of any length to pictures of one size, in which what matters is kept.
+"""From attention maps of any length to a few rows, a narrow band and small pictures of one size.
 
 The queries of a map are pooled into SIDE equal shares first, and all else is taken from these few rows and from a
-narrow band along the diagonal. A map is taken twice: as weights, and as the eye sees it on a contact sheet, where
-the brightest weights of a map set its scale. Of the keys in a share the mean keeps how much there is; the largest
-keeps a thin column, and since the mean over queries comes first, scattered dots do not look like one.
+narrow band along the diagonal, at full resolution of the keys: a column or a line one token wide stays as wide. A
+map is taken twice: as weights, and as the eye sees it on a contact sheet, where the brightest weights of a map set its
+scale.
 
 Maps of several lengths are worked on together: `lengths` says how many tokens each has, what lies beyond is padding.
 Where all are of one length, it is one number, and so are all places that follow from it.
 """
 
-import math
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,11 +16,9 @@ import torch
 from torch import Tensor
 
 SIDE = 32
-CHANNELS = 4
 REACH = 6
 """How far the band goes to either side of the diagonal, in tokens."""
 
-_LARGEST = 512
 _BRIGHTEST = 0.002
 """This share of the weights of a map is as bright as can be; the contact sheets have the same."""
 _FLAT = 4.0
@@ -65,13 +62,10 @@ def reduced(maps: Tensor, lengths: Tensor) -> ReducedMaps:
     )
 
 
-def pictures(maps: ReducedMaps) -> Tensor:
-    """(map, CHANNELS, SIDE, SIDE): mean weight, largest column, and the same of brightness; weights as logarithms."""
+def pictures(maps: ReducedMaps) -> tuple[Tensor, Tensor]:
+    """(map, SIDE, SIDE) twice: mean weights, 1 where attention is even; and mean brightness."""
     keys = maps.pooling.mT
-    weights = torch.stack([maps.rows @ keys, _largest(maps.rows, maps.lengths)], 1)
-    bright = torch.stack([maps.bright_rows @ keys, _largest(maps.bright_rows, maps.lengths)], 1)
-    weights = torch.log1p(weights * maps.lengths[:, None, None, None]) / math.log1p(_LARGEST)
-    return torch.cat([weights, bright], 1)
+    return (maps.rows @ keys).mul_(maps.lengths[:, None, None]), maps.bright_rows @ keys
 
 
 def _is_token(lengths: Tensor, longest: int) -> Tensor:
@@ -113,19 +107,6 @@ def _mean_pooling(lengths: Tensor, longest: int) -> Tensor:
 def _share_edges(lengths: Tensor) -> Tensor:
     """(map or 1, SIDE + 1) the token in which each share begins; the last is the length."""
     return torch.arange(SIDE + 1, device=lengths.device) * lengths[:, None] // SIDE
-
-
-def _largest(rows: Tensor, lengths: Tensor) -> Tensor:
-    """(map, row, SIDE) the largest in each share of the keys; a token on a border counts in both."""
-    first = _share_edges(lengths)[:, :-1]  # (map or 1, SIDE)
-    last = -((torch.arange(1, SIDE + 1, device=rows.device) * -lengths[:, None]) // SIDE) - 1
-    shape = (len(rows), rows.shape[1], SIDE)
-    largest = rows.gather(-1, first[:, None].expand(shape))
-    # A few steps through all shares at once; torch's own adaptive pooling takes several times as long.
-    for step in range(1, int((last - first).max()) + 1):
-        place = torch.minimum(first + step, last)
-        largest = torch.maximum(largest, rows.gather(-1, place[:, None].expand(shape)))
-    return largest
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What a picture of one size may lose of an attention map: a few numbers, most of them at full resolution of the keys.
+"""An attention map as a few numbers that say the same at any length.
 
 A line one token wide is one at any length. The numbers say along what share of the queries a column or a diagonal
 can be followed, by how much it stands out from what lies beside it, how much attention it holds, and how well blocks
@@ -12,9 +12,9 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from headscope.heads.pattern_blocks import block_numbers
-from headscope.heads.pattern_maps import REACH, SIDE, ReducedMaps
+from headscope.heads.pattern_maps import REACH, SIDE, ReducedMaps, pictures
 
-NUMBERS = 55
+NUMBERS = 65
 
 _NEAR = 2
 _QUARTERS = 4
@@ -22,8 +22,8 @@ _FOLLOWED = 3
 """How far from the main diagonal lines are followed, in tokens."""
 
 
-def numbers(maps: ReducedMaps, picture: Tensor) -> Tensor:
-    """(map, NUMBERS) of maps and their pictures (map, channel, row, column)."""
+def numbers(maps: ReducedMaps) -> Tensor:
+    """(map, NUMBERS)."""
     far = _far(maps)
     parts = [
         _bright_columns(maps, far),
@@ -31,7 +31,8 @@ def numbers(maps: ReducedMaps, picture: Tensor) -> Tensor:
         _lines_followed(maps),
         _attention_held(maps, far),
         _evenness(maps),
-        block_numbers(picture),
+        _columns_followed(maps, far),
+        block_numbers(*pictures(maps)),
     ]
     return torch.cat(parts, -1)
 
@@ -65,11 +66,43 @@ def _ranked(values: Tensor, ranks: Sequence[int]) -> Tensor:
     return largest[:, [min(rank, last) for rank in ranks]]
 
 
+def _columns_followed(maps: ReducedMaps, far: Tensor) -> Tensor:
+    """(map, 7) along what share of the rows the best columns can be followed.
+
+    A weight belongs to a visible column when it is clearly more than those two keys to either side and more
+    than even. What lies near the diagonal does not count.
+    """
+    left, right = _beside(maps.rows, maps.lengths)
+    beside = (left + right).div_(2)
+    even = 1 / maps.lengths[:, None, None]
+    hidden = torch.zeros_like(far, dtype=beside.dtype).masked_fill_(~far, torch.inf)  # (map or 1, SIDE, key)
+    seen_by = far.sum(1).clamp_min(1)  # (map or 1, key)
+
+    def followed(more_than_beside: float, more_than_even: float) -> Tensor:
+        limit = torch.maximum(beside * more_than_beside, hidden + even * more_than_even)
+        return (maps.rows > limit).to(beside).sum(1) / seen_by  # (map, key)
+
+    visible, bright = followed(1.5, 2.5), followed(3, 5)
+    share = (visible > 0.5).to(visible).sum(-1, keepdim=True) / maps.lengths[:, None]
+    visible, bright = _of_tokens(visible, maps), _of_tokens(bright, maps)
+    return torch.cat([_ranked(visible, (0, 1, 2, 7)), _ranked(bright, (0, 1)), share], -1)
+
+
+def _of_tokens(values: Tensor, maps: ReducedMaps) -> Tensor:
+    """Values (map, key) in which padding has the smallest that a token has, so that it outranks none."""
+    if len(maps.lengths) == 1:
+        return values
+    smallest = values.masked_fill(~maps.is_token, torch.inf).amin(-1, keepdim=True)
+    return torch.where(maps.is_token, values, smallest)
+
+
 def _lines(band: Tensor) -> tuple[Tensor, Tensor]:
     """(map, query, offset) the weights on the diagonals that are followed, and the mean of those beside them."""
     count, first = 2 * _FOLLOWED + 1, REACH - _FOLLOWED
-    beside = sum(band[..., first + side : first + side + count] for side in (-3, -2, 2, 3))
-    return band[..., first : first + count], beside / 4
+    outer, left, on, right, far = (
+        band[..., first + side : first + side + count] for side in (-3, -2, 0, 2, 3)
+    )
+    return on, (outer + left + right + far) / 4
 
 
 def _lines_followed(maps: ReducedMaps) -> Tensor:
@@ -113,7 +146,7 @@ def _bright_columns(maps: ReducedMaps, far: Tensor) -> Tensor:
     lift = (rows - torch.maximum(left, right)).mul_(counted)
 
     def sums(values: Tensor) -> Tensor:
-        return values.unflatten(1, (_QUARTERS, -1)).sum(2)  # (map, quarter, key)
+        return values.view(len(values), _QUARTERS, -1, values.shape[-1]).sum(2)  # (map, quarter, key)
 
     lift_sums, level_sums, counts = sums(lift), sums(rows * counted), sums(counted)
     seen_by, counts = counts.sum(1).clamp_min(1), counts.clamp_min(1)  # (map, key)
@@ -125,12 +158,12 @@ def _bright_columns(maps: ReducedMaps, far: Tensor) -> Tensor:
     followed = (lift > 0.12).logical_and_(rows > 0.3).to(rows).sum(1) / seen_by  # (map, key)
     spread = ((levels - even).square() * maps.is_token).sum(-1, keepdim=True) / maps.lengths[:, None]
     parts = [
-        _ranked(in_half, (0, 1)),
-        _ranked(in_all, (0, 1)),
-        _ranked(whole, (0, 1, 3, 7)),
-        _ranked(levels, (0, 2)) - even,
-        _ranked(dimmest, (0,)) - even,
-        _ranked(followed, (0, 1, 3, 9)),
+        _ranked(_of_tokens(in_half, maps), (0, 1)),
+        _ranked(_of_tokens(in_all, maps), (0, 1)),
+        _ranked(_of_tokens(whole, maps), (0, 1, 3, 7)),
+        _ranked(_of_tokens(levels, maps), (0, 2)) - even,
+        _ranked(_of_tokens(dimmest, maps), (0,)) - even,
+        _ranked(_of_tokens(followed, maps), (0, 1, 3, 9)),
         even,
         spread.sqrt(),
     ]
@@ -141,7 +174,10 @@ def _bright_lines(maps: ReducedMaps) -> Tensor:
     """(map, 7) by how much the best diagonals stand out in half of the text, in all of it, on the whole."""
     on, beside = _lines(maps.bright_band)
     lift = on - beside  # (map, query, offset)
-    quarters = maps.pooling.unflatten(1, (_QUARTERS, -1)).mean(2)  # (map or 1, quarter, query)
+    pooling = maps.pooling
+    quarters = pooling.view(len(pooling), _QUARTERS, -1, pooling.shape[-1]).mean(
+        2
+    )  # (map or 1, quarter, query)
     in_half, in_all = _second_and_last(quarters @ lift)  # (map, offset)
     lengths = maps.lengths[:, None]
     followed = (lift > 0.12).logical_and_(on > 0.3).to(on).sum(1) / lengths

@@ -1,10 +1,9 @@
-"""Which of five patterns an attention map shows (Kovaleva et al. 2019), as small convolutional networks see it.
+"""Which of five patterns an attention map shows (Kovaleva et al. 2019), by small networks that see a map as numbers.
 
 How they were trained, on which maps, and how often they are right stands in training/patterns of the project.
 """
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -14,10 +13,9 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from headscope.errors import OptionError
-from headscope.heads.pattern_maps import CHANNELS, pictures, reduced
+from headscope.heads.pattern_maps import reduced
 from headscope.heads.pattern_numbers import NUMBERS, numbers
 from headscope.measures.base import PerTextMeasure, TextMean
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray
@@ -29,50 +27,29 @@ TRAINED = Path(__file__).with_name("patterns.safetensors")
 
 _WEIGHTS_AT_ONCE, _FEWEST_AT_ONCE = 2**20, 8
 """How many weights, and at least how many maps, are worked on together; more do not fit a processor's cache."""
-_WIDTH = 8
+_WIDTH = 64
 
 
 class PatternNetwork(nn.Module):
-    """From pictures and numbers of maps to logits of PATTERNS."""
+    """From the numbers of maps to logits of PATTERNS."""
 
     def __init__(self, *, dropout: float = 0.3) -> None:
         super().__init__()
-        widths = (_WIDTH, 2 * _WIDTH, 4 * _WIDTH, 6 * _WIDTH)
-        layers: list[nn.Module] = []
-        for before, after in zip((CHANNELS, *widths), widths, strict=False):
-            layers += [nn.MaxPool2d(2)] if layers else []
-            layers += [nn.Conv2d(before, after, 3, padding=1, bias=False), nn.BatchNorm2d(after), nn.ReLU()]
-        self.picture = nn.Sequential(*layers)
-        self.number = nn.Sequential(nn.BatchNorm1d(NUMBERS), nn.Linear(NUMBERS, 32), nn.ReLU())
-        self.dropout = nn.Dropout(dropout)
         self.decide = nn.Sequential(
-            nn.Linear(2 * widths[-1] + 32, 48), nn.ReLU(), nn.Dropout(dropout), nn.Linear(48, len(PATTERNS))
+            nn.BatchNorm1d(NUMBERS),
+            nn.Linear(NUMBERS, _WIDTH),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(_WIDTH, _WIDTH),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(_WIDTH, len(PATTERNS)),
         )
-        # So few channels are faster side by side than one after the other.
-        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # in no overload of its stubs
 
-    def forward(self, picture: Tensor, number: Tensor) -> Tensor:
-        """(map, pattern) from (map, channel, row, column) and (map, number)."""
-        picture = picture.contiguous(memory_format=torch.channels_last)
-        places = self.picture(picture).flatten(2)  # (map, feature, place)
-        features = self.dropout(torch.cat([places.mean(-1), places.amax(-1)], -1))
-        logits: Tensor = self.decide(torch.cat([features, self.number(number)], -1))
+    def forward(self, numbers: Tensor) -> Tensor:
+        """(map, pattern) from (map, number)."""
+        logits: Tensor = self.decide(numbers)
         return logits
-
-    def folded(self) -> "PatternNetwork":
-        """A copy for use alone: normalisation becomes part of the convolutions, and pooling comes before ReLU."""
-        copy = deepcopy(self).eval().requires_grad_(False)
-        blocks = []
-        for layer in copy.picture:
-            if isinstance(layer, nn.Conv2d):
-                blocks.append([layer])
-            elif isinstance(layer, nn.BatchNorm2d):
-                blocks[-1][0] = fuse_conv_bn_eval(blocks[-1][0], layer)
-            else:
-                # Which of the two comes first does not matter; after pooling there is a quarter to do.
-                blocks[-1].insert(1, nn.ReLU(inplace=True) if isinstance(layer, nn.ReLU) else layer)
-        copy.picture = nn.Sequential(*(layer for block in blocks for layer in block))
-        return copy
 
 
 class PatternClassifier:
@@ -80,7 +57,6 @@ class PatternClassifier:
 
     def __init__(self, networks: Sequence[PatternNetwork], facts: Mapping[str, str] | None = None) -> None:
         self.networks = [network.eval().requires_grad_(False) for network in networks]
-        self._folded = [network.folded() for network in networks]
         self.facts = dict(facts or {})
         """What the file says about itself: when and on what it was trained, and its scores."""
 
@@ -125,22 +101,19 @@ class PatternClassifier:
         order = lengths.argsort(stable=True)
         at_once = max(_FEWEST_AT_ONCE, _WEIGHTS_AT_ONCE // longest**2)
         found = torch.zeros(len(maps), len(PATTERNS), device=maps.device)
-        for some in order.split(at_once):
-            length = int(lengths[some[-1]])
+        for start in range(0, len(order), at_once):
+            some = order[start : start + at_once]
             chosen = maps[int(some[0]) : int(some[-1]) + 1] if _in_a_row(some) else maps[some]
-            picture, number = described(chosen[:, :length, :length].float(), lengths[some])
-            found[some] = torch.stack(
-                [network(picture, number).softmax(-1) for network in self._folded]
-            ).mean(0)
+            number = described(chosen, lengths[some])
+            found[some] = torch.stack([network(number).softmax(-1) for network in self.networks]).mean(0)
         return found
 
 
-def described(maps: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """(map, channel, row, column) and (map, number): what networks are given of maps with `lengths` (map,) tokens."""
-    alike = bool((lengths == lengths[0]).all())
-    small = reduced(maps, lengths[:1] if alike else lengths)
-    picture = pictures(small)
-    return picture, numbers(small, picture)
+def described(maps: Tensor, lengths: Tensor) -> Tensor:
+    """(map, number) what the networks are given of maps (map, query, key) with `lengths` (map,) tokens."""
+    longest = int(lengths.max())
+    alike = bool((lengths == longest).all())
+    return numbers(reduced(maps[:, :longest, :longest].float(), lengths[:1] if alike else lengths))
 
 
 @dataclass
