@@ -11,9 +11,15 @@ from torch import Tensor
 
 from headscope.capture import survey
 from headscope.errors import OptionError
-from headscope.heads.pattern_maps import CHANNELS, SIDE, brightness, pictures
-from headscope.heads.pattern_numbers import NUMBERS, numbers
-from headscope.heads.patterns import PATTERNS, TRAINED, PatternClassifier, PatternShares
+from headscope.heads.pattern_maps import SIDE, pictures, reduced
+from headscope.heads.pattern_numbers import NUMBERS
+from headscope.heads.patterns import (
+    PATTERNS,
+    TRAINED,
+    PatternClassifier,
+    PatternShares,
+    described,
+)
 from headscope.run.watch import Watch
 from headscope.text.items import TextPair
 from headscope.types import AttentionBatch, HeadGrid
@@ -117,40 +123,97 @@ def test_a_map_that_is_not_square_is_refused(classifier: PatternClassifier) -> N
         classifier.probabilities(torch.rand(1, 4, 5))
 
 
-def test_pictures_keep_means_and_the_largest() -> None:
+def some_maps(count: int, length: int) -> Tensor:
+    return normal(torch.rand(count, length, length, generator=torch.Generator().manual_seed(length)) ** 4)
+
+
+def seen_by_hand(attention: Tensor) -> Tensor:
+    """(query, key) brightness with the scale that is exceeded by 0.2 % of the weights of 32 queries, by numpy."""
+    length = len(attention)
+    chosen = attention.numpy()[np.arange(SIDE) * length // SIDE].ravel()
+    rank = max(1, round(0.002 * chosen.size))
+    highest = max(np.sort(chosen)[-rank], 4 / length)
+    return torch.from_numpy(np.sqrt(np.minimum(attention.numpy() / highest, 1)))
+
+
+def test_pictures_are_means_of_weights_and_brightness() -> None:
     length = 2 * SIDE
-    maps = normal(torch.rand(3, length, length, generator=torch.Generator().manual_seed(1)))
-    found = pictures(maps, brightness(maps))
-    assert found.shape == (3, CHANNELS, SIDE, SIDE)
-    weights = torch.expm1(found[:, :2] * torch.log1p(torch.tensor(512.0))) / length
+    maps = some_maps(3, length)
+    weights, bright = pictures(reduced(maps, torch.tensor([length])))
+    wanted = seen_by_hand(maps[1])
     for row, key in [(0, 0), (5, 17), (31, 31)]:
-        patch = maps[1, 2 * row : 2 * row + 2, 2 * key : 2 * key + 2]
-        wanted = torch.stack([patch.mean(), patch.max()])
-        torch.testing.assert_close(weights[1, :, row, key], wanted, rtol=1e-3, atol=1e-6)
+        patch = (slice(2 * row, 2 * row + 2), slice(2 * key, 2 * key + 2))
+        torch.testing.assert_close(weights[1, row, key] / length, maps[1][patch].mean())
+        torch.testing.assert_close(bright[1, row, key], wanted[patch].mean())
 
 
-def test_pictures_of_any_length_hold_the_largest_weight() -> None:
-    for length in (1, 7, 31, 33, 50, 97):
-        maps = normal(torch.rand(2, length, length, generator=torch.Generator().manual_seed(length)))
-        bright = brightness(maps)
-        wanted = torch.nn.functional.adaptive_max_pool2d(bright, (SIDE, SIDE))
-        torch.testing.assert_close(pictures(maps, bright)[:, 4], wanted)
+@pytest.mark.parametrize("length", [1, 7, 31, 33, 50, 97])
+def test_pictures_of_any_length_are_means_over_equal_shares(length: int) -> None:
+    maps = some_maps(2, length)
+    fine = torch.nn.functional.interpolate(maps[:, None], (SIDE * length,) * 2)
+    wanted = torch.nn.functional.avg_pool2d(fine, length)[:, 0]
+    weights, _ = pictures(reduced(maps, torch.tensor([length])))
+    torch.testing.assert_close(weights / length, wanted, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("length", [5, 40, 75])
+def test_the_band_holds_the_diagonals(length: int) -> None:
+    maps = some_maps(2, length)
+    band = reduced(maps, torch.tensor([length])).band
+    for place, offset in enumerate(range(-6, 7)):
+        wanted = maps[1].diagonal(offset)
+        start = max(0, -offset)
+        torch.testing.assert_close(band[1, start : start + len(wanted), place], wanted)
+        assert band[1, :, place].count_nonzero() == wanted.count_nonzero()
+
+
+def test_maps_of_several_lengths_are_described_as_each_alone() -> None:
+    lengths = torch.tensor([9, 31, 64, 77, 77])
+    padded = torch.rand(len(lengths), 80, 80)
+    for place, length in zip(padded, lengths.tolist(), strict=True):
+        place[:length, :length] = some_maps(1, length)[0]
+    together = described(padded, lengths)
+    for number, length in enumerate(lengths.tolist()):
+        alone = described(some_maps(1, length), torch.tensor([length]))
+        torch.testing.assert_close(together[number], alone[0], rtol=1e-4, atol=1e-5)
+
+
+def numbers_of(attention: Tensor) -> Tensor:
+    found = described(attention[None], torch.tensor([len(attention)]))[0]
+    assert found.shape == (NUMBERS,)
+    assert found.isfinite().all()
+    return found
+
+
+COLUMN_FOLLOWED, LINE_FOLLOWED, SQUARES, CUT_EFFECT, BEST_CUT = 11, 20, 44, 59, 64
 
 
 def test_numbers_of_a_pure_column() -> None:
-    maps = torch.zeros(1, 40, 40)
-    maps[:, :, 7] = 1
-    found = numbers(maps, brightness(maps))[0]
-    assert found.shape == (NUMBERS,)
-    assert found[0] == 1  # the best column is followed by all queries
-    assert found[1] == 0  # and there is no second one
-    assert found[7] < 0.1  # nor a line
+    maps = torch.zeros(40, 40)
+    maps[:, 7] = 1
+    found = numbers_of(maps)
+    assert found[COLUMN_FOLLOWED] == 1  # the best column is followed by all queries
+    assert found[COLUMN_FOLLOWED + 1] == 0  # and there is no second one
+    assert found[LINE_FOLLOWED] < 0.1  # nor a line
 
 
 def test_numbers_of_a_pure_line() -> None:
-    found = numbers(torch.eye(40)[None], brightness(torch.eye(40)[None]))[0]
-    assert found[7] == 1
-    assert found[0] == 0
+    found = numbers_of(torch.eye(40))
+    assert found[LINE_FOLLOWED] == 1
+    assert found[COLUMN_FOLLOWED] == 0
+
+
+def test_numbers_of_squares_behind_stripes() -> None:
+    """What every column has alone neither makes nor hides two squares."""
+    stripes = 1 + 5 * torch.rand(64, generator=torch.Generator().manual_seed(1))
+    half = torch.arange(64) >= 24
+    same = (half[:, None] == half).float()
+    assert abs(numbers_of(normal(stripes.expand(64, 64)))[CUT_EFFECT]) < 1e-3
+    found = numbers_of(normal(stripes * (0.5 + same)))
+    assert found[CUT_EFFECT] > 0.05
+    assert found[CUT_EFFECT + 1] > 0.8  # nearly all that is left without rows and columns is the two squares
+    assert round(float(found[BEST_CUT]) * SIDE) + 4 == 24 * SIDE // 64
+    assert found[SQUARES] > 0.1
 
 
 def test_a_saved_classifier_comes_back(classifier: PatternClassifier, tmp_path: Path) -> None:

@@ -10,25 +10,19 @@ import numpy as np
 import pytest
 import torch
 from training.patterns.contact_sheets import read_rows
-from training.patterns.fit import Course, Plan, fit, probabilities
+from training.patterns.fit import Plan, fit, probabilities
 from training.patterns.generate import made_maps
 from training.patterns.material import LABELS, Sizes, build
 from training.patterns.real_maps import FOLDS, MODELS, documents_at, fold_of_document, fold_of_head, parse
-from training.patterns.scores import TESTED, agreement, draw_of, scores
-from training.patterns.train import SECOND
+from training.patterns.scores import TESTED, agreement, draw_of, independent_agreement, scores
+from training.patterns.train import INDEPENDENT, SECOND
 from training.patterns.views import vary
 
 from headscope.heads.patterns import PATTERNS, PatternClassifier
 
 SCORES = Path(LABELS).with_name("scores.json")
-TINY = Sizes(changed=1, made=40, longest_made=40, unlabelled_rounds=1, heads_each=1)
-SHORT = Plan(
-    teachers=1,
-    kept=2,
-    trees=5,
-    teaching=Course(3, labelled=4, made=4),
-    keeping=Course(3, labelled=4, made=4, unlabelled=4),
-)
+TINY = Sizes(changed=1, made=40, longest_made=40)
+SHORT = Plan(networks=2, steps=3, labelled=4, made=4)
 
 
 def key(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -81,6 +75,34 @@ def test_scores_are_those_of_the_labels_and_of_the_shipped_file() -> None:
     assert found["labelled twice"]["agreement"] == pytest.approx(same, abs=1e-4)
 
 
+def test_independent_labels_are_of_tested_maps_and_their_scores_are_written() -> None:
+    labels = read_rows(LABELS)
+    tested = {key(row) for row in labels if draw_of(row) in TESTED}
+    rows = read_rows(INDEPENDENT)
+    assert len({key(row) for row in rows}) == len(rows) == 140
+    for row in rows:
+        assert key(row) in tested
+        assert {row["first"], row["second"]} <= set(PATTERNS)
+    written = json.loads(SCORES.read_text(encoding="utf-8"))["labelled independently"]
+    assert written == independent_agreement(rows, labels)
+
+
+def test_independent_agreement_by_hand() -> None:
+    def row(number: int, **more: str) -> dict[str, Any]:
+        return {"model": "demo", "text": f"articles/32/{number}", "layer": 0, "head": 0, **more}
+
+    names = ["block", "block", "block", "diagonal"]
+    labels = [row(number, label=name, sheet="first-00") for number, name in enumerate(names)]
+    rows = [row(0, first="block", second="block"), row(3, first="block", second="diagonal")]
+    found = independent_agreement(rows, labels)
+    # One block stands for three, so the first labeller agrees on three of four.
+    assert found["labels, first"]["agreement"] == 0.75
+    assert found["labels, first"]["f1"]["block"] == pytest.approx(2 * 3 / (3 + 4), abs=1e-3)
+    assert found["labels, second"]["macro_f1"] == pytest.approx(2 / 5)
+    assert found["first, second"]["agreement"] == 0.75
+    assert "first, second, hard" not in found
+
+
 def test_made_maps_are_attention_and_always_the_same() -> None:
     maps = made_maps(20, seed=5, longest=60)
     assert Counter(map_.label for map_ in maps) == dict.fromkeys(range(len(PATTERNS)), 4)
@@ -127,13 +149,18 @@ def test_a_short_training_runs_and_repeats_itself() -> None:
         for fold in range(FOLDS)
     }
     material = build(TINY, [row for some in by_fold.values() for row in some[:2]])
-    one, other = fit(material, SHORT, without=0), fit(material, SHORT, without=0)
-    maps = torch.arange(len(material.rows))
-    found = probabilities(one[0], material.labelled, maps)
-    assert torch.equal(found, probabilities(other[0], material.labelled, maps))
-    assert not torch.equal(found, probabilities(one[1], material.labelled, maps))
+    first, again = fit(material, SHORT, without=0), fit(material, SHORT, without=0)
+    numbers = material.labelled[:, 0]
+    found = probabilities(first, numbers)
+    assert torch.equal(found, probabilities(again, numbers))
+    assert not torch.equal(probabilities(first[:1], numbers), probabilities(first[1:], numbers))
     # What lies in the fold that is left out has no say.
     changed = material.target.clone()
     changed[material.fold == 0] = (changed[material.fold == 0] + 1) % len(PATTERNS)
     blind = fit(replace(material, target=changed), SHORT, without=0)
-    assert torch.equal(found, probabilities(blind[0], material.labelled, maps))
+    assert torch.equal(found, probabilities(blind, numbers))
+    # Nor would it be so if the fold were not left out.
+    assert not torch.equal(
+        probabilities(fit(material, SHORT), numbers),
+        probabilities(fit(replace(material, target=changed), SHORT), numbers),
+    )

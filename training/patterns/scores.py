@@ -1,6 +1,8 @@
 """How often the networks, and the one who labelled, are right."""
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -75,3 +77,44 @@ def agreement(first: Sequence[str], second: Sequence[str]) -> dict[str, Any]:
             "kappa": round(float(cohen_kappa_score(ours, theirs)), 4) if either else None,
         }
     return found
+
+
+def independent_agreement(rows: Sequence[dict[str, Any]], labels: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """How far the labels and two labellers who knew only the rules agree, each against each.
+
+    The maps were drawn alike from every class, so each counts as much as its class has maps among those that are
+    tested on: the macro-F1 of a pair can then be read beside that of the networks.
+    """
+    by_map = {_map_of(row): row for row in labels}
+    ours = [by_map[_map_of(row)] for row in rows]
+    tested = Counter(row["label"] for row in labels if draw_of(row) in TESTED)
+    drawn = Counter(row["label"] for row in ours)
+    weights = np.array([tested[row["label"]] / drawn[row["label"]] for row in ours])
+    hard = np.array(["note" in row for row in ours])
+    named = {
+        "labels": [row["label"] for row in ours],
+        "first": [row["first"] for row in rows],
+        "second": [row["second"] for row in rows],
+    }
+    found: dict[str, Any] = {}
+    for one, other in combinations(named, 2):
+        for part, keep in (("", np.full(len(rows), True)), (", not hard", ~hard), (", hard", hard)):
+            first, second = (np.array(named[name])[keep] for name in (one, other))
+            if keep.any():
+                found[f"{one}, {other}{part}"] = _weighted(first, second, weights[keep])
+    return found
+
+
+def _weighted(first: Any, second: Any, weights: Any) -> dict[str, Any]:
+    each = f1_score(first, second, labels=PATTERNS, average=None, zero_division=0, sample_weight=weights)
+    return {
+        "maps": len(first),
+        "macro_f1": round(float(each.mean()), 4),
+        "agreement": round(float(np.average(first == second, weights=weights)), 4),
+        "kappa": round(float(cohen_kappa_score(first, second, sample_weight=weights)), 4),
+        "f1": {name: round(float(value), 4) for name, value in zip(PATTERNS, each, strict=True)},
+    }
+
+
+def _map_of(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["model"], row["text"], row["layer"], row["head"]

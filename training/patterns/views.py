@@ -1,11 +1,11 @@
 """What the networks are given of a map, and of the same map changed in ways that leave its pattern as it is."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from headscope.heads.patterns import described
 
@@ -13,36 +13,16 @@ SHORTEST_CUT = 30
 """Shorter maps lose no tokens."""
 
 
-@dataclass(frozen=True)
-class Views:
-    """Pictures and numbers of maps, each seen in one or more ways."""
-
-    pictures: Tensor  # (map, view, channel, row, column), half precision
-    numbers: Tensor  # (map, view, number)
-
-    def __len__(self) -> int:
-        return len(self.pictures)
-
-    def pick(self, maps: Tensor, views: Tensor) -> tuple[Tensor, Tensor]:
-        """(pick, channel, row, column) and (pick, number) of maps (pick,) and their views (pick,)."""
-        return self.pictures[maps, views].float(), self.numbers[maps, views]
-
-    @classmethod
-    def joined(cls, parts: Sequence["Views"]) -> "Views":
-        """All maps of the parts."""
-        return cls(torch.cat([part.pictures for part in parts]), torch.cat([part.numbers for part in parts]))
-
-
-def views(maps: Iterable[Tensor], *, changed: int, rng: np.random.Generator) -> Views:
-    """Each map (query, key) as it is, and `changed` times changed."""
-    found_pictures, found_numbers = [], []
+def views(maps: Iterable[Tensor], *, changed: int, rng: np.random.Generator) -> Tensor:
+    """(map, view, number) of each map (query, key) as it is, and `changed` times changed."""
+    found = []
     for attention in maps:
-        seen = [
-            described(kind[None]) for kind in (attention, *(vary(attention, rng) for _ in range(changed)))
-        ]
-        found_pictures.append(torch.cat([picture for picture, _ in seen]).half())
-        found_numbers.append(torch.cat([number for _, number in seen]))
-    return Views(torch.stack(found_pictures), torch.stack(found_numbers))
+        seen = [attention, *(vary(attention, rng) for _ in range(changed))]
+        lengths = torch.tensor([len(view) for view in seen])
+        longest = int(lengths.max())
+        padded = [pad(view, (0, longest - len(view), 0, longest - len(view))) for view in seen]
+        found.append(described(torch.stack(padded), lengths))
+    return torch.stack(found)
 
 
 def vary(attention: Tensor, rng: np.random.Generator) -> Tensor:

@@ -86,8 +86,8 @@ def patterns(
 ) -> None:
     """Sort every attention map into five patterns; print shares.
 
-    Vertical, diagonal, both, block (within one's own text of two) and heterogeneous, told by a small convolutional
-    network. With several models or files, one table for all.
+    Vertical, diagonal, both, block (within one's own text of two) and heterogeneous, told by small networks that
+    come with the package. With several models or files, one table for all.
     """
     if output is not None and (len(models) > 1 or len(text) > 1):
         raise OptionError("-o takes what was found in one model on one file; leave it out for several")

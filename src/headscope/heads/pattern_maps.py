@@ -1,62 +1,116 @@
-"""From an attention map of any length to pictures of one size, in which what matters is kept.
+"""From attention maps of any length to a few rows, a narrow band and small pictures of one size.
 
-The map is taken twice: as logarithms of how much more than even a weight is, and as the eye sees it on a contact sheet,
-where the brightest weights of a map set its scale. Each is pooled in three ways: the mean keeps how much there is
-somewhere, the largest keeps thin lines, and the mean over queries of the largest over keys tells a
-column from dots.
+The queries of a map are pooled into SIDE equal shares first, and all else is taken from these few rows and from a
+narrow band along the diagonal, at full resolution of the keys: a column or a line one token wide stays as wide. A
+map is taken twice: as weights, and as the eye sees it on a contact sheet, where the brightest weights of a map set its
+scale.
+
+Maps of several lengths are worked on together: `lengths` says how many tokens each has, what lies beyond is padding.
+Where all are of one length, it is one number, and so are all places that follow from it.
 """
 
-import math
+from dataclasses import dataclass
+from functools import cache
 
 import torch
 from torch import Tensor
 
 SIDE = 32
-CHANNELS = 6
+REACH = 6
+"""How far the band goes to either side of the diagonal, in tokens."""
 
-_LARGEST = 512
 _BRIGHTEST = 0.002
 """This share of the weights of a map is as bright as can be; the contact sheets have the same."""
 _FLAT = 4.0
 """A weight this many times the even one is as bright as can be in an even map."""
 
 
-def brightness(maps: Tensor) -> Tensor:
-    """(map, query, key) how bright each weight of maps (map, query, key) is on a contact sheet, 0 to 1."""
-    length = maps.shape[-1]
-    count = max(1, round(_BRIGHTEST * length * length))
-    highest = maps.flatten(1).topk(count, -1).values[:, -1].clamp_min(_FLAT / length)  # (map,)
-    return (maps / highest[:, None, None]).clamp_max_(1).sqrt_()
+@dataclass(frozen=True)
+class ReducedMaps:
+    """Maps whose queries are pooled, and their diagonals, both as weights and as brightness from 0 to 1."""
+
+    lengths: Tensor  # (map or 1,)
+    scale: Tensor  # (map,) the weight that is as bright as can be
+    rows: Tensor  # (map, SIDE, key) mean over the queries of each share
+    bright_rows: Tensor  # (map, SIDE, key)
+    band: Tensor  # (map, query, 2 * REACH + 1) by key minus query, 0 outside of the map
+    bright_band: Tensor  # (map, query, 2 * REACH + 1)
+    pooling: Tensor  # (map or 1, SIDE, token) weights of tokens in the mean of each share
+
+    @property
+    def is_token(self) -> Tensor:
+        """(map or 1, token) False for padding."""
+        return _is_token(self.lengths, self.rows.shape[-1])
 
 
-def pictures(maps: Tensor, bright: Tensor) -> Tensor:
-    """(map, CHANNELS, SIDE, SIDE) of maps (map, query, key) without padding, and of their brightness."""
-    length = maps.shape[-1]
-    rows = mean_pooling(maps, SIDE)  # (row, query)
-    thin, thin_bright = _largest(maps, -1), _largest(bright, -1)  # (map, query, column)
-    logarithm = torch.stack(
-        [rows @ maps @ rows.mT, _largest(thin, -2), rows @ thin], 1
-    )  # (map, 3, row, column)
-    seen = torch.stack([rows @ bright @ rows.mT, _largest(thin_bright, -2), rows @ thin_bright], 1)
-    return torch.cat([torch.log1p(logarithm * length) / math.log1p(_LARGEST), seen], 1)
+def reduced(maps: Tensor, lengths: Tensor) -> ReducedMaps:
+    """Maps (map, query, key), each with `lengths` (map or 1,) tokens."""
+    scale = _scale(maps, lengths)
+    root = torch.minimum(maps, scale[:, None, None]).sqrt_()
+    full = scale.rsqrt()[:, None, None]
+    pooling = _mean_pooling(lengths, maps.shape[-1]).to(maps)
+    place, inside = _band_places(lengths, maps.shape[-1])
+    place = place.expand(len(maps), -1, -1)
+    return ReducedMaps(
+        lengths,
+        scale,
+        pooling @ maps,
+        (pooling @ root).mul_(full),
+        maps.gather(-1, place).mul_(inside),
+        root.gather(-1, place).mul_(inside * full),
+        pooling,
+    )
 
 
-def mean_pooling(maps: Tensor, side: int) -> Tensor:
-    """(side, length) weights that take means over equal shares of a text; a token on a border counts in parts."""
-    length = maps.shape[-1]
-    edges = torch.arange(side + 1, dtype=torch.float64) * length / side
-    places = torch.arange(length, dtype=torch.float64)
-    overlap = torch.minimum(edges[1:, None], places + 1) - torch.maximum(edges[:-1, None], places)
-    return (overlap.clamp_min(0) * side / length).to(maps)
+def pictures(maps: ReducedMaps) -> tuple[Tensor, Tensor]:
+    """(map, SIDE, SIDE) twice: mean weights, 1 where attention is even; and mean brightness."""
+    keys = maps.pooling.mT
+    return (maps.rows @ keys).mul_(maps.lengths[:, None, None]), maps.bright_rows @ keys
 
 
-def _largest(values: Tensor, dimension: int) -> Tensor:
-    """The largest in each of SIDE equal shares of a dimension; a token on a border counts in both."""
-    length = values.shape[dimension]
-    share = torch.arange(SIDE, device=values.device)
-    first, last = share * length // SIDE, -((share + 1) * -length // SIDE) - 1  # (share,)
-    largest = values.index_select(dimension, first)
-    # A few steps through all shares at once; torch's own adaptive pooling takes three times as long.
-    for step in range(1, -(-length // SIDE) + 1):
-        largest = torch.maximum(largest, values.index_select(dimension, torch.minimum(first + step, last)))
-    return largest
+def _is_token(lengths: Tensor, longest: int) -> Tensor:
+    """(map or 1, token) False for padding."""
+    return torch.arange(longest, device=lengths.device) < lengths[:, None]
+
+
+def _scale(maps: Tensor, lengths: Tensor) -> Tensor:
+    """(map,) the weight that only a share of _BRIGHTEST exceeds, estimated from SIDE queries evenly apart."""
+    queries = _share_edges(lengths)[:, :-1]  # (map or 1, SIDE)
+    ranks = (_BRIGHTEST * SIDE * lengths).round().long().clamp_min(1)  # (map or 1,)
+    if len(lengths) == 1:
+        some = maps.index_select(1, queries[0])  # (map, SIDE, key)
+    else:
+        which = torch.arange(len(maps), device=maps.device)[:, None]
+        some = maps[which, queries] * _is_token(lengths, maps.shape[-1])[:, None]
+    highest = some.flatten(1).topk(int(ranks.max()), -1).values
+    at_rank = highest.gather(-1, (ranks[:, None] - 1).expand(len(maps), 1))[:, 0]
+    return torch.maximum(at_rank, _FLAT / lengths)
+
+
+def _band_places(lengths: Tensor, longest: int) -> tuple[Tensor, Tensor]:
+    """(map or 1, query, offset) the keys of the band, and 1 where both are tokens, 0 elsewhere."""
+    tokens = torch.arange(longest, device=lengths.device)
+    keys = tokens[:, None] + torch.arange(-REACH, REACH + 1, device=lengths.device)  # (query, offset)
+    ends = lengths[:, None, None]
+    inside = (keys >= 0) & (keys < ends) & (tokens[:, None] < ends)
+    return keys.clamp(0, longest - 1)[None], inside.float()
+
+
+def _mean_pooling(lengths: Tensor, longest: int) -> Tensor:
+    """(map or 1, SIDE, token) weights that take means over equal shares; a token on a border counts in parts."""
+    edges = torch.arange(SIDE + 1, device=lengths.device) * lengths[:, None] / SIDE  # (map or 1, SIDE + 1)
+    places = torch.arange(longest, device=lengths.device)
+    overlap = torch.minimum(edges[:, 1:, None], places + 1) - torch.maximum(edges[:, :-1, None], places)
+    return overlap.clamp_min_(0) * SIDE / lengths[:, None, None]
+
+
+def _share_edges(lengths: Tensor) -> Tensor:
+    """(map or 1, SIDE + 1) the token in which each share begins; the last is the length."""
+    return torch.arange(SIDE + 1, device=lengths.device) * lengths[:, None] // SIDE
+
+
+@cache
+def share_distance() -> Tensor:
+    """(SIDE, SIDE) how many shares lie between two."""
+    places = torch.arange(SIDE)
+    return (places[:, None] - places).abs()

@@ -1,249 +1,186 @@
-"""What a picture of one size may lose of an attention map: a few numbers, taken at full resolution.
+"""An attention map as a few numbers that say the same at any length.
 
 A line one token wide is one at any length. The numbers say along what share of the queries a column or a diagonal
 can be followed, by how much it stands out from what lies beside it, how much attention it holds, and how well blocks
 can be told from the rest. Each is about 0 to 1.
 """
 
-import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from torch.nn import functional
+from torch.nn.functional import pad
 
-from headscope.heads.pattern_maps import SIDE, mean_pooling
+from headscope.heads.pattern_blocks import block_numbers
+from headscope.heads.pattern_maps import REACH, SIDE, ReducedMaps, pictures
 
-OFFSETS = range(-3, 4)
-"""Key minus query of the diagonals that are followed."""
-
-NUMBERS = 58
+NUMBERS = 65
 
 _NEAR = 2
-_FINE = 64
-_PARTS = 4
+_QUARTERS = 4
+_FOLLOWED = 3
+"""How far from the main diagonal lines are followed, in tokens."""
 
 
-def numbers(maps: Tensor, bright: Tensor) -> Tensor:
-    """(map, NUMBERS) of maps (map, query, key) without padding, and of their brightness on a contact sheet."""
+def numbers(maps: ReducedMaps) -> Tensor:
+    """(map, NUMBERS)."""
+    far = _far(maps)
     parts = [
-        _columns_followed(maps),
+        _bright_columns(maps, far),
+        _bright_lines(maps),
         _lines_followed(maps),
-        _attention_held(maps),
-        _two_blocks(maps),
-        _entropy(maps),
-        _bright_columns(bright),
-        _bright_lines(bright),
-        _bright_blocks(bright),
+        _attention_held(maps, far),
+        _evenness(maps),
+        _columns_followed(maps, far),
+        block_numbers(*pictures(maps)),
     ]
     return torch.cat(parts, -1)
 
 
-def _distance(maps: Tensor) -> Tensor:
-    """(query, key) how many tokens lie between."""
-    places = torch.arange(maps.shape[-1], device=maps.device)
-    return (places[:, None] - places).abs()
+def _far(maps: ReducedMaps) -> Tensor:
+    """(map or 1, SIDE, key) True for tokens that are near to no query of the row: beyond any diagonal."""
+    edges = (
+        torch.arange(SIDE + 1, device=maps.rows.device) * maps.lengths[:, None] / SIDE
+    )  # (map or 1, SIDE + 1)
+    keys = torch.arange(maps.rows.shape[-1], device=maps.rows.device)
+    before, after = keys < edges[:, :-1, None] - _NEAR, keys >= edges[:, 1:, None] + _NEAR
+    return (before | after) & maps.is_token[:, None]
 
 
-def _widened(maps: Tensor) -> Tensor:
-    """(map, query, key + margin) with the first and the last key repeated on either side."""
-    first, last = (edge.expand(-1, -1, _NEAR) for edge in (maps[..., :1], maps[..., -1:]))
-    return torch.cat([first, maps, last], -1)
+def _beside(rows: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """(map, row, key) twice: what lies a little to the left and to the right; at an edge, the last key itself."""
+    if len(lengths) > 1:
+        last = rows.gather(-1, (lengths - 1)[:, None, None].expand(*rows.shape[:2], 1))  # (map, row, 1)
+        padding = torch.arange(rows.shape[-1], device=rows.device) >= lengths[:, None, None]
+        rows = torch.where(padding, last, rows)
+    wide = pad(rows, (_NEAR, _NEAR), mode="replicate")
+    return wide[..., : -2 * _NEAR], wide[..., 2 * _NEAR :]
 
 
 def _ranked(values: Tensor, ranks: Sequence[int]) -> Tensor:
     """(map, rank) the values (map, any) of these ranks, the largest being 0; the last where there are fewer."""
+    if len(ranks) == 1 and ranks[0] == 0:
+        return values.amax(-1, keepdim=True)
     last = values.shape[-1] - 1
     largest = values.topk(min(max(ranks), last) + 1, -1).values
     return largest[:, [min(rank, last) for rank in ranks]]
 
 
-def _columns_followed(maps: Tensor) -> Tensor:
-    """(map, 7) along what share of the queries the best columns can be followed.
+def _columns_followed(maps: ReducedMaps, far: Tensor) -> Tensor:
+    """(map, 7) along what share of the rows the best columns can be followed.
 
     A weight belongs to a visible column when it is clearly more than those two keys to either side and more
     than even. What lies near the diagonal does not count.
     """
-    length = maps.shape[-1]
-    near = _distance(maps) <= _NEAR  # (query, key)
-    wide = _widened(maps)
-    beside = (wide[..., : -2 * _NEAR] + wide[..., 2 * _NEAR :]).div_(2)  # (map, query, key)
-    beside.masked_fill_(near, torch.inf)
-    seen_by = (~near).sum(0).clamp_min(1)  # (key,)
+    left, right = _beside(maps.rows, maps.lengths)
+    beside = (left + right).div_(2)
+    even = 1 / maps.lengths[:, None, None]
+    hidden = torch.zeros_like(far, dtype=beside.dtype).masked_fill_(~far, torch.inf)  # (map or 1, SIDE, key)
+    seen_by = far.sum(1).clamp_min(1)  # (map or 1, key)
 
     def followed(more_than_beside: float, more_than_even: float) -> Tensor:
-        bright = maps > (beside * more_than_beside).clamp_min_(more_than_even / length)
-        return bright.to(maps).sum(1) / seen_by  # (map, key)
+        limit = torch.maximum(beside * more_than_beside, hidden + even * more_than_even)
+        return (maps.rows > limit).to(beside).sum(1) / seen_by  # (map, key)
 
     visible, bright = followed(1.5, 2.5), followed(3, 5)
-    share = (visible > 0.5).to(maps).mean(-1, keepdim=True)
+    share = (visible > 0.5).to(visible).sum(-1, keepdim=True) / maps.lengths[:, None]
+    visible, bright = _of_tokens(visible, maps), _of_tokens(bright, maps)
     return torch.cat([_ranked(visible, (0, 1, 2, 7)), _ranked(bright, (0, 1)), share], -1)
 
 
-def _band(maps: Tensor) -> tuple[Tensor, Tensor]:
-    """(map, query, offset) the weights on the diagonals of OFFSETS, and the mean of those beside them."""
-    length = maps.shape[-1]
-    reach = OFFSETS[-1] + 3
-    wide = functional.pad(maps, (reach, reach))  # (map, query, key + margin)
-    step = wide.stride()
-    # Rows one longer than they are make diagonals into columns; offset 0 is in the middle.
-    band = wide.as_strided((len(maps), length, 2 * reach + 1), (step[0], step[1] + step[2], step[2]))
-    count = len(OFFSETS)
-    beside = torch.stack([band[..., 3 + side : 3 + side + count] for side in (-3, -2, 2, 3)]).mean(0)
-    return band[..., 3 : 3 + count], beside
+def _of_tokens(values: Tensor, maps: ReducedMaps) -> Tensor:
+    """Values (map, key) in which padding has the smallest that a token has, so that it outranks none."""
+    if len(maps.lengths) == 1:
+        return values
+    smallest = values.masked_fill(~maps.is_token, torch.inf).amin(-1, keepdim=True)
+    return torch.where(maps.is_token, values, smallest)
 
 
-def _lines_followed(maps: Tensor) -> Tensor:
+def _lines(band: Tensor) -> tuple[Tensor, Tensor]:
+    """(map, query, offset) the weights on the diagonals that are followed, and the mean of those beside them."""
+    count, first = 2 * _FOLLOWED + 1, REACH - _FOLLOWED
+    outer, left, on, right, far = (
+        band[..., first + side : first + side + count] for side in (-3, -2, 0, 2, 3)
+    )
+    return on, (outer + left + right + far) / 4
+
+
+def _lines_followed(maps: ReducedMaps) -> Tensor:
     """(map, 3) along what share of the queries the best diagonals can be followed."""
-    length = maps.shape[-1]
-    on, beside = _band(maps)
-    visible = ((on > 2 * beside) & (on > 2 / length)).to(maps).mean(1)  # (map, offset)
-    bright = ((on > 5 * beside) & (on > 8 / length)).to(maps).mean(1)
+    on, beside = _lines(maps.band)
+    even, lengths = 1 / maps.lengths[:, None, None], maps.lengths[:, None]
+    # Padding is 0 and not more than even.
+    visible = (on > torch.maximum(2 * beside, 2 * even)).to(on).sum(1) / lengths  # (map, offset)
+    bright = (on > torch.maximum(5 * beside, 8 * even)).to(on).sum(1) / lengths
     return torch.cat([_ranked(visible, (0, 1)), _ranked(bright, (0,))], -1)
 
 
-def _attention_held(maps: Tensor) -> Tensor:
-    """(map, 4) mean attention near the diagonal, around it, to the four largest columns; the largest of them."""
-    length = maps.shape[-1]
-    distance = _distance(maps)
-    near = (maps * (distance <= _NEAR)).sum((1, 2)) / length  # (map,)
-    around = (maps * (distance <= max(3, length / 8))).sum((1, 2)) / length
-    columns = (maps * (distance > _NEAR)).mean(1)  # (map, key)
-    four = columns.topk(min(4, length), -1).values.sum(-1)
-    largest = torch.log1p(columns.amax(-1) * length) / 3
-    return torch.stack([near, around, four, largest], -1)
+def _attention_held(maps: ReducedMaps, far: Tensor) -> Tensor:
+    """(map, 3) mean attention near the diagonal, to the four largest columns; the largest of them."""
+    near = maps.band[..., REACH - _NEAR : REACH + _NEAR + 1].sum((1, 2)) / maps.lengths  # (map,)
+    columns = (maps.rows * far).mean(1)  # (map, key)
+    largest = columns.topk(min(4, columns.shape[-1]), -1).values
+    return torch.stack([near, largest.sum(-1), torch.log1p(largest[:, 0] * maps.lengths) / 3], -1)
 
 
-def _two_blocks(maps: Tensor) -> Tensor:
-    """(map, 2) how much brighter two blocks are than what lies outside them, at the cut that shows them best.
-
-    In logarithms, over 2; taken from the pooled map, without what lies around the diagonal.
-    """
-    corners = _Corners(maps, SIDE, margin=SIDE // 16)
-    cuts = torch.arange(SIDE // 6, SIDE - SIDE // 6 + 1, device=maps.device)
-    before, after = (torch.zeros_like(cuts), cuts), (cuts, torch.full_like(cuts, SIDE))
-    first = (corners.mean(before, before) / corners.mean(before, after)).log()  # (map, cut)
-    second = (corners.mean(after, after) / corners.mean(after, before)).log()
-    weaker, best = torch.minimum(first, second).max(-1)
-    both = ((first + second) / 2).gather(-1, best[:, None])[:, 0]
-    return (torch.stack([weaker, both], -1) / 2).clamp(-2, 3)
+def _evenness(maps: ReducedMaps) -> Tensor:
+    """(map, 2) Rényi's entropy of order 1/2, as a share of that of even attention; and the scale of brightness."""
+    roots = (maps.bright_rows * maps.is_token[:, None]).sum(-1) * maps.scale.sqrt()[:, None]  # (map, row)
+    entropy = 2 * roots.clamp_min(1e-6).log().mean(-1) / maps.lengths.clamp_min(2).log()
+    return torch.stack([entropy, torch.log1p(maps.scale * maps.lengths) / 6], -1)
 
 
-def _entropy(maps: Tensor) -> Tensor:
-    """(map, 1) mean entropy of the queries, as a share of that of even attention."""
-    entropy = -maps.clamp_min(1e-9).log_().mul_(maps).sum(-1).mean(-1, keepdim=True)
-    return entropy / math.log(max(maps.shape[-1], 2))
+def _second_and_last(quarters: Tensor) -> tuple[Tensor, Tensor]:
+    """The second largest and the smallest of four (map, quarter, any), without sorting."""
+    first, second, third, fourth = quarters.unbind(1)
+    higher = torch.minimum(torch.maximum(first, second), torch.maximum(third, fourth))
+    one, other = torch.minimum(first, second), torch.minimum(third, fourth)
+    return torch.maximum(higher, torch.maximum(one, other)), torch.minimum(one, other)
 
 
-def _bright_columns(bright: Tensor) -> Tensor:
+def _bright_columns(maps: ReducedMaps, far: Tensor) -> Tensor:
     """(map, 17) by how much the best columns stand out: in half of the text, in all of it, on the whole."""
-    far = (_distance(bright) > _NEAR).to(bright)  # (query, key)
-    wide = _widened(bright)
-    beside = torch.maximum(wide[..., : -2 * _NEAR], wide[..., 2 * _NEAR :])  # (map, query, key)
-    lift, level = beside.neg_().add_(bright).mul_(far), bright * far
-    quarters = _quarters(bright)  # (quarter, query)
-    counted = (quarters @ far).clamp_min(1)  # (quarter, key)
-    seen_by = far.sum(0).clamp_min(1)  # (key,)
-    lift_sums, level_sums = quarters @ lift, quarters @ level  # (map, quarter, key)
-    lifts = (lift_sums / counted).sort(1, descending=True).values
-    dimmest = (level_sums / counted).amin(1)  # (map, key)
+    rows = maps.bright_rows
+    counted = far.to(rows)
+    left, right = _beside(rows, maps.lengths)
+    lift = (rows - torch.maximum(left, right)).mul_(counted)
+
+    def sums(values: Tensor) -> Tensor:
+        return values.view(len(values), _QUARTERS, -1, values.shape[-1]).sum(2)  # (map, quarter, key)
+
+    lift_sums, level_sums, counts = sums(lift), sums(rows * counted), sums(counted)
+    seen_by, counts = counts.sum(1).clamp_min(1), counts.clamp_min(1)  # (map, key)
+    in_half, in_all = _second_and_last(lift_sums / counts)
+    dimmest = (level_sums / counts).amin(1)  # (map, key)
     whole, levels = lift_sums.sum(1) / seen_by, level_sums.sum(1) / seen_by
-    even = level_sums.sum((1, 2))[:, None] / far.sum().clamp_min(1)  # (map, 1)
+    even = level_sums.sum((1, 2))[:, None] / counted.sum((1, 2))[:, None].clamp_min(1)  # (map, 1)
     # Near the diagonal the lift is 0, so what passes this lies away from it.
-    followed = (lift > 0.12).logical_and_(bright > 0.3).to(bright).sum(1) / seen_by  # (map, key)
+    followed = (lift > 0.12).logical_and_(rows > 0.3).to(rows).sum(1) / seen_by  # (map, key)
+    spread = ((levels - even).square() * maps.is_token).sum(-1, keepdim=True) / maps.lengths[:, None]
     parts = [
-        _ranked(lifts[:, 1], (0, 1)),
-        _ranked(lifts[:, 3], (0, 1)),
-        _ranked(whole, (0, 1, 3, 7)),
-        _ranked(levels, (0, 2)) - even,
-        _ranked(dimmest, (0,)) - even,
-        _ranked(followed, (0, 1, 3, 9)),
+        _ranked(_of_tokens(in_half, maps), (0, 1)),
+        _ranked(_of_tokens(in_all, maps), (0, 1)),
+        _ranked(_of_tokens(whole, maps), (0, 1, 3, 7)),
+        _ranked(_of_tokens(levels, maps), (0, 2)) - even,
+        _ranked(_of_tokens(dimmest, maps), (0,)) - even,
+        _ranked(_of_tokens(followed, maps), (0, 1, 3, 9)),
         even,
-        levels.std(-1, correction=0, keepdim=True),
+        spread.sqrt(),
     ]
     return torch.cat(parts, -1)
 
 
-def _bright_lines(bright: Tensor) -> Tensor:
-    """(map, 12) by how much the best diagonals stand out, and how the light falls off on both sides of the main one."""
-    length = bright.shape[-1]
-    on, beside = _band(bright)
+def _bright_lines(maps: ReducedMaps) -> Tensor:
+    """(map, 7) by how much the best diagonals stand out in half of the text, in all of it, on the whole."""
+    on, beside = _lines(maps.bright_band)
     lift = on - beside  # (map, query, offset)
-    quarters = _quarters(bright)
-    lifts = (quarters @ lift / quarters.sum(1)[:, None].clamp_min(1)).sort(1, descending=True).values
-    followed = ((lift > 0.12) & (on > 0.3)).to(bright).mean(1)  # (map, offset)
-    distance = _distance(bright)
-
-    def mean(nearest: float, farthest: float) -> Tensor:
-        ring = ((distance > nearest) & (distance <= farthest)).to(bright)
-        return (bright * ring).sum((1, 2), keepdim=True)[:, 0] / ring.sum().clamp_min(1)  # (map, 1)
-
-    near, close = mean(-1, _NEAR), mean(_NEAR, max(3, length / 16))
-    around, wide = mean(_NEAR, max(3, length / 8)), mean(length / 8, length / 4)
-    rest = mean(length / 4, length)
-    best = [_ranked(values, (0,)) for values in (lifts[:, 1], lifts[:, 3], lift.mean(1))]
-    levels = _ranked(on.mean(1), (0, 1))
-    falls = [near - rest, close - rest, around - rest, wide - rest, near - close, rest]
-    return torch.cat([*best, levels, _ranked(followed, (0,)), *falls], -1)
-
-
-def _bright_blocks(bright: Tensor) -> Tensor:
-    """(map, 12) at the best cuts: squares of three sizes against what lies outside them; and how sharp their edges are.
-
-    A band along the diagonal looks like squares at any cut; blocks look so at theirs alone, so the best cut is
-    also compared with the middling one.
-    """
-    corners = _Corners(bright, _FINE, margin=max(2.0, 2 * _FINE / bright.shape[-1]))
-    cuts = torch.arange(_FINE // 8, _FINE - _FINE // 8 + 1, device=bright.device)
-    found = []
-    for size in (_FINE // 2, _FINE // 4, _FINE // 8):
-        before, after = ((cuts - size).clamp_min(0), cuts), (cuts, (cuts + size).clamp_max(_FINE))
-        first, second = corners.mean(before, before), corners.mean(after, after)  # (map, cut)
-        above, below = corners.mean(before, after), corners.mean(after, before)
-        weaker = torch.minimum(first, second) - torch.maximum(above, below)
-        found += [_ranked(weaker, (0,)), *_best_and_middling((first + second - above - below) / 2)]
-    size, edge = _FINE // 3, 2
-    before, after = ((cuts - size).clamp_min(0), cuts), (cuts, (cuts + size).clamp_max(_FINE))
-    left, right = (cuts - edge, cuts), (cuts, cuts + edge)
-    upper = corners.mean(before, left) - corners.mean(before, right)
-    lower = corners.mean(after, right) - corners.mean(after, left)
-    sharp = torch.minimum(upper, lower)
-    best, lead = _best_and_middling(sharp)
-    return torch.cat([*found, best, _ranked(sharp, (2,)), lead], -1)
-
-
-def _best_and_middling(values: Tensor) -> tuple[Tensor, Tensor]:
-    """(map, 1) the largest over cuts (map, cut), and by how much it leads the median."""
-    best = values.amax(-1, keepdim=True)
-    return best, best - values.median(-1, keepdim=True).values
-
-
-def _quarters(maps: Tensor) -> Tensor:
-    """(quarter, query) 1 where a query is in that quarter of the text."""
-    length = maps.shape[-1]
-    part = torch.arange(length, device=maps.device) * _PARTS // length
-    return (part == torch.arange(_PARTS, device=maps.device)[:, None]).to(maps)
-
-
-class _Corners:
-    """Means over any rectangles of pooled maps, without what lies within `margin` of the diagonal."""
-
-    def __init__(self, maps: Tensor, side: int, *, margin: float) -> None:
-        rows = mean_pooling(maps, side)
-        pooled = rows @ maps @ rows.mT  # (map, row, column)
-        away = (_distance(pooled) > margin).to(pooled)  # (row, column)
-        self.sums = self._above_left(pooled * away)  # (map, row + 1, column + 1)
-        self.sizes = self._above_left(away[None])
-
-    def mean(self, queries: tuple[Tensor, Tensor], keys: tuple[Tensor, Tensor]) -> Tensor:
-        """(map, cut) of the rectangles from row to row and column to column, each (cut,)."""
-        return (self._sum(self.sums, queries, keys) + 1e-6) / (self._sum(self.sizes, queries, keys) + 1e-3)
-
-    @staticmethod
-    def _above_left(values: Tensor) -> Tensor:
-        return functional.pad(values.cumsum(1).cumsum(2), (1, 0, 1, 0))
-
-    @staticmethod
-    def _sum(sums: Tensor, queries: tuple[Tensor, Tensor], keys: tuple[Tensor, Tensor]) -> Tensor:
-        (top, bottom), (left, right) = queries, keys
-        return sums[:, bottom, right] - sums[:, top, right] - sums[:, bottom, left] + sums[:, top, left]
+    pooling = maps.pooling
+    quarters = pooling.view(len(pooling), _QUARTERS, -1, pooling.shape[-1]).mean(
+        2
+    )  # (map or 1, quarter, query)
+    in_half, in_all = _second_and_last(quarters @ lift)  # (map, offset)
+    lengths = maps.lengths[:, None]
+    followed = (lift > 0.12).logical_and_(on > 0.3).to(on).sum(1) / lengths
+    best = [_ranked(values, (0,)) for values in (in_half, in_all, lift.sum(1) / lengths, followed)]
+    near = maps.bright_band[..., REACH - _NEAR : REACH + _NEAR + 1].sum((1, 2)) / (5 * maps.lengths)
+    return torch.cat([*best, _ranked(on.sum(1) / lengths, (0, 1)), near[:, None]], -1)

@@ -1,4 +1,4 @@
-"""Which of five patterns an attention map shows (Kovaleva et al. 2019), told by a few small convolutional networks.
+"""Which of five patterns an attention map shows (Kovaleva et al. 2019), by small networks that see a map as numbers.
 
 How they were trained, on which maps, and how often they are right stands in training/patterns of the project.
 """
@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from headscope.errors import OptionError
-from headscope.heads.pattern_maps import CHANNELS, brightness, pictures
+from headscope.heads.pattern_maps import reduced
 from headscope.heads.pattern_numbers import NUMBERS, numbers
 from headscope.measures.base import PerTextMeasure, TextMean
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray
@@ -25,36 +25,30 @@ PATTERNS = ("vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous
 
 TRAINED = Path(__file__).with_name("patterns.safetensors")
 
-_AT_ONCE = 32
-"""How many maps are worked on together; more do not fit a processor's cache."""
-_WIDTH = 8
+_WEIGHTS_AT_ONCE, _FEWEST_AT_ONCE = 2**20, 8
+"""How many weights, and at least how many maps, are worked on together; more do not fit a processor's cache."""
+_WIDTH = 64
 
 
 class PatternNetwork(nn.Module):
-    """From pictures and numbers of maps to logits of PATTERNS."""
+    """From the numbers of maps to logits of PATTERNS."""
 
     def __init__(self, *, dropout: float = 0.3) -> None:
         super().__init__()
-        widths = (_WIDTH, 2 * _WIDTH, 4 * _WIDTH, 6 * _WIDTH)
-        layers: list[nn.Module] = []
-        for before, after in zip((CHANNELS, *widths), widths, strict=False):
-            layers += [nn.MaxPool2d(2)] if layers else []
-            layers += [nn.Conv2d(before, after, 3, padding=1, bias=False), nn.BatchNorm2d(after), nn.ReLU()]
-        self.picture = nn.Sequential(*layers)
-        self.number = nn.Sequential(nn.BatchNorm1d(NUMBERS), nn.Linear(NUMBERS, 32), nn.ReLU())
-        self.dropout = nn.Dropout(dropout)
         self.decide = nn.Sequential(
-            nn.Linear(2 * widths[-1] + 32, 48), nn.ReLU(), nn.Dropout(dropout), nn.Linear(48, len(PATTERNS))
+            nn.BatchNorm1d(NUMBERS),
+            nn.Linear(NUMBERS, _WIDTH),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(_WIDTH, _WIDTH),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(_WIDTH, len(PATTERNS)),
         )
-        # So few channels are faster side by side than one after the other.
-        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # in no overload of its stubs
 
-    def forward(self, picture: Tensor, number: Tensor) -> Tensor:
-        """(map, pattern) from (map, channel, row, column) and (map, number)."""
-        picture = picture.contiguous(memory_format=torch.channels_last)
-        places = self.picture(picture).flatten(2)  # (map, feature, place)
-        features = self.dropout(torch.cat([places.mean(-1), places.amax(-1)], -1))
-        logits: Tensor = self.decide(torch.cat([features, self.number(number)], -1))
+    def forward(self, numbers: Tensor) -> Tensor:
+        """(map, pattern) from (map, number)."""
+        logits: Tensor = self.decide(numbers)
         return logits
 
 
@@ -100,26 +94,26 @@ class PatternClassifier:
         """(map, pattern) of maps (map, query, key), each with `lengths` (map,) tokens and padding on the right."""
         if maps.ndim != 3 or maps.shape[1] != maps.shape[2]:
             raise OptionError(f"patterns are for square maps (map, query, key), not for {tuple(maps.shape)}")
-        found = torch.zeros(len(maps), len(PATTERNS), device=maps.device)
+        longest = maps.shape[-1]
         if lengths is None:
-            lengths = torch.full((len(maps),), maps.shape[-1])
-        for length in sorted(set(lengths.tolist())):
-            places = (lengths == length).nonzero()[:, 0].tolist()
-            for start in range(0, len(places), _AT_ONCE):
-                some = places[start : start + _AT_ONCE]
-                found[some] = self._whole(_chosen(maps[:, :length, :length], some).float().contiguous())
+            lengths = torch.full((len(maps),), longest)
+        lengths = lengths.to(maps.device)
+        order = lengths.argsort(stable=True)
+        at_once = max(_FEWEST_AT_ONCE, _WEIGHTS_AT_ONCE // longest**2)
+        found = torch.zeros(len(maps), len(PATTERNS), device=maps.device)
+        for start in range(0, len(order), at_once):
+            some = order[start : start + at_once]
+            chosen = maps[int(some[0]) : int(some[-1]) + 1] if _in_a_row(some) else maps[some]
+            number = described(chosen, lengths[some])
+            found[some] = torch.stack([network(number).softmax(-1) for network in self.networks]).mean(0)
         return found
 
-    def _whole(self, maps: Tensor) -> Tensor:
-        """(map, pattern) of maps (map, query, key) without padding."""
-        picture, number = described(maps)
-        return torch.stack([network(picture, number).softmax(-1) for network in self.networks]).mean(0)
 
-
-def described(maps: Tensor) -> tuple[Tensor, Tensor]:
-    """(map, channel, row, column) and (map, number): what the networks are given of maps without padding."""
-    bright = brightness(maps)
-    return pictures(maps, bright), numbers(maps, bright)
+def described(maps: Tensor, lengths: Tensor) -> Tensor:
+    """(map, number) what the networks are given of maps (map, query, key) with `lengths` (map,) tokens."""
+    longest = int(lengths.max())
+    alike = bool((lengths == longest).all())
+    return numbers(reduced(maps[:, :longest, :longest].float(), lengths[:1] if alike else lengths))
 
 
 @dataclass
@@ -191,11 +185,9 @@ class PatternShares(PerTextMeasure):
         }
 
 
-def _chosen(maps: Tensor, places: list[int]) -> Tensor:
-    """The maps at these places, without a copy where they follow each other."""
-    if places[-1] - places[0] == len(places) - 1:
-        return maps[places[0] : places[-1] + 1]
-    return maps[places]
+def _in_a_row(places: Tensor) -> bool:
+    """Whether the places follow each other, so that what lies there need not be copied."""
+    return bool((places.diff() == 1).all())
 
 
 @cache

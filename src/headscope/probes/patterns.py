@@ -82,6 +82,7 @@ def find_patterns(
         max_length=max_length,
         limit=limit,
         batch_size=batch_size,
+        sentences=0,  # typical ones would take another pass, and no one asks for them here
         progress=progress,
     )
     facts = measured.provenance

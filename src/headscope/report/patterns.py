@@ -20,9 +20,9 @@ def patterns_section(subject: Subject, _: int) -> Section:
     return Section(
         "patterns",
         "Patterns: what attention maps look like",
-        "Every attention map was sorted by a small convolutional network into one of five patterns: vertical (a few "
+        "Every attention map was sorted by small neural networks into one of five patterns: vertical (a few "
         "keys that most queries look at), diagonal (near tokens), both, block (within one's own part of the text) and "
-        "heterogeneous (none of these). The network was trained on made and on labelled maps and is right in most, "
+        "heterogeneous (none of these). The networks were trained on made and on labelled maps and are right in most, "
         "not in all cases.",
         [
             picture(
