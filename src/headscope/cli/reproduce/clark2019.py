@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import headscope as hs
-from headscope.cli.options import batch_size_of
-from headscope.cli.probe.common import Common, with_common
-from headscope.cli.probe.options import treebank
+from headscope.cli.options import Common, batch_size_of, treebank, with_common
 from headscope.cli.reproduce.options import Limit, ModelOrAtlas, Output, Seed, Text
 from headscope.cli.reproduce.session import Session
 from headscope.errors import OptionError

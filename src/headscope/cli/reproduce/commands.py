@@ -3,8 +3,8 @@
 import typer
 from typer.core import TyperGroup
 
-from headscope.cli.probe.usage import ProbeCommand
 from headscope.cli.reproduce import clark2019, guan2020, kovaleva2019
+from headscope.cli.usage import Command as ProbeCommand
 
 reproduce = typer.Typer(
     name="reproduce",

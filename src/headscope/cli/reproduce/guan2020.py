@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import headscope as hs
-from headscope.cli.options import batch_size_of
-from headscope.cli.probe.common import Common, with_common
+from headscope.cli.options import Common, batch_size_of, with_common
 from headscope.cli.reproduce.options import (
     Examples,
     Limit,

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import headscope as hs
-from headscope.cli.console import only_own_notes, print_json, print_notes, stdout
-from headscope.cli.options import ATLAS, check_output
-from headscope.cli.probe.common import Common
+from headscope.cli.console import envelope, only_own_notes, print_json, print_notes, stdout
+from headscope.cli.options import ATLAS, Common, check_output
 from headscope.cli.reproduce.show import print_reproduction
 from headscope.errors import OptionError
 
@@ -40,7 +39,7 @@ class Session:
         also = None if self.second is None or against is None else str(self.second)
         if self.common.json:
             told = {"output": kept} if self.second is None else {"output": kept, "output_against": also}
-            print_json({**told, **result.facts(), "warnings": notes})
+            print_json(envelope(self.common.command, {**told, **result.facts()}, notes=notes))
         elif self.common.shown:
             print_notes(notes)
             print_reproduction(stdout(), result)
