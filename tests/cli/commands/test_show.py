@@ -89,6 +89,29 @@ def test_layer_and_head_narrow_the_rows(run: Run, atlas_path: Path, option: str,
     assert len(rows) == (4 if place == 0 else 3)
 
 
+@pytest.mark.parametrize(
+    ("named", "same"),
+    [
+        (["--head", "1.2"], ["--layer", 1, "--head", 2]),
+        (["--head", "1.*"], ["--layer", 1]),
+        (["--head", "layer 1"], ["--layer", 1]),
+        (["--head", "encoder:1.2"], ["--layer", 1, "--head", 2]),
+        (["--head", "all"], []),
+    ],
+)
+@pytest.mark.parametrize("measure", ["entropy", "head_distance"])
+def test_heads_are_named_as_everywhere(
+    run: Run, atlas_path: Path, measure: str, named: list[str], same: list[object]
+) -> None:
+    told = run("show", atlas_path, measure, *named)
+    assert (told.exit_code, told.stdout) == (0, run("show", atlas_path, measure, *same).stdout)
+
+
+def test_a_head_of_one_stack(run: Run, stacks_path: Path) -> None:
+    told = json.loads(run("show", stacks_path, "entropy", "--head", "decoder:1.2", "--json").stdout)
+    assert {(row["stack"], row["layer"], row["head"]) for row in told["rows"]} == {("decoder", 1, 2)}
+
+
 @pytest.mark.parametrize("ascending", [False, True])
 def test_top_ranks_by_the_named_column(run: Run, atlas_path: Path, ascending: bool) -> None:
     more = ["--ascending"] if ascending else []
@@ -187,6 +210,10 @@ def test_every_stack_that_has_the_measure_is_shown(run: Run, stacks_path: Path) 
         (("head_distance", "--by", "x"), "it takes --layer, --head and --top"),
         (("head_distance", "--layer", 7), "there is no head 7.*; heads go from 0.0 to 2.3"),
         (("--top", 3), "name a measure to look into"),
+        (("entropy", "--head", "x"), "'x' is not a head; write a head as 3.2"),
+        (("entropy", "--layer", 1, "--head", "2.0"), "--layer 1 and --head 2.0 name different layers"),
+        (("entropy", "--head", "decoder:1.2"), "decoder"),
+        (("encoder/entropy", "--head", "cross:1.2"), "--head names the cross"),
     ],
 )
 def test_a_bad_argument_is_one_line_and_exit_code_2(

@@ -97,6 +97,8 @@ def test_redundancy_names_neighbours_groups_and_layers(run: Run, path: Path) -> 
     assert sum(map(len, told["groups"])) == 48
     assert 0 < told["layers"]["p_value"] <= 1
     assert "no head 9.9" in run("redundancy", path, "--head", "9.9").stderr
+    layer = json.loads(run("redundancy", path, "--head", "encoder:2.*", "--json").stdout)
+    assert list(layer["neighbours"]) == [f"2.{head}" for head in range(8)]
 
 
 @pytest.mark.parametrize("method", ["mds", "tsne"])

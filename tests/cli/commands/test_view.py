@@ -27,6 +27,23 @@ def test_writes_one_page(run: Run, model: Path, tmp_path: Path) -> None:
     assert run("view", model, "The cat sat.", "-o", out, "-q").output == ""  # a page is replaced
 
 
+@pytest.mark.parametrize(
+    ("named", "start"),
+    [
+        (["--head", "1.2"], "view=head&layer=1&heads=2"),
+        (["--head", "1.2", "--head", "1.0"], "view=head&layer=1&heads=2,0"),
+        (["--head", "2.*"], "view=head&layer=2"),
+        (["--head", "encoder:1.2"], "view=head&layer=1&stack=encoder&heads=2"),
+        (["--layer", "1", "--head", "2", "--head", "3"], "view=head&layer=1&heads=2,3"),
+    ],
+)
+def test_heads_are_named_as_everywhere(
+    run: Run, model: Path, tmp_path: Path, named: list[str], start: str
+) -> None:
+    told = run("view", model, "The cat sat.", "-o", tmp_path / "v.html", "--no-neurons", "--json", *named)
+    assert json.loads(told.stdout)["start"] == start
+
+
 def test_json_tells_what_was_written(run: Run, model: Path, tmp_path: Path) -> None:
     out = tmp_path / "v.html"
     told = json.loads(run("view", model, "the cat " * 100, "-o", out, "--json", "--no-neurons").stdout)
@@ -51,6 +68,9 @@ def test_a_picture_beside_it(run: Run, model: Path, tmp_path: Path, view: str, s
     [
         (["--layer", 9], "no layer 9 in its encoder; it has 0 to 2"),
         (["--head", 7], "no head 0.7"),
+        (["--head", "1.2", "--head", "2.2"], "a page begins with heads of one layer"),
+        (["--head", "1.2", "--layer", 2], "a page begins with heads of one layer"),
+        (["--head", "layers 0-1"], "a page begins with heads of one layer"),
         (["--stack", "cross"], "no stack 'cross'"),
         (["--svg", "p.bmp"], ".svg, .pdf or .png"),
         (["--svg", "p.svg", "--view", "model"], "not --view model"),

@@ -100,7 +100,8 @@ def _start(view: ViewName, stack: str | None, layer: int, heads: list[str]) -> "
     from headscope.views.page import Start  # loads torch, which --help does without
 
     choices = [shared.head_choice(layer if head.isdecimal() else None, head) for head in heads]
-    layers = {choice.layers[0] for choice in choices if choice.layers is not None} or {layer}
+    named_layers = {choice.layers[0] for choice in choices if choice.layers is not None}
+    layers = named_layers | {layer} if layer else named_layers or {0}
     stacks: set[str | None] = {choice.stack for choice in choices if choice.stack is not None} or {stack}
     if len(layers) > 1 or len(stacks) > 1 or any(len(choice.layers or "1") > 1 for choice in choices):
         raise OptionError(f"--head {' '.join(heads)}: a page begins with heads of one layer; name one")

@@ -29,8 +29,8 @@ class Column:
 
 
 def print_rows(console: Console, columns: Sequence[Column], rows: Sequence[Row]) -> None:
-    """The table, without columns that no row has a cell for."""
-    used = [column for column in columns if column.is_used(rows)]
+    """The table, without columns that no row has a cell for; only their titles where there are no rows."""
+    used = [column for column in columns if not rows or column.is_used(rows)]
     cells = [[column.text(row) for column in used] for row in rows]
     print_table(console, [column.title for column in used], cells)
 
