@@ -7,6 +7,7 @@ import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
 from headscope.cli.tables.comparison import print_comparison
+from headscope.cli.tables.source import source_facts
 
 if TYPE_CHECKING:
     from headscope.comparison import Comparison
@@ -72,12 +73,7 @@ def _facts(found: "Comparison") -> dict[str, Any]:
         "model_a_weights_hash": source.options["against_weights_hash"],
         "model_b": found.model.name,
         "model_b_weights_hash": f"sha256:{found.model.weights_hash}",
-        "data": source.data,
-        "texts": source.texts,
-        "tokens": source.tokens,
-        "texts_cut": source.texts_cut,
-        "options": dict(source.options),
-        "duration": source.duration,
+        **source_facts(source, "documents", "skipped"),
         "stacks": {
             stack: {
                 "heads": found.heads(stack=stack),

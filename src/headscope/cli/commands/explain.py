@@ -9,6 +9,7 @@ import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
 from headscope.cli.tables.explanation import print_head
+from headscope.cli.tables.source import source_facts, source_line, stack_rows
 
 if TYPE_CHECKING:
     from headscope.explanation import Explanation
@@ -58,30 +59,20 @@ def explain(
 
 
 def _facts(result: "Explanation") -> dict[str, Any]:
-    """What a script wants to know."""
-    source = result.source
     return {
         "model": result.model.name,
-        "data": source.data,
-        "texts": source.texts,
-        "documents": source.documents,
-        "tokens": source.tokens,
-        "texts_cut": source.texts_cut,
-        "options": dict(source.options),
-        "duration": source.duration,
+        **source_facts(result.source, "skipped"),
         "replaceable": list(result.replaceable),
-        "heads": [{"stack": stack, **row} for stack in result.arrays() for row in result.table(stack=stack)],
+        "heads": stack_rows(result, result.table),
     }
 
 
 def _print(console: Console, result: "Explanation") -> None:
-    source, stacks = result.source, list(result.arrays())
     console.print(
-        f"{result.model.name} on {source.data}: {source.texts:,} texts, {source.tokens:,} tokens, "
-        f"{source.duration:.1f} s; ± is the standard error over texts",
+        f"{result.model.name} on {source_line(result.source)}; ± is the standard error over texts",
         soft_wrap=True,
     )
-    for stack in stacks:
+    for stack in result.arrays():
         for row in result.table(stack=stack):
             console.print()
             print_head(console, row, stack=stack if len(result.stacks.grids) > 1 else None)

@@ -9,6 +9,7 @@ from headscope.cli import options as shared
 from headscope.cli.session import session
 from headscope.cli.tables import print_table
 from headscope.cli.tables.columns import shown
+from headscope.cli.tables.source import source_facts, source_line, stack_rows
 
 if TYPE_CHECKING:
     from headscope.importance import Agreement, ImportanceResult
@@ -39,6 +40,7 @@ def importance(
     with session(common, output, inputs=data) as run:
         loaded = run.load(model)
         # Loads torch and transformers, which --help does without.
+        from headscope.importance import agreement
         from headscope.tasks import TASKS, task_for, with_head
         from headscope.tasks.language import LanguageModelling
 
@@ -55,7 +57,7 @@ def importance(
         if output is not None:
             atlas.save(output)
         run.notes.extend(result.source.notes)
-        found = _agreement(atlas)
+        found = agreement(atlas)
         run.tell(
             result,
             lambda result: _facts(result, found),
@@ -63,39 +65,23 @@ def importance(
         )
 
 
-def _agreement(atlas: "hs.Atlas") -> "list[Agreement]":
-    from headscope.importance import agreement  # loads torch, which --help does without
-
-    return agreement(atlas)
-
-
 def _facts(result: "ImportanceResult", found: "list[Agreement]") -> dict[str, Any]:
-    """What a script wants to know."""
-    source = result.source
     return {
         "model": result.model.name,
-        "data": source.data,
-        "texts": source.texts,
-        "documents": source.documents,
-        "tokens": source.tokens,
-        "texts_cut": source.texts_cut,
-        "skipped": source.skipped,
-        "options": dict(source.options),
-        "duration": source.duration,
+        **source_facts(result.source),
         "loss": result.loss,
         "loss_stderr": result.loss_stderr,
-        "layers": [{"stack": stack, **row} for stack in result.arrays() for row in result.table(stack=stack)],
-        "heads": [{"stack": stack, **row} for stack in result.arrays() for row in result.heads(stack=stack)],
-        "agreement": [vars(one) for one in found],
+        "layers": stack_rows(result, result.table),
+        "heads": stack_rows(result, result.heads),
+        "agreement": [vars(agreement) for agreement in found],
     }
 
 
 def _print(console: Console, atlas: "hs.Atlas", result: "ImportanceResult", found: "list[Agreement]") -> None:
     source = result.source
+    loss = f"loss {result.loss:.3f} ± {result.loss_stderr:.3f}"
     console.print(
-        f"{result.model.name}, {source.options['task']} on {source.data}: {source.texts:,} texts, "
-        f"{source.tokens:,} tokens, {source.duration:.1f} s; loss {result.loss:.3f} ± {result.loss_stderr:.3f}",
-        soft_wrap=True,
+        f"{result.model.name}, {source.options['task']} on {source_line(source)}; {loss}", soft_wrap=True
     )
     for stack in result.arrays():
         console.print()
@@ -125,26 +111,16 @@ def _print_stack(console: Console, atlas: "hs.Atlas", result: "ImportanceResult"
     console.print(
         f"mean |dLoss/dA| by what is looked at, {unit}, ± standard error over texts", soft_wrap=True
     )
-    header = ["layer", *(key_name(atlas, stack, role) for role in roles)]
-    print_table(
-        console,
-        header,
-        [
-            [
-                str(row["layer"]),
-                *(_shown(row[role]["gradient"], row[role]["stderr"], factor) for role in roles),
-            ]
-            for row in rows
-        ],
-    )
+    cells = [
+        [str(row["layer"]), *(_shown(row[role]["gradient"], row[role]["stderr"], factor) for role in roles)]
+        for row in rows
+    ]
+    print_table(console, ["layer", *(key_name(atlas, stack, role) for role in roles)], cells)
     heads = result.heads(stack=stack)
     factor, unit = readable(heads[0]["importance"], units)
     console.print(f"\nmost important heads, {unit}, ± standard error over texts", soft_wrap=True)
-    print_table(
-        console,
-        ["head", "importance"],
-        [[row["head"], _shown(row["importance"], row["stderr"], factor)] for row in heads[:SHOWN_HEADS]],
-    )
+    cells = [[row["head"], _shown(row["importance"], row["stderr"], factor)] for row in heads[:SHOWN_HEADS]]
+    print_table(console, ["head", "importance"], cells)
 
 
 def _shown(value: float | None, stderr: float | None, factor: float) -> str:

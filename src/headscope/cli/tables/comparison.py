@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from headscope.cli.tables.columns import Column, Row, count, interval, number, print_rows, with_error, words
+from headscope.cli.tables.source import source_line
 from headscope.cli.tables.text import print_table
 
 if TYPE_CHECKING:
@@ -89,11 +90,8 @@ _FEATURES = [
 
 def print_comparison(console: Console, found: "Comparison") -> None:
     """Everything, stack by stack."""
-    source = found.source
     console.print(
-        f"{found.model_a.name} and {found.model.name} on {source.data}: {source.texts:,} texts, {source.tokens:,} "
-        f"tokens, {source.duration:.1f} s",
-        soft_wrap=True,
+        f"{found.model_a.name} and {found.model.name} on {source_line(found.source)}", soft_wrap=True
     )
     for stack in found.stacks:
         if len(found.stacks) > 1:

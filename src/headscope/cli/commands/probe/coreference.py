@@ -1,15 +1,13 @@
 """`headscope probe coreference`: which head finds what a mention refers to."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.commands.probe.run import run_probe, scored
+from headscope.cli.commands.probe.run import scored, tell
+from headscope.cli.session import session
 from headscope.cli.tables.columns import count, percent, percent_interval, words
-
-if TYPE_CHECKING:
-    from headscope.probes.result import ProbeResult
 
 EXAMPLE = "Example: headscope probe coreference demo --data gum-dev.conllu -o atlas.nc"
 
@@ -52,10 +50,6 @@ def coreference(
 
     Every head guesses the antecedent of every mention, beside rules that look at no attention.
     """
-
-    def run(loaded: "hs.Model") -> "ProbeResult":
-        probe = hs.CoreferenceProbe(loaded, faithful=faithful, **common.probe_options)
-        return scored(probe, lambda paths: hs.read_coreference(*paths), data, select)
-
-    inputs = [*data, *(select or [])]
-    run_probe(run, COLUMNS, model=model, output=output, inputs=inputs, common=common)
+    with session(common, output, inputs=[*data, *(select or [])]) as run:
+        probe = hs.CoreferenceProbe(run.load(model), faithful=faithful, **common.probe_options)
+        tell(run, scored(probe, lambda paths: hs.read_coreference(*paths), data, select), COLUMNS)

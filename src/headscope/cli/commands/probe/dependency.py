@@ -1,15 +1,13 @@
 """`headscope probe dependency`: which head finds which syntactic relation."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.commands.probe.run import run_probe, scored
+from headscope.cli.commands.probe.run import scored, tell
+from headscope.cli.session import session
 from headscope.cli.tables.columns import count, percent, percent_interval, signed, words
-
-if TYPE_CHECKING:
-    from headscope.probes.result import ProbeResult
 
 EXAMPLE = "Example: headscope probe dependency demo --treebank dev.conllu --select train.conllu -o atlas.nc"
 
@@ -53,12 +51,9 @@ def dependency(
 
     Every head guesses the syntactic head of every word, in both directions, beside fixed offsets.
     """
-
-    def run(loaded: "hs.Model") -> "ProbeResult":
+    with session(common, output, inputs=[*treebank_files, *(select or [])]) as run:
         probe = hs.DependencyProbe(
-            loaded, base_relations=base_relations, faithful=faithful, **common.probe_options
+            run.load(model), base_relations=base_relations, faithful=faithful, **common.probe_options
         )
-        return scored(probe, lambda paths: shared.treebank(paths, annotate), treebank_files, select)
-
-    inputs = [*treebank_files, *(select or [])]
-    run_probe(run, COLUMNS, model=model, output=output, inputs=inputs, common=common)
+        result = scored(probe, lambda paths: shared.treebank(paths, annotate), treebank_files, select)
+        tell(run, result, COLUMNS)

@@ -1,15 +1,13 @@
 """`headscope probe features`: attention to nouns, verbs, subjects, negation and special tokens."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.commands.probe.run import run_probe
+from headscope.cli.commands.probe.run import tell
+from headscope.cli.session import session
 from headscope.cli.tables.columns import Column, count, number, words
-
-if TYPE_CHECKING:
-    from headscope.probes.result import ProbeResult
 
 EXAMPLE = "Example: headscope probe features demo --treebank dev.conllu --against demo-mrpc -o atlas.nc"
 
@@ -49,10 +47,7 @@ def features(
     Nouns, verbs, pronouns, subjects, objects, negation, [CLS] and [SEP]; from all tokens and from [CLS] alone. A star
     marks a change that is sure after correction for the many heads and classes looked at.
     """
-
-    def run(loaded: "hs.Model") -> "ProbeResult":
-        other = None if against is None else common.load(against)
+    with session(common, output, inputs=treebank_files) as run:
+        loaded, other = run.load(model), None if against is None else common.load(against)
         probe = hs.FeaturesProbe(loaded, against=other, **common.probe_options)
-        return probe.score(shared.treebank(treebank_files, annotate))
-
-    run_probe(run, COLUMNS, model=model, output=output, inputs=treebank_files, common=common)
+        tell(run, probe.score(shared.treebank(treebank_files, annotate)), COLUMNS)

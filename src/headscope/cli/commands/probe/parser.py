@@ -1,15 +1,13 @@
 """`headscope probe parser`: how much syntax all heads together hold."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.commands.probe.run import run_probe
+from headscope.cli.commands.probe.run import tell
+from headscope.cli.session import session
 from headscope.cli.tables.columns import count, percent, percent_interval, signed, words
-
-if TYPE_CHECKING:
-    from headscope.probes.result import ProbeResult
 
 EXAMPLE = "Example: headscope probe parser demo --train train.conllu --dev dev.conllu --test test.conllu"
 
@@ -56,7 +54,7 @@ def parser(
             "round.",
             "GB",
             least=0,
-            most=1000000.0,
+            most=1e6,
         ),
     ] = 4.0,
     annotate: shared.Annotate = None,
@@ -66,10 +64,9 @@ def parser(
 
     With attention alone, and with attention and words, beside their baselines in one table.
     """
-
-    def run(loaded: "hs.Model") -> "ProbeResult":
-        return hs.parser_table(
-            loaded,
+    with session(common, output, inputs=[*train, *test, *(dev or [])]) as run:
+        result = hs.parser_table(
+            run.load(model),
             train=shared.treebank(train, annotate),
             dev=shared.treebank(dev, annotate) if dev else None,
             test=shared.treebank(test, annotate),
@@ -80,6 +77,4 @@ def parser(
             cache_limit=int(cache_limit * GIGABYTE),
             **common.probe_options,
         )
-
-    inputs = [*train, *test, *(dev or [])]
-    run_probe(run, COLUMNS, model=model, output=output, inputs=inputs, common=common)
+        tell(run, result, COLUMNS)

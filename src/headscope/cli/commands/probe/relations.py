@@ -1,15 +1,13 @@
 """`headscope probe relations`: which head ties a predicate to its arguments."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.commands.probe.run import run_probe, scored
+from headscope.cli.commands.probe.run import scored, tell
+from headscope.cli.session import session
 from headscope.cli.tables.columns import count, interval, number, words
-
-if TYPE_CHECKING:
-    from headscope.probes.result import ProbeResult
 
 EXAMPLE = "Example: headscope probe relations demo --data roles.jsonl -o atlas.nc"
 
@@ -71,10 +69,9 @@ def relations(
 
     Attention between predicates and their arguments, against words at the same distance in the same sentence.
     """
-
-    def run(loaded: "hs.Model") -> "ProbeResult":
+    with session(common, output, inputs=[*data, *(select or [])]) as run:
         probe = hs.RelationsProbe(
-            loaded,
+            run.load(model),
             paper_filters=paper_filters,
             max_words=max_words,
             max_argument=max_argument,
@@ -83,7 +80,4 @@ def relations(
             faithful=faithful,
             **common.probe_options,
         )
-        return scored(probe, lambda paths: hs.read_roles(*paths), data, select)
-
-    inputs = [*data, *(select or [])]
-    run_probe(run, COLUMNS, model=model, output=output, inputs=inputs, common=common)
+        tell(run, scored(probe, lambda paths: hs.read_roles(*paths), data, select), COLUMNS)

@@ -1,4 +1,4 @@
-"""What every probe command does around its probe: load, run, write into the atlas, print its table."""
+"""What every probe command does with its probe: score, write into the atlas, print its table."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -6,33 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-import headscope as hs
-from headscope.cli.options import Common
-from headscope.cli.session import session
+from headscope.cli.session import Session
 from headscope.cli.tables.columns import Column, print_rows
+from headscope.cli.tables.source import source_facts, source_line, stack_rows
 
 if TYPE_CHECKING:
     from headscope.probes.result import ProbeResult
 
 
-def run_probe(
-    probe: Callable[["hs.Model"], "ProbeResult"],
-    columns: Sequence[Column],
-    *,
-    model: str,
-    output: Path | None,
-    inputs: Sequence[Path],
-    common: Common,
-) -> None:
-    """Run a probe on the model, write what it found, and print its table."""
-    with session(common, output, inputs=inputs) as run:
-        result = probe(run.load(model))
-        run.keep(result, notes=result.source.notes)
-        run.tell(result, _facts, lambda console, result: _print(console, result, columns))
-
-
 def scored(
-    probe: Any, read: Callable[[list[Path]], Any], data: list[Path], select: list[Path] | None
+    probe: Any, read: Callable[..., Any], data: list[Path], select: list[Path] | None
 ) -> "ProbeResult":
     """What the probe scores on the data; best heads are chosen on --select, or on one half for the other."""
     texts = read(data)
@@ -40,13 +23,15 @@ def scored(
     return result
 
 
+def tell(run: Session, result: "ProbeResult", columns: Sequence[Column]) -> None:
+    """Write what a probe found, and print its table."""
+    run.keep(result, notes=result.source.notes)
+    run.tell(result, _facts, lambda console, result: _print(console, result, columns))
+
+
 def _print(console: Console, result: "ProbeResult", columns: Sequence[Column]) -> None:
     source = result.source
-    console.print(
-        f"{result.model.name} on {source.data}: {source.texts:,} texts, {source.tokens:,} tokens, "
-        f"{source.duration:.1f} s",
-        soft_wrap=True,
-    )
+    console.print(f"{result.model.name} on {source_line(source)}", soft_wrap=True)
     if chosen := source.options.get("chosen_on"):
         console.print(f"best heads chosen on {chosen}", soft_wrap=True)
     if source.annotator:
@@ -60,19 +45,10 @@ def _print(console: Console, result: "ProbeResult", columns: Sequence[Column]) -
 
 
 def _facts(result: "ProbeResult") -> dict[str, Any]:
-    """What a script wants to know about a probe."""
-    source = result.source
     return {
         "model": result.model.name,
         "probe": result.probe,
-        "data": source.data,
-        "annotated_by": source.annotator or "the files",
-        "texts": source.texts,
-        "documents": source.documents,
-        "tokens": source.tokens,
-        "texts_cut": source.texts_cut,
-        "skipped": source.skipped,
-        "options": dict(source.options),
-        "duration": source.duration,
-        "rows": [{"stack": stack, **row} for stack in result.arrays() for row in result.table(stack=stack)],
+        "annotated_by": result.source.annotator or "the files",
+        **source_facts(result.source),
+        "rows": stack_rows(result, result.table),
     }
