@@ -107,8 +107,7 @@ TextFiles = Annotated[list[Path] | None, option(TEXT_HELP, "FILE...", "--text")]
 PAIRS_HELP = "Text pairs taken as they are: two tab-separated columns, or .jsonl with text_a and text_b."
 PairsFile = Annotated[Path | None, option(PAIRS_HELP, "FILE")]
 Output = Annotated[
-    Path | None,
-    output("Write what is found here, or add it to the atlas of the same model that is there."),
+    Path | None, output("Write what is found here, or add it to the atlas of the same model that is there.")
 ]
 Limit = Annotated[int | None, limit()]
 MaxLength = Annotated[int, max_length()]
@@ -220,10 +219,7 @@ class Common:
 
 
 def with_common(
-    command: Callable[..., None] | None = None,
-    *,
-    without: Collection[str] = (),
-    one_of: Collection[str] = (),
+    command: Callable[..., None] | None = None, *, without: Collection[str] = (), one_of: Collection[str] = ()
 ) -> Callable[..., Any]:
     """The command with the fields of Common as options of its own, after its others.
 

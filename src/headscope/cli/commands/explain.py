@@ -46,13 +46,7 @@ def explain(
     with session(common, output, inputs=text) as run:
         corpus = hs.read_text(*text)
         result = hs.explain(
-            run.load(model),
-            head,
-            corpus,
-            max_length=max_length,
-            limit=limit,
-            seed=seed,
-            **common.run_options,
+            run.load(model), head, corpus, max_length=max_length, limit=limit, seed=seed, **common.run_options
         )
         run.keep(result, notes=result.source.notes)
         run.tell(result, _facts, _print, then="show pattern_left")

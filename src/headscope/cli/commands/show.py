@@ -28,8 +28,7 @@ def show(
     measure: Annotated[
         str | None,
         shared.argument(
-            "MEASURE",
-            "One of its measures, or STACK/MEASURE as in decoder/entropy. Without it: an overview.",
+            "MEASURE", "One of its measures, or STACK/MEASURE as in decoder/entropy. Without it: an overview."
         ),
     ] = None,
     *,
@@ -112,9 +111,7 @@ def _find(atlas: "hs.Atlas", measure: str, named: str | None) -> dict[str, Array
 
 
 def _print(
-    console: Console,
-    found: Mapping[str, Arrays],
-    tables: "Mapping[str, HeadTable | HeadPairs | HeadNames]",
+    console: Console, found: Mapping[str, Arrays], tables: "Mapping[str, HeadTable | HeadPairs | HeadNames]"
 ) -> None:
     for number, (stack, table) in enumerate(tables.items()):
         if number:

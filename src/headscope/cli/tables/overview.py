@@ -19,10 +19,7 @@ _HASH_SHOWN = 12
 
 def overview(atlas: hs.Atlas) -> dict[str, Any]:
     """The overview as plain data."""
-    return {
-        "provenance": atlas.provenance,
-        "stacks": {name: _stack(atlas, name) for name in atlas.stacks},
-    }
+    return {"provenance": atlas.provenance, "stacks": {name: _stack(atlas, name) for name in atlas.stacks}}
 
 
 def print_overview(console: Console, atlas: hs.Atlas) -> None:
