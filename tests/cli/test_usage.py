@@ -67,4 +67,4 @@ def test_tasks_and_measures_of_other_packages_are_in_help_and_accepted(
     assert "|lm|chess>" in run("ablate", "--help").stdout
     assert "role_attention, chess." in " ".join(run("analyze", "--help").stdout.split())
     refused = run("ablate", "demo", "--task", "draughts", "--data", "a.txt").stderr
-    assert "'draughts' is not one of qa, classification, regression, mlm, lm, chess" in refused
+    assert "'draughts' is not one of 'qa', 'classification', 'regression', 'mlm', 'lm', 'chess'" in refused

@@ -78,7 +78,7 @@ def parse_task(text: str) -> str:
     """The name of a task, one of another package included."""
     known = known_names("task")
     if text not in known:
-        raise typer.BadParameter(f"{text!r} is not one of {', '.join(known)}")
+        raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, known))}")
     return text
 
 
