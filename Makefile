@@ -55,10 +55,12 @@ check: .venv/installed web-lint
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/cli_reference.py --check
+	$(BIN)/python tools/cli_json.py --check
 	$(BIN)/python tools/web_types.py --check
 
 generated: .venv/installed
 	$(BIN)/python tools/cli_reference.py
+	$(BIN)/python tools/cli_json.py
 	$(BIN)/python tools/web_types.py
 
 clean:

@@ -5,7 +5,9 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from headscope.errors import OptionError
-from headscope.registry import Registry
+from headscope.measures import MEASURES
+from headscope.registry import BUILT_IN, Registry, known_names
+from headscope.tasks import TASKS
 
 
 class Thing:
@@ -50,3 +52,18 @@ def test_two_of_one_name_and_one_of_two_names_are_refused() -> None:
         found.register("thing")(type("Other", (), {"name": "thing"}))
     with pytest.raises(OptionError, match="calls itself 'thing'"):
         found.register("other")(Thing)
+
+
+@pytest.mark.parametrize("registry", [MEASURES, TASKS], ids=["measures", "tasks"])
+def test_the_names_known_without_loading_are_those_that_are_registered(registry: Registry[type]) -> None:
+    own = [name for name in registry.names() if registry.get(name).__module__.startswith("headscope.")]
+    assert sorted(BUILT_IN[registry.kind]) == sorted(own)
+    assert sorted(known_names(registry.kind)) == sorted(registry.names())
+
+
+def test_names_of_other_packages_are_known_without_loading_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint(name="chess", value="no_such_package:Chess", group="headscope.tasks")
+    monkeypatch.setattr(
+        "headscope.registry.entry_points", lambda group: [point] if group == "headscope.tasks" else []
+    )
+    assert known_names("task") == [*BUILT_IN["task"], "chess"]

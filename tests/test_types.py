@@ -5,7 +5,7 @@ import torch
 from tests.helpers.attention import random_texts, token_batch
 
 from headscope.errors import OptionError
-from headscope.types import AttentionBatch, HeadGrid, HeadId
+from headscope.types import AttentionBatch, HeadChoice, HeadGrid, HeadId
 
 
 def test_heads_are_written_layer_dot_head() -> None:
@@ -18,6 +18,43 @@ def test_heads_are_written_layer_dot_head() -> None:
 def test_what_is_no_head_is_refused(text: str) -> None:
     with pytest.raises(OptionError, match=r"write layer\.head"):
         HeadId.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "stack", "heads"),
+    [
+        ("1.2", None, ["1.2"]),
+        (" 1 . 2 ", None, ["1.2"]),
+        ("1.*", None, ["1.0", "1.1", "1.2"]),
+        ("layer 1", None, ["1.0", "1.1", "1.2"]),
+        ("layers 0-1", None, ["0.0", "0.1", "0.2", "1.0", "1.1", "1.2"]),
+        ("all", None, ["0.0", "0.1", "0.2", "1.0", "1.1", "1.2"]),
+        ("encoder:1.2", "encoder", ["1.2"]),
+        ("Decoder 0.1", "decoder", ["0.1"]),
+        ("cross: layer 0", "cross", ["0.0", "0.1", "0.2"]),
+        ("cross all", "cross", ["0.0", "0.1", "0.2", "1.0", "1.1", "1.2"]),
+    ],
+)
+def test_heads_as_people_write_them(text: str, stack: str | None, heads: list[str]) -> None:
+    choice = HeadChoice.parse(text)
+    assert choice.stack == stack
+    assert [str(head) for head in choice.within(2, 3)] == heads
+    assert [
+        label for label in HeadGrid("encoder", 2, 3, causal=False).labels if HeadId.parse(label) in choice
+    ] == heads
+    assert HeadChoice.parse(str(choice)).within(2, 3) == choice.within(2, 3)
+
+
+@pytest.mark.parametrize("text", ["", "3", "a.b", "-1.2", "3.2.1", "type:dense", "layer", "middle:1.2"])
+def test_an_error_says_how_heads_are_written(text: str) -> None:
+    with pytest.raises(OptionError, match=r"write a head as 3\.2 .* layer 3, or all; .* encoder:3\.2"):
+        HeadChoice.parse(text)
+
+
+@pytest.mark.parametrize("text", ["2.0", "0.3", "layer 2", "layers 1-2"])
+def test_heads_outside_a_grid_are_refused(text: str) -> None:
+    with pytest.raises(OptionError, match="layers go from 0 to 1, heads from 0 to 2"):
+        HeadChoice.parse(text).within(2, 3)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

@@ -27,7 +27,8 @@ INTRODUCTION = """\
 Every command ends with exit code 0 when it did its job, 2 when an argument or an input file was wrong, 1 when
 something else went wrong, and 130 after Ctrl-C. A failure is one line on standard error,
 `headscope: error: …`; with `--json` it is also the one object on standard output, with `error` and
-`exit_code`. Results go to standard output, progress and notes to standard error. A result file appears under
+`exit_code`. [JSON of the command line](cli-json.md) lists what every command prints with `--json`.
+Results go to standard output, progress and notes to standard error. A result file appears under
 its name only when it is whole, and its folder must be there already. `--debug`, or `HEADSCOPE_DEBUG=1` in the
 environment, adds the traceback to an error.
 """

@@ -1,12 +1,41 @@
 """One typed registry: built-ins join by decorator, third parties by entry point."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.metadata import entry_points
 from typing import Generic, TypeVar
 
 from headscope.errors import OptionError
 
 T = TypeVar("T")
+
+BUILT_IN = {
+    "measure": (
+        "distance_features",
+        "entropy",
+        "example_map",
+        "head_distance",
+        "named_patterns",
+        "offset_attention",
+        "role_attention",
+    ),
+    "task": ("qa", "classification", "regression", "mlm", "lm"),
+}
+"""The names that come with headscope: for the command line, which lists and checks names before torch is loaded."""
+
+
+def known_names(kind: str) -> list[str]:
+    """The names in the registry of this kind, those of other packages too, without loading what they stand for."""
+    added = [point.name for point in entry_points(group=_group(kind))]
+    return [*BUILT_IN[kind], *(name for name in added if name not in BUILT_IN[kind])]
+
+
+def no_such(kind: str, name: str, known: Iterable[str]) -> OptionError:
+    """The error for a name that no registry of this kind has."""
+    return OptionError(f"there is no {kind} called {name!r}; choose from {', '.join(known)}")
+
+
+def _group(kind: str) -> str:
+    return f"headscope.{kind}s"
 
 
 class Registry(Generic[T]):
@@ -20,7 +49,7 @@ class Registry(Generic[T]):
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self.group = f"headscope.{kind}s"
+        self.group = _group(kind)
         self._found: dict[str, T] = {}
         self._entry_points_loaded = False
 
@@ -50,9 +79,7 @@ class Registry(Generic[T]):
         """What `name` stands for, or an error that lists the known names."""
         self._load_entry_points()
         if name not in self._found:
-            raise OptionError(
-                f"there is no {self.kind} called {name!r}; choose from {', '.join(self._found)}"
-            )
+            raise no_such(self.kind, name, self._found)
         return self._found[name]
 
     def _load_entry_points(self) -> None:

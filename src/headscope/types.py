@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar, cast
 
 import numpy as np
 import torch
@@ -38,6 +38,78 @@ class HeadId:
         if match is None:
             raise OptionError(f"{text!r} is not a head; write layer.head, counted from 0, such as 3.2")
         return cls(int(match[1]), int(match[2]))
+
+
+_STACK = re.compile(r"(encoder|decoder|cross)(?: ?: ?| )", re.IGNORECASE)
+_BY_NUMBER = re.compile(r"(\d+) ?\. ?(\d+|\*)|layers? (\d+)(?: ?- ?(\d+))?|all", re.IGNORECASE)
+HOW_TO_NAME_HEADS = (
+    "write a head as 3.2 (layer.head, counted from 0), a layer as 3.* or layer 3, or all; where there are several "
+    "stacks, with the stack before it, such as encoder:3.2"
+)
+
+
+def split_stack(text: str) -> tuple[StackName | None, str]:
+    """`encoder:3.2` (or `encoder 3.2`) as the stack and what is named in it; None where no stack is named."""
+    plain = " ".join(text.split())
+    match = _STACK.match(plain)
+    return (cast(StackName, match[1].lower()), plain[match.end() :]) if match else (None, plain)
+
+
+@dataclass(frozen=True)
+class HeadChoice:
+    """Heads named by their numbers: `3.2`, `3.*` or `layer 3`, `layers 3-5`, `all`; with a stack `encoder:3.2`."""
+
+    stack: StackName | None = None
+    layers: range | None = None  # None: all
+    head: int | None = None  # None: all
+
+    @classmethod
+    def of(cls, head: HeadId) -> Self:
+        """One head."""
+        return cls(None, range(head.layer, head.layer + 1), head.head)
+
+    @classmethod
+    def read(cls, text: str) -> Self | None:
+        """What the text names; None where it does not name heads by numbers."""
+        stack, what = split_stack(text)
+        match = _BY_NUMBER.fullmatch(what)
+        if match is None:
+            return None
+        layer, head, first, last = match.groups()
+        if layer is None and first is None:
+            return cls(stack)
+        if last is not None and int(first) > int(last):
+            raise OptionError(f"layers {first}-{last} runs backwards; write layers {last}-{first}")
+        begin = int(layer or first)
+        return cls(stack, range(begin, int(last or begin) + 1), None if head in (None, "*") else int(head))
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """What the text names, or an error that says how heads are written."""
+        choice = cls.read(text)
+        if choice is None:
+            raise OptionError(f"{text!r} is not a head; {HOW_TO_NAME_HEADS}")
+        return choice
+
+    def __str__(self) -> str:
+        if self.layers is None:
+            return "all" if self.head is None else f"*.{self.head}"
+        if len(self.layers) > 1:
+            return f"layers {self.layers[0]}-{self.layers[-1]}"
+        return f"{self.layers[0]}.{'*' if self.head is None else self.head}"
+
+    def __contains__(self, head: HeadId) -> bool:
+        return (self.layers is None or head.layer in self.layers) and self.head in (None, head.head)
+
+    def within(self, layers: int, heads: int, *, place: str = "") -> list[HeadId]:
+        """The heads in a grid of so many layers and heads a layer; an error where it has them not."""
+        chosen = range(layers) if self.layers is None else self.layers
+        last = HeadId(chosen[-1], self.head or 0)
+        if chosen[0] < 0 or last.layer >= layers or not 0 <= last.head < heads:
+            raise OptionError(
+                f"there is no head {last}{place}: layers go from 0 to {layers - 1}, heads from 0 to {heads - 1}"
+            )
+        return [HeadId(layer, head) for layer in chosen for head in range(heads) if self.head in (None, head)]
 
 
 @dataclass(frozen=True)

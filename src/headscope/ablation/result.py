@@ -139,7 +139,8 @@ class Ablations:
             "types": {name: [str(head) for _, head in heads] for name, heads in self.kinds.items()},
             "ordered_by": origin.ordered_by,
             "renormalise": origin.renormalise,
-            "edits": list(origin.state.edits),
+            "edited": bool(origin.state.edits),
+            "edits_in_force": list(origin.state.edits),
             "duration_s": round(origin.duration, 3),
         }
 

@@ -5,7 +5,7 @@ import logging
 import math
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from textwrap import wrap
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+import headscope as hs
 from headscope.errors import HeadscopeWarning
 
 PIPED_WIDTH = 10_000
@@ -41,6 +42,19 @@ def stderr() -> Console:
 def print_json(value: dict[str, Any]) -> None:
     """One JSON object; numbers that JSON has no word for (nan) become null."""
     print(json.dumps(_finite(value), indent=2, allow_nan=False), flush=True)
+
+
+def envelope(
+    command: str, own: Mapping[str, Any], *, output: object = None, notes: Iterable[str] = ()
+) -> dict[str, Any]:
+    """What every command says with --json, and what is its own; docs/cli-json.md lists both."""
+    shared = {
+        "headscope": hs.__version__,
+        "command": command,
+        "output": None if output is None else str(output),
+        "notes": list(dict.fromkeys([*notes, *own.get("notes", ())])),
+    }
+    return shared | {key: value for key, value in own.items() if key != "notes"}
 
 
 def one_line(text: object) -> str:

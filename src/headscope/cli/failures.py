@@ -10,6 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+import headscope as hs
 from headscope.cli.console import one_line, print_json
 from headscope.errors import HeadscopeError
 
@@ -21,7 +22,7 @@ NOBODY_READS = 141
 class HeadscopeGroup(TyperGroup):
     """The commands, run so that whatever goes wrong ends in one line on standard error.
 
-    With `--json` the same message is also the one object on standard output: {"error": …, "exit_code": …}.
+    With `--json` the same message is also in the one object on standard output, as "error", with its "exit_code".
     """
 
     def main(
@@ -47,7 +48,7 @@ class HeadscopeGroup(TyperGroup):
             message, exit_code = explain(error)
             if _wants_traceback(given):
                 traceback.print_exception(error)
-            _tell(message, exit_code, as_json="--json" in given)
+            _tell(message, exit_code, command=command_of(self, given), as_json="--json" in given)
             sys.exit(exit_code)
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -114,11 +115,23 @@ def _wants_traceback(args: Sequence[str]) -> bool:
     return "--debug" in args or os.environ.get("HEADSCOPE_DEBUG", "") not in {"", "0"}
 
 
-def _tell(message: str, exit_code: int, *, as_json: bool) -> None:
+def command_of(group: Any, args: Sequence[str]) -> str:
+    """The command that was typed, such as `probe dependency`; empty where none was."""
+    names = []
+    for word in args:
+        if word not in getattr(group, "commands", {}):
+            break
+        names.append(word)
+        group = group.commands[word]
+    return " ".join(names)
+
+
+def _tell(message: str, exit_code: int, *, command: str, as_json: bool) -> None:
     line = one_line(message)
     try:
         if as_json:
-            print_json({"error": line, "exit_code": exit_code})
+            failed = {"headscope": hs.__version__, "command": command, "error": line}
+            print_json({**failed, "exit_code": exit_code})
         sys.stdout.flush()
     except OSError:  # standard output may be what failed
         _silence_stdout()

@@ -9,7 +9,7 @@ import xarray as xr
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
-from headscope.types import HeadId
+from headscope.types import HeadChoice, HeadId
 
 Array = np.ndarray[Any, Any]
 Choice = str | int
@@ -152,16 +152,15 @@ def _taken(array: xr.DataArray, chosen: Mapping[str, tuple[Choice, ...]]) -> Arr
 
 
 def as_heads(heads: Iterable[str | HeadId], *, layers: int, per_layer: int) -> list[HeadId]:
-    """The heads, read and checked against the grid."""
-    found = [HeadId.parse(head) if isinstance(head, str) else head for head in heads]
-    for head in found:
-        if not isinstance(head, HeadId):
+    """The heads, read and checked against the grid; `3.*` and `layer 3` are all heads of a layer."""
+    found: list[HeadId] = []
+    for head in heads:
+        if not isinstance(head, str | HeadId):
             raise OptionError(f"{head!r} is not a head; write it as layer.head, such as '3.2'")
-    for head in found:
-        if not (0 <= head.layer < layers and 0 <= head.head < per_layer):
-            raise OptionError(
-                f"there is no head {head}: layers go from 0 to {layers - 1}, heads from 0 to {per_layer - 1}"
-            )
+        choice = HeadChoice.parse(head) if isinstance(head, str) else HeadChoice.of(head)
+        if choice.stack is not None:
+            raise OptionError(f"{head!r} names a stack; name it with stack={choice.stack!r} instead")
+        found += choice.within(layers, per_layer)
     if not found:
         raise OptionError("no heads were given; name at least one as layer.head, such as 3.2")
     return found

@@ -9,7 +9,7 @@ from scipy.spatial.distance import squareform
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
-from headscope.types import HeadId
+from headscope.types import HeadChoice, HeadId
 
 MEASURE = "head_distance"
 PERMUTATIONS = 9999
@@ -55,12 +55,16 @@ class Likeness:
 
     def known(self, head: HeadId | str) -> HeadId:
         """The head, which the atlas must have."""
-        one = head if isinstance(head, HeadId) else HeadId.parse(head)
-        if one not in self.heads:
+        return self.chosen(HeadChoice.of(head if isinstance(head, HeadId) else HeadId.parse(head)))[0]
+
+    def chosen(self, choice: HeadChoice) -> list[HeadId]:
+        """The heads that were named, of which the atlas must have at least one."""
+        heads = [head for head in self.heads if head in choice]
+        if not heads:
             raise OptionError(
-                f"there is no head {one} in this atlas; it has {self.heads[0]} to {self.heads[-1]}"
+                f"there is no head {choice} in this atlas; it has {self.heads[0]} to {self.heads[-1]}"
             )
-        return one
+        return heads
 
     @property
     def has_layers(self) -> bool:

@@ -25,7 +25,7 @@ from headscope.errors import OptionError
 from headscope.interventions.heads import HeadSet
 from headscope.interventions.rank import labelled, ranked
 from headscope.models.stacks import Stacks
-from headscope.types import HeadGrid, HeadId, StackName
+from headscope.types import HeadChoice, HeadGrid, HeadId, StackName, split_stack
 
 Chosen = str | HeadId | tuple[int, int] | tuple[str, int, int]
 Heads = Chosen | HeadSet | Iterable[Chosen]
@@ -87,7 +87,8 @@ class _Selector:
         if not fitting:
             most = max(grid.layers for grid in self.grids.values())
             raise OptionError(f"there is no layer {layer}: layers go from 0 to {most - 1}")
-        return HeadSet.of(member for grid in fitting for member in self._layers(grid.stack, layer, layer))
+        choice = HeadChoice(layers=range(layer, layer + 1))
+        return HeadSet.of(member for grid in fitting for member in self._counted(grid.stack, choice))
 
     def _text(self, text: str) -> HeadSet:
         plain = " ".join(text.split())
@@ -107,21 +108,15 @@ class _Selector:
     def _item(self, item: str) -> HeadSet:
         if item.lower() == "all":
             return self._all()
-        match = re.match(r"(encoder|decoder|cross)(?: *: *| +)", item, re.IGNORECASE)
-        stack = self._stack(match[1].lower()) if match else self._only(item)
-        what = item[match.end() :] if match else item
-        return self._counted(stack, what) or self._looked_up(stack, what)
+        named, what = split_stack(item)
+        stack = self._stack(named) if named else self._only(item)
+        choice = HeadChoice.read(what)
+        return self._looked_up(stack, what) if choice is None else self._counted(stack, choice)
 
-    def _counted(self, stack: StackName, what: str) -> HeadSet | None:
-        """Heads by their numbers; None when it is nothing of the kind."""
-        if match := re.fullmatch(r"(\d+) ?\. ?(\d+)", what):
-            return HeadSet.of([self._one(stack, HeadId(int(match[1]), int(match[2])))])
-        if match := re.fullmatch(r"(\d+) ?\. ?\*|layers? (\d+)(?: ?- ?(\d+))?", what, re.IGNORECASE):
-            first = int(match[1] or match[2])
-            return HeadSet.of(self._layers(stack, first, int(match[3] or first)))
-        if what.lower() == "all":
-            return HeadSet.of(self._layers(stack, 0, self.grids[stack].layers - 1))
-        return None
+    def _counted(self, stack: StackName, choice: HeadChoice) -> HeadSet:
+        grid = self.grids[stack]
+        heads = choice.within(grid.layers, grid.heads, place=f" in the {stack}")
+        return HeadSet.of((stack, head) for head in heads)
 
     def _looked_up(self, stack: StackName, what: str) -> HeadSet:
         """Heads that the atlas tells."""
@@ -141,27 +136,11 @@ class _Selector:
         return HeadSet.of((stack, head) for head in (order[:count] if from_top else order[-count:]))
 
     def _all(self) -> HeadSet:
-        return HeadSet.of(
-            member for grid in self.grids.values() for member in self._layers(grid.stack, 0, grid.layers - 1)
-        )
+        return HeadSet.of(member for stack in self.grids for member in self._counted(stack, HeadChoice()))
 
-    def _layers(self, stack: StackName, first: int, last: int) -> list[tuple[StackName, HeadId]]:
-        grid = self.grids[stack]
-        if first > last:
-            raise OptionError(f"layers {first}-{last} runs backwards; write layers {last}-{first}")
-        self._one(stack, HeadId(last, 0))
-        return [
-            (stack, HeadId(layer, head)) for layer in range(first, last + 1) for head in range(grid.heads)
-        ]
-
-    def _one(self, stack: StackName, head: HeadId) -> tuple[StackName, HeadId]:
-        grid = self.grids[self._stack(stack)]
-        if not (0 <= head.layer < grid.layers and 0 <= head.head < grid.heads):
-            raise OptionError(
-                f"there is no head {head} in the {stack}: layers go from 0 to {grid.layers - 1}, heads from 0 to "
-                f"{grid.heads - 1}"
-            )
-        return stack, head
+    def _one(self, stack: str, head: HeadId) -> tuple[StackName, HeadId]:
+        (member,) = self._counted(self._stack(stack), HeadChoice.of(head))
+        return member
 
     def _stack(self, name: str) -> StackName:
         for stack in self.grids:

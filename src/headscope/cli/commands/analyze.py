@@ -1,0 +1,126 @@
+"""`headscope analyze`: text in, an atlas of every attention head out."""
+
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+import headscope as hs
+from headscope.cli import options as shared
+from headscope.cli.session import session
+from headscope.errors import HeadscopeWarning
+from headscope.registry import BUILT_IN
+
+EXAMPLE = "Example: headscope analyze demo --text corpus.txt more.txt.gz -o atlas.nc"
+
+OUTPUT = shared.output(
+    "Where to write the atlas. Its folder must be there; an atlas of that name is replaced, but keeps what probes "
+    "found in the same model."
+)
+
+
+@shared.with_common(one_of=("text", "pairs"))
+def analyze(
+    model: shared.ModelName,
+    *,
+    text: shared.TextFiles = None,
+    pairs: shared.PairsFile = None,
+    output: Annotated[Path, OUTPUT],
+    max_length: shared.MaxLength = 128,
+    limit: shared.Limit = None,
+    measures: Annotated[
+        str,
+        typer.Option(
+            metavar="all|NAME,...",
+            help="What to compute: all, or, with commas between them, any of "
+            f"{', '.join(BUILT_IN['measure'])}.",
+        ),
+    ] = "all",
+    faithful: Annotated[
+        bool,
+        shared.option(
+            "Compute what the papers' released code does, quirks included, to reproduce old numbers.",
+            None,
+            "--faithful",
+        ),
+    ] = False,
+    sentences: Annotated[
+        int,
+        shared.option(
+            "Out of how many sentences those are chosen where a head is most typical. The atlas quotes them; "
+            "with 0 it holds no text.",
+            "N",
+            least=0,
+        ),
+    ] = 256,
+    common: shared.Common,
+) -> None:
+    """Observe every attention head of MODEL on texts; write an atlas."""
+    inputs, names = shared.check_corpus(text, pairs), shared.measure_names(measures)
+    with session(common, output, inputs=inputs, replaces=True) as run:
+        corpus = shared.read_corpus(text, pairs)
+        atlas = hs.analyze(
+            run.load(model),
+            corpus,
+            measures=names,
+            max_length=max_length,
+            limit=limit,
+            faithful=faithful,
+            sentences=sentences,
+            **common.run_options,
+        )
+        atlas = _with_old_probes(atlas, output)
+        atlas.save(output)
+        run.tell(atlas, run_facts, lambda console, atlas: _print(console, atlas, output), then=None)
+
+
+def _with_old_probes(atlas: "hs.Atlas", output: Path) -> "hs.Atlas":
+    """The new atlas, and what probes found before if the one that it replaces is of the same model."""
+    if not output.is_file() or not output.stat().st_size:
+        return atlas
+    try:
+        old = hs.open(output)
+        if old.provenance.get("weights_hash") != atlas.provenance["weights_hash"]:
+            return atlas
+        return atlas.with_probes_of(old)
+    except hs.HeadscopeError as error:
+        warnings.warn(f"{output} is replaced with all it held: {error}", HeadscopeWarning, stacklevel=2)
+        return atlas
+
+
+def run_facts(atlas: "hs.Atlas") -> dict[str, object]:
+    """What a script wants to know about a run."""
+    facts = atlas.provenance
+    return {
+        "model": facts["model"],
+        "texts": facts["texts"],
+        "tokens": facts["tokens"],
+        "texts_cut": facts["texts_cut"],
+        "measures": atlas.measures,
+        "duration": facts["duration_s"],
+    }
+
+
+def _print(console: Console, atlas: "hs.Atlas", output: Path) -> None:
+    """Where the atlas is, what stands out in it, and what to type next."""
+    facts = atlas.provenance
+    console.print(
+        f"{output}: {facts['model']} on {facts['texts']:,} text{'s' if facts['texts'] != 1 else ''}, "
+        f"{facts['tokens']:,} tokens, "
+        f"{facts['duration_s']:.1f} s",
+        soft_wrap=True,
+    )
+    for text in _headlines(atlas):
+        console.print(f"  {text}", soft_wrap=True)
+    console.print(f"Next: headscope show {output}   or   headscope report {output}", soft_wrap=True)
+
+
+def _headlines(atlas: "hs.Atlas") -> list[str]:
+    """The report's first finding on each subject, stack by stack."""
+    first: dict[tuple[str, str], str] = {}
+    for finding in hs.findings(atlas):
+        prefix = f"{finding.stack}: " if len(atlas.stacks) > 1 else ""
+        first.setdefault((finding.stack, finding.topic), prefix + finding.text)
+    return list(first.values())

@@ -1,0 +1,110 @@
+"""`headscope explore`: models and atlases in the browser, from a server on this machine."""
+
+import os
+import sys
+import webbrowser
+from typing import TYPE_CHECKING, Annotated, Any
+
+from rich.console import Console
+
+from headscope.cli import options as shared
+from headscope.cli.console import one_line, stderr
+from headscope.cli.session import session
+
+if TYPE_CHECKING:
+    from headscope.server import Catalogue
+
+EXAMPLE = "Example: headscope explore demo demo-qa atlas.nc"
+
+SOURCES = shared.argument(
+    "MODEL|ATLAS...",
+    "demo, demo-mrpc, demo-qa, a folder that save_pretrained wrote, a name on the hub, or the .nc file of an atlas; "
+    "any number and mix. Without any: demo.",
+)
+
+
+@shared.with_common(without=("batch_size", "revision"))
+def explore(
+    sources: Annotated[list[str] | None, SOURCES] = None,
+    *,
+    port: Annotated[
+        int, shared.option("Which port; a free one by default.", "N", least=0, most=65535, shown=False)
+    ] = 0,
+    open_page: Annotated[
+        bool | None,
+        shared.option(
+            "Open the page in a browser, or only print its link; by default where there is a screen.",
+            None,
+            "--open/--no-open",
+            shown=False,
+        ),
+    ] = None,
+    max_length: shared.MaxLength = 512,
+    common: shared.Common,
+) -> None:
+    """Look at heads in the browser: texts, atlases, predictions.
+
+    A server on 127.0.0.1, for this machine alone; the printed link, which --quiet prints too, has the access token in
+    it. Models are loaded when they are first used. Stop it with Ctrl-C.
+    """
+    with session(common) as run:
+        with run.status("starting"):
+            # Loads torch and the web framework, which no other command should wait for.
+            from headscope import server
+
+            listener = server.listening(port)
+            options = {"device": common.device, "dtype": common.dtype, "allow_pickle": common.allow_pickle}
+            try:
+                catalogue = server.Catalogue(sources or ["demo"], **options)
+            except BaseException:
+                listener.close()
+                raise
+        token = server.new_token()
+        link = server.link_of(listener, token)
+        app = server.create_app(
+            catalogue,
+            token=token,
+            hosts=server.hosts_of(listener),
+            longest=max_length,
+            tell=_tell if common.shown else _nothing,
+        )
+        if common.quiet and not common.json:
+            print(link, flush=True)  # without it there is no way in
+        run.tell({"link": link, **_names(catalogue)}, dict, _print)
+        if open_page if open_page is not None else _has_screen():
+            webbrowser.open(link)
+        server.serve(app, listener, debug=common.debug)
+    if common.shown:
+        stderr().print("stopped")
+
+
+def _names(catalogue: "Catalogue") -> dict[str, list[str]]:
+    atlases = [atlas.name for atlas in catalogue.atlases.values()]
+    return {"models": list(catalogue.models), "atlases": atlases}
+
+
+def _print(console: Console, facts: dict[str, Any]) -> None:
+    console.print(facts["link"], soft_wrap=True)
+    notes = stderr()
+    for kind in ("model", "atlas"):
+        for name in facts["models" if kind == "model" else "atlases"]:
+            notes.print(f"{kind}: {one_line(name)}", soft_wrap=True)
+    notes.print("Open the link in a browser on this machine; Ctrl-C stops the server.")
+    sys.stdout.flush()
+
+
+def _tell(line: str) -> None:
+    stderr().print(one_line(line), soft_wrap=True)
+
+
+def _nothing(line: str) -> None:
+    pass
+
+
+def _has_screen() -> bool:
+    """Whether a browser would open a window, and somebody sits in front of it."""
+    if not sys.stdout.isatty():
+        return False
+    return sys.platform in ("darwin", "win32") or bool(
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    )

@@ -1,0 +1,124 @@
+"""`headscope probe examples`: a head at work, sentence by sentence."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from rich.console import Console
+
+import headscope as hs
+from headscope.cli import options as shared
+from headscope.cli.session import session
+from headscope.errors import OptionError
+
+if TYPE_CHECKING:
+    from headscope.atlas import Example
+    from headscope.probes.at_work import AtWork
+
+EXAMPLE = "Example: headscope probe examples demo --treebank dev.conllu --relation obj --head 7.4 --most 3"
+
+PICTURES = (".svg", ".pdf", ".png")
+Files = list[Path] | None
+
+
+@shared.with_common(one_of=("treebank_files", "coreference", "roles"))
+def examples(
+    model: shared.ModelName,
+    *,
+    treebank_files: Annotated[
+        Files, shared.option("Look at syntactic relations.", "FILE.conllu...", "--treebank")
+    ] = None,
+    coreference: Annotated[
+        Files, shared.option("Look at mentions and their antecedents instead.", "FILE...")
+    ] = None,
+    roles: Annotated[
+        Files, shared.option("Look at predicates and their arguments instead.", "FILE...")
+    ] = None,
+    relation: Annotated[
+        str,
+        shared.option(
+            "The relation (det), mention class (pronoun) or role (ARG1); all is any of them.", "NAME"
+        ),
+    ] = "all",
+    head: Annotated[
+        str | None,
+        shared.option("The head, as in 7.4. Without it: the one that is best on these files.", "HEAD"),
+    ] = None,
+    direction: Annotated[
+        str | None,
+        shared.option("dependent_to_head, head_to_dependent …; without it the better one.", "NAME"),
+    ] = None,
+    stack: shared.Stack = None,
+    most: Annotated[int, shared.option("Sentences of each kind.", "N", least=1)] = 5,
+    picture: Annotated[
+        Path | None, shared.option("Also draw them, as .svg, .pdf or .png.", "FILE", "--picture")
+    ] = None,
+    annotate: shared.Annotate = None,
+    faithful: shared.FirstPiece = False,
+    common: shared.Common,
+) -> None:
+    """Show a head at work on sentences.
+
+    The sentences where it is most sure and right, and most sure and wrong.
+    """
+    if sum(map(bool, (treebank_files, coreference, roles))) != 1:
+        raise OptionError("give one of --treebank FILE, --coreference FILE and --roles FILE")
+    if picture is not None and picture.suffix.lower() not in PICTURES:
+        raise OptionError(f"--picture {picture}: pictures are saved as {', '.join(PICTURES)}")
+    settings = common.probe_options | {"faithful": faithful}
+    with session(common) as run:
+        loaded = run.load(model)
+        probe: Any
+        data: Any
+        if treebank_files:
+            probe, data = hs.DependencyProbe(loaded, **settings), shared.treebank(treebank_files, annotate)
+        elif coreference:
+            probe, data = hs.CoreferenceProbe(loaded, **settings), hs.read_coreference(*coreference)
+        else:
+            probe, data = hs.RelationsProbe(loaded, **settings), hs.read_roles(*(roles or []))
+        found = probe.examples(data, relation, head=head, direction=direction, stack=stack, most=most)
+        if skipped := data.skipped.note():
+            run.notes.append(skipped)
+        if picture is not None:
+            hs.figures.save(hs.figures.heads_at_work([*found.right, *found.wrong]), picture)
+        about = {"model": model, "picture": picture and str(picture)}
+        run.tell(found, lambda found: about | _facts(found), _print)
+
+
+def _facts(found: "AtWork") -> dict[str, Any]:
+    return {"right": list(map(_record, found.right)), "wrong": list(map(_record, found.wrong))}
+
+
+def _print(console: Console, found: "AtWork") -> None:
+    first = (found.right or found.wrong)[0]
+    console.print(f"head {first.head}, {first.label}, {first.direction}", style="bold", soft_wrap=True)
+    console.print("[asking word]  {right word}  <chosen, wrong>", soft_wrap=True)
+    for title, group in (("most sure and right", found.right), ("most sure and wrong", found.wrong)):
+        console.print()
+        console.print(title if group else f"{title}: none", style="bold")
+        for example in group:
+            console.print(f"  {example.confidence:.2f}  {_marked(example)}", soft_wrap=True)
+
+
+def _marked(example: "Example") -> str:
+    """The sentence with the words that matter in brackets of their own."""
+    words = list(example.words)
+    words[example.asking] = f"[{words[example.asking]}]"
+    for word in example.right:
+        words[word] = f"{{{words[word]}}}"
+    if not example.is_right:
+        words[example.guess] = f"<{words[example.guess]}>"
+    return " ".join(words)
+
+
+def _record(example: "Example") -> dict[str, Any]:
+    return {
+        "relation": example.label,
+        "head": str(example.head),
+        "direction": example.direction,
+        "sentence": example.name,
+        "words": list(example.words),
+        "asking": example.asking,
+        "right": list(example.right),
+        "guess": example.guess,
+        "weights": list(example.weights),
+    }

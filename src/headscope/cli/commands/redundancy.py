@@ -1,0 +1,103 @@
+"""`headscope redundancy`: which heads look at texts alike."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from rich.console import Console
+
+import headscope as hs
+from headscope.cli import options as shared
+from headscope.cli.console import print_wrapped
+from headscope.cli.session import session
+from headscope.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from headscope.heads import Likeness
+    from headscope.types import HeadId
+
+EXAMPLE = "Example: headscope redundancy atlas.nc --head 3.2 --threshold 0.1"
+
+
+@shared.with_common(without=(*shared.LOADING, "quiet"))
+def redundancy(
+    atlas: Annotated[
+        Path, shared.argument("ATLAS", "A file that headscope analyze wrote, with head_distance.")
+    ],
+    *,
+    head: Annotated[
+        str | None,
+        shared.option(
+            "The neighbours of this head only, counted from 0: 3.2; 3.* for those of a layer.", "HEAD"
+        ),
+    ] = None,
+    neighbours: Annotated[
+        int, shared.option("How many of the nearest heads to show for each head.", "N", least=1)
+    ] = 3,
+    threshold: Annotated[
+        float,
+        shared.option(
+            "Heads of a group are all nearer to each other than this. 0.69 is the farthest there is, unless "
+            "the atlas is faithful: then distances are sums.",
+            "NATS",
+        ),
+    ] = 0.05,
+    stack: shared.AtlasStack = None,
+    common: shared.Common,
+) -> None:
+    """Find heads that do the same: nearest neighbours and groups.
+
+    By the mean Jensen-Shannon divergence between two heads' attention. Also tests whether heads of one layer are
+    more alike than heads dealt out to layers by chance.
+    """
+    with session(common) as run:
+        choice = shared.head_choice(None, head)
+        likeness = hs.Likeness(hs.open(atlas), stack=choice.stack or stack)
+        with run.status("comparing heads"):
+            found = _found(likeness, likeness.chosen(choice), neighbours, threshold)
+        run.tell(found, lambda found: {"atlas": str(atlas), **found}, _print)
+
+
+def _found(likeness: "Likeness", heads: "list[HeadId]", neighbours: int, threshold: float) -> dict[str, Any]:
+    test = likeness.layer_test() if likeness.has_layers else None
+    names = ("within", "between", "p_value", "permutations")
+    return {
+        "units": likeness.units,
+        "threshold": threshold,
+        "neighbours": {
+            str(head): [
+                {"head": str(near.head), "distance": near.distance}
+                for near in likeness.neighbours(head, most=neighbours)
+            ]
+            for head in heads
+        },
+        "groups": [[str(head) for head in group] for group in likeness.groups(threshold=threshold)],
+        "layers": None if test is None else {name: getattr(test, name) for name in names},
+    }
+
+
+def _print(console: Console, found: dict[str, Any]) -> None:
+    columns = max((len(near) for near in found["neighbours"].values()), default=0)
+    rows = [
+        [one, *(f"{near['head']} ({near['distance']:.3f})" for near in nearest)]
+        for one, nearest in found["neighbours"].items()
+    ]
+    console.print(f"nearest heads, with their distance in {found['units']}", style="bold", soft_wrap=True)
+    print_table(console, ["head", *(str(number + 1) for number in range(columns))], rows)
+    console.print()
+    if found["groups"]:
+        console.print(
+            f"groups in which all heads are within {found['threshold']:g} of each other", style="bold"
+        )
+        for group in found["groups"]:
+            print_wrapped(console, f"{len(group):>4}  ", " ".join(group))
+    else:
+        console.print(f"no two heads are within {found['threshold']:g} of each other")
+    layers = found["layers"]
+    if layers is not None:
+        console.print()
+        console.print(
+            f"heads of one layer are {layers['within']:.3f} apart on average, heads of different layers "
+            f"{layers['between']:.3f}; heads dealt out to layers by chance are as near with p = "
+            f"{layers['p_value']:.2g} ({layers['permutations']:,} permutations)",
+            soft_wrap=True,
+        )

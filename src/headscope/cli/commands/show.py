@@ -1,0 +1,128 @@
+"""`headscope show`: an atlas as readable tables."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+from rich.console import Console
+
+import headscope as hs
+from headscope.cli import options as shared
+from headscope.cli.session import session
+from headscope.cli.tables.heads import HeadNames, HeadPairs, HeadTable, measure_table
+from headscope.cli.tables.overview import overview, print_overview
+from headscope.cli.tables.text import print_measure
+from headscope.errors import OptionError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+EXAMPLE = "Example: headscope show atlas.nc offset_attention --top 10 --by -1"
+
+Arrays = tuple["xr.DataArray", "xr.DataArray | None"]
+"""A measure and its standard error."""
+
+
+@shared.with_common(without=(*shared.LOADING, "quiet"))
+def show(
+    atlas: shared.AtlasFile,
+    measure: Annotated[
+        str | None,
+        shared.argument(
+            "MEASURE", "One of its measures, or STACK/MEASURE as in decoder/entropy. Without it: an overview."
+        ),
+    ] = None,
+    *,
+    layer: Annotated[
+        int | None, shared.option("Only heads of this layer, counted from 0.", "N", least=0)
+    ] = None,
+    head: Annotated[
+        str | None,
+        shared.option(
+            "Only this head: 3.2; 3.* or --layer 3 for a layer; 2 for head 2 of every layer.", "HEAD"
+        ),
+    ] = None,
+    top: Annotated[
+        int | None,
+        shared.option(
+            "Only the N highest heads; of head_distance, the N nearest and farthest pairs.", "N", least=1
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        shared.option(
+            "Rank heads by this column. With --top alone: by the one in which heads differ most.", "COLUMN"
+        ),
+    ] = None,
+    ascending: Annotated[bool, shared.option("Rank from the lowest number up.", None, "--ascending")] = False,
+    at: shared.At = None,
+    common: shared.Common,
+) -> None:
+    """Print what an atlas holds, or one measure as a table of heads."""
+    with session(common) as run:
+        opened = hs.open(atlas)
+        if measure is None:
+            if any(option is not None for option in (layer, head, top, by, at, ascending or None)):
+                raise OptionError(f"name a measure to look into; {atlas} has {', '.join(opened.measures)}")
+            run.tell(opened, lambda opened: {"atlas": str(atlas), **overview(opened)}, print_overview)
+            return
+        choice = shared.head_choice(layer, head)
+        found = _find(opened, measure, choice.stack)
+        options: dict[str, Any] = {
+            "choice": choice,
+            "at": shared.parse_at(at or []),
+            "by": by,
+            "top": top,
+            "ascending": ascending,
+        }
+        tables = {stack: measure_table(*arrays, **options) for stack, arrays in found.items()}
+        run.tell(
+            tables,
+            lambda tables: {"atlas": str(atlas), **_facts(found, tables)},
+            lambda console, tables: _print(console, found, tables),
+        )
+
+
+def _facts(
+    found: Mapping[str, Arrays], tables: "Mapping[str, HeadTable | HeadPairs | HeadNames]"
+) -> dict[str, Any]:
+    about = next(iter(found.values()))[0]
+    return {
+        "measure": str(about.name),
+        "description": about.attrs.get("long_name", ""),
+        "units": about.attrs.get("units", ""),
+        "rows": [{"stack": stack, **row} for stack, table in tables.items() for row in table.records()],
+    }
+
+
+def _find(atlas: "hs.Atlas", measure: str, named: str | None) -> dict[str, Arrays]:
+    """The measure in every stack that has it, or in the one that was named."""
+    if named is not None and "/" not in measure:
+        measure = f"{named}/{measure}"
+    name = str(atlas[measure].name)  # raises the error that lists what there is
+    stack, _, _ = measure.rpartition("/")
+    if named not in (None, stack):
+        raise OptionError(f"{measure} is in the {stack}, and --head names the {named}; leave one of them out")
+    stacks = {candidate: atlas.stack(candidate) for candidate in ([stack] if stack else atlas.stacks)}
+    return {
+        candidate: (arrays[name], arrays.get(f"{name}_stderr"))
+        for candidate, arrays in stacks.items()
+        if name in arrays
+    }
+
+
+def _print(
+    console: Console, found: Mapping[str, Arrays], tables: "Mapping[str, HeadTable | HeadPairs | HeadNames]"
+) -> None:
+    for number, (stack, table) in enumerate(tables.items()):
+        if number:
+            console.print()
+        order = f"; {table.order}" if isinstance(table, HeadTable) and table.order else ""
+        console.print(_title(stack, *found[stack]) + order, style="bold")
+        print_measure(console, table)
+
+
+def _title(stack: str, array: "xr.DataArray", stderr: "xr.DataArray | None") -> str:
+    units = array.attrs.get("units", "1")
+    unit = "" if units == "1" else f" in {units}"
+    error = "" if stderr is None else ", ± standard error over texts"
+    return f"{array.name} ({stack}): {array.attrs.get('long_name', '')}{unit}{error}"

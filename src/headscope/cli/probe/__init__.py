@@ -1,1 +1,0 @@
-"""`headscope probe`: what heads know of syntax, coreference, roles and linguistic features."""

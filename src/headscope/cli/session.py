@@ -1,0 +1,93 @@
+"""One run of a command: load, check, run, write, print. Every command goes through here."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from rich.console import Console
+
+import headscope as hs
+from headscope.cli.console import envelope, only_own_notes, print_json, print_notes, status, stdout
+from headscope.cli.options import ATLAS, Common, check_output, existing_atlas
+
+R = TypeVar("R")
+
+
+class Storable(Protocol):
+    """A result that knows how to enter an atlas."""
+
+    def to_atlas(self, atlas: "hs.Atlas | None" = None) -> "hs.Atlas":
+        """The atlas with the result in it; a new one where none is given."""
+        ...
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a command asks of its surroundings while it runs."""
+
+    common: Common
+    output: Path | None
+    existing: "hs.Atlas | None"
+    """The atlas that is at -o already and will be added to."""
+    notes: list[str]
+    """What the user should know about the result; headscope's warnings are added as they come."""
+
+    def load(self, name: str) -> "hs.Model":
+        """The model; an error where the atlas at -o is of another one."""
+        model = self.common.load(name)
+        if self.existing is not None:
+            self.existing.check_model(model.name, model.weights_hash)
+        return model
+
+    def status(self, text: str) -> AbstractContextManager[None]:
+        """A line on the terminal while something without a bar goes on."""
+        return status(text, shown=self.common.shown)
+
+    def keep(self, result: Storable, *, notes: Iterable[str] = ()) -> None:
+        """Write the result to -o, into the atlas that is there; and its notes for the user."""
+        if self.output is not None:
+            result.to_atlas(self.existing).save(self.output)
+        self.notes.extend(notes)
+
+    def tell(
+        self,
+        result: R,
+        facts: Callable[[R], Mapping[str, Any]],
+        show: Callable[[Console, R], None],
+        *,
+        then: str | None = "report",
+    ) -> None:
+        """The result, as one JSON object of its facts or as text; `then` is the command that reads what was written."""
+        if self.common.json:
+            print_json(envelope(self.common.command, facts(result), output=self.output, notes=self.notes))
+        elif self.common.shown:
+            print_notes(self.notes)
+            show(stdout(), result)
+            if self.output is not None and then is not None:
+                done = "written to" if self.existing is None else "added to"
+                command, *rest = then.split()
+                words = " ".join([command, str(self.output), *rest])
+                stdout().print(f"\n{done} {self.output}; next: headscope {words}", soft_wrap=True)
+
+
+@contextmanager
+def session(
+    common: Common,
+    output: Path | None = None,
+    *,
+    inputs: Iterable[Path] = (),
+    kind: str = ATLAS,
+    replaces: bool = False,
+    checks: bool = True,
+) -> Iterator[Session]:
+    """Check -o before anything slow begins; inside, headscope's warnings become notes, and others' are hidden.
+
+    Unless it `replaces` what is there, a command adds to an atlas that is at -o. `checks` is off where nobody gave -o.
+    """
+    if output is not None and checks:
+        check_output(output, option="-o", kind=kind, inputs=inputs)
+    with only_own_notes(debug=common.debug) as notes:
+        existing = existing_atlas(output) if kind == ATLAS and not replaces else None
+        yield Session(common, output, existing, notes)
