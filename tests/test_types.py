@@ -51,6 +51,13 @@ def test_an_error_says_how_heads_are_written(text: str) -> None:
         HeadChoice.parse(text)
 
 
+def test_one_head_is_one_head() -> None:
+    assert HeadChoice.parse("encoder:1.2").one() == HeadId(1, 2)
+    for text in ("1.*", "layers 0-1", "all"):
+        with pytest.raises(OptionError, match=r"is not one head; write layer\.head"):
+            HeadChoice.parse(text).one()
+
+
 @pytest.mark.parametrize("text", ["2.0", "0.3", "layer 2", "layers 1-2"])
 def test_heads_outside_a_grid_are_refused(text: str) -> None:
     with pytest.raises(OptionError, match="layers go from 0 to 1, heads from 0 to 2"):

@@ -101,6 +101,12 @@ class HeadChoice:
     def __contains__(self, head: HeadId) -> bool:
         return (self.layers is None or head.layer in self.layers) and self.head in (None, head.head)
 
+    def one(self) -> HeadId:
+        """The one head that is meant."""
+        if self.layers is None or len(self.layers) > 1 or self.head is None:
+            raise OptionError(f"{self} is not one head; write layer.head, counted from 0, such as 3.2")
+        return HeadId(self.layers[0], self.head)
+
     def within(self, layers: int, heads: int, *, place: str = "") -> list[HeadId]:
         """The heads in a grid of so many layers and heads a layer; an error where it has them not."""
         chosen = range(layers) if self.layers is None else self.layers

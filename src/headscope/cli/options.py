@@ -6,10 +6,10 @@ every command takes; `with_common` shows Typer the fields of that class in its p
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_type_hints
 
 import typer
 
@@ -21,7 +21,7 @@ from headscope.registry import BUILT_IN, known_names, no_such
 if TYPE_CHECKING:
     from headscope.text.annotated.treebank import Treebank
     from headscope.text.corpus import Corpus
-    from headscope.types import HeadChoice
+    from headscope.types import HeadChoice, StackName
 
 
 def option(
@@ -302,18 +302,21 @@ def parse_at(given: Sequence[str]) -> dict[str, str]:
     return chosen
 
 
-def head_choice(layer: int | None, head: str | None) -> "HeadChoice":
-    """What --layer and --head name: `--head 3.2` and the like, or a number for each."""
+def head_choice(layer: int | None, head: str | None, stack: str | None = None) -> "HeadChoice":
+    """What --layer, --head and --stack name: `--head encoder:3.2` and the like, or a number or name for each."""
     # Loads torch, which --help does without.
     from headscope.types import HeadChoice
 
     layers = None if layer is None else range(layer, layer + 1)
+    named = cast("StackName | None", stack)
     if head is None or head.isdecimal():
-        return HeadChoice(None, layers, None if head is None else int(head))
+        return HeadChoice(named, layers, None if head is None else int(head))
     choice = HeadChoice.parse(head)
     if layers not in (None, choice.layers):
         raise OptionError(f"--layer {layer} and --head {head} name different layers; leave one of them out")
-    return choice
+    if None not in (named, choice.stack) and named != choice.stack:
+        raise OptionError(f"--stack {stack} and --head {head} name different stacks; leave one of them out")
+    return replace(choice, stack=choice.stack or named)
 
 
 ATLAS, REPORT, PICTURE, MARKDOWN = "atlas", "report", "picture", "page that headscope wrote"

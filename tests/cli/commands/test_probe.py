@@ -172,6 +172,7 @@ def test_examples_show_a_head_at_work(run: Run, model: Path, treebank: Path, tmp
     assert result.stdout.startswith("head 1.2, nsubj, ")
     assert "[cat]" in result.stdout or "[dog]" in result.stdout
     assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<?xml")
+    assert run(*("encoder:1.2" if word == "1.2" else word for word in asked)).stdout == result.stdout
     told = json.loads(run(*asked, "--json").stdout)
     for example in told["right"] + told["wrong"]:
         assert example["head"] == "1.2"
@@ -191,6 +192,7 @@ def test_examples_show_a_head_at_work(run: Run, model: Path, treebank: Path, tmp
         (["examples", "MODEL"], "give one of --treebank FILE, --coreference FILE and --roles FILE"),
         (["examples", "MODEL", "--treebank", "TREEBANK", "--relation", "iobj"], "det, nsubj, obj"),
         (["examples", "MODEL", "--treebank", "TREEBANK", "--relation", "obj", "--head", "9.9"], "no head 9.9"),
+        (["examples", "MODEL", "--treebank", "TREEBANK", "--head", "1.*"], "1.* is not one head"),
         (["parser", "MODEL", "--train", "TREEBANK", "--test", "TREEBANK", "--vectors", "no.txt"], "no such file"),
     ],
 )  # fmt: skip

@@ -69,6 +69,7 @@ def test_a_picture_beside_it(run: Run, model: Path, tmp_path: Path, view: str, s
         (["--layer", 9], "no layer 9 in its encoder; it has 0 to 2"),
         (["--head", 7], "no head 0.7"),
         (["--head", "1.2", "--head", "2.2"], "a page begins with heads of one layer"),
+        (["--head", "encoder:1.2", "--stack", "decoder"], "name different stacks"),
         (["--head", "1.2", "--layer", 2], "a page begins with heads of one layer"),
         (["--head", "layers 0-1"], "a page begins with heads of one layer"),
         (["--stack", "cross"], "no stack 'cross'"),

@@ -50,8 +50,8 @@ def redundancy(
     more alike than heads dealt out to layers by chance.
     """
     with session(common) as run:
-        choice = shared.head_choice(None, head)
-        likeness = hs.Likeness(hs.open(atlas), stack=choice.stack or stack)
+        choice = shared.head_choice(None, head, stack)
+        likeness = hs.Likeness(hs.open(atlas), stack=choice.stack)
         with run.status("comparing heads"):
             found = _found(likeness, likeness.chosen(choice), neighbours, threshold)
         run.tell(found, lambda found: {"atlas": str(atlas), **found}, _print)

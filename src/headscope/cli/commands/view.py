@@ -99,10 +99,10 @@ def _start(view: ViewName, stack: str | None, layer: int, heads: list[str]) -> "
     """What the page shows first, from --head 3.2 or from --layer 3 --head 2."""
     from headscope.views.page import Start  # loads torch, which --help does without
 
-    choices = [shared.head_choice(layer if head.isdecimal() else None, head) for head in heads]
+    choices = [shared.head_choice(layer if head.isdecimal() else None, head, stack) for head in heads]
     named_layers = {choice.layers[0] for choice in choices if choice.layers is not None}
     layers = named_layers | {layer} if layer else named_layers or {0}
-    stacks: set[str | None] = {choice.stack for choice in choices if choice.stack is not None} or {stack}
+    stacks: set[str | None] = {choice.stack for choice in choices} or {stack}
     if len(layers) > 1 or len(stacks) > 1 or any(len(choice.layers or "1") > 1 for choice in choices):
         raise OptionError(f"--head {' '.join(heads)}: a page begins with heads of one layer; name one")
     named = tuple(choice.head for choice in choices if choice.head is not None)

@@ -75,7 +75,9 @@ def examples(
             probe, data = hs.CoreferenceProbe(loaded, **settings), hs.read_coreference(*coreference)
         else:
             probe, data = hs.RelationsProbe(loaded, **settings), hs.read_roles(*(roles or []))
-        found = probe.examples(data, relation, head=head, direction=direction, stack=stack, most=most)
+        choice = shared.head_choice(None, head, stack)
+        at = {"head": None if head is None else choice.one(), "stack": choice.stack}
+        found = probe.examples(data, relation, direction=direction, most=most, **at)
         if skipped := data.skipped.note():
             run.notes.append(skipped)
         if picture is not None:
