@@ -163,6 +163,7 @@ def test_lines_of_text_are_no_measures(treebank: Treebank) -> None:
     assert atlas.measures == [
         "dependency_accuracy",
         "dependency_count",
+        "dependency_documents",
         "dependency_overall",
         "dependency_baseline",
     ]
@@ -359,3 +360,23 @@ def test_an_atlas_names_files_without_their_folders() -> None:
     assert without_folders(note) == (
         "2 sentences skipped: a.conllu:7: HEAD is 'x/y'; ../b d.conllu:12: no HEAD; e.conllu:3: x"
     )
+
+
+def test_errors_are_over_texts_or_over_groups_of_documents(plain: Atlas) -> None:
+    """Student's t needs to know how many; a probe whose errors know documents says so by `intervals`."""
+    assert plain.sample_size("entropy") == plain.provenance["texts"]
+    cells = LabelledArray(
+        np.zeros((2, 3)), ("layer", "head"), {"layer": range(2), "head": range(3)}, "a score"
+    )
+
+    def size(**facts: object) -> int | None:
+        atlas = plain.with_probe("p", {"encoder": {"score": cells}}, facts=facts, table={}, examples={})
+        return atlas.sample_size("score")
+
+    assert size() is None
+    assert size(texts=500, documents=30) == 500
+    assert size(texts=500, documents=30, intervals="over 30 documents") == 30
+    assert size(texts=500, documents=9, intervals="over 500 sentences") == 500
+    assert (
+        size(texts=500, documents=90, intervals="over 90 documents") == 41
+    )  # groups that documents are dealt out to

@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from headscope.comparison.control import STATISTICS, control, correlation
+from headscope.comparison.control import STATISTICS, control
 
 RANDOM = np.random.default_rng(0)
 CHANGE, WEIGHTS = RANDOM.uniform(0.1, 1, 12), RANDOM.uniform(0.1, 1, 12)
 
 
 def test_spearman_is_that_of_scipy() -> None:
-    tied = np.round(CHANGE, 1)
-    assert correlation(tied, WEIGHTS) == pytest.approx(stats.spearmanr(tied, WEIGHTS).statistic)
     found = control(CHANGE, WEIGHTS)
     seen = stats.spearmanr(CHANGE, WEIGHTS)
     assert found.rho == pytest.approx(seen.statistic)

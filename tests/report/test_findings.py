@@ -73,6 +73,13 @@ def test_little_attention_to_separators_is_said_plainly() -> None:
     assert found[1].value == pytest.approx(0.3 - 0.02)
 
 
+@pytest.mark.parametrize(("more", "heads"), [(0.0279, 0), (0.0285, 4)])
+def test_more_is_clear_beyond_students_t_of_the_texts(more: float, heads: int) -> None:
+    """64 texts: 1.998 times sqrt(2) 0.01 is 0.02826; by the normal quantile it would be 0.0277."""
+    found = findings(role_atlas(0.2, from_sep=0.1 + more))
+    assert f"It gets clearly more (95 % interval above 0) in {heads} of 4 heads" in found[1].text
+
+
 def test_much_attention_to_separators_is_counted() -> None:
     text = findings(role_atlas(0.8, from_sep=0.9))[0].text
     assert "most from head 1.0: 80.0% ± 1.0. 1 head gives more than half." in text

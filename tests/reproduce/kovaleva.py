@@ -73,7 +73,7 @@ def with_roles() -> hs.Atlas:
         arrays[f"relation_overall_{name}_stderr"] = labelled(np.full_like(values, 0.01), coords)
     chosen = {"role": "all", "head": "1.2", "direction": "predicate_to_argument", "cases": 40}
     table = [chosen | {"difference": 0.19, "low": 0.15, "high": 0.23}]
-    told = probe_facts(data="roles.jsonl", texts=1)
+    told = probe_facts(data="roles.jsonl", texts=120)
     return empty_atlas().with_probe(
         "relations", {"encoder": arrays}, facts=told, table={"encoder": table}, examples={}
     )

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from tests.helpers.atlases import atlas_of, empty_atlas, head_distance, per_head, probe_facts, random_atlas
 from tests.helpers.tasks import headed
 from tests.helpers.tiny import tiny
@@ -12,6 +13,9 @@ from headscope.importance import KEY_ROLES
 from headscope.reproduce import clark2019
 from headscope.text.corpus import as_corpus
 from headscope.types import LabelledArray
+
+T_64, T_30 = stats.t.ppf(0.975, [63, 29])
+"""Standard errors to either end of a 95 % interval: of an analysis of 64 texts, and of a probe that read 30."""
 
 LAYERS, HEADS = 12, 4
 OFFSETS, ROLES = range(-8, 9), ("cls", "sep", "period", "comma", "other")
@@ -44,7 +48,7 @@ def surface_atlas() -> hs.Atlas:
 
 
 def gradient_atlas(sep_late: float, *, base: hs.Atlas | None = None, task: str = "mlm") -> hs.Atlas:
-    """|dLoss/dA| is 3 for [SEP] in layers 0 to 3 and `sep_late` after them, 2 for all else; each ± 0.1 * 1.96."""
+    """|dLoss/dA| is 3 for [SEP] in layers 0 to 3 and `sep_late` after them, 2 for all else; each ± 0.1 * T_30."""
     base = empty_atlas() if base is None else base
     layers = base.shape("encoder") or (LAYERS, HEADS)
     values = np.full((layers[0], len(KEY_ROLES)), 2.0)
@@ -82,7 +86,7 @@ def test_attention_to_special_tokens_by_hand() -> None:
         own = ours_of(rows[name])
         assert own.value == pytest.approx(value)
         assert own.detail == "layers 5 to 9"
-        assert (own.low, own.high) == pytest.approx((value - 0.0196, value + 0.0196))
+        assert (own.low, own.high) == pytest.approx((value - 0.01 * T_64, value + 0.01 * T_64))
         assert verdict_of(rows[name]) == "same"
     even = rows["to [SEP] if even"]
     assert even.published is not None
@@ -92,7 +96,7 @@ def test_attention_to_special_tokens_by_hand() -> None:
     assert ours_of(early).detail == "layers 0 to 3"
     assert ours_of(rows["to [CLS], other layers"]).value == pytest.approx(0.1)
     # Two roles and their errors added up: 0.1 + 0.1, which the other layers have too.
-    assert (ours_of(late).value, ours_of(late).low) == pytest.approx((0.2, 0.2 - 2 * 0.0196))
+    assert (ours_of(late).value, ours_of(late).low) == pytest.approx((0.2, 0.2 - 0.02 * T_64))
     assert (verdict_of(early), verdict_of(late)) == ("same", "unclear")
 
 
@@ -160,7 +164,9 @@ def test_gradient_by_hand(sep_late: float, less_than_others: str, less_than_befo
     late, early = rows["[SEP], later layers"], rows["[SEP], first layers"]
     assert (ours_of(late).detail, ours_of(early).detail) == ("layers 4 to 11", "layers 0 to 3")
     assert (ours_of(late).value, ours_of(early).value) == pytest.approx((sep_late, 3.0))
-    assert (ours_of(late).low, ours_of(late).high) == pytest.approx((sep_late - 0.196, sep_late + 0.196))
+    assert (ours_of(late).low, ours_of(late).high) == pytest.approx(
+        (sep_late - 0.1 * T_30, sep_late + 0.1 * T_30)
+    )
     assert (verdict_of(late), verdict_of(early)) == (less_than_others, less_than_before)
     assert ours_of(rows["everything else, later layers"]).value == pytest.approx(2.0)
     section = result.section("gradient")
@@ -201,8 +207,8 @@ def test_distances_within_and_between_layers() -> None:
     assert between is not None
     assert chance is not None
     assert (within.value, between.value) == pytest.approx((0.1, 0.3))
-    assert (within.low, within.high) == pytest.approx((0.1 - 0.00196, 0.1 + 0.00196))
-    assert (between.low, between.high) == pytest.approx((0.3 - 0.00588, 0.3 + 0.00588))
+    assert (within.low, within.high) == pytest.approx((0.1 - 0.001 * T_64, 0.1 + 0.001 * T_64))
+    assert (between.low, between.high) == pytest.approx((0.3 - 0.003 * T_64, 0.3 + 0.003 * T_64))
     assert chance.value == pytest.approx(1e-4)
     assert verdict_of(section.rows[0]) == "same"
     farther = clark2019(atlas_of(head_distance(np.where(distance > 0, 0.4 - distance, 0), layers=4, heads=3)))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from tests.helpers.atlases import empty_atlas
 from tests.reproduce.kovaleva import (
     labelled,
@@ -19,6 +20,9 @@ from tests.reproduce.sweeps import facts, row, with_sweeps
 from headscope.reproduce.kovaleva2019 import kovaleva2019
 from headscope.reproduce.table import Figure
 
+T_120 = stats.t.ppf(0.975, 119)
+"""Standard errors to either end of a 95 % interval of a probe that read 120 texts."""
+
 KEYS = [
     "maps", "patterns", "classifier", "roles", "change", "features", "cls_query", "disabled_heads", "disabled_layers",
 ]  # fmt: skip
@@ -29,7 +33,9 @@ def test_the_two_layers_that_change_most_are_told() -> None:
     last = kovaleva2019(with_change([0.9, 0.8, 0.7, 0.2, 0.3]))
     assert ours(last, "change", "change most") == Figure(None, detail="layers 3, 4", words="the last two")
     mean = ours(last, "change", "cosine, last two")
-    assert (mean.value, mean.low, mean.high) == pytest.approx((0.25, 0.25 - 0.0196, 0.25 + 0.0196))
+    assert (mean.value, mean.low, mean.high) == pytest.approx(
+        (0.25, 0.25 - 0.01 * T_120, 0.25 + 0.01 * T_120)
+    )
     assert ours(last, "change", "cosine, others").value == pytest.approx(0.8)
     assert ours(last, "change", "cosine, layer 3").value == pytest.approx(0.2)
     origin = last.section("change").ours
@@ -108,20 +114,20 @@ def test_heads_for_roles_are_held_against_their_control() -> None:
     first, second = (ours(result, "roles", name) for name in ("strongest head", "second strongest head"))
     assert (first.value, first.detail) == (0.5, "1.2 to the role, control 30.0 %")
     assert (second.value, second.detail) == (0.3, "0.1 to the predicate, control 27.5 %")
-    assert (first.low, first.high) == pytest.approx((0.5 - 0.0196, 0.5 + 0.0196))
+    assert (first.low, first.high) == pytest.approx((0.5 - 0.01 * T_120, 0.5 + 0.01 * T_120))
     assert published(result, "roles", "strongest head").value == 0.209
     assert published(result, "roles", "second strongest head").value == 0.201
     assert verdict(result, "roles", "strongest head") == "same"
     assert verdict(result, "roles", "second strongest head") == "unclear"
     assert verdict(result, "roles", "heads for roles") == "different"
-    # 0.025 is 2.5 standard errors: above 1.96, below the 2.87 that 12 comparisons ask for.
+    # 0.025 is 2.5 standard errors: above 1.98, below the 2.92 that 12 comparisons ask for.
     assert ours(result, "roles", "heads for roles") == Figure(1, detail="of 6")
     assert ours(result, "roles", "best head less its control") == Figure(
         0.19, 0.15, 0.23, "1.2 to the role", 40
     )
     origin = result.section("roles").ours
     assert origin is not None
-    assert origin.data == "roles.jsonl, 1 text"
+    assert origin.data == "roles.jsonl, 120 texts"
 
 
 def test_disabled_heads_by_hand() -> None:

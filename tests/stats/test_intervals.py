@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from headscope.stats.intervals import critical, mean_interval, share_interval, student
+from headscope.stats.intervals import critical, mean_interval, mean_share_interval, share_interval, student
 
 
 @pytest.mark.parametrize(
@@ -84,3 +84,28 @@ def test_one_unit_says_nothing_of_the_error() -> None:
 def test_one_of_many_differences_is_held_to_bonferroni(units: float, comparisons: int) -> None:
     expected = stats.t.ppf(1 - 0.05 / (2 * comparisons), units - 1)
     assert critical(units, comparisons=comparisons) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.99])
+@pytest.mark.parametrize("comparisons", [1, 12])
+def test_the_normal_quantile_where_the_number_of_units_is_not_known(level: float, comparisons: int) -> None:
+    expected = stats.norm.ppf(1 - (1 - level) / (2 * comparisons))
+    assert student(None, level=level, comparisons=comparisons) == pytest.approx(expected)
+    low, high = mean_interval(0.3, 0.02, level=level, comparisons=comparisons)
+    assert (low, high) == pytest.approx((0.3 - expected * 0.02, 0.3 + expected * 0.02))
+
+
+def test_arrays_have_arrays_of_ends() -> None:
+    means, errors = np.array([0.1, 0.2]), np.array([0.01, np.nan])
+    low, high = mean_interval(means, errors, 5)
+    assert (low[0], high[0]) == pytest.approx(mean_interval(0.1, 0.01, 5))
+    assert np.isnan([low[1], high[1]]).all()
+
+
+def test_a_mean_of_shares_has_wilsons_interval_at_students_t() -> None:
+    """The ends of Wilson's interval are the shares that lie t of their own standard errors from what was seen."""
+    for share, stderr, units, cases in ((0.3, 0.05, 8, 0.21 / 0.0025), (1.0, 0.0, 12, 12), (0.0, 0.0, 3, 3)):
+        quantile = stats.t.ppf(0.9, units - 1)
+        for end in mean_share_interval(share, stderr, units, level=0.8):
+            reach = quantile * math.sqrt(end * (1 - end) / cases)
+            assert abs(end - share) == pytest.approx(reach, abs=1e-9)

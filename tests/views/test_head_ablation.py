@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.helpers.atlases import per_head, probe_facts, random_atlas
 
-from headscope.ablation.significance import SIGNIFICANT, adjusted
 from headscope.atlas import Atlas
-from headscope.tasks.result import least_p
+from headscope.stats.correction import SIGNIFICANT, adjusted
+from headscope.stats.paired import least_p
 from headscope.types import HeadId
 from headscope.views.atlas_words import AtlasWords
 from headscope.views.head_ablation import ablation_effects

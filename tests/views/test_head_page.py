@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 from tests.helpers.atlas_views import with_kinds
 from tests.helpers.atlases import (
     atlas_of,
@@ -241,7 +242,8 @@ def test_changes_that_stand_out_from_their_error() -> None:
     atlas = random_atlas().with_probe("compare", {"encoder": arrays}, facts=facts, table={}, examples={})
     js, kind, entropy = head_page(atlas, "encoder", 1, 1).compare
     assert js.value == 0.25
-    assert js.low == pytest.approx(0.25 - 0.0196)
+    reach = 0.01 * stats.t.ppf(0.975, facts["texts"] - 1)  # errors are over the texts of the comparison
+    assert (js.low, js.high) == pytest.approx((0.25 - reach, 0.25 + reach), rel=1e-4)
     assert kind.what == "kind: was dense, is nearest to vertical"
     assert entropy.what == "Change from demo-mrpc: entropy of attention"
     assert (entropy.value, entropy.other) == (0.5, "demo-mrpc")

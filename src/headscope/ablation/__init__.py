@@ -2,7 +2,7 @@
 
 from headscope.ablation.plan import SWEEPS, Sweep
 from headscope.ablation.result import Ablation, Ablations
-from headscope.ablation.significance import CORRECTIONS, Correction, adjusted
 from headscope.ablation.sweep import ablate
+from headscope.stats.correction import CORRECTIONS, Correction, adjusted
 
 __all__ = ["CORRECTIONS", "SWEEPS", "Ablation", "Ablations", "Correction", "Sweep", "ablate", "adjusted"]

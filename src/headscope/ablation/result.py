@@ -8,12 +8,12 @@ from typing import Any
 from headscope.ablation.arrays import arrays_of, curve_arrays
 from headscope.ablation.curve import Curve
 from headscope.ablation.plan import Kinds, PlannedEdit, Sweep, str_of
-from headscope.ablation.significance import SIGNIFICANT, Correction, adjusted
 from headscope.ablation.store import added_to
 from headscope.atlas import Atlas
 from headscope.models import Model
 from headscope.models.stacks import Stacks
 from headscope.run.provenance import ModelState, provenance
+from headscope.stats.correction import SIGNIFICANT, Correction, adjusted
 from headscope.tasks import Difference, Metric, TaskResult, paired_difference
 from headscope.types import LabelledArray
 

@@ -37,7 +37,6 @@ from headscope.ablation.plan import (
 )
 from headscope.ablation.ranking import effects_in, importance_in, importance_of
 from headscope.ablation.result import Ablation, Ablations, Origin, compared
-from headscope.ablation.significance import CORRECTIONS, SIGNIFICANT, Correction
 from headscope.atlas import Atlas
 from headscope.capture import Capture, surveyed
 from headscope.capture.observe import evaluating, is_edited
@@ -49,10 +48,11 @@ from headscope.models import Model
 from headscope.run.progress import RunProgress, progress_bar, silent
 from headscope.run.provenance import ModelState
 from headscope.run.watch import in_halves
+from headscope.stats.correction import CORRECTIONS, SIGNIFICANT, Correction
+from headscope.stats.paired import least_p
 from headscope.tasks import Task, TaskBatch, TaskBatches, TaskResult, forward, with_head
 from headscope.tasks.base import BatchSize
 from headscope.tasks.metric import Array
-from headscope.tasks.result import least_p
 
 EDITS: tuple[How, ...] = ("zero", "uniform", "mean")
 """What a sweep does to heads, other than the sweep of sentence masks."""

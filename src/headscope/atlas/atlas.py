@@ -15,6 +15,7 @@ from headscope.atlas.files import FORMAT, FORMAT_KEY, NESTED, PLAIN_FORMAT, read
 from headscope.atlas.notebook import view_of
 from headscope.atlas.typical import Typical, typical_as_text, typical_from_text
 from headscope.errors import AtlasError
+from headscope.stats.documents import DOCUMENT_GROUPS, FEWEST_DOCUMENTS
 from headscope.types import HeadId, LabelledArray
 
 EXAMPLES, TABLE = "_examples", "_table"
@@ -192,6 +193,20 @@ class Atlas:
             for stack in self.stacks
         }
         return {stack: arrays for stack, arrays in found.items() if arrays}
+
+    def sample_size(self, name: str) -> int | None:
+        """How many independent texts or documents the errors of an array are over; None where the atlas does not say.
+
+        All of those that were read: where a label occurs in some of them only, its own errors are over fewer.
+        """
+        told = self.provenance
+        probes = told.get("probes", {}).values()
+        facts = next((facts for facts in probes if name in facts.get("arrays", ())), told)
+        documents = facts.get("documents")
+        if "intervals" in facts and documents is not None and documents >= FEWEST_DOCUMENTS:
+            return min(int(documents), DOCUMENT_GROUPS)
+        texts = facts.get("texts")
+        return None if texts is None else int(texts)
 
     def _owners(self) -> dict[str, str]:
         """Which probe each of its groups comes from."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.stats import t as student
 
 from headscope.atlas import Results
 from headscope.explanation.moments import isotropic
@@ -20,11 +19,11 @@ from headscope.explanation.sums import (
 from headscope.measures.base import TextMean
 from headscope.models.stacks import Place, Stacks
 from headscope.probes.result import ProbeResult, Row
+from headscope.stats.intervals import mean_interval
 from headscope.types import HeadId, LabelledArray
 
 Array = np.ndarray[Any, Any]
 
-LEVEL = 0.95
 LISTED = 5
 """How many neurons that tell keys apart are listed for a head."""
 
@@ -215,18 +214,18 @@ def _contrast(sums: LayerSums, head: int, column: int) -> Row:
     if texts < 2:
         return row
     values, errors = (each[head, column] for each in _values(sums.neuron_auc))
-    wide = student.ppf(1 - (1 - LEVEL) / 2 / len(values), texts - 1)  # Bonferroni's correction
-    row["clear"] = int((np.abs(values - 0.5) > wide * errors).sum())
+    lows, highs = mean_interval(values, errors, texts, comparisons=len(values))  # (neuron,)
+    clear = (lows > 0.5) | (highs < 0.5)
+    row["clear"] = int(clear.sum())
     for neuron in np.argsort(-np.abs(values - 0.5), kind="stable")[:LISTED]:
-        low, high = values[neuron] - wide * errors[neuron], values[neuron] + wide * errors[neuron]
         row["neurons"].append(
             {
                 "neuron": int(neuron),
                 "auc": float(values[neuron]),
                 "stderr": float(errors[neuron]),
-                "low": float(max(0.0, low)),
-                "high": float(min(1.0, high)),
-                "clear": bool(low > 0.5 or high < 0.5),
+                "low": float(max(0.0, lows[neuron])),
+                "high": float(min(1.0, highs[neuron])),
+                "clear": bool(clear[neuron]),
             }
         )
     return row

@@ -14,6 +14,7 @@ from headscope.explanation.moments import moments, random_residual, residual, to
 from headscope.explanation.separation import CONTRASTS, Contrast, neuron_areas, score_area
 from headscope.measures.base import TextMean
 from headscope.probes.halves import SCORE, SELECT
+from headscope.stats.documents import ratio_error
 
 Array = np.ndarray[Any, Any]
 
@@ -41,7 +42,7 @@ class RatioSums:
     uppers: Tensor  # (...) sum of squares
     lowers: Tensor
     both: Tensor  # (...) sum of products
-    texts: Tensor
+    units: Tensor  # (...) how many texts
 
     @classmethod
     def zeros(cls, *shape: int) -> Self:
@@ -57,7 +58,7 @@ class RatioSums:
             ("uppers", upper * upper),
             ("lowers", lower * lower),
             ("both", upper * lower),
-            ("texts", torch.ones_like(upper)),
+            ("units", torch.ones_like(upper)),
         ):
             getattr(self, name)[at] += value
 
@@ -68,18 +69,16 @@ class RatioSums:
 
     def share(self) -> Array:
         """1 - sum / sum; nan where what is below the line is, by text, no more than LEAST."""
-        return self._known(1 - self.upper / self.lower)
+        return self._known((1 - self.upper / self.lower).numpy())
 
     def stderr(self) -> Array:
         """The standard error over texts; nan where there are fewer than two."""
-        ratio = self.upper / self.lower
-        spread = (self.uppers - 2 * ratio * self.both + ratio**2 * self.lowers).clamp_min(0)
-        error = (spread * self.texts / (self.texts - 1)).sqrt() / self.lower
-        return self._known(error.where(self.texts > 1, torch.nan))
+        sums = {one.name: getattr(self, one.name).numpy() for one in fields(self)}
+        return self._known(ratio_error(**sums))
 
-    def _known(self, values: Tensor) -> Array:
-        known = self.lower > LEAST * self.texts
-        return values.where(known, torch.nan).numpy()
+    def _known(self, values: Array) -> Array:
+        known = self.lower > LEAST * self.units
+        return np.where(known.numpy(), values, np.nan)
 
 
 @dataclass

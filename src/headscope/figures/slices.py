@@ -26,6 +26,8 @@ class HeadValues:
     select: dict[str, tuple[Choice, ...]]
     stack: str
     units: str
+    sample_size: int | None = None
+    """How many independent texts or documents the standard errors are over, where that is known."""
 
     @property
     def is_share(self) -> bool:
@@ -106,6 +108,7 @@ def head_values(
         chosen,
         name,
         units,
+        atlas.sample_size(measure),
     )
 
 

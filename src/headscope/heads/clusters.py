@@ -10,6 +10,7 @@ from sklearn.metrics import silhouette_score
 from sklearn.mixture import GaussianMixture
 
 from headscope.errors import OptionError
+from headscope.stats.permutation import p_value
 
 Array = np.ndarray[Any, Any]
 Method = Literal["kmeans", "gmm"]
@@ -140,13 +141,13 @@ def separation(values: Array, clusters: Clusters, *, seed: int = 0) -> Separatio
     logs = np.log(values.clip(0) + _LEAST_SHARE)
     p_values = []
     for cloud, back in ((values, None), (logs, _shares)):
-        as_good = 0
+        silhouettes = []
         for draw in range(NULL_DRAWS):
             drawn = random.multivariate_normal(cloud.mean(0), np.cov(cloud.T), size=len(cloud), method="svd")
             drawn = drawn if back is None else back(drawn)
             found = cluster(drawn, k=clusters.k, method=clusters.method, seed=seed + draw, starts=NULL_STARTS)
-            as_good += silhouette(drawn, found.labels) >= seen
-        p_values.append((as_good + 1) / (NULL_DRAWS + 1))
+            silhouettes.append(silhouette(drawn, found.labels))
+        p_values.append(p_value(np.array(silhouettes), seen))
     gaps = np.abs(clusters.centres[:, None] - clusters.centres[None]).sum(-1) / 2
     return Separation(seen, max(p_values), float(gaps.max()))
 

@@ -9,6 +9,7 @@ from scipy.spatial.distance import squareform
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
+from headscope.stats.permutation import GroupTest, group_test
 from headscope.types import HeadChoice, HeadId
 
 MEASURE = "head_distance"
@@ -27,17 +28,6 @@ class Neighbour:
 
     head: HeadId
     distance: float
-
-
-@dataclass(frozen=True)
-class LayerTest:
-    """Are heads of one layer more alike than heads of different layers?"""
-
-    within: float  # mean distance of heads of one layer
-    between: float  # of heads of different layers
-    p_value: float  # how often heads dealt out to layers at random are as much alike
-    p_farther: float  # how often they are as far from each other
-    permutations: int
 
 
 class Likeness:
@@ -97,25 +87,10 @@ class Likeness:
             (group for group in groups.values() if len(group) > 1), key=lambda group: (-len(group), group)
         )
 
-    def layer_test(self, *, seed: int = 0) -> LayerTest:
+    def layer_test(self, *, seed: int = 0) -> GroupTest:
         """Compare the distances inside layers with those between layers; p by dealing heads out to layers anew."""
         layers = np.array([head.layer for head in self.heads])
         if not self.has_layers:
             raise AtlasError("to compare layers, an atlas with at least two layers of two heads is needed")
-        one_hot = (layers[:, None] == np.unique(layers)).astype(float)  # (head, layer)
-        total = self.distance.sum() - np.trace(self.distance)
-        pairs = len(layers) * (len(layers) - 1)
-        inside_pairs = float((one_hot.sum(0) * (one_hot.sum(0) - 1)).sum())
-
-        def within(membership: Array) -> float:
-            summed = np.einsum("hl,hk,kl->", membership, self.distance, membership, optimize=True)
-            return float(summed - np.trace(self.distance)) / inside_pairs
-
-        seen = within(one_hot)
-        random = np.random.default_rng(seed)
         times = PERMUTATIONS if len(layers) <= MANY_HEADS else FEWER_PERMUTATIONS
-        dealt = np.array([within(one_hot[random.permutation(len(layers))]) for _ in range(times)])
-        as_near, as_far = (dealt <= seen + 1e-12).sum(), (dealt >= seen - 1e-12).sum()
-        between = (total - seen * inside_pairs) / (pairs - inside_pairs)
-        p_value, p_farther = (float(count + 1) / (times + 1) for count in (as_near, as_far))
-        return LayerTest(seen, float(between), p_value, p_farther, times)
+        return group_test(self.distance, layers, np.random.default_rng(seed), permutations=times)

@@ -1,18 +1,16 @@
 """Whether gradients and ablation agree on which heads matter."""
 
-import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import rankdata, spearmanr
 
 from headscope.atlas import Atlas
+from headscope.stats.rank import correlation, correlation_interval, correlation_p
 
 Array = np.ndarray[Any, Any]
 
 RESAMPLES = 2000
-LEVEL = 0.95
 FEWEST_HEADS = 4
 
 
@@ -80,20 +78,6 @@ def _correlated(importance: Array, effect: Array) -> tuple[float, float, float, 
     importance, effect = importance[known], effect[known]
     if len(effect) < FEWEST_HEADS or np.ptp(importance) == 0 or np.ptp(effect) == 0:
         return None
-    rho, p = spearmanr(importance, effect)
-    low, high = _interval(importance, effect)
-    return float(rho), float(p), low, high, len(effect)
-
-
-def _interval(one: Array, other: Array) -> tuple[float, float]:
-    """Percentiles of Spearman's correlation over resampled heads; the seed is fixed."""
-    chosen = np.random.default_rng(0).integers(len(one), size=(RESAMPLES, len(one)))  # (resample, head)
-    ranks = [rankdata(values[chosen], axis=1) for values in (one, other)]
-    first, second = (rank - rank.mean(1, keepdims=True) for rank in ranks)
-    size = np.sqrt((first**2).sum(1) * (second**2).sum(1))
-    varies = size > 0
-    if not varies.any():
-        return math.nan, math.nan
-    rho = (first * second).sum(1)[varies] / size[varies]
-    low, high = np.quantile(rho, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
+    rho = correlation(importance, effect)
+    low, high = correlation_interval(importance, effect, np.random.default_rng(0), rounds=RESAMPLES)
+    return rho, correlation_p(rho, len(effect) - 2), low, high, len(effect)

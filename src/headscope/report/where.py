@@ -8,6 +8,7 @@ from headscope.figures.slices import Choice, HeadValues, Select, choices, head_v
 from headscope.figures.words import has_markers, offset_name, pattern_name, role_name
 from headscope.report.finding import Finding, Subject
 from headscope.report.wording import count, heads_list, share
+from headscope.stats.intervals import mean_interval
 
 MUCH = 0.5
 LITTLE = 0.1
@@ -98,9 +99,10 @@ def _resting_place(subject: Subject, topic: str) -> Iterator[Finding]:
     if own.stderr is not None and others.stderr is not None:
         error = np.hypot(own.stderr, others.stderr)
         known = np.isfinite(error)
-        clear = known & (own.values - others.values > 2 * error)
+        low, _ = mean_interval(own.values - others.values, error, own.sample_size)
+        clear = known & (low > 0)
         if known.any():
-            text += f" It gets clearly more (by over two standard errors) in {clear.sum()} of {known.sum()} heads."
+            text += f" It gets clearly more (95 % interval above 0) in {clear.sum()} of {known.sum()} heads."
     yield Finding(subject.stack, topic, text, (), here - elsewhere, None)
 
 

@@ -128,7 +128,8 @@ def _mean(atlas: Atlas, stack: str, role: str, layers: list[int]) -> Figure | No
         return None
     errors = arrays.get("gradient_layer_stderr")
     error = None if errors is None else float(errors.sel(role=role).values[layers][known].mean())
-    return with_error(float(values[known].mean()), error, detail=layer_names(layers, as_range=True))
+    units, detail = atlas.sample_size("gradient_layer"), layer_names(layers, as_range=True)
+    return with_error(float(values[known].mean()), error, units, detail=detail)
 
 
 def _task(model: Model, text: Corpus, examples: int, max_length: int | None, seed: int) -> LanguageModelling:

@@ -36,7 +36,7 @@ def distances(atlas: Atlas, *, seed: int) -> Section:
     layers = np.array([head.layer for head in likeness.heads])
     same = layers[:, None] == layers[None, :]
     error_of = atlas.stack(stack).get(f"{DISTANCE}_stderr")
-    errors = None if error_of is None else error_of.values
+    errors, units = None if error_of is None else error_of.values, atlas.sample_size(DISTANCE)
     others = ~np.eye(len(layers), dtype=bool)
     is_closer = True if test.p_value < SURE else False if test.p_farther < SURE else None
     rows = (
@@ -44,10 +44,10 @@ def distances(atlas: Atlas, *, seed: int) -> Section:
             "within a layer",
             "nats",
             Figure(None, words="closer"),
-            _mean(test.within, errors, same & others),
+            _mean(test.within, errors, same & others, units),
             verdict=holds(is_closer, "heads of a layer are closer to each other than to others"),
         ),
-        Row("between layers", "nats", None, _mean(test.between, errors, ~same)),
+        Row("between layers", "nats", None, _mean(test.between, errors, ~same, units)),
         Row(
             "by chance",
             "p-value",
@@ -100,5 +100,5 @@ def _maps(atlas: Atlas, stack: str, seed: int) -> tuple[Drawing, ...]:
     return tuple(drawings)
 
 
-def _mean(value: float, errors: Array | None, chosen: Array) -> Figure:
-    return with_error(value, None if errors is None else float(errors[chosen].mean()))
+def _mean(value: float, errors: Array | None, chosen: Array, units: int | None) -> Figure:
+    return with_error(value, None if errors is None else float(errors[chosen].mean()), units)

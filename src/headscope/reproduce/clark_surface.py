@@ -13,7 +13,6 @@ from headscope.reproduce import clark_published as paper
 from headscope.reproduce.over_heads import (
     COUNTS_NOTE,
     MEANS_NOTE,
-    NORMAL,
     count_above,
     even_share,
     largest,
@@ -33,14 +32,13 @@ __all__ = [
     "BY_LAYER",
     "MEASURES",
     "MOST",
-    "NORMAL",
     "breadth",
     "example_heads",
     "left_out",
     "measured_by",
     "measured_section",
     "neighbours",
-]  # NORMAL and measured_by are over_heads' own; the modules of other papers take them from here
+]  # measured_by is over_heads' own; the modules of other papers take it from here
 
 MEASURES = ("offset_attention", "role_attention", "entropy", "example_map")
 MOST = 0.5

@@ -70,8 +70,9 @@ def _rows(found: Found, ending: str) -> list[Row]:
     arrays = atlas.stack(stack)
     cosine = 1 - arrays["attention_change"].sel(change="cosine").values  # (layer,)
     error = arrays["attention_change_stderr"].sel(change="cosine").values  # (layer,)
+    units = atlas.sample_size("attention_change")
     layers = [
-        figure(float(value), float(spread), limits=(-1, 1))
+        figure(float(value), float(spread), units, limits=(-1, 1))
         for value, spread in zip(cosine, error, strict=True)
     ]
     last = min(paper.LAST, len(cosine))
@@ -86,7 +87,7 @@ def _rows(found: Found, ending: str) -> list[Row]:
             verdict=falls_below(_highest(layers[-last:]), _lowest(layers[:-last]), _MOST),
         )
     ]
-    mine, others = mean(cosine[-last:], error[-last:]), mean(cosine[:-last], error[:-last])
+    mine, others = (mean(cosine[part], error[part], units) for part in (slice(-last, None), slice(-last)))
     verdict = falls_below(mine, others, _MORE)
     rows.append(
         Row(f"cosine, last two{ending}", "cosine", Figure(None, words="lower"), mine, verdict=verdict)

@@ -73,7 +73,7 @@ class Side:
             values, errors = (array.transpose("layer", "head") for array in (values, errors))
             place = np.unravel_index(np.nanargmax(np.abs(values.values)), values.shape)
             head = f"{place[0]}.{place[1]}"
-        return mean(values.values, errors.values, detail=head)
+        return mean(values.values, errors.values, self.found[0].sample_size(name), detail=head)
 
 
 def sides_in(atlases: Sequence[Atlas]) -> list[Side]:
@@ -228,13 +228,13 @@ def _depth(side: Side, *, is_first: bool) -> Iterable[Row]:
     values, errors = (
         side.arrays[key].transpose("feature", "layer", "head") for key in (name, f"{name}_stderr")
     )
-    half = values.sizes["layer"] // 2
+    half, units = values.sizes["layer"] // 2, side.found[0].sample_size(name)
     if not half:
         return
     model = "" if is_first else f", {side.model}"
     for feature, words in (("cls", ("more", "less")), ("sep", ("less", "more"))):
         value, error = (array.sel(feature=feature).values for array in (values, errors))  # (layer, head)
-        earlier, later = mean(value[:half], error[:half]), mean(value[half:], error[half:])
+        earlier, later = (mean(value[part], error[part], units) for part in (slice(half), slice(half, None)))
         finding = f"{'earlier' if feature == 'cls' else 'later'} layers attend to {_NAMES[feature]} more"
         more, less = (earlier, later) if feature == "cls" else (later, earlier)
         verdict = exceeds(more, less, finding)

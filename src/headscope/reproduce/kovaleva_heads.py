@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from headscope.reproduce import kovaleva_published as paper
 from headscope.reproduce.kovaleva_sources import all_holding, drawn, figure, origin
 from headscope.reproduce.table import Drawing, Figure, Row, Section
 from headscope.reproduce.verdicts import exceeds, holds
+from headscope.stats.intervals import critical
 
-ERROR_RATE = 0.05
 _WAYS = {"predicate_to_argument": "to the role", "argument_to_predicate": "to the predicate"}
 
 Array = np.ndarray[Any, Any]
@@ -26,6 +25,7 @@ class _Cells:
     """What was found of every head, (direction, layer, head) each."""
 
     ways: list[str]
+    units: int | None  # how many documents or texts the errors are over
     attention: Array
     attention_stderr: Array
     control: Array
@@ -36,7 +36,7 @@ class _Cells:
     def reach(self) -> float:
         """How many standard errors a difference must be away from 0, corrected for all heads and directions."""
         known = np.isfinite(self.difference_stderr) & (self.difference_stderr > 0)
-        return NormalDist().inv_cdf(1 - ERROR_RATE / (2 * max(1, int(known.sum()))))
+        return critical(self.units, comparisons=max(1, int(known.sum())))
 
     @property
     def surely_above(self) -> Array:
@@ -81,6 +81,7 @@ def _cells(atlas: Atlas, stack: str) -> _Cells:
     names = ("attention", "attention_stderr", "control", "difference", "difference_stderr")
     return _Cells(
         [str(way) for way in arrays["relation_overall_attention"]["direction"].values],
+        atlas.sample_size("relation_overall_difference"),
         *(
             arrays[f"relation_overall_{name}"].transpose("direction", "layer", "head").values
             for name in names
@@ -103,7 +104,8 @@ def _strongest(cells: _Cells) -> Iterable[Row]:
         excess = (
             Figure(difference) if np.isnan(half) else Figure(difference, difference - half, difference + half)
         )
-        ours = figure(float(cells.attention[cell]), float(cells.attention_stderr[cell]), detail=detail)
+        spread = float(cells.attention_stderr[cell])
+        ours = figure(float(cells.attention[cell]), spread, cells.units, detail=detail)
         verdict = exceeds(excess, 0.0, "the head gives roles more than its control")
         yield Row(name, "share", Figure(published), ours, verdict=verdict)
 

@@ -218,7 +218,10 @@ def _entries(atlas: Atlas, *, is_tuned: bool) -> list[Shares]:
             Origin(sized, f"{row['data']}, {texts(row['texts'])}"),
             str(row["data"]),
             is_tuned,
-            tuple(figure(row[name]["share"], row[name]["stderr"], limits=(0, 1)) for name in PATTERNS),
+            tuple(
+                figure(row[name]["share"], row[name]["stderr"], row["texts"] or None, limits=(0, 1))
+                for name in PATTERNS
+            ),
         )
         for row in rows
     ]

@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
-from headscope.reproduce.clark_surface import NORMAL
 from headscope.reproduce.table import Figure, Origin, size
+from headscope.stats.intervals import mean_interval
 
 Found = tuple[Atlas, str]
 """An atlas, and the stack in it that is looked at."""
@@ -56,20 +56,25 @@ def texts(number: int) -> str:
 
 
 def figure(
-    value: float, error: float, *, detail: str = "", limits: tuple[float, float] = (-np.inf, np.inf)
+    value: float,
+    error: float,
+    units: int | None,
+    *,
+    detail: str = "",
+    limits: tuple[float, float] = (-np.inf, np.inf),
 ) -> Figure:
-    """A value with its 95 % interval, none where the error is not known."""
-    if np.isnan(error):
+    """A value with its 95 % interval, none where the error over so many texts or documents is not known."""
+    low, high = mean_interval(value, error, units)
+    if np.isnan(low):
         return Figure(value, detail=detail)
-    low, high = limits
-    return Figure(value, max(low, value - NORMAL * error), min(high, value + NORMAL * error), detail)
+    return Figure(value, max(limits[0], low), min(limits[1], high), detail)
 
 
-def mean(values: Any, errors: Any, *, detail: str = "") -> Figure | None:
+def mean(values: Any, errors: Any, units: int | None, *, detail: str = "") -> Figure | None:
     """A mean with an interval that is wide enough for values that all err together; None for no values."""
     if not np.isfinite(values).any():
         return None
-    return figure(float(np.nanmean(values)), float(np.mean(errors)), detail=detail)
+    return figure(float(np.nanmean(values)), float(np.mean(errors)), units, detail=detail)
 
 
 def drawn(picture: Callable[..., Axes], *data: object, **options: object) -> Callable[[Axes], Axes]:

@@ -7,9 +7,7 @@ import numpy as np
 from headscope.atlas import Atlas
 from headscope.figures.slices import HeadValues, choices, head_values
 from headscope.reproduce.table import Figure, Origin, size
-
-NORMAL = 1.96
-"""Standard errors on either side of a 95 % interval."""
+from headscope.stats.intervals import mean_interval
 
 MEANS_NOTE = (
     "The interval of a mean over heads is as wide as if all heads erred the same way, so rather too wide."
@@ -73,7 +71,8 @@ def mean_of(
     if not known.any():
         return None
     error = None if values.stderr is None else float(np.mean(values.stderr[chosen][known]))
-    return with_error(float(values.values[chosen][known].mean()), error, detail=detail)
+    mean = float(values.values[chosen][known].mean())
+    return with_error(mean, error, values.sample_size, detail=detail)
 
 
 def sum_of(first: Figure | None, second: Figure | None) -> Figure | None:
@@ -98,8 +97,8 @@ def count_above(values: HeadValues, limit: float) -> Figure:
     detail = layer_names(sorted(head.layer for head in above))
     if values.stderr is None:
         return Figure(len(above), detail=detail)
-    reach = NORMAL * np.nan_to_num(values.stderr)
-    surely, perhaps = ((values.values + side * reach > limit).sum() for side in (-1, 1))
+    ends = mean_interval(values.values, np.nan_to_num(values.stderr), values.sample_size)
+    surely, perhaps = ((end > limit).sum() for end in ends)
     return Figure(len(above), int(surely), int(perhaps), detail)
 
 
@@ -110,7 +109,7 @@ def largest(values: HeadValues | None, layers: Sequence[int] | None = None) -> F
     if values is None or head is None:
         return None
     value, error = values.at(head)
-    return with_error(value, error, detail=str(head))
+    return with_error(value, error, values.sample_size, detail=str(head))
 
 
 def median_head(values: HeadValues | None) -> Figure | None:
@@ -119,14 +118,13 @@ def median_head(values: HeadValues | None) -> Figure | None:
         return None
     head = order[(len(order) - 1) // 2]
     value, error = values.at(head)
-    return with_error(value, error, detail=str(head))
+    return with_error(value, error, values.sample_size, detail=str(head))
 
 
-def with_error(value: float, error: float | None, *, detail: str = "") -> Figure:
-    """A number with the 95 % interval that its standard error gives."""
-    if error is None or not np.isfinite(error):
-        return Figure(value, detail=detail)
-    return Figure(value, value - NORMAL * error, value + NORMAL * error, detail)
+def with_error(value: float, error: float | None, units: int | None, *, detail: str = "") -> Figure:
+    """A number with the 95 % interval that its standard error over so many texts or documents gives."""
+    low, high = mean_interval(value, np.nan if error is None else error, units)
+    return Figure(value, low, high, detail) if np.isfinite(low) else Figure(value, detail=detail)
 
 
 def same_depth(published: tuple[int, int], *, of: int, layers: int) -> list[int]:

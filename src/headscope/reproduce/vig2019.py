@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import t as student
 
 from headscope import figures
 from headscope.atlas import Atlas
@@ -31,6 +30,7 @@ from headscope.reproduce.table import (
 from headscope.reproduce.verdicts import exceeds, holds
 from headscope.reproduce.vig_neurons import HALF, MEASURE, NEURONS, STAYS, best_head, neurons
 from headscope.reproduce.vig_views import MAPS, views
+from headscope.stats.intervals import mean_interval
 from headscope.text.corpus import Corpus
 
 CITATION = (
@@ -42,7 +42,6 @@ SHAPE = (12, 12)
 MEASURES = (MEASURE, "entropy", MAPS)
 EXPLAINED = 100
 """On how many texts neurons are looked at, at most: each is read six times."""
-LEVEL = 0.95
 MORE_THAN_EVEN = "a head follows the pattern more than even attention does"
 MOST = "a head gives most of its attention to the pattern"
 
@@ -261,8 +260,8 @@ def _figure(value: float, error: float | None, texts: int, *, of: int = 1, detai
     """A share with an interval that holds for the best of so many."""
     if error is None or not np.isfinite(error) or texts < 2:
         return Figure(value, detail=detail)
-    reach = float(student.ppf(1 - (1 - LEVEL) / 2 / of, texts - 1)) * error
-    return Figure(value, max(0.0, value - reach), min(1.0, value + reach), detail)
+    low, high = mean_interval(value, error, texts, comparisons=of)
+    return Figure(value, max(0.0, low), min(1.0, high), detail)
 
 
 def _drawing(atlas: Atlas, stack: str, pattern: Pattern) -> Drawing:

@@ -4,20 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from scipy.stats import t as student
-
 from headscope import figures
 from headscope.atlas import Atlas
 from headscope.figures.explanation import REPLACED, cell, rows_of
 from headscope.figures.slices import choices, head_values
 from headscope.reproduce.table import Drawing, Figure, Origin, Row, Section, Verdict, size
 from headscope.reproduce.verdicts import exceeds, falls_below, holds
+from headscope.stats.intervals import mean_interval
 from headscope.types import HeadId
 
 FEW = 4
 """So many neurons are few; what as many at random carry stands beside them."""
 HALF = 0.5
-LEVEL = 0.95
 FEW_CARRY = "few neurons carry the pattern, four of them more than half of the score"
 MANY_CARRY = "many neurons carry the pattern, the best four less than half of the score"
 STAYS = 0.9
@@ -229,8 +227,7 @@ def _figure(found: object, texts: int, *, detail: str = "") -> Figure | None:
         return None
     if known.stderr is None or texts < 2:
         return Figure(known.value, detail=detail)
-    reach = float(student.ppf(1 - (1 - LEVEL) / 2, texts - 1)) * known.stderr
-    return Figure(known.value, known.value - reach, known.value + reach, detail)
+    return Figure(known.value, *mean_interval(known.value, known.stderr, texts), detail)
 
 
 def _list(neurons: list[int]) -> str:

@@ -6,13 +6,16 @@ number of groups, and what is kept are the sums of groups (random groups of surv
 while there are no more of them than groups.
 """
 
+import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from torch import Tensor
+import numpy as np
+
+Array = np.ndarray[Any, Any]
 
 DOCUMENT_GROUPS = 41
-"""Enough for a t quantile of 2.02 where that of any number of documents is 1.96."""
+"""Enough for a t quantile only 3 % larger than that of any number of documents."""
 
 FEWEST_DOCUMENTS = 10
 """With cases in fewer documents than this, errors are over texts: so few documents say little of how they differ."""
@@ -43,16 +46,17 @@ class Sampling:
     """As many units of equal size would make the error as sure; for Student's t. See `effective`."""
 
 
-def effective(sizes: Tensor) -> Tensor:
+def effective(sizes: Array) -> Array:
     """How many groups of equal size are worth as much as these (group, ...): (sum n)² / sum n² (Kish).
 
     Where one document has half of the cases, the error rests on that one, however many others there are (Carter,
     Schnepel and Steigerwald 2017).
     """
-    return sizes.sum(0) ** 2 / (sizes**2).sum(0)
+    result: Array = sizes.sum(0) ** 2 / (sizes**2).sum(0)
+    return result
 
 
-def jackknife(totals: Tensor, sizes: Tensor) -> Tensor:
+def jackknife(totals: Array, sizes: Array) -> Array:
     """The standard error of sum(totals) / sum(sizes), both (group, ...), found by leaving out one group at a time.
 
     sqrt((G - 1) / G sum_g d_g²), d_g = (totals_g - mean sizes_g) / (N - sizes_g) being the change without group g.
@@ -60,10 +64,38 @@ def jackknife(totals: Tensor, sizes: Tensor) -> Tensor:
     documents differ in size.
     """
     whole = sizes.sum(0)
-    mean = totals.sum(0) / whole
     groups = (sizes > 0).sum(0)
-    change = (totals - mean * sizes) / (whole - sizes)  # a group that holds everything: 0 / 0, nan
-    return ((change**2).sum(0) * (groups - 1) / groups).sqrt()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = totals.sum(0) / whole
+        change = (totals - mean * sizes) / (whole - sizes)  # a group that holds everything: 0 / 0, nan
+        result: Array = np.sqrt((change**2).sum(0) * (groups - 1) / groups)
+    return result
+
+
+def left_out_error(without: Array) -> float:
+    """The jackknife's standard error of any number, from its values (document,) without each; nan for fewer than two.
+
+    Around their own mean, as for a number that is no ratio of sums the whole is not known to be their middle.
+    """
+    count = len(without)
+    if count < 2:
+        return math.nan
+    return math.sqrt((count - 1) / count * float(((without - without.mean()) ** 2).sum()))
+
+
+def ratio_error(
+    upper: Array, lower: Array, *, uppers: Array, lowers: Array, both: Array, units: Array
+) -> Array:
+    """The standard error of upper / lower, two sums over texts, by linearisation; nan for fewer than two texts.
+
+    `uppers`, `lowers` and `both` are the sums over texts of squares and products: sum (u - r l)² from those (the ratio
+    estimator of survey statistics).
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = upper / lower
+        spread = (uppers - 2 * ratio * both + ratio**2 * lowers).clip(0)
+        error = np.sqrt(spread * units / (units - 1)) / lower
+    return np.where(units > 1, error, np.nan)
 
 
 class Documents:

@@ -1,29 +1,49 @@
 """Confidence intervals of shares, means and differences, from their standard error and the sample it is over."""
 
 import math
+from typing import Any, TypeVar
 
-from scipy.special import stdtrit
+import numpy as np
+from scipy.special import ndtri, stdtrit
 
-Z = 1.959964  # two-sided 95 %
+from headscope.errors import OptionError
+
 ERROR_RATE = 0.05
+LEVEL = 1 - ERROR_RATE
+Z = float(ndtri(1 - ERROR_RATE / 2))
+"""How many standard errors a 95 % interval reaches where the error is known, not estimated."""
+
+Number = TypeVar("Number", float, np.ndarray[Any, Any])
 
 
-def student(units: float) -> float:
-    """How many standard errors a 95 % interval reaches: Student's t, for an error over so many independent units.
+def student(units: float | None, *, level: float = LEVEL, comparisons: int = 1) -> float:
+    """How many standard errors an interval reaches: Student's t, for an error over so many independent units.
 
-    The fewer units, the less is known of the error itself. `units` need not be whole: see `effective`.
+    The fewer units, the less is known of the error itself. `units` need not be whole: see `effective`. Where their
+    number is not known it is the normal quantile; nan for a single unit. With several `comparisons`, all intervals
+    hold at once (Bonferroni's correction).
     """
-    return float(stdtrit(units - 1, 1 - ERROR_RATE / 2)) if units > 1 else math.nan
+    if not 0 < level < 1:
+        raise OptionError(f"level must lie between 0 and 1, not {level}")
+    tail = (1 - level) / (2 * comparisons)
+    if units is None:
+        return float(-ndtri(tail))
+    return float(-stdtrit(units - 1, tail)) if units > 1 else math.nan
 
 
-def critical(units: float, *, comparisons: int) -> float:
-    """The same for one of several differences that were looked at, by Bonferroni's correction."""
-    return float(-stdtrit(units - 1, ERROR_RATE / (2 * comparisons))) if units > 1 else math.nan
+def critical(units: float | None, *, comparisons: int) -> float:
+    """How many standard errors from 0 one of several differences must be to be called sure at 95 %."""
+    return student(units, comparisons=comparisons)
 
 
-def mean_interval(mean: float, stderr: float, units: float) -> tuple[float, float]:
-    """A 95 % interval of a mean; nan where the error is not known."""
-    half = stderr * student(units)
+def mean_interval(
+    mean: Number, stderr: Number, units: float | None = None, *, level: float = LEVEL, comparisons: int = 1
+) -> tuple[Number, Number]:
+    """The ends of an interval of a mean or a difference, 95 % by default; nan where the error is not known.
+
+    `units` is how many independent texts or documents the error is over, see `student`.
+    """
+    half = stderr * student(units, level=level, comparisons=comparisons)
     return mean - half, mean + half
 
 
@@ -44,6 +64,18 @@ def share_interval(
         if units is not None and units > 1:
             effective_cases *= (Z / student(units)) ** 2
     return wilson(share, effective_cases, Z)
+
+
+def mean_share_interval(
+    share: float, stderr: float, units: int, *, level: float = LEVEL
+) -> tuple[float, float]:
+    """The same for a mean of shares, one or more a document, of which it is not known how many cases they stand for.
+
+    Where nothing varies, as when every answer is right, each of the `units` documents counts as one case.
+    """
+    varies = stderr > 1e-12 and 0 < share < 1
+    cases = share * (1 - share) / stderr**2 if varies else float(units)
+    return wilson(share, cases, student(units, level=level))
 
 
 def wilson(share: float, cases: float, quantile: float) -> tuple[float, float]:

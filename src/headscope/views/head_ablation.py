@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from headscope.ablation.significance import CORRECTIONS, SIGNIFICANT, Correction, adjusted
 from headscope.atlas import Atlas
 from headscope.figures.ablation import edit_words, is_higher_better, metric_words, unit_words
-from headscope.tasks.result import least_p
+from headscope.stats.correction import CORRECTIONS, SIGNIFICANT, Correction, adjusted
+from headscope.stats.paired import least_p
 from headscope.views.atlas_words import AtlasWords
 from headscope.views.head_arrays import HeadArrays, stack_arrays
 from headscope.views.shapes import AblationEffect

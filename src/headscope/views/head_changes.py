@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from headscope.figures.slices import Choice, HeadValues
+from headscope.stats.intervals import mean_interval
 from headscope.views.atlas_words import MEASURED, AtlasWords
 from headscope.views.head_arrays import HeadArrays
-from headscope.views.numbers import SURE, Array, plain
+from headscope.views.numbers import Array, plain
 from headscope.views.shapes import Comparison
 
 MOST_CHANGES = 8
@@ -22,16 +23,15 @@ def comparisons(stack: str, arrays: HeadArrays, words: AtlasWords) -> list[Compa
 
     `arrays` are the stack's, taken at this head.
     """
-    other = words.other_model
     found = []
     for name in _MAPS:
         if name in arrays and not arrays[name].dims:
             title = words.title(_values(name, {}, stack))
-            found.append(_comparison(title, arrays, name, {}, other))
+            found.append(_comparison(title, arrays, name, {}, words))
     if "kind_before" in arrays and "kind_after" in arrays:
         before, after = (str(arrays[name].values) for name in ("kind_before", "kind_after"))
         moved = "stayed" if before == after else f"was {before}, is nearest to"
-        found.append(Comparison(what=f"kind: {moved} {after}", value=None, other=other))
+        found.append(Comparison(what=f"kind: {moved} {after}", value=None, other=words.other_model))
     changes = sorted(_changes(stack, arrays, words), key=lambda pair: -pair[0])
     return found + [one for _, one in changes[:MOST_CHANGES]]
 
@@ -47,10 +47,7 @@ def _changes(stack: str, arrays: HeadArrays, words: AtlasWords) -> Iterator[tupl
                 continue
             select = {dim: known[at] for at, (dim, known) in zip(place, change.labels.items(), strict=True)}
             title = words.title(_values(f"{measure}_change", select, stack))
-            yield (
-                abs(value) / stderr,
-                _comparison(title, arrays, f"{measure}_change", select, words.other_model),
-            )
+            yield abs(value) / stderr, _comparison(title, arrays, f"{measure}_change", select, words)
 
 
 def _values(name: str, select: dict[str, Choice], stack: str) -> HeadValues:
@@ -60,15 +57,12 @@ def _values(name: str, select: dict[str, Choice], stack: str) -> HeadValues:
 
 
 def _comparison(
-    title: str, arrays: HeadArrays, name: str, select: dict[str, Choice], other: str
+    title: str, arrays: HeadArrays, name: str, select: dict[str, Choice], words: AtlasWords
 ) -> Comparison:
     value = arrays[name].number(**select)
     errors = arrays.get(f"{name}_stderr")
     stderr = np.nan if errors is None else errors.number(**select)
+    low, high = mean_interval(value, stderr, words.atlas.sample_size(name))
     return Comparison(
-        what=title,
-        value=plain(value),
-        low=plain(value - SURE * stderr),
-        high=plain(value + SURE * stderr),
-        other=other,
+        what=title, value=plain(value), low=plain(low), high=plain(high), other=words.other_model
     )

@@ -5,8 +5,9 @@ from typing import Any
 from headscope.atlas import Atlas
 from headscope.figures.explanation import CONTRASTS, REPLACED, cell, rows_of
 from headscope.figures.slices import HeadValues
+from headscope.stats.intervals import student
 from headscope.types import HeadId
-from headscope.views.numbers import SURE, plain
+from headscope.views.numbers import plain
 
 Row = dict[str, Any]
 Told = dict[str, float | str | list[float] | list[str] | None]
@@ -150,7 +151,7 @@ def _apart_words(row: Row) -> str:
     if not known:
         return ""
     best, auc, error = max(known, key=lambda one: abs(one[1] - 0.5))
-    if error is not None and abs(auc - 0.5) <= SURE * error:
+    if error is not None and abs(auc - 0.5) <= error * student(best.get("texts")):
         return "Its score does not tell keys apart by sentence, segment or [SEP]."
     sure = _sure(best)
     by = f"; neuron {sure[0].get('neuron')} by itself, {cell(sure[0].get('auc')).value:.2f}" if sure else ""

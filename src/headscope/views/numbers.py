@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-SURE = 1.96
-"""Standard errors to either end of a 95 % interval."""
+from headscope.stats.intervals import Z
+
+SURE = Z
+"""Standard errors to either end of a 95 % interval, where it is not known how many texts they are over."""
 
 Array = np.ndarray[Any, Any]
 

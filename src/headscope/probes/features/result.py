@@ -14,7 +14,7 @@ from headscope.probes.features.sums import DocumentMean, FeatureSums
 from headscope.probes.features.tally import ATTENTION, CONTROL, EXCESS, PREFERENCE, QUANTITIES
 from headscope.probes.result import ProbeResult, Row, sampling_columns
 from headscope.stats.documents import Sampling
-from headscope.stats.intervals import critical
+from headscope.stats.intervals import mean_interval
 from headscope.types import HeadGrid, HeadId, LabelledArray, StackName
 
 Array = np.ndarray[Any, Any]
@@ -178,12 +178,9 @@ def _change_columns(
     row: Row = {f"{name}_head": _name(grid, place, from_first), name: value, f"{name}_stderr": _plain(error)}
     if texts < SURE_FROM:
         return row | {f"{name}_low": None, f"{name}_high": None, f"{name}_sure": False}
-    half = error * critical(sampling.effective, comparisons=int(np.isfinite(errors).sum()))
-    return row | {
-        f"{name}_low": value - half,
-        f"{name}_high": value + half,
-        f"{name}_sure": abs(value) > half,
-    }
+    comparisons = int(np.isfinite(errors).sum())
+    low, high = mean_interval(value, error, sampling.effective, comparisons=comparisons)
+    return row | {f"{name}_low": low, f"{name}_high": high, f"{name}_sure": low > 0 or high < 0}
 
 
 def _largest(values: Array) -> tuple[int, ...] | None:

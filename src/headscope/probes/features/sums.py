@@ -34,8 +34,8 @@ class DocumentMean(TextMean):
     def stderr(self) -> np.ndarray[Any, Any]:
         """The standard error of the mean; nan where fewer than two texts counted."""
         wide = self.by_documents.view(-1, *[1] * (self.total.dim() - 1))
-        over_documents = jackknife(self.group_total, self.group_texts)
-        return np.where(wide.numpy(), over_documents.numpy(), super().stderr())
+        over_documents = jackknife(self.group_total.numpy(), self.group_texts.numpy())
+        return np.where(wide.numpy(), over_documents, super().stderr())
 
     def labelled(
         self,
@@ -160,7 +160,7 @@ class FeatureSums:
     def sampling(self, feature: int) -> Sampling:
         """What the errors of a class are over."""
         if len(self.documents[feature]) >= FEWEST_DOCUMENTS:
-            units = effective(self.even.group_texts[:, feature])
+            units = effective(self.even.group_texts[:, feature].numpy())
             return Sampling("documents", len(self.documents[feature]), float(units))
         texts = int(self.texts[feature])
         return Sampling("texts", texts, float(texts))

@@ -15,6 +15,7 @@ from headscope.stats.documents import (
     effective,
     group_of,
     jackknife,
+    ratio_error,
 )
 
 Array = np.ndarray[Any, Any]
@@ -157,7 +158,7 @@ class Accuracy:
         row = self.labels[label]
         if len(self.documents[row]) >= self.fewest_documents:
             sizes = self.document_cases[self._pairs_of(row)]
-            return Sampling("documents", len(self.documents[row]), float(effective(sizes)))
+            return Sampling("documents", len(self.documents[row]), float(effective(sizes.numpy())))
         texts = int(self.texts[row])
         return Sampling("texts", texts, float(texts))
 
@@ -174,25 +175,18 @@ class Accuracy:
         if label not in self.labels or self.texts[self.labels[label]] < 2:
             return np.full(self.cells, np.nan)
         row = self.labels[label]
-        by_documents = self.sampling(label).unit == "documents"
-        result: Array = (self._over_documents(row) if by_documents else self._over_texts(row)).numpy()
-        return result
-
-    def _over_documents(self, row: int) -> Tensor:
-        pairs = self._pairs_of(row)
-        return jackknife(
-            self.document_right[pairs], self.document_cases[pairs].view(-1, *[1] * len(self.cells))
+        if self.sampling(label).unit == "documents":
+            pairs = self._pairs_of(row)
+            sizes = self.document_cases[pairs].view(-1, *[1] * len(self.cells))
+            return jackknife(self.document_right[pairs].numpy(), sizes.numpy())
+        return ratio_error(
+            self.right[row].numpy(),
+            self.cases[row].numpy(),
+            uppers=self.right_squared[row].numpy(),
+            lowers=self.cases_squared[row].numpy(),
+            both=self.right_cases[row].numpy(),
+            units=self.texts[row].numpy(),
         )
-
-    def _over_texts(self, row: int) -> Tensor:
-        """By linearisation, of texts as clusters of cases (the ratio estimator of survey statistics)."""
-        share = self.right[row] / self.cases[row]
-        # sum over texts of (right - share * cases) squared, from the sums.
-        spread = (
-            self.right_squared[row] - 2 * share * self.right_cases[row] + share**2 * self.cases_squared[row]
-        )
-        texts = self.texts[row]
-        return (spread.clamp_min(0) / self.cases[row] ** 2 * texts / (texts - 1)).sqrt()
 
     def _pairs_of(self, row: int) -> list[int]:
         """The rows of a label's groups of documents, in an order that does not depend on which came first."""

@@ -1,4 +1,4 @@
-"""p values corrected for how many edits were tried.
+"""p values corrected for how many tests were made.
 
 A sweep of 96 heads at p < 0.05 finds five heads that matter where none does. Holm's correction is the default: the
 chance that *any* edit is called significant wrongly stays below 5 %, whatever the edits have to do with each other, and
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
+from scipy.stats import false_discovery_control
 
 Correction = Literal["holm", "benjamini-hochberg", "none"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "benjamini-hochberg", "none")
@@ -20,16 +21,18 @@ Array = np.ndarray[Any, Any]
 
 def adjusted(p_values: Sequence[float], correction: Correction) -> Array:
     """(test,) the p values after the correction, to be held against 0.05; nan stays nan and does not count."""
-    given = np.asarray(p_values, np.float64)
-    found = np.full(given.shape, np.nan)
-    known = np.flatnonzero(~np.isnan(given))
-    order = known[np.argsort(given[known], kind="stable")]
-    ranked, count = given[order], len(order)
-    if correction == "none":
-        found[order] = ranked
-    elif correction == "holm":
-        found[order] = np.maximum.accumulate(ranked * np.arange(count, 0, -1)).clip(max=1)
-    else:
-        steps = ranked * count / np.arange(1, count + 1)
-        found[order] = np.minimum.accumulate(steps[::-1])[::-1].clip(max=1)
-    return found
+    result = np.array(p_values, np.float64)
+    known = ~np.isnan(result)
+    if correction == "holm":
+        result[known] = _holm(result[known])
+    elif correction == "benjamini-hochberg":
+        result[known] = false_discovery_control(result[known])
+    return result
+
+
+def _holm(p_values: Array) -> Array:
+    order = np.argsort(p_values, kind="stable")
+    steps = p_values[order] * np.arange(len(order), 0, -1)
+    result = np.empty_like(p_values)
+    result[order] = np.maximum.accumulate(steps).clip(max=1)
+    return result

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import false_discovery_control
 
-from headscope.ablation.significance import adjusted
+from headscope.stats.correction import adjusted
 
 
 def slow_holm(p_values: list[float]) -> list[float]:

@@ -1,0 +1,71 @@
+"""Rank correlations (Spearman's) with intervals and p values, and what is left of one at equal values of a third."""
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtr
+from scipy.stats import rankdata
+
+from headscope.stats.intervals import LEVEL
+from headscope.stats.permutation import p_value
+
+Array = np.ndarray[Any, Any]
+
+
+def correlation(first: Array, second: Array) -> float:
+    """Spearman's rho; nan when one of both is the same everywhere."""
+    return float(_correlations(rankdata(first)[None], rankdata(second)[None])[0])
+
+
+def correlation_p(rho: float, freedom: int) -> float:
+    """The two-sided p value of a rank correlation by Student's t; `freedom` is n - 2, less one for each control."""
+    t = rho * math.sqrt(freedom / max(1 - rho**2, 1e-12))
+    return float(2 * stdtr(freedom, -abs(t)))
+
+
+def correlation_interval(
+    first: Array, second: Array, random: np.random.Generator, *, rounds: int
+) -> tuple[float, float]:
+    """A 95 % interval by the bootstrap's percentiles.
+
+    Not scipy's bootstrap, which gives nan as soon as one draw holds the same case throughout; among few cases some do.
+    """
+    drawn = random.integers(len(first), size=(rounds, len(first)))
+    rho = _correlations(rankdata(first[drawn], axis=1), rankdata(second[drawn], axis=1))
+    rho = rho[np.isfinite(rho)]
+    if not len(rho):
+        return math.nan, math.nan
+    low, high = np.quantile(rho, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def permutation_p(first: Array, second: Array, random: np.random.Generator, *, rounds: int) -> float:
+    """The two-sided p value of a rank correlation by shuffling; for cases too few for Student's t."""
+    seen = correlation(first, second)
+    if math.isnan(seen):
+        return math.nan
+    shuffled = random.permuted(np.tile(rankdata(first), (rounds, 1)), axis=1)
+    drawn = _correlations(shuffled, np.broadcast_to(rankdata(second), shuffled.shape))
+    return p_value(np.abs(drawn), abs(seen))
+
+
+def partial_correlation(first: Array, second: Array, control: Array) -> tuple[float, float]:
+    """The rank correlation that is left at equal `control`, and its p value by Student's t."""
+    with_second, with_control = correlation(first, second), correlation(first, control)
+    between = correlation(second, control)
+    left = (1 - with_control**2) * (1 - between**2)
+    if not left > 1e-9:  # nan, or two of the three are the same ranks
+        return math.nan, math.nan
+    partial = float(np.clip((with_second - with_control * between) / np.sqrt(left), -1, 1))
+    return partial, correlation_p(partial, len(first) - 3)
+
+
+def _correlations(first: Array, second: Array) -> Array:
+    """(sample,) Pearson correlations of rows (sample, case)."""
+    first = first - first.mean(-1, keepdims=True)
+    second = second - second.mean(-1, keepdims=True)
+    size = np.sqrt((first**2).sum(-1) * (second**2).sum(-1))
+    result: Array = np.full(len(size), np.nan)
+    np.divide((first * second).sum(-1), size, out=result, where=size > 1e-9)
+    return result

@@ -1,0 +1,77 @@
+"""Rank correlations agree with scipy and with slow loops."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from headscope.stats.rank import (
+    correlation,
+    correlation_interval,
+    correlation_p,
+    partial_correlation,
+    permutation_p,
+)
+
+RANDOM = np.random.default_rng(0)
+FIRST = RANDOM.uniform(size=40)
+SECOND = np.round(FIRST + RANDOM.normal(scale=0.5, size=40), 1)  # with ties
+
+
+def test_correlation_and_its_p_are_those_of_scipy() -> None:
+    expected = stats.spearmanr(FIRST, SECOND)
+    rho = correlation(FIRST, SECOND)
+    assert rho == pytest.approx(expected.statistic)
+    assert correlation_p(rho, 38) == pytest.approx(expected.pvalue)
+    assert correlation_p(-rho, 38) == pytest.approx(expected.pvalue)
+    assert correlation_p(1.0, 5) == pytest.approx(0, abs=1e-9)
+    assert np.isnan(correlation(FIRST, np.ones(40)))
+
+
+def test_the_interval_is_that_of_scipys_bootstrap() -> None:
+    expected = stats.bootstrap(
+        (FIRST, SECOND),
+        lambda one, other: stats.spearmanr(one, other).statistic,
+        paired=True,
+        vectorized=False,
+        n_resamples=300,
+        method="percentile",
+        rng=np.random.default_rng(3),
+    ).confidence_interval
+    interval = correlation_interval(FIRST, SECOND, np.random.default_rng(3), rounds=300)
+    assert interval == pytest.approx(tuple(expected))  # the same draws
+
+
+def test_draws_of_a_single_case_are_left_out_of_the_interval() -> None:
+    low, high = correlation_interval(FIRST[:3], np.array([1.0, 2, 4]), np.random.default_rng(0), rounds=500)
+    assert -1 <= low <= high <= 1
+    assert np.isnan(correlation_interval(FIRST, np.ones(40), np.random.default_rng(0), rounds=10)).all()
+
+
+def test_the_p_value_of_few_cases_is_the_share_of_orders() -> None:
+    first, second = np.array([1.0, 2, 3, 4, 5, 6]), np.array([2.0, 1, 4, 6, 3, 5])
+    exact = stats.permutation_test(
+        (first,),
+        lambda order: abs(stats.spearmanr(order, second).statistic),
+        permutation_type="pairings",
+        alternative="greater",
+        n_resamples=np.inf,
+    ).pvalue
+    drawn = permutation_p(first, second, np.random.default_rng(0), rounds=20_000)
+    assert drawn == pytest.approx(exact, abs=0.01)
+    assert np.isnan(permutation_p(first, np.ones(6), np.random.default_rng(0), rounds=10))
+
+
+def test_the_partial_correlation_is_that_of_what_the_control_leaves_over() -> None:
+    control = FIRST + RANDOM.normal(scale=0.3, size=40)
+    ranks = [stats.rankdata(values) for values in (FIRST, SECOND, control)]
+    left = [values - np.polyval(np.polyfit(ranks[2], values, 1), ranks[2]) for values in ranks[:2]]
+    design = np.stack(
+        [np.ones(40), ranks[2], ranks[1]], 1
+    )  # its p is that of the coefficient beside the control
+    inverse = np.linalg.inv(design.T @ design)
+    fitted = inverse @ design.T @ ranks[0]
+    error = np.sqrt(((ranks[0] - design @ fitted) ** 2).sum() / 37 * inverse[2, 2])
+    partial, p = partial_correlation(FIRST, SECOND, control)
+    assert partial == pytest.approx(np.corrcoef(*left)[0, 1])
+    assert p == pytest.approx(2 * stats.t.sf(abs(fitted[2] / error), 37))
+    assert np.isnan(partial_correlation(FIRST, SECOND, SECOND)).all()
