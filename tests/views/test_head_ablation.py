@@ -8,11 +8,11 @@ from tests.helpers.atlases import per_head, probe_facts, random_atlas
 
 from headscope.ablation.significance import SIGNIFICANT, adjusted
 from headscope.atlas import Atlas
+from headscope.facts.head_arrays import head_arrays
 from headscope.tasks.result import least_p
 from headscope.types import HeadId
 from headscope.views.atlas_words import AtlasWords
 from headscope.views.head_ablation import ablation_effects
-from headscope.views.head_arrays import head_arrays
 from headscope.views.shapes import AblationEffect
 
 

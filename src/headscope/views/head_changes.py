@@ -4,10 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from headscope.figures.slices import Choice, HeadValues
+from headscope.facts.head_arrays import HeadArrays
+from headscope.facts.scores import mean_ends
+from headscope.facts.slices import Choice, HeadValues
+from headscope.facts.subject import texts_of
 from headscope.views.atlas_words import MEASURED, AtlasWords
-from headscope.views.head_arrays import HeadArrays
-from headscope.views.numbers import SURE, Array, plain
+from headscope.views.numbers import Array, plain
 from headscope.views.shapes import Comparison
 
 MOST_CHANGES = 8
@@ -27,7 +29,7 @@ def comparisons(stack: str, arrays: HeadArrays, words: AtlasWords) -> list[Compa
     for name in _MAPS:
         if name in arrays and not arrays[name].dims:
             title = words.title(_values(name, {}, stack))
-            found.append(_comparison(title, arrays, name, {}, other))
+            found.append(_comparison(title, arrays, name, {}, words))
     if "kind_before" in arrays and "kind_after" in arrays:
         before, after = (str(arrays[name].values) for name in ("kind_before", "kind_after"))
         moved = "stayed" if before == after else f"was {before}, is nearest to"
@@ -49,7 +51,7 @@ def _changes(stack: str, arrays: HeadArrays, words: AtlasWords) -> Iterator[tupl
             title = words.title(_values(f"{measure}_change", select, stack))
             yield (
                 abs(value) / stderr,
-                _comparison(title, arrays, f"{measure}_change", select, words.other_model),
+                _comparison(title, arrays, f"{measure}_change", select, words),
             )
 
 
@@ -60,15 +62,16 @@ def _values(name: str, select: dict[str, Choice], stack: str) -> HeadValues:
 
 
 def _comparison(
-    title: str, arrays: HeadArrays, name: str, select: dict[str, Choice], other: str
+    title: str, arrays: HeadArrays, name: str, select: dict[str, Choice], words: AtlasWords
 ) -> Comparison:
     value = arrays[name].number(**select)
     errors = arrays.get(f"{name}_stderr")
     stderr = np.nan if errors is None else errors.number(**select)
+    low, high = mean_ends(value, stderr, texts_of(words.probes.get("compare", {}))) or (None, None)
     return Comparison(
         what=title,
         value=plain(value),
-        low=plain(value - SURE * stderr),
-        high=plain(value + SURE * stderr),
-        other=other,
+        low=plain(low),
+        high=plain(high),
+        other=words.other_model,
     )

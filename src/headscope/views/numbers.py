@@ -6,9 +6,6 @@ from typing import Any
 
 import numpy as np
 
-SURE = 1.96
-"""Standard errors to either end of a 95 % interval."""
-
 Array = np.ndarray[Any, Any]
 
 DIGITS = 5
