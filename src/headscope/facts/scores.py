@@ -54,17 +54,18 @@ NOTHING = Score("nothing", 0.0)
 
 
 def compared(score: Score, baselines: Sequence[Score], cases: int | None = None) -> Verdict:
-    """The one verdict on a head beside its baselines, or beside 0 where there are none.
+    """The one verdict on a head beside its baselines.
 
     `above` when its whole interval lies above those of all baselines, `below` when it lies below that of the best,
-    else `unclear`. A score without interval is `unclear`, one of few cases `too few`.
+    else `unclear`. A score without interval or baseline is `unclear`, one of few cases `too few`.
     """
     if cases is not None and cases < FEW_CASES:
         return "too few"
-    beside = baselines or (NOTHING,)
-    if score.low is not None and score.low > max(one.highest for one in beside):
+    if not baselines:
+        return "unclear"
+    if score.low is not None and score.low > max(one.highest for one in baselines):
         return "above"
-    if score.high is not None and score.high < max(beside, key=lambda one: one.value).lowest:
+    if score.high is not None and score.high < max(baselines, key=lambda one: one.value).lowest:
         return "below"
     return "unclear"
 
@@ -81,11 +82,13 @@ class HeadScore:
     baselines: tuple[Score, ...] = ()
     is_baseline: bool = False
     """True for a row that is itself a baseline, as the parsers have them."""
+    is_difference: bool = False
+    """True for a score from which its control is taken off already, so that it is held against 0."""
 
     @property
     def verdict(self) -> Verdict:
         """How the head compares with its baselines."""
-        return compared(self.score, self.baselines, self.cases)
+        return compared(self.score, (NOTHING,) if self.is_difference else self.baselines, self.cases)
 
     @property
     def has_few_cases(self) -> bool:
@@ -198,6 +201,7 @@ def _best_head(row: Mapping[str, Any], columns: Columns) -> HeadScore | None:
         score=Score(columns.value_name, value, number(row.get("low")), number(row.get("high"))),
         baselines=tuple(baselines),
         is_baseline=columns.value == "uas" and str(row.get(columns.label)) not in _WITH_THE_MODEL,
+        is_difference=columns.value == "difference",
     )
 
 

@@ -50,7 +50,7 @@ def importance(subject: Subject) -> Iterator[Finding]:
             one.rho,
             interval=rho.interval,
             control=NOTHING,
-            verdict=compared(rho, ()),
+            verdict=compared(rho, (NOTHING,)),
         )
 
 
