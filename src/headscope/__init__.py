@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from headscope.data import sample_path as sample_path
     from headscope.errors import HeadscopeError as HeadscopeError
     from headscope.explanation import explain as explain
+    from headscope.facts.findings import findings as findings
     from headscope.heads import Likeness as Likeness
     from headscope.heads import feature_map as feature_map
     from headscope.heads import head_map as head_map
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from headscope.probes import RelationsProbe as RelationsProbe
     from headscope.probes import parser_table as parser_table
     from headscope.probes.patterns import find_patterns as find_patterns
-    from headscope.report import findings as findings
     from headscope.report import write_report as write_report
     from headscope.run import analyze as analyze
     from headscope.tasks import task_for as task_for
@@ -70,7 +70,7 @@ _PUBLIC = {
     "feature_map": ("headscope.heads", "feature_map"),
     "figures": ("headscope.figures", None),
     "find_patterns": ("headscope.probes.patterns", "find_patterns"),
-    "findings": ("headscope.report", "findings"),
+    "findings": ("headscope.facts.findings", "findings"),
     "gradient_importance": ("headscope.importance", "gradient_importance"),
     "head_map": ("headscope.heads", "head_map"),
     "head_types": ("headscope.heads", "head_types"),

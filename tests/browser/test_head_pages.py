@@ -41,13 +41,8 @@ def first_head(known: Atlas) -> str:
 def test_a_head_is_open_from_the_start(atlas_file: Path, from_file: Open, from_server: Open) -> None:
     page = from_server("view=atlas")
     expect(page.get_by_role("article", name=f"Head {first_head(atlas())}", exact=True)).to_be_visible()
-    page = from_file(atlas_file.as_uri())  # which has no findings: one of the rarest kind
-    kinds = atlas()["head_type"].values
-    name = card(page).get_attribute("aria-label")
-    assert name is not None
-    layer, head = map(int, name.removeprefix("Head ").split("."))
-    counts = {kind: int((kinds == kind).sum()) for kind in set(kinds.ravel())}
-    assert counts[kinds[layer, head]] == min(counts.values())
+    page = from_file(atlas_file.as_uri())
+    expect(page.get_by_role("article", name=f"Head {first_head(atlas())}", exact=True)).to_be_visible()
     grid = page.locator("svg.hg").bounding_box()
     assert grid is not None
     assert grid["width"] > 450, "cells use the room there is"

@@ -15,11 +15,11 @@ from headscope import figures
 from headscope.ablation.store import added_to
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
+from headscope.facts.findings.ablation import ablation
+from headscope.facts.slices import HeadValues
+from headscope.facts.subject import Subject
 from headscope.figures.colours import MUTED, SERIES
 from headscope.figures.grid import draw_values
-from headscope.figures.slices import HeadValues
-from headscope.report.ablation import ablation
-from headscope.report.finding import Subject
 from headscope.types import LabelledArray
 
 METRICS = {

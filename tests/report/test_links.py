@@ -3,6 +3,7 @@
 import pytest
 
 from headscope.report.links import HeadLinks
+from headscope.types import HeadId
 
 LINKS = HeadLinks("encoder", (12, 8))
 
@@ -34,10 +35,9 @@ def test_heads_by_the_word_before_them(text: str, named: list[str]) -> None:
     assert LINKS.linked(text) == expected
 
 
-def test_lists_of_heads_that_the_text_is_about() -> None:
-    text = "4 heads give it more than half: 2.6, 4.6 and 2.7. The rest: 0.5, 0.4 and 0.3."
-    linked = LINKS.linked(text, about=["2.6", "4.6", "2.7"])
-    assert linked == text.replace("2.6", link("2.6")).replace("4.6", link("4.6")).replace("2.7", link("2.7"))
+def test_a_head_by_itself() -> None:
+    assert LINKS.to(HeadId(2, 6)) == link("2.6")
+    assert LINKS.to(HeadId(12, 0)) == "12.0"  # which the atlas does not have
 
 
 def test_cells() -> None:

@@ -42,7 +42,7 @@ def test_an_atlas_and_its_heads(serving: MakeClient) -> None:
     assert {key: value for key, value in told.items() if key != "findings"} == {
         key: value for key, value in expected.items() if key != "findings"
     }
-    assert any("1.2" in finding for finding in told["findings"])
+    assert any("1.2" in finding["heads"] for finding in told["findings"])
     page = client.get("/api/atlas/tiny/head/encoder/1/2").json()
     assert page == json.loads(head_page(atlas, "encoder", 1, 2).model_dump_json())
 
@@ -60,7 +60,7 @@ def test_an_atlas_that_findings_do_not_understand_is_still_shown(
     def fail(atlas: object) -> None:
         raise KeyError("stacks")
 
-    monkeypatch.setattr("headscope.server.explorer.findings", fail)
+    monkeypatch.setattr("headscope.views.findings.facts.findings", fail)
     told = serving(random_atlas()).get("/api/atlas/tiny").json()
     assert told["findings"] == []
     assert told["stacks"]

@@ -17,7 +17,7 @@ from tests.helpers.kinds import kinds_atlas, kinds_of_heads
 from headscope.atlas import Atlas
 from headscope.types import LabelledArray
 from headscope.views.atlas_data import atlas_data
-from headscope.views.shapes import AtlasStack, Colouring
+from headscope.views.shapes import AtlasStack, Colouring, Finding, FindingPart
 
 
 def only_stack(atlas: Atlas) -> AtlasStack:
@@ -212,14 +212,17 @@ def test_maps_that_cannot_be_drawn_are_left_out(atlas: Atlas, names: list[str]) 
     assert all(len(places) == stack.layers * stack.heads for places in stack.maps.values())
 
 
+ONE = Finding(topic="Habits", stack="cross", parts=[FindingPart(text="One.")], heads=[], value=1.0)
+
+
 def test_all_stacks_and_facts() -> None:
     data = atlas_data(
-        random_atlas(stacks=("encoder", "decoder", "cross")), id="x", name="x.nc", findings=["One."]
+        random_atlas(stacks=("encoder", "decoder", "cross")), id="x", name="x.nc", findings=[ONE]
     )
     assert [stack.name for stack in data.stacks] == ["encoder", "decoder", "cross"]
     assert (data.id, data.name, data.model, data.architecture) == ("x", "x.nc", "tiny", "BertModel")
     assert data.about == "64 texts, 7,036 tokens from corpus.txt"
-    assert data.findings == ["One."]
+    assert data.findings == [ONE]
     titles = {one.key: one.title for one in data.stacks[1].colourings}
     assert titles["role_attention:query_role=all,role=cls"] == "Attention to the first token"
 

@@ -7,12 +7,12 @@ import pytest
 from tests.helpers.atlases import per_head, probe_facts, random_atlas
 
 from headscope.atlas import Atlas
+from headscope.facts.head_arrays import head_arrays
 from headscope.stats.correction import SIGNIFICANT, adjusted
 from headscope.stats.paired import least_p
 from headscope.types import HeadId
 from headscope.views.atlas_words import AtlasWords
 from headscope.views.head_ablation import ablation_effects
-from headscope.views.head_arrays import head_arrays
 from headscope.views.shapes import AblationEffect
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy.stats import binomtest, t
 from tests.helpers.atlas_views import with_kinds
 from tests.helpers.atlases import (
     atlas_of,
@@ -30,7 +30,12 @@ def test_profile_features_and_roles_are_the_heads_own() -> None:
     offsets = atlas["offset_attention"].sel(layer=2, head=1)
     assert [point.offset for point in page.profile] == list(range(-8, 9))
     np.testing.assert_allclose([point.value for point in page.profile], offsets.values, rtol=1e-4)
-    assert {point.stderr for point in page.profile} == {0.01}
+    for point in page.profile:  # 64 texts, each number with an error of 0.01
+        assert point.value is not None
+        expected = t(63).interval(0.95)[1] * 0.01
+        assert (point.low, point.high) == pytest.approx(
+            (point.value - expected, point.value + expected), abs=1e-5
+        )
     features = atlas["distance_features"].sel(layer=2, head=1)
     np.testing.assert_allclose([one.value for one in page.distances], features.values, rtol=1e-4)
     even = atlas["distance_features_uniform"].values
@@ -70,8 +75,8 @@ def test_kind_and_example_map() -> None:
     assert page.example_map.queries is None
 
 
-def test_intervals_come_from_standard_errors_and_stay_shares() -> None:
-    values = np.array([0.98, 0.5]).reshape(1, 2, 1, 1)
+def test_intervals_are_wilsons_of_the_cases_that_the_error_is_worth() -> None:
+    values = np.array([0.9, 0.5]).reshape(1, 2, 1, 1)
     cells = {
         "relation": ["det"],
         "direction": ("dependent_to_head", "head_to_dependent"),
@@ -80,15 +85,15 @@ def test_intervals_come_from_standard_errors_and_stay_shares() -> None:
     }
     arrays = {
         "dependency_accuracy": LabelledArray(values, tuple(cells), cells, "share"),
-        "dependency_accuracy_stderr": LabelledArray(np.full_like(values, 0.02), tuple(cells), cells, "error"),
-        "dependency_count": LabelledArray(np.array([100]), ("relation",), {"relation": ["det"]}, "cases"),
+        "dependency_accuracy_stderr": LabelledArray(np.full_like(values, 0.03), tuple(cells), cells, "error"),
+        "dependency_count": LabelledArray(np.array([900]), ("relation",), {"relation": ["det"]}, "cases"),
     }
     atlas = random_atlas(1, 1).with_probe(
         "dependency", {"encoder": arrays}, facts=probe_facts(), table={}, examples={}
     )
     [one] = head_page(atlas, "encoder", 0, 0).relations
-    assert one.low == pytest.approx(0.98 - 1.96 * 0.02)
-    assert one.high == 1.0
+    expected = binomtest(90, 100).proportion_ci(method="wilson")  # 0.9 * 0.1 / 0.03² are 100 cases
+    assert (one.low, one.high) == pytest.approx((expected.low, expected.high), abs=1e-5)
     assert (one.baseline, one.baseline_name) == (None, "")
 
 
@@ -242,8 +247,7 @@ def test_changes_that_stand_out_from_their_error() -> None:
     atlas = random_atlas().with_probe("compare", {"encoder": arrays}, facts=facts, table={}, examples={})
     js, kind, entropy = head_page(atlas, "encoder", 1, 1).compare
     assert js.value == 0.25
-    reach = 0.01 * stats.t.ppf(0.975, facts["texts"] - 1)  # errors are over the texts of the comparison
-    assert (js.low, js.high) == pytest.approx((0.25 - reach, 0.25 + reach), rel=1e-4)
+    assert js.low == pytest.approx(0.25 - t(119).interval(0.95)[1] * 0.01, abs=1e-5)  # 120 texts
     assert kind.what == "kind: was dense, is nearest to vertical"
     assert entropy.what == "Change from demo-mrpc: entropy of attention"
     assert (entropy.value, entropy.other) == (0.5, "demo-mrpc")

@@ -7,10 +7,10 @@ from tests.helpers.tiny import tiny
 
 import headscope as hs
 from headscope.atlas import Atlas
+from headscope.facts.head_arrays import head_arrays
 from headscope.text.annotated.treebank import read_treebank
 from headscope.types import HeadId, LabelledArray
-from headscope.views.head_arrays import head_arrays
-from headscope.views.head_relations import relations, relations_tested
+from headscope.views.head_relations import relations
 from headscope.views.shapes import RelationScore
 
 WAYS = ("dependent_to_head", "head_to_dependent")
@@ -38,25 +38,27 @@ def probed() -> Atlas:
 
 
 def found(atlas: Atlas, head: int = 0) -> list[RelationScore]:
-    return relations(head_arrays(atlas, "encoder", HeadId(0, head)))
+    return relations(head_arrays(atlas, "encoder", HeadId(0, head)), HeadId(0, head))[0]
 
 
 def test_only_what_is_above_the_best_rule_is_listed_furthest_first() -> None:
     det, nmod = found(probed())
     assert (det.relation, det.accuracy, det.baseline) == ("det", 0.9, 0.5)
     assert (det.baseline_name, det.direction) == ("best fixed offset (−1)", "dependent to head")
-    assert (det.cases, det.clear) == (900, True)
+    assert (det.cases, det.verdict) == (900, "above")
     assert (nmod.relation, nmod.accuracy, nmod.baseline) == ("nmod", 0.3, 0.28)
     assert nmod.low is not None
     assert nmod.low < 0.28
-    assert not nmod.clear
+    assert nmod.verdict == "unclear"
 
 
 def test_how_many_were_asked_for_is_told_where_none_is_above() -> None:
     atlas = probed()
     assert found(atlas, 1) == []
-    assert relations_tested(head_arrays(atlas, "encoder", HeadId(0, 1))) == 3  # dep has too few cases
-    assert relations_tested(head_arrays(random_atlas(), "encoder", HeadId(0, 1))) == 0
+    assert (
+        relations(head_arrays(atlas, "encoder", HeadId(0, 1)), HeadId(0, 1))[1] == 3
+    )  # dep has too few cases
+    assert relations(head_arrays(random_atlas(), "encoder", HeadId(0, 1)), HeadId(0, 1))[1] == 0
 
 
 def test_coreference_has_rules_of_its_own() -> None:
@@ -78,7 +80,7 @@ def test_coreference_has_rules_of_its_own() -> None:
     )
     [one] = found(atlas)
     assert (one.accuracy, one.baseline, one.baseline_name) == (0.6, 0.4, "nearest with the same head word")
-    assert not one.clear  # nothing says how sure it is
+    assert one.verdict == "unclear"  # nothing says how sure it is
 
 
 def test_a_head_that_is_a_rule_is_never_above_it() -> None:
@@ -91,7 +93,7 @@ def test_a_head_that_is_a_rule_is_never_above_it() -> None:
     for layer in range(3):
         for head in range(4):
             at = head_arrays(atlas, "encoder", HeadId(layer, head))
-            for one in relations(at):
+            for one in relations(at, HeadId(layer, head))[0]:
                 listed += 1
                 assert one.baseline == pytest.approx(float(best.sel(relation=one.relation)), rel=1e-4)
                 assert one.accuracy is not None

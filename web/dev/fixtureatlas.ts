@@ -1,6 +1,6 @@
 /** A made-up atlas: its numbers are random, but the pages of heads and the colourings say the same. */
 
-import type { AtlasData, Colouring, HeadPage, TypicalSentence } from "../src/data/api";
+import type { AtlasData, Colouring, Finding, HeadPage, TypicalSentence } from "../src/data/api";
 import { bell, type FixtureOptions, numbers, ODD, WORDS } from "./made";
 
 const RELATIONS = ["nsubj", "obj", "det", "amod", "case", "advmod", "conj", "mark", "aux", "compound"];
@@ -112,9 +112,19 @@ export function atlasOf(options: FixtureOptions): AtlasData {
       },
     ],
     findings: [
-      "Heads 3.2 and 4.0 look at the token before in 9 of 10 cases.",
-      "Half of the heads of the last layers rest on [SEP].",
-    ],
+      finding("Head ", "3.2", " looks at the token before in 9 of 10 cases."),
+      finding("Half of the heads of the last layers rest on [SEP]."),
+    ].map((one) => ({ ...one, stack: options.causal ? "decoder" : "encoder" })),
+  };
+}
+
+function finding(...texts: string[]): Finding {
+  const isHead = (text: string) => /^\d+\.\d+$/.test(text);
+  return {
+    ...{ topic: "Habits", stack: "", value: 0.9, low: null, high: null, units: "1" },
+    ...{ control: null, control_name: "", verdict: null },
+    heads: texts.filter(isHead),
+    parts: texts.map((text) => ({ text, head: isHead(text) ? text : null })),
   };
 }
 
@@ -153,7 +163,8 @@ export function pageOf(options: FixtureOptions, atlas: AtlasData, layer: number,
     pattern: { vertical: 0.61, diagonal: 0.22, block: 0.09, heterogeneous: 0.08 },
     profile: Array.from({ length: 17 }, (_, at) => at - 8).map((offset) => {
       const share = Math.abs(offset) <= 3 ? value(`offset_attention:offset=${offset}`) : 0.05 * next();
-      return { offset, value: share, stderr: (share ?? 0) * 0.08 + 0.003 };
+      const error = 2 * ((share ?? 0) * 0.08 + 0.003);
+      return { offset, value: share, low: (share ?? 0) - error, high: (share ?? 0) + error };
     }),
     distances: [
       ...["[CLS]", "[SEP]", "commas", "full stops", "itself"].map((feature) => ({
@@ -170,13 +181,15 @@ export function pageOf(options: FixtureOptions, atlas: AtlasData, layer: number,
     roles: ["[CLS]", "[SEP]", "full stops", "commas", "everything else"].map((role) => ({
       role,
       value: next() * 0.5,
-      stderr: 0.01,
+      low: null,
+      high: null,
       uniform: 0.05,
     })),
     habits: ["the next word", "the previous word", "the same word in the other sentence"].map((role) => ({
       role,
       value: next() * 0.4,
-      stderr: 0.02,
+      low: null,
+      high: null,
       uniform: 0.04,
     })),
     nearest: Array.from({ length: 6 }, (_, rank) => ({
@@ -196,7 +209,7 @@ export function pageOf(options: FixtureOptions, atlas: AtlasData, layer: number,
         direction: "from the dependent",
         what: "share of right guesses",
         cases: 311,
-        clear: accuracy !== null && accuracy > 0.6,
+        verdict: accuracy !== null && accuracy > 0.6 ? ("above" as const) : ("unclear" as const),
       };
     }),
     relations_tested: RELATIONS.length,

@@ -8,10 +8,19 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from headscope.atlas import Atlas
-from headscope.errors import AtlasError, OptionError
+from headscope.errors import OptionError
+from headscope.facts.slices import HeadValues, stack_with
+from headscope.facts.sweeps import (
+    edit_words,
+    is_higher_better,
+    metric_digits,
+    metric_of,
+    metric_words,
+    sweep_facts,
+    unit_words,
+)
 from headscope.figures.colours import ACCENT, INK, MUTED, SERIES
 from headscope.figures.grid import draw_values
-from headscope.figures.slices import HeadValues, stack_with
 from headscope.figures.theme import TICK_SIZE, axes, count_ticks, dress, finite, legend, open_plot
 
 Array = np.ndarray[Any, Any]
@@ -150,7 +159,11 @@ def pruning_curve(
         )
     start = float(curve.values[0, 0])
     ax.axhline(
-        start, color=INK, linewidth=0.8, linestyle="--", label=f"untouched: {start:.{_digits(told, chosen)}f}"
+        start,
+        color=INK,
+        linewidth=0.8,
+        linestyle="--",
+        label=f"untouched: {start:.{metric_digits(told, chosen)}f}",
     )
     dress(
         ax,
@@ -167,53 +180,6 @@ def pruning_curve(
 def list_size(edits: int) -> tuple[float, float]:
     """Inches for a list of so many edits."""
     return 6.8, 0.24 * edits + 1.1
-
-
-def sweep_facts(atlas: Atlas, sweep: str) -> dict[str, Any]:
-    """Where the numbers of a sweep come from."""
-    probes = atlas.provenance.get("probes", {})
-    told: dict[str, Any] = probes.get("ablation", {}).get("sweeps", {}).get(sweep, {})
-    if not told:
-        raise AtlasError(
-            f"this atlas has no sweep of {sweep}; make one with: headscope ablate MODEL --sweep {sweep}"
-        )
-    return told
-
-
-def metric_of(array: xr.DataArray, metric: str | None) -> str:
-    """The metric that was asked for: by default F1 for questions, else the first."""
-    known = [str(name) for name in array["metric"].values]
-    if metric is None:
-        return "f1" if known[:2] == ["em", "f1"] else known[0]
-    if metric not in known:
-        raise OptionError(f"there is no metric {metric!r} in this atlas; choose from {', '.join(known)}")
-    return metric
-
-
-def metric_words(metric: str) -> str:
-    """A metric's name as papers write it."""
-    return {"em": "EM", "f1": "F1"}.get(metric, metric)
-
-
-def edit_words(told: dict[str, Any]) -> str:
-    """What was done to heads, as a participle."""
-    words = {"zero": "removed", "uniform": "made even", "mean": "replaced by its mean"}
-    return words.get(str(told.get("edit")), "edited")
-
-
-def unit_words(told: dict[str, Any], metric: str) -> str:
-    """The unit of a change, in brackets; nothing for a number without one."""
-    unit = told.get("metrics", {}).get(metric, {}).get("unit", "")
-    return {"%": " (points)", "nats": " (nats)"}.get(unit, "")
-
-
-def is_higher_better(told: dict[str, Any], metric: str) -> bool:
-    """Whether more of a metric is better."""
-    return bool(told.get("metrics", {}).get(metric, {}).get("higher_is_better", True))
-
-
-def _digits(told: dict[str, Any], metric: str) -> int:
-    return int(told.get("metrics", {}).get(metric, {}).get("digits", 2))
 
 
 def _taken(array: xr.DataArray, metric: str, *dims: str) -> Array:

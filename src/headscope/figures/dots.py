@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
+from headscope.facts.probe_names import chart_title, row_name
+from headscope.facts.scores import ALL, COLUMNS, HeadScore, Score, best_heads, check_probed
 from headscope.figures.colours import ACCENT, INK, MUTED, RULE, SERIES
-from headscope.figures.probe_words import chart_title, row_name
-from headscope.figures.scores import ALL, COLUMNS, BestHead, Score, best_heads, check_probed
 from headscope.figures.sentence import printed
 from headscope.figures.theme import SMALL_SIZE, axes, dress, legend
 
@@ -41,7 +41,7 @@ def relation_accuracy(
     return _draw(ax, probe, rows)
 
 
-def shown_rows(rows: Sequence[BestHead], *, most: int = MOST_ROWS) -> list[BestHead]:
+def shown_rows(rows: Sequence[HeadScore], *, most: int = MOST_ROWS) -> list[HeadScore]:
     """What a chart has room for: the row over all first, then the best of the most frequent."""
     labelled = [row for row in rows if row.label != ALL]
     enough = [row for row in labelled if not row.has_few_cases] or labelled
@@ -55,7 +55,7 @@ def dots_size(rows: int) -> tuple[float, float]:
     return 6.6, ROW * rows + 1.0
 
 
-def _draw(ax: Axes, probe: str, rows: Sequence[BestHead]) -> Axes:
+def _draw(ax: Axes, probe: str, rows: Sequence[HeadScore]) -> Axes:
     places = np.arange(len(rows))
     names = list(dict.fromkeys(one.name for row in rows for one in row.baselines))
     ax.hlines(places, 0, 1, color=RULE, linewidth=0.6, zorder=0, transform=ax.get_yaxis_transform())
@@ -124,7 +124,7 @@ def _dots(
     )
 
 
-def _beside(ax: Axes, rows: Sequence[BestHead]) -> None:
+def _beside(ax: Axes, rows: Sequence[HeadScore]) -> None:
     """The heads and the numbers of cases, to the right of the plot."""
     has_heads = any(row.head is not None for row in rows)
     columns = {"head": [str(row.head or "") for row in rows]} if has_heads else {}

@@ -1,6 +1,5 @@
 """Why heads do what they do: what carries their scores, and what of their pattern is left."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,40 +7,13 @@ from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
+from headscope.facts.explanations import REPLACED, cell, rows_of
 from headscope.figures.colours import ACCENT, INK, MUTED, SERIES
-from headscope.figures.scores import number
 from headscope.figures.theme import axes, dress, legend, open_plot
 from headscope.types import HeadId
 
-CONTRASTS = {
-    "segment": "its own segment from the other",
-    "sentence": "its own sentence from others",
-    "sep": "[SEP] from other keys",
-}
-REPLACED = {"token": "tokens", "position": "positions", "segment": "segments", "all": "all of these"}
-
 MOST_HEADS = 12
 _MARKERS = {"token": "o", "position": "s", "segment": "^"}
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A number of the table, and its standard error over texts."""
-
-    value: float | None
-    stderr: float | None = None
-
-
-def cell(found: object) -> Cell:
-    """A number that stands by itself, or one with its error beside it."""
-    if isinstance(found, dict):
-        return Cell(number(found.get("value")), number(found.get("stderr")))
-    return Cell(number(found))
-
-
-def rows_of(atlas: Atlas, stack: str) -> list[dict[str, Any]]:
-    """What `headscope explain` found, head by head; none where it was not asked."""
-    return atlas.table("explanation", stack=stack)
 
 
 def explanation(

@@ -4,10 +4,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
+from headscope.facts.slices import HeadValues, stack_with
+from headscope.facts.vocabulary import class_name
 from headscope.figures.grid import SHARE_STEPS, draw_values
-from headscope.figures.slices import HeadValues, stack_with
 from headscope.figures.theme import TICK_SIZE, axes, finite
-from headscope.figures.words import class_name
 
 
 def cls_attention(

@@ -6,8 +6,9 @@ from matplotlib.collections import QuadMesh
 
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
+from headscope.facts.slices import HeadValues, Select, head_values
+from headscope.facts.vocabulary import slice_title, value_name
 from headscope.figures.colours import COLOUR_MAPS, INK, ON_HIGH, ON_LOW, PAPER, RULE
-from headscope.figures.slices import HeadValues, Select, head_values
 from headscope.figures.theme import (
     LABEL_SIZE,
     SMALL_SIZE,
@@ -19,7 +20,6 @@ from headscope.figures.theme import (
     finite,
     size_in_points,
 )
-from headscope.figures.words import slice_title, value_name
 
 CELLS_WITH_TEXT = 200
 HEADS_WITH_TEXT = 16

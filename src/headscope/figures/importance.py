@@ -7,15 +7,15 @@ from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
+from headscope.facts.slices import head_values
+from headscope.facts.vocabulary import key_name
+from headscope.facts.wording import readable
 from headscope.figures.colours import SERIES
 from headscope.figures.grid import draw_values
-from headscope.figures.slices import head_values
 from headscope.figures.theme import axes, count_ticks, dress, finite, legend, open_plot
-from headscope.figures.words import role_name
 
 SHOWN = ("cls", "sep", "punctuation", "other")
 MARKERS = ("o", "s", "^", "D")
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def gradient_by_layer(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = None) -> Axes:
@@ -74,19 +74,3 @@ def stack_with_importance(atlas: Atlas, stack: str | None) -> str:
         "this atlas has no gradient importance yet; add it with: headscope importance MODEL --task mlm --data FILE "
         "-o ATLAS"
     )
-
-
-def key_name(atlas: Atlas, stack: str, role: str) -> str:
-    """A role of keys in words; punctuation is full stops and commas."""
-    if role == "punctuation":
-        both = (role_name(atlas, stack, one) for one in ("period", "comma"))
-        return " and ".join(both)
-    return role_name(atlas, stack, role)
-
-
-def readable(largest: float, units: str) -> tuple[float, str]:
-    """What to multiply by, and the unit that goes with it, so that the largest number is at least 1."""
-    power = 0
-    while 0 < largest * 10.0**power < 1:
-        power += 3
-    return 10.0**power, units if not power else f"10{str(-power).translate(_RAISED)} {units}"

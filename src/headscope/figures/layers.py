@@ -8,10 +8,10 @@ from matplotlib.ticker import MaxNLocator
 
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
+from headscope.facts.slices import HeadValues, head_values
+from headscope.facts.vocabulary import slice_title
 from headscope.figures.colours import ACCENT, INK, MUTED
-from headscope.figures.slices import HeadValues, head_values
 from headscope.figures.theme import axes, count_ticks, dress, finite, label_points, legend, open_plot
-from headscope.figures.words import slice_title
 from headscope.types import HeadId
 
 Array = np.ndarray[Any, Any]

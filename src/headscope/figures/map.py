@@ -10,9 +10,10 @@ from matplotlib.collections import PathCollection
 
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
+from headscope.facts.slices import Select, head_values, stack_with
+from headscope.facts.vocabulary import slice_title, value_name
 from headscope.figures.colours import COLOUR_MAPS, INK, MUTED, RULE
 from headscope.figures.kinds import kind_colours, kinds_of
-from headscope.figures.slices import Select, head_values, stack_with
 from headscope.figures.theme import (
     LABEL_SIZE,
     SMALL_SIZE,
@@ -25,7 +26,6 @@ from headscope.figures.theme import (
     legend,
     note,
 )
-from headscope.figures.words import slice_title, value_name
 from headscope.heads.map import head_map as scaled_map
 from headscope.heads.tsne import feature_map as neighbour_map
 

@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
+from headscope.facts.slices import as_heads, stack_with
 from headscope.figures.kinds import GAP, draw_tile
-from headscope.figures.slices import as_heads, stack_with
 from headscope.figures.theme import axes, dress
 from headscope.types import HeadId
 

@@ -5,8 +5,8 @@ from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
+from headscope.facts.slices import Array
 from headscope.figures.kinds import draw_tile
-from headscope.figures.slices import Array
 from headscope.figures.theme import axes, count_ticks, dress
 
 GAP = 0.12

@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
+from headscope.facts.slices import stack_with
 from headscope.figures.colours import PAPER, SERIES
 from headscope.figures.kinds import GAP, draw_tile
-from headscope.figures.slices import stack_with
 from headscope.figures.theme import TICK_SIZE, axes, count_ticks, dress, legend
 
 

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
+from headscope.facts.slices import as_heads, choices, head_values, stack_with
 from headscope.figures.colours import ACCENT, MUTED, SERIES, layer_colours
-from headscope.figures.slices import as_heads, choices, head_values, stack_with
 from headscope.figures.theme import axes, count_ticks, dress, legend, open_plot
 from headscope.types import HeadId
 

@@ -1,7 +1,6 @@
 """The report: what an atlas shows, in words and pictures, in one HTML file."""
 
-from headscope.report.finding import Finding
-from headscope.report.gather import findings
+from headscope.facts.findings import Finding, findings
 from headscope.report.page import write_report
 
 __all__ = ["Finding", "findings", "write_report"]

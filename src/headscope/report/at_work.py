@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from headscope import figures
 from headscope.atlas import Example
+from headscope.facts.probe_names import direction_name, looks_back, row_name
+from headscope.facts.subject import Subject
+from headscope.facts.wording import count
 from headscope.figures.arcs import arcs_size
-from headscope.figures.probe_words import direction_name, looks_back, row_name
 from headscope.figures.sentence import short
-from headscope.report.finding import Subject
 from headscope.report.grids import key_of
 from headscope.report.pictures import Picture, picture
 from headscope.report.section import Part, Table
-from headscope.report.wording import count
 
 MOST_PICTURES = 8
 WIDE = 4.8  # inches; a picture that needs more gets a row of its own

@@ -1,6 +1,5 @@
-"""Two models side by side on the page: the section, and what is found."""
+"""Two models side by side on the page."""
 
-from collections.abc import Iterator
 from math import floor
 from typing import Any
 
@@ -8,14 +7,15 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from headscope import figures
+from headscope.facts.findings.compare import other_model
+from headscope.facts.slices import head_values
+from headscope.facts.subject import Subject
+from headscope.facts.wording import amount
 from headscope.figures.compare import changes_size
 from headscope.figures.grid import grid_size
-from headscope.figures.slices import head_values
-from headscope.report.finding import Finding, Subject
-from headscope.report.grids import array_of, extreme, grid, key_of
+from headscope.report.grids import extreme, grid, key_of
 from headscope.report.pictures import Picture, picture
 from headscope.report.section import Part, Section, Table
-from headscope.report.wording import amount, count, heads_list
 from headscope.types import HeadId
 
 LAYERS_SIZE = (7.2, 3.8)
@@ -34,7 +34,7 @@ Array = np.ndarray[Any, Any]
 
 def compare_section(subject: Subject, _: int) -> Section:
     """What changed head by head and layer by layer, the control for weights, and changes of kind."""
-    before = _before(subject)
+    before = other_model(subject)
     pictures = [_layers(subject), _cosine(subject), grid(subject, "attention_js", {}, "")]
     if subject.has("kind_transitions"):
         pictures.append(_kinds(subject))
@@ -62,50 +62,6 @@ def compare_section(subject: Subject, _: int) -> Section:
         if changed
         else [],
     )
-
-
-def compared(subject: Subject) -> Iterator[Finding]:
-    """Which layers changed, and whether it is their own doing."""
-    if not subject.has("attention_change") or "compare" not in subject.probes:
-        return
-    change = array_of(subject, "attention_change")
-    own = [f"cosine_input_{giver}" for giver in "ab" if f"cosine_input_{giver}" in change["change"].values]
-    values = change.sel(change="cosine").values
-    error = array_of(subject, "attention_change_stderr").sel(change="cosine").values
-    third = max(1, round(len(values) / 3))
-    most = int(values.argmax())
-    text = (
-        f"Beside {_before(subject)}, attention changed most in layer {most} (1 - cosine {values[most]:.2f}); the last "
-        f"{count(third, 'layer')} by {values[-third:].mean():.2f}, the first by {values[:third].mean():.2f}."
-    )
-    if own:
-        alone = [change.sel(change=name).values for name in own]
-        parts = [f"{one[-third:].mean():.3f} and {one[:third].mean():.3f}" for one in alone]
-        text += (
-            f" By their own weights alone it would be {parts[0]} on the first model's hidden states, {parts[1]} on "
-            "the second's."
-        )
-    stderr = float(error[most])
-    yield Finding(
-        subject.stack, "Change", text, (), float(values[most]), stderr if np.isfinite(stderr) else None
-    )
-    if subject.has("kind_transitions"):
-        yield _moved(subject)
-
-
-def _moved(subject: Subject) -> Finding:
-    before, after = (
-        array_of(subject, name).transpose("layer", "head").values for name in ("kind_before", "kind_after")
-    )
-    heads = tuple(HeadId(int(layer), int(head)) for layer, head in np.argwhere(before != after))
-    named = f": {heads_list(heads)}" if heads else ""
-    text = f"{len(heads)} of {before.size} heads changed their kind{named}."
-    return Finding(subject.stack, "Change", text, heads, len(heads) / before.size, None)
-
-
-def _before(subject: Subject) -> str:
-    options = subject.probes["compare"].get("options")
-    return str(options.get("against")) if isinstance(options, dict) else "another model"
 
 
 def _layers(subject: Subject) -> Picture:
@@ -140,7 +96,7 @@ def _cosine(subject: Subject) -> Picture:
 
 
 def _kinds(subject: Subject) -> Picture:
-    kinds = array_of(subject, "kind_transitions").sizes["kind_before"]
+    kinds = subject.array("kind_transitions").sizes["kind_before"]
     return picture(
         lambda ax: figures.kind_changes(subject.atlas, stack=subject.stack, ax=ax),
         size=changes_size(kinds),
@@ -152,7 +108,7 @@ def _kinds(subject: Subject) -> Picture:
 
 
 def _control(subject: Subject) -> Table:
-    array = array_of(subject, "weight_control").sel(matrix="all")
+    array = subject.array("weight_control").sel(matrix="all")
     rows = []
     for label in (str(name) for name in array["change"].values):
         found = {str(key): float(array.sel(change=label, statistic=key)) for key in array["statistic"].values}
@@ -188,16 +144,14 @@ def _shown(value: float, digits: int = 2) -> str:
 def _changes(subject: Subject, measures: list[str]) -> Table:
     rows: list[tuple[float, tuple[str, ...]]] = []
     for measure in measures:
-        change = array_of(subject, f"{measure}_change")
+        change = subject.array(f"{measure}_change")
         dims = [str(dim) for dim in change.dims if dim not in ("layer", "head")]
         units = str(change.attrs.get("units", "1"))
         stacked = change.stack(label=dims).transpose("label", "layer", "head")
         errors = (
-            array_of(subject, f"{measure}_change_stderr")
-            .stack(label=dims)
-            .transpose("label", "layer", "head")
+            subject.array(f"{measure}_change_stderr").stack(label=dims).transpose("label", "layer", "head")
         )
-        before = array_of(subject, f"{measure}_before").stack(label=dims).transpose("label", "layer", "head")
+        before = subject.array(f"{measure}_before").stack(label=dims).transpose("label", "layer", "head")
         for number, label in enumerate(stacked["label"].values):
             values: Array = stacked.values[number]
             if not np.isfinite(values).any():

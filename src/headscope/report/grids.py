@@ -3,16 +3,15 @@
 import re
 
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
 
 from headscope import figures
+from headscope.facts.slices import HeadValues, Select, head_values, is_accuracy
+from headscope.facts.subject import Subject
+from headscope.facts.vocabulary import slice_title
+from headscope.facts.wording import amount, share
 from headscope.figures.grid import grid_size
-from headscope.figures.slices import HeadValues, Select, head_values, is_accuracy
-from headscope.figures.words import slice_title
-from headscope.report.finding import Subject
 from headscope.report.pictures import Picture, picture
-from headscope.report.wording import amount, share
 from headscope.types import HeadId
 
 
@@ -64,11 +63,6 @@ def _value(picked: HeadValues, head: HeadId) -> str:
     if picked.is_share:
         return share(value, error)
     return amount(value, error, units="" if picked.units == "1" else picked.units)
-
-
-def array_of(subject: Subject, measure: str) -> xr.DataArray:
-    """A measure of the stack."""
-    return subject.atlas.stack(subject.stack)[measure]
 
 
 def key_of(subject: Subject, name: str) -> str:

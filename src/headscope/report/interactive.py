@@ -8,7 +8,7 @@ from importlib.resources import files
 from urllib.parse import urlencode
 
 from headscope.atlas import Atlas
-from headscope.report.gather import findings
+from headscope.facts.findings import findings
 from headscope.report.links import HeadLinks
 from headscope.views.atlas_data import grid_shape
 from headscope.views.atlas_page import embedded_atlas
@@ -38,7 +38,7 @@ class Interactive:
 
 def interactive(atlas: Atlas) -> Interactive:
     """The atlas and map views with the page of every head."""
-    embedded = embedded_atlas(atlas, start=_start(atlas))
+    embedded = embedded_atlas(atlas, start=_start(atlas), with_findings=False)  # the report lists them itself
     if embedded.atlas is None or not embedded.atlas.stacks:
         return Interactive()
     # Half a character, as broken texts have it, is nothing that pydantic would write.

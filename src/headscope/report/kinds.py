@@ -1,6 +1,6 @@
-"""Kinds of heads on the page: the section, and what is found."""
+"""Kinds of heads on the page."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import xarray as xr
@@ -8,13 +8,14 @@ from matplotlib.axes import Axes
 
 from headscope import figures
 from headscope.errors import AtlasError
+from headscope.facts.findings.kinds import how_sure
+from headscope.facts.subject import Subject
+from headscope.facts.wording import share
 from headscope.figures.kinds import examples_size
 from headscope.heads import feature_map
-from headscope.report.finding import Finding, Subject
 from headscope.report.grids import key_of
 from headscope.report.pictures import Picture, picture
 from headscope.report.section import Section, Table
-from headscope.report.wording import count, listed, share
 
 BOXES_SIZE = (9.0, 3.6)
 LAYERS_SIZE = (6.4, 3.2)
@@ -30,43 +31,10 @@ def kinds_section(subject: Subject) -> Section:
         "Kinds: heads sorted by where they look",
         "Heads sorted without a human by their 21 distance features, and named by what the centre of each kind looks "
         "like: where most of its attention goes. Near is less than a sixteenth of the text away, middle less than a "
-        f"quarter, far beyond that. {_sure(facts)}",
+        f"quarter, far beyond that. {how_sure(facts)}",
         _pictures(subject, len(rows)),
         [_table(rows), _numbers(facts)],
         [f"{note[0].upper()}{note[1:]}." for note in facts.get("notes", [])],
-    )
-
-
-def kinds(subject: Subject) -> Iterator[Finding]:
-    """How many heads are of which kind, and whether to believe it."""
-    if "types" not in subject.derived:
-        return
-    facts = subject.derived["types"]["stacks"][subject.stack]
-    rows = sorted(subject.atlas.table("types", stack=subject.stack), key=lambda row: -row["heads"])
-    counted = listed([f"{row['heads']} {row['type']}" for row in rows])
-    text = f"Sorted into {facts['k']} kinds by where they look, the heads are {counted}. {_sure(facts)}"
-    yield Finding(subject.stack, "Kinds", text, (), float(rows[0]["share"]), None)
-
-
-def _sure(facts: dict[str, Any]) -> str:
-    if not facts["well_separated"]:
-        return "These kinds are not well separated: read them as slices of one cloud."
-    kept = [_kept(facts, half) for half, mean in facts["stability"].items() if mean is not None]
-    if not kept:
-        return ""
-    return f"Do heads keep their kind in ten fits on half of the data? In the mean of several rounds {listed(kept)}."
-
-
-def _kept(facts: dict[str, Any], half: str) -> str:
-    """How many heads keep their kind, and whether that is called stable."""
-    if "stability_mean" in facts:  # an atlas of an older headscope, whose `stability` is the median
-        worst = share(facts["stability_worst"][half])
-        return f"{share(facts['stability_mean'][half])} do on half of the {half} (in the worst round {worst})"
-    low, high = facts["stability_low"][half], facts["stability_high"][half]
-    verdict = "stable" if facts["stable"][half] else "not stable"
-    return (
-        f"{share(facts['stability'][half])} do on half of the {half} ({verdict}; in nine of ten rounds "
-        f"{100 * low:.1f} to {share(high)})"
     )
 
 
@@ -158,18 +126,4 @@ def _wide(
 ) -> Picture:
     return picture(
         draw, size=size, title=title, caption=caption, key=key_of(subject, title), is_wide=True, least=0.6
-    )
-
-
-def near_identical(subject: Subject) -> str:
-    """Which heads look at texts almost alike, in a sentence."""
-    groups = subject.likeness.groups()
-    heads = sum(map(len, groups))
-    if not groups:
-        return "No two heads are closer than 0.05 nats: none is redundant by this measure."
-    first = listed([str(head) for head in groups[0][:8]])
-    more = f" and {len(groups[0]) - 8} more" if len(groups[0]) > 8 else ""
-    return (
-        f"{count(heads, 'head')} are in {count(len(groups), 'group')} of near-identical ones, no two of a group "
-        f"farther apart than 0.05 nats; the largest is {first}{more}."
     )

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from headscope.atlas import Atlas, replacing
-from headscope.report.finding import Finding, Subject
+from headscope.facts.findings import Finding, findings
+from headscope.facts.subject import Subject
+from headscope.facts.vocabulary import stack_title
+from headscope.facts.wording import count, listed
 from headscope.report.frame import framed, link
-from headscope.report.gather import findings
 from headscope.report.interactive import head_links, interactive
 from headscope.report.links import HeadLinks
 from headscope.report.probes import OUTLOOKS
@@ -17,13 +19,6 @@ from headscope.report.render import facts_html, kept_together, row_html, section
 from headscope.report.section import Section
 from headscope.report.sections import sections
 from headscope.report.styles import classed
-from headscope.report.wording import count, listed
-
-STACK_TITLES = {
-    "encoder": "Encoder",
-    "decoder": "Decoder",
-    "cross": "Cross attention, from what is written to what was read",
-}
 
 SUBJECTS = {
     "dependency": "syntax",
@@ -162,7 +157,7 @@ def _contents(parts: Sequence[tuple[str, list[Section]]], *, several: bool, live
         links = [link(f"{stack}-{section.key}", section.title.split(":")[0]) for section in found]
         if several:
             inner = "".join(f"<li>{link}</li>" for link in links)
-            entries.append(f"{link(stack, STACK_TITLES.get(stack, stack).split(',')[0])}<ul>{inner}</ul>")
+            entries.append(f"{link(stack, stack_title(stack).split(',')[0])}<ul>{inner}</ul>")
         else:
             entries += links
     entries += [link("method", "Method and limits"), link("provenance", "Where the numbers come from")]
@@ -188,7 +183,7 @@ def _found(atlas: Atlas, links: Mapping[str, HeadLinks], *, several: bool) -> st
         parts.append(f"<p>{nothing}</p>")
     for stack, group in groupby(found, key=lambda finding: finding.stack):
         if several:
-            parts.append(f"<h3>{written(STACK_TITLES.get(stack, stack))}</h3>")
+            parts.append(f"<h3>{written(stack_title(stack))}</h3>")
         parts.append(f'<div class="found">{_cards(group, links[stack], level=4 if several else 3)}</div>')
     return "".join(parts) + "</section>"
 
@@ -222,13 +217,16 @@ def _cards(found: Iterable[Finding], links: HeadLinks, *, level: int) -> str:
 
 
 def _linked(finding: Finding, links: HeadLinks) -> str:
-    return links.linked(kept_together(finding.text), about=[str(head) for head in finding.heads])
+    return "".join(
+        kept_together(part, is_whole=False) if isinstance(part, str) else links.to(part)
+        for part in finding.parts
+    )
 
 
 def _stack(atlas: Atlas, stack: str, found: Sequence[Section], links: HeadLinks, *, several: bool) -> str:
     if not several:
         return "\n".join(section_html(stack, section, level=2, links=links) for section in found)
-    title = f"{STACK_TITLES.get(stack, stack)}: {_shape(atlas, stack)}"
+    title = f"{stack_title(stack)}: {_shape(atlas, stack)}"
     inner = "\n".join(section_html(stack, section, level=3, links=links) for section in found)
     name = written(stack)
     return f'<section aria-labelledby="{name}"><h2 id="{name}">{written(title)}</h2>{inner}</section>'

@@ -1,20 +1,17 @@
-"""The five patterns on the page: the section, and what is found."""
-
-from collections.abc import Iterator
+"""The five patterns on the page."""
 
 from headscope import figures
-from headscope.report.finding import Finding, Subject
-from headscope.report.grids import array_of, grid, key_of
+from headscope.facts.subject import Subject
+from headscope.report.grids import grid, key_of
 from headscope.report.pictures import picture
 from headscope.report.section import Part, Section
-from headscope.report.wording import listed, share
 
 SIZE = (6.8, 3.4)
 
 
 def patterns_section(subject: Subject, _: int) -> Section:
     """Shares by layer, and every head's share of each pattern."""
-    array = array_of(subject, "pattern_share")
+    array = subject.array("pattern_share")
     names = [str(name) for name in array["pattern"].values] if "pattern" in array.dims else []
     grids = [grid(subject, "pattern_share", {"pattern": name}, "") for name in names]
     return Section(
@@ -46,16 +43,3 @@ def patterns_section(subject: Subject, _: int) -> Section:
         if grids  # another probe of this atlas may have an array of the same name
         else [],
     )
-
-
-def patterns(subject: Subject) -> Iterator[Finding]:
-    """How common each pattern is in the model."""
-    arrays = subject.atlas.stack(subject.stack)
-    if "pattern_share_whole" not in arrays:
-        return
-    whole, error = arrays["pattern_share_whole"], arrays["pattern_share_whole_stderr"]
-    ranked = sorted(whole["pattern"].values.tolist(), key=lambda name: -float(whole.sel(pattern=name)))
-    told = [f"{share(float(whole.sel(pattern=name)))} {name}" for name in ranked]
-    most = float(whole.sel(pattern=ranked[0]))
-    text = f"Of all attention maps {listed(told)}."
-    yield Finding(subject.stack, "Patterns", text, (), most, float(error.sel(pattern=ranked[0])))

@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 
 from headscope import figures
+from headscope.facts.probe_names import chart_title, row_name
+from headscope.facts.scores import best_heads, number
+from headscope.facts.slices import choices
+from headscope.facts.subject import Subject
+from headscope.facts.vocabulary import class_name
+from headscope.facts.wording import interval
 from headscope.figures.dots import dots_size, shown_rows
-from headscope.figures.probe_words import chart_title, row_name
-from headscope.figures.scores import best_heads, number
-from headscope.figures.slices import choices
-from headscope.figures.words import class_name
-from headscope.report.finding import Subject
-from headscope.report.grids import array_of, grid, key_of
+from headscope.report.grids import grid, key_of
 from headscope.report.pictures import Picture, picture
 from headscope.report.probe_table import plain, plain_table
 from headscope.report.section import Part, Section, Table
-from headscope.report.wording import interval
 
 Row = Mapping[str, Any]
 
@@ -203,7 +203,7 @@ def _grids(subject: Subject, measure: str) -> list[Picture]:
     """A map for each label of the measure's own dimension; none where there is nothing to draw."""
     if not subject.has(measure):
         return []
-    array = array_of(subject, measure)
+    array = subject.array(measure)
     dims = [str(dim) for dim in array.dims if dim not in ("layer", "head")]
     if not {"layer", "head"} <= set(array.dims) or len(dims) != 1 or not np.isfinite(array.values).any():
         return []

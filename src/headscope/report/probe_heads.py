@@ -5,16 +5,23 @@ from dataclasses import dataclass
 
 from headscope import figures
 from headscope.errors import OptionError
+from headscope.facts.probe_names import (
+    NEAREST,
+    RULES,
+    SAME_WORD,
+    chart_title,
+    direction_name,
+    mention_name,
+    role_words,
+)
+from headscope.facts.scores import ALL, FEW_CASES, HeadScore, Score, best_heads, convincing
+from headscope.facts.subject import Subject
+from headscope.facts.wording import count, interval, share
 from headscope.figures.dots import dots_size, shown_rows
-from headscope.figures.probe_words import chart_title, direction_name, mention_name
-from headscope.figures.scores import ALL, FEW_CASES, BestHead, Score, best_heads
 from headscope.report.at_work import at_work
-from headscope.report.finding import Subject
 from headscope.report.grids import grid, key_of
 from headscope.report.pictures import Picture, picture
-from headscope.report.relation_words import role_words
 from headscope.report.section import Part, Section, Table
-from headscope.report.wording import count, interval, share
 
 MOST_GRIDS = 5
 
@@ -71,7 +78,7 @@ def dependency(subject: Subject, heads: int) -> Section:
     )
 
 
-def _dependency_cells(row: BestHead) -> tuple[str, ...]:
+def _dependency_cells(row: HeadScore) -> tuple[str, ...]:
     offset = row.best_baseline
     return (
         *_head_cells(row),
@@ -123,13 +130,10 @@ def coreference(subject: Subject, heads: int) -> Section:
     )
 
 
-def _coreference_cells(row: BestHead) -> tuple[str, ...]:
+def _coreference_cells(row: HeadScore) -> tuple[str, ...]:
     known = {one.name: one for one in row.baselines}
-    nearest, matched = (
-        share(known[name].value) if name in known else "–"
-        for name in ("nearest mention", "nearest with the same head word")
-    )
-    rules = _share_cells(known["rules"]) if "rules" in known else ("–", "–")
+    nearest, matched = (share(known[name].value) if name in known else "–" for name in (NEAREST, SAME_WORD))
+    rules = _share_cells(known[RULES]) if RULES in known else ("–", "–")
     return (*_head_cells(row), *_share_cells(row.score), nearest, matched, *rules, _verdict(row))
 
 
@@ -157,7 +161,7 @@ def relations(subject: Subject, heads: int) -> Section:
         for row in subject.atlas.table("relations", stack=subject.stack)
     }
 
-    def cells(row: BestHead) -> tuple[str, ...]:
+    def cells(row: HeadScore) -> tuple[str, ...]:
         numbers = (
             f"{one:.1%}" if isinstance(one, float) else "–" for one in attention.get(row.label, (None, None))
         )
@@ -181,7 +185,7 @@ def _section(
     title: str,
     introduction: str,
     columns: tuple[str, ...],
-    cells: Callable[[BestHead], tuple[str, ...]],
+    cells: Callable[[HeadScore], tuple[str, ...]],
     name: Callable[[str], str] = str,
 ) -> Section:
     rows = best_heads(subject.atlas, kind.probe, stack=subject.stack)
@@ -189,7 +193,7 @@ def _section(
     few = [row for row in rows if row.has_few_cases]
     ranked = convincing(rows)
 
-    def table(found: Sequence[BestHead], caption: str) -> Table:
+    def table(found: Sequence[HeadScore], caption: str) -> Table:
         written = tuple((name(row.label), *cells(row)) for row in found)
         return Table(caption, (kind.label_title, *columns), written, is_figures=True)
 
@@ -214,20 +218,7 @@ def _section(
     return Section(f"probe-{kind.probe}", title, introduction, parts=parts)
 
 
-def convincing(rows: Sequence[BestHead]) -> list[BestHead]:
-    """Rows with enough cases: those clearly above every baseline first, and among these the most frequent first."""
-    found = [row for row in rows if row.label != ALL and not row.has_few_cases]
-    return sorted(found, key=lambda row: (not is_clear(row), -(row.cases or 0)))
-
-
-def is_clear(row: BestHead) -> bool:
-    """Whether the best head is above all baselines, or where there are none above 0, by its whole interval."""
-    if row.baselines:
-        return all(row.is_above(one) for one in row.baselines)
-    return row.score.low is not None and row.score.low > 0
-
-
-def _chart(subject: Subject, kind: _Kind, rows: Sequence[BestHead]) -> Picture:
+def _chart(subject: Subject, kind: _Kind, rows: Sequence[HeadScore]) -> Picture:
     return picture(
         lambda ax: figures.relation_accuracy(subject.atlas, kind.probe, stack=subject.stack, ax=ax),
         size=dots_size(len(shown_rows(rows))),
@@ -240,10 +231,10 @@ def _chart(subject: Subject, kind: _Kind, rows: Sequence[BestHead]) -> Picture:
 
 
 def _grids(
-    subject: Subject, kind: _Kind, rows: Sequence[BestHead], ranked: Sequence[BestHead]
+    subject: Subject, kind: _Kind, rows: Sequence[HeadScore], ranked: Sequence[HeadScore]
 ) -> list[Picture]:
     """Maps of all heads: over everything, and for the labels with the most convincing heads."""
-    by_margin = sorted(ranked, key=lambda row: (not is_clear(row), -_margin(row)))[:MOST_GRIDS]
+    by_margin = sorted(ranked, key=lambda row: (not row.is_above, -row.margin))[:MOST_GRIDS]
     whole = [row for row in rows if row.label == ALL and row.direction is not None]
     wanted = [(kind.overall, {"direction": str(row.direction)}) for row in whole] + [
         (kind.array, {kind.label_dim: row.label, "direction": str(row.direction)})
@@ -258,13 +249,6 @@ def _grids(
             except OptionError:  # the table of an atlas from elsewhere names what its arrays lack
                 continue
     return pictures
-
-
-def _margin(row: BestHead) -> float:
-    """How far the lower end of the interval is above the best baseline."""
-    least = row.score.value if row.score.low is None else row.score.low
-    best = row.best_baseline
-    return least - (0.0 if best is None else best.value if best.high is None else best.high)
 
 
 def _chosen(subject: Subject, kind: _Kind, heads: int) -> str:
@@ -285,7 +269,7 @@ def _chosen(subject: Subject, kind: _Kind, heads: int) -> str:
     )
 
 
-def _head_cells(row: BestHead) -> tuple[str, str, str]:
+def _head_cells(row: HeadScore) -> tuple[str, str, str]:
     """How many cases, the best head, and which way it looks."""
     return (
         "–" if row.cases is None else f"{row.cases:,}",
@@ -302,12 +286,9 @@ def _span(score: Score) -> str:
     return interval(score.low, score.high) or "–"
 
 
-def _verdict(row: BestHead) -> str:
-    """What the intervals say about the head and the best baseline."""
-    best = row.best_baseline
-    if best is None:
-        return "–"
-    if row.is_above(best):
-        return "clearly"
-    below = row.score.high is not None and best.low is not None and row.score.high < best.low
-    return "clearly not" if below else "not clearly"
+_VERDICTS = {"above": "clearly", "below": "clearly not", "unclear": "not clearly", "too few": "too few cases"}
+"""Whether the head is above what needs no attention."""
+
+
+def _verdict(row: HeadScore) -> str:
+    return _VERDICTS[row.verdict] if row.baselines else "–"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headscope.figures.scores import number
+from headscope.facts.scores import number
 from headscope.report.section import Table
 
 Row = Mapping[str, Any]

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from headscope.figures.slices import choices
+from headscope.facts.slices import choices
+from headscope.facts.subject import Subject
+from headscope.facts.wording import count
 from headscope.probes.result import without_folders
 from headscope.report.ablation import ablation_section, uniform_section
 from headscope.report.at_work import at_work
 from headscope.report.compare import compare_section
 from headscope.report.explanation import explanation_section
-from headscope.report.finding import Subject
-from headscope.report.grids import array_of, grid
+from headscope.report.grids import grid
 from headscope.report.importance import importance_section
 from headscope.report.patterns import patterns_section
 from headscope.report.pictures import Picture
@@ -22,7 +23,6 @@ from headscope.report.probe_features import features, parser
 from headscope.report.probe_heads import coreference, dependency, relations
 from headscope.report.probe_table import plain_table
 from headscope.report.section import Part, Section
-from headscope.report.wording import count
 
 MOST_UNKNOWN_GRIDS = 6
 
@@ -128,7 +128,7 @@ def _grids(subject: Subject, probe: str) -> Iterator[Picture]:
     for measure in subject.probes[probe].get("arrays", ()):
         if not subject.has(measure):
             continue
-        array = array_of(subject, measure)
+        array = subject.array(measure)
         if not {"layer", "head"} <= set(array.dims) or not np.isfinite(array.values).any():
             continue
         dims = [str(dim) for dim in array.dims if dim not in ("layer", "head")]

@@ -89,15 +89,19 @@ def row_html(heading: str, *cells: str, columns: tuple[str, ...] = (), links: He
     return f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in others)}</tr>'
 
 
-def written(text: str) -> str:
-    """Any text, as text: nothing in it is markup, and nothing turns the page around it."""
-    return escape(printed(" ".join(text.split())))
+def written(text: str, *, is_whole: bool = True) -> str:
+    """Any text, as text: nothing in it is markup, and nothing turns the page around it.
+
+    The text of a piece that is not whole keeps the blanks at its ends.
+    """
+    blanks = ("", "") if is_whole else (text[: text[:1].isspace()], text[len(text.rstrip()) :][:1])
+    return escape(printed(f"{blanks[0]}{' '.join(text.split())}{blanks[1]}"))
 
 
-def kept_together(text: str) -> str:
+def kept_together(text: str, *, is_whole: bool = True) -> str:
     """The same, with a number and its error on one line, and a minus for a minus."""
     return (
-        _MINUS.sub("\N{MINUS SIGN}", written(text))
+        _MINUS.sub("\N{MINUS SIGN}", written(text, is_whole=is_whole))
         .replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
         .replace("(± ", "(±\N{NO-BREAK SPACE}")
     )

@@ -8,17 +8,18 @@ import xarray as xr
 
 from headscope import figures
 from headscope.errors import AtlasError
+from headscope.facts.findings.kinds import near_identical
+from headscope.facts.slices import Array, HeadValues, Select, choices, head_values
+from headscope.facts.subject import Subject
+from headscope.facts.vocabulary import pattern_name, role_name
+from headscope.facts.wording import share
 from headscope.figures.grid import draw_values, grid_size
-from headscope.figures.slices import Array, HeadValues, Select, choices, head_values
-from headscope.figures.words import pattern_name, role_name
 from headscope.heads import head_map
-from headscope.report.finding import Subject
-from headscope.report.grids import array_of, extreme, grid, key_of
-from headscope.report.kinds import kinds_section, near_identical
+from headscope.report.grids import extreme, grid, key_of
+from headscope.report.kinds import kinds_section
 from headscope.report.pictures import Picture, picture
 from headscope.report.probes import probe_sections
 from headscope.report.section import Section, Table
-from headscope.report.wording import share
 from headscope.types import HeadId
 
 PROFILE_SIZE = (5.4, 3.5)
@@ -64,7 +65,7 @@ def sections(subject: Subject) -> Iterator[Section]:
 
 
 def _neighbours(subject: Subject) -> Section:
-    known = [int(offset) for offset in choices(array_of(subject, "offset_attention"), "offset")]
+    known = [int(offset) for offset in choices(subject.array("offset_attention"), "offset")]
     wanted = [-1, 0, -2, -3] if subject.is_causal else [-1, 0, 1, -2, 2]
     pictures = [
         grid(subject, "offset_attention", {"offset": offset}, "at that place")
@@ -94,7 +95,7 @@ def _neighbours(subject: Subject) -> Section:
 
 
 def _roles(subject: Subject) -> Section:
-    array = array_of(subject, "role_attention")
+    array = subject.array("role_attention")
     asking, targets = choices(array, "query_role"), choices(array, "role")
     wanted = [("all", role) for role in targets] + [("sep", "sep"), ("other", "sep")]
     pictures = [
@@ -129,7 +130,7 @@ def _role_by_layer(subject: Subject, role: str) -> Picture:
 
 
 def _breadth(subject: Subject) -> Section:
-    asking = choices(array_of(subject, "entropy"), "query_role")
+    asking = choices(subject.array("entropy"), "query_role")
     # The first token of a stack that looks back sees itself alone: 0 by construction.
     wanted = [query for query in asking if query == "all" or not subject.is_causal]
     pictures = [grid(subject, "entropy", {"query_role": query}, "") for query in wanted]
@@ -159,14 +160,14 @@ def _entropy_by_layer(subject: Subject, query: str) -> Picture:
 def _adding_up(subject: Subject) -> str:
     """Whether a head's shares make up all of its attention; learned sinks (gpt-oss) take some of it away."""
     if subject.has("role_attention"):
-        mass = float(array_of(subject, "role_attention").sel(query_role="all").sum("role").mean())
+        mass = float(subject.array("role_attention").sel(query_role="all").sum("role").mean())
         if mass < 1 - 1e-3:
             return f"The shares of a head add up to {mass:.2f} on average: the rest goes to the model's own sink."
     return "The shares of a head add up to 1."
 
 
 def _distances(subject: Subject) -> Section:
-    known = set(choices(array_of(subject, "distance_features"), "feature"))
+    known = set(choices(subject.array("distance_features"), "feature"))
     special: Select = {"feature": tuple(name for name in ("cls", "sep", "comma", "period") if name in known)}
     pictures = [grid(subject, "distance_features", special, "on special tokens and punctuation")]
     pictures[0] = Picture("Attention to special tokens and punctuation", pictures[0].caption, pictures[0].svg)
@@ -184,7 +185,7 @@ def _distances(subject: Subject) -> Section:
 
 
 def _chosen_distance_lines(subject: Subject) -> list[Picture]:
-    known = set(choices(array_of(subject, "distance_features"), "feature"))
+    known = set(choices(subject.array("distance_features"), "feature"))
     groups = [DISTANCE_GROUPS[name] for name in ("near", "far")]
     if not all(set(group) <= known for group in groups):
         return []
@@ -219,7 +220,7 @@ def _distance_lines(subject: Subject, heads: list[HeadId] | None) -> Picture:
 
 
 def _habits(subject: Subject) -> Section:
-    array = array_of(subject, "named_patterns")
+    array = subject.array("named_patterns")
     known = choices(array, "pattern")
     shown = [name for name in known if float(np.nanmax(array.sel(pattern=name).values)) > 0]
     absent = [str(label) for label in array["pattern"].values if label not in shown]
@@ -257,13 +258,13 @@ def _habits(subject: Subject) -> Section:
 def _likeness(subject: Subject) -> Section:
     pictures: list[Picture] = []
     notes = []
-    array = array_of(subject, "head_distance")
+    array = subject.array("head_distance")
     units = str(array.attrs.get("units", "1"))
     try:
         places = head_map(subject.atlas, stack=subject.stack)
         colours = ["layer", *(["type"] if subject.has("head_type") else [])]
         pictures += [_head_map(subject, places, colour, None) for colour in colours]
-        if subject.has("entropy") and "all" in choices(array_of(subject, "entropy"), "query_role"):
+        if subject.has("entropy") and "all" in choices(subject.array("entropy"), "query_role"):
             pictures.append(_head_map(subject, places, "entropy", {"query_role": "all"}))
     except AtlasError as error:
         notes.append(f"There is no head map: {error}.")

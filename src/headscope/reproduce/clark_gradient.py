@@ -8,7 +8,7 @@ from headscope import figures
 from headscope.atlas import Atlas
 from headscope.capture import surveyed
 from headscope.errors import ModelError
-from headscope.figures.importance import key_name
+from headscope.facts.vocabulary import key_name
 from headscope.importance import gradient_importance
 from headscope.models import Model
 from headscope.reproduce import clark_published as paper

@@ -7,8 +7,8 @@ import numpy as np
 from headscope import figures
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
-from headscope.figures.slices import Array
-from headscope.figures.words import offset_name, role_name
+from headscope.facts.slices import Array
+from headscope.facts.vocabulary import offset_name, role_name
 from headscope.heads import Likeness
 from headscope.reproduce import clark_published as paper
 from headscope.reproduce.over_heads import measured_by, picked, with_error

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from headscope import figures
 from headscope.atlas import Atlas
+from headscope.facts.slices import HeadValues
+from headscope.facts.vocabulary import role_name
 from headscope.figures.maps import example_maps_size
-from headscope.figures.slices import HeadValues
-from headscope.figures.words import role_name
 from headscope.reproduce import clark_published as paper
 from headscope.reproduce.over_heads import (
     COUNTS_NOTE,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from headscope.atlas import Atlas
-from headscope.figures.slices import HeadValues, choices, head_values
+from headscope.facts.slices import HeadValues, choices, head_values
 from headscope.reproduce.table import Figure, Origin, size
 from headscope.stats.intervals import mean_interval
 

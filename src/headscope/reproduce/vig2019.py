@@ -11,9 +11,9 @@ from headscope import figures
 from headscope.atlas import Atlas
 from headscope.errors import HeadscopeError, HeadscopeWarning, OptionError
 from headscope.explanation import explain
+from headscope.facts.slices import head_values
+from headscope.facts.vocabulary import slice_title
 from headscope.figures.grid import grid_size
-from headscope.figures.slices import head_values
-from headscope.figures.words import slice_title
 from headscope.models import Model
 from headscope.reproduce.clark_surface import measured_by
 from headscope.reproduce.gather import MAX_LENGTH, ModelOrAtlas, Study, loaded, ready_atlases

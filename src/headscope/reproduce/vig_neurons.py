@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from headscope import figures
 from headscope.atlas import Atlas
-from headscope.figures.explanation import REPLACED, cell, rows_of
-from headscope.figures.slices import choices, head_values
+from headscope.facts.explanations import REPLACED, cell, rows_of
+from headscope.facts.slices import choices, head_values
 from headscope.reproduce.table import Drawing, Figure, Origin, Row, Section, Verdict, size
 from headscope.reproduce.verdicts import exceeds, falls_below, holds
 from headscope.stats.intervals import mean_interval

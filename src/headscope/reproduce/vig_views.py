@@ -7,7 +7,7 @@ import numpy as np
 from headscope import figures
 from headscope.atlas import Atlas
 from headscope.atlas.typical import Typical
-from headscope.figures.explanation import rows_of
+from headscope.facts.explanations import rows_of
 from headscope.figures.head_view import head_view_size
 from headscope.figures.model_view import model_view_size
 from headscope.reproduce.clark_surface import measured_by

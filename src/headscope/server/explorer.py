@@ -5,14 +5,13 @@ from typing import TypeVar
 
 from fastapi import Request
 
-from headscope.errors import HeadscopeError
 from headscope.models import Model
-from headscope.report import findings
 from headscope.server.catalogue import Catalogue, OfferedAtlas, OfferedModel
 from headscope.server.predictions import predict
 from headscope.server.texts import Look, Texts, look, look_id, neurons
 from headscope.server.worker import Job, Worker
 from headscope.views.atlas_data import atlas_data
+from headscope.views.findings import shown_findings
 from headscope.views.head_page import head_page
 from headscope.views.shapes import AtlasData, HeadPage, Neurons, Predicted, PredictRequest, SeenRequest
 
@@ -90,7 +89,7 @@ class Explorer:
         def run(job: Job[AtlasData]) -> AtlasData:
             if offered.id not in self._atlases:
                 self.worker.say(f"drawing the maps of {offered.name}")
-                found = _findings(offered)
+                found = shown_findings(offered.atlas)
                 job.check()
                 self._atlases[offered.id] = atlas_data(
                     offered.atlas, id=offered.id, name=offered.name, findings=found
@@ -104,16 +103,3 @@ class Explorer:
     ) -> Callable[[Job[HeadPage]], HeadPage]:
         """A job that looks up all that an atlas knows of a head."""
         return lambda job: head_page(offered.atlas, *head)
-
-
-def _findings(offered: OfferedAtlas) -> list[str]:
-    """What the atlas shows, in sentences; none when it holds what this headscope does not understand."""
-    try:
-        return [str(one) for one in findings(offered.atlas)]
-    except (
-        HeadscopeError,
-        KeyError,
-        TypeError,
-        ValueError,
-    ):  # an atlas may come from elsewhere; the rest is shown
-        return []

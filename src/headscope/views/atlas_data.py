@@ -9,13 +9,13 @@ import xarray as xr
 from headscope.atlas import Atlas
 from headscope.atlas.atlas import COMPANIONS
 from headscope.errors import AtlasError
-from headscope.figures.slices import Choice, HeadValues
+from headscope.facts.slices import Choice, HeadValues
 from headscope.heads import feature_map, head_map
 from headscope.types import HeadId
 from headscope.views.atlas_words import AtlasWords
 from headscope.views.head_explanation import colouring_title, colouring_unit
 from headscope.views.numbers import plain, plain_list
-from headscope.views.shapes import AtlasData, AtlasStack, Colouring
+from headscope.views.shapes import AtlasData, AtlasStack, Colouring, Finding
 
 FEWEST_ON_A_MAP = 3
 
@@ -34,9 +34,9 @@ Array = np.ndarray[Any, Any]
 
 
 def atlas_data(
-    atlas: Atlas, *, id: str = "atlas", name: str | None = None, findings: Sequence[str] = ()
+    atlas: Atlas, *, id: str = "atlas", name: str | None = None, findings: Sequence[Finding] = ()
 ) -> AtlasData:
-    """All that the atlas and map views need; `findings` are sentences to show beside, from `hs.findings`.
+    """All that the atlas and map views need; `findings` are shown beside, see `shown_findings`.
 
     A stack in which nothing is known head by head is left out.
     """

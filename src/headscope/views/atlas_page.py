@@ -4,14 +4,15 @@ import os
 
 from headscope.atlas import Atlas, replacing
 from headscope.views.atlas_data import atlas_data
+from headscope.views.findings import shown_findings
 from headscope.views.head_page import head_page
 from headscope.views.page import about, page_html
 from headscope.views.shapes import AtlasInfo, Embedded, HeadPage
 
 
-def embedded_atlas(atlas: Atlas, *, start: str = "view=atlas") -> Embedded:
-    """Every number per head, and the page of every head."""
-    data = atlas_data(atlas)
+def embedded_atlas(atlas: Atlas, *, start: str = "view=atlas", with_findings: bool = True) -> Embedded:
+    """Every number per head, the page of every head, and findings where the page around has none of its own."""
+    data = atlas_data(atlas, findings=shown_findings(atlas) if with_findings else ())
     pages: dict[str, HeadPage] = {
         f"{stack.name}/{layer}/{head}": head_page(atlas, stack.name, layer, head)
         for stack in data.stacks

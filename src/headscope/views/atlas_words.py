@@ -9,9 +9,9 @@ import xarray as xr
 
 from headscope.atlas import Atlas
 from headscope.atlas.atlas import COMPANIONS
-from headscope.figures.ablation import edit_words, metric_words, unit_words
-from headscope.figures.slices import HeadValues
-from headscope.figures.words import role_name, slice_title, value_name
+from headscope.facts.slices import HeadValues
+from headscope.facts.sweeps import edit_words, metric_words, unit_words
+from headscope.facts.vocabulary import role_name, slice_title, value_name
 
 MEASURED = ("entropy", "role_attention", "named_patterns", "offset_attention", "distance_features")
 """The measures whose change between two models is kept."""

@@ -3,11 +3,12 @@
 import numpy as np
 
 from headscope.atlas import Atlas
-from headscope.figures.ablation import edit_words, is_higher_better, metric_words, unit_words
+from headscope.facts.head_arrays import HeadArrays, stack_arrays
+from headscope.facts.sweeps import edit_words, is_higher_better, metric_words, unit_words
 from headscope.stats.correction import CORRECTIONS, SIGNIFICANT, Correction, adjusted
 from headscope.stats.paired import least_p
 from headscope.views.atlas_words import AtlasWords
-from headscope.views.head_arrays import HeadArrays, stack_arrays
+from headscope.views.numbers import plain
 from headscope.views.shapes import AblationEffect
 
 
@@ -17,15 +18,15 @@ def ablation_effects(atlas: Atlas, arrays: HeadArrays, words: AtlasWords) -> lis
     told = words.sweep
     found = []
     for metric in [] if array is None else [str(one) for one in array.labels["metric"]]:
-        sure = arrays.plain("ablation_significant", metric=metric)
+        sure = plain(arrays.number("ablation_significant", metric=metric))
         edits = edits_tested(atlas, metric)
         correction = _correction(told.get("correction"))
         found.append(
             AblationEffect(
                 metric=metric_words(metric),
-                change=arrays.plain("ablation_change", metric=metric),
-                low=arrays.plain("ablation_change_low", metric=metric),
-                high=arrays.plain("ablation_change_high", metric=metric),
+                change=plain(arrays.number("ablation_change", metric=metric)),
+                low=plain(arrays.number("ablation_change_low", metric=metric)),
+                high=plain(arrays.number("ablation_change_high", metric=metric)),
                 significant=None if sure is None else sure > 0.5,
                 data=str(told.get("data", "")),
                 unit=unit_words(told, metric).strip(" ()"),

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from headscope.figures.slices import Choice, HeadValues
-from headscope.stats.intervals import mean_interval
+from headscope.facts.head_arrays import HeadArrays
+from headscope.facts.scores import mean_ends
+from headscope.facts.slices import Choice, HeadValues
+from headscope.facts.subject import texts_of
 from headscope.views.atlas_words import MEASURED, AtlasWords
-from headscope.views.head_arrays import HeadArrays
 from headscope.views.numbers import Array, plain
 from headscope.views.shapes import Comparison
 
@@ -47,7 +48,10 @@ def _changes(stack: str, arrays: HeadArrays, words: AtlasWords) -> Iterator[tupl
                 continue
             select = {dim: known[at] for at, (dim, known) in zip(place, change.labels.items(), strict=True)}
             title = words.title(_values(f"{measure}_change", select, stack))
-            yield abs(value) / stderr, _comparison(title, arrays, f"{measure}_change", select, words)
+            yield (
+                abs(value) / stderr,
+                _comparison(title, arrays, f"{measure}_change", select, words),
+            )
 
 
 def _values(name: str, select: dict[str, Choice], stack: str) -> HeadValues:
@@ -62,7 +66,11 @@ def _comparison(
     value = arrays[name].number(**select)
     errors = arrays.get(f"{name}_stderr")
     stderr = np.nan if errors is None else errors.number(**select)
-    low, high = mean_interval(value, stderr, words.atlas.sample_size(name))
+    low, high = mean_ends(value, stderr, texts_of(words.probes.get("compare", {}))) or (None, None)
     return Comparison(
-        what=title, value=plain(value), low=plain(low), high=plain(high), other=words.other_model
+        what=title,
+        value=plain(value),
+        low=plain(low),
+        high=plain(high),
+        other=words.other_model,
     )

@@ -3,14 +3,15 @@
 from typing import Any
 
 from headscope.atlas import Atlas
-from headscope.figures.explanation import CONTRASTS, REPLACED, cell, rows_of
-from headscope.figures.slices import HeadValues
-from headscope.stats.intervals import student
+from headscope.facts.explanations import CONTRASTS, REPLACED, cell, rows_of
+from headscope.facts.scores import mean_ends
+from headscope.facts.slices import HeadValues
+from headscope.facts.subject import Subject, texts_of
 from headscope.types import HeadId
 from headscope.views.numbers import plain
 
 Row = dict[str, Any]
-Told = dict[str, float | str | list[float] | list[str] | None]
+Told = dict[str, float | str | list[float | None] | list[str] | None]
 
 MOST_NEURONS = 3
 """How many neurons that tell keys apart are named, of each contrast."""
@@ -52,15 +53,20 @@ def explanation(atlas: Atlas, stack: str, head: HeadId) -> Told | None:
     rows = [row for row in rows_of(atlas, stack) if row.get("head") == str(head)]
     if not rows:
         return None
-    row = rows[-1]
-    told: Told = {"words": in_words(row), **_shares(row), **_apart(row), **_left(row)}
+    row, texts = rows[-1], texts_of(Subject(atlas, stack).probes.get("explanation", {}))
+    told: Told = {
+        "words": in_words(row, texts),
+        **_shares(row, texts),
+        **_apart(row, texts),
+        **_left(row, texts),
+    }
     bias = plain(cell(row.get("bias")).value)
     return told if bias is None else {**told, "bias": bias}
 
 
-def in_words(row: Row) -> list[str]:
-    """What carries the score, what tells keys apart and what is left, in a sentence each."""
-    return [line for line in (_carried_words(row), _apart_words(row), _left_words(row)) if line]
+def in_words(row: Row, texts: int | None = None) -> list[str]:
+    """What carries the score, what tells keys apart and what is left, in a sentence each; as found on `texts`."""
+    return [line for line in (_carried_words(row), _apart_words(row, texts), _left_words(row)) if line]
 
 
 def colouring_title(picked: HeadValues) -> str | None:
@@ -86,27 +92,28 @@ def colouring_unit(picked: HeadValues) -> str:
     return _UNITS.get(base, "" if picked.units == "1" else picked.units)
 
 
-def _shares(row: Row) -> Told:
+def _shares(row: Row, texts: int | None) -> Told:
     found = [one for one in _dicts(row.get("carries")) if cell(one.get("score")).value is not None]
+    best: list[float | None] = [float(one) for one in row.get("best") or [] if isinstance(one, int | float)]
     return {
         "neurons": plain(cell(row.get("neurons")).value),
-        "best": [float(one) for one in row.get("best") or [] if isinstance(one, int | float)],
+        "best": best,
         "counts": _column(found, "neurons"),
         "score_share": _column(found, "score"),
-        "score_error": _errors(found, "score"),
+        **_ends("score", found, "score", texts),
         "score_share_random": _column(found, "score_random"),
         "score_pattern": _column(found, "pattern"),
         "score_pattern_random": _column(found, "pattern_random"),
     }
 
 
-def _apart(row: Row) -> Told:
+def _apart(row: Row, texts: int | None) -> Told:
     known = [one for one in _dicts(row.get("separates")) if cell(one.get("score")).value is not None]
     neurons = [(one, neuron) for one in known for neuron in _sure(one)[:MOST_NEURONS]]
     return {
         "apart_what": [_contrast(one) for one in known],
         "apart_auc": _column(known, "score"),
-        "apart_error": _errors(known, "score"),
+        **_ends("apart", known, "score", texts),
         "neuron_what": [_contrast(one) for one, _ in neurons],
         "neuron_number": _column([neuron for _, neuron in neurons], "neuron"),
         "neuron_auc": _column([neuron for _, neuron in neurons], "auc"),
@@ -115,12 +122,12 @@ def _apart(row: Row) -> Told:
     }
 
 
-def _left(row: Row) -> Told:
+def _left(row: Row, texts: int | None) -> Told:
     known = [one for one in _dicts(row.get("left")) if cell(one.get("left")).value is not None]
     return {
         "replaced": [str(one.get("replaced")) for one in known],
         "left": _column(known, "left"),
-        "left_error": _errors(known, "left"),
+        **_ends("left", known, "left", texts),
     }
 
 
@@ -141,7 +148,7 @@ def _carried_words(row: Row) -> str:
     return f"{few} {share:.0%} of its score, of {total}{beside}."
 
 
-def _apart_words(row: Row) -> str:
+def _apart_words(row: Row, texts: int | None) -> str:
     """The contrast that its score tells best, and the neuron that tells it best."""
     known = [
         (one, found.value, found.stderr)
@@ -151,7 +158,8 @@ def _apart_words(row: Row) -> str:
     if not known:
         return ""
     best, auc, error = max(known, key=lambda one: abs(one[1] - 0.5))
-    if error is not None and abs(auc - 0.5) <= error * student(best.get("texts")):
+    ends = None if error is None else mean_ends(auc, error, texts)
+    if ends is not None and ends[0] <= 0.5 <= ends[1]:
         return "Its score does not tell keys apart by sentence, segment or [SEP]."
     sure = _sure(best)
     by = f"; neuron {sure[0].get('neuron')} by itself, {cell(sure[0].get('auc')).value:.2f}" if sure else ""
@@ -191,13 +199,20 @@ def _dicts(value: object) -> list[Row]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _column(rows: list[Row], key: str) -> list[float]:
+def _column(rows: list[Row], key: str) -> list[float | None]:
     """The numbers of all rows; none where one is missing."""
     found = [plain(cell(row.get(key)).value) for row in rows]
-    known = [value for value in found if value is not None]
-    return known if len(known) == len(found) else []
+    return [] if None in found else found
 
 
-def _errors(rows: list[Row], key: str) -> list[float]:
-    """Standard errors; 0 where there is none."""
-    return [plain(cell(row.get(key)).stderr, digits=2) or 0.0 for row in rows]
+def _ends(name: str, rows: list[Row], key: str, texts: int | None) -> Told:
+    """Both ends of the numbers' intervals, as `name_low` and `name_high`; None where no error is known."""
+    cells = [cell(row.get(key)) for row in rows]
+    ends = [
+        None if one.value is None or one.stderr is None else mean_ends(one.value, one.stderr, texts)
+        for one in cells
+    ]
+    return {
+        f"{name}_{end}": [None if pair is None else plain(pair[place]) for pair in ends]
+        for place, end in enumerate(("low", "high"))
+    }

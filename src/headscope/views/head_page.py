@@ -4,17 +4,20 @@ import numpy as np
 
 from headscope.atlas import Atlas, Example
 from headscope.errors import OptionError
-from headscope.figures.probe_words import direction_name, looks_back, row_name
-from headscope.figures.words import FEATURE_WINDOWS, pattern_name, role_name
+from headscope.facts.head_arrays import HeadArrays, head_arrays
+from headscope.facts.probe_names import direction_name, looks_back, row_name
+from headscope.facts.scores import mean_ends
+from headscope.facts.slices import Choice
+from headscope.facts.subject import texts_of
+from headscope.facts.vocabulary import FEATURE_WINDOWS, pattern_name, role_name
 from headscope.heads import Likeness
 from headscope.types import HeadId
 from headscope.views.atlas_data import grid_shape
 from headscope.views.atlas_words import AtlasWords
 from headscope.views.head_ablation import ablation_effects
-from headscope.views.head_arrays import HeadArrays, head_arrays
 from headscope.views.head_changes import comparisons
 from headscope.views.head_explanation import explanation
-from headscope.views.head_relations import relations, relations_tested
+from headscope.views.head_relations import relations
 from headscope.views.numbers import plain
 from headscope.views.shapes import (
     DistanceFeature,
@@ -38,19 +41,20 @@ def head_page(atlas: Atlas, stack: str, layer: int, head: int) -> HeadPage:
     one = _known(atlas, stack, HeadId(layer, head))
     arrays = head_arrays(atlas, stack, one)
     words = AtlasWords(atlas)
+    found, tested = relations(arrays, one)
     return HeadPage(
         stack=stack,
         layer=layer,
         head=head,
         kind=str(arrays["head_type"].values) if "head_type" in arrays else None,
         pattern=_patterns(arrays),
-        profile=_profile(arrays),
+        profile=_profile(atlas, arrays),
         distances=_distances(atlas, stack, arrays),
         roles=_roles(atlas, stack, arrays),
-        habits=_habits(arrays),
+        habits=_habits(atlas, arrays),
         nearest=_nearest(atlas, stack, one, arrays),
-        relations=relations(arrays),
-        relations_tested=relations_tested(arrays),
+        relations=found,
+        relations_tested=tested,
         ablation=ablation_effects(atlas, arrays, words),
         compare=comparisons(stack, arrays, words),
         examples=_examples(atlas, stack, one, words),
@@ -78,16 +82,22 @@ def _patterns(arrays: HeadArrays) -> dict[str, float] | None:
     return {name: value for name, value in found.items() if value is not None} or None
 
 
-def _profile(arrays: HeadArrays) -> list[ProfilePoint]:
+def _profile(atlas: Atlas, arrays: HeadArrays) -> list[ProfilePoint]:
     array = arrays.get("offset_attention")
     return [
         ProfilePoint(
             offset=int(offset),
-            value=arrays.plain("offset_attention", offset=offset),
-            stderr=arrays.plain("offset_attention_stderr", offset=offset),
+            **_with_ends(atlas, arrays, "offset_attention", offset=offset),
         )
         for offset in ([] if array is None else array.choices("offset"))
     ]
+
+
+def _with_ends(atlas: Atlas, arrays: HeadArrays, measure: str, **labels: Choice) -> dict[str, float | None]:
+    """A mean over the texts of the atlas, and the ends of its interval."""
+    value, error = arrays.number(measure, **labels), arrays.number(f"{measure}_stderr", **labels)
+    low, high = mean_ends(value, error, texts_of(atlas.provenance)) or (None, None)
+    return {"value": plain(value), "low": plain(low), "high": plain(high)}
 
 
 def _distances(atlas: Atlas, stack: str, arrays: HeadArrays) -> list[DistanceFeature]:
@@ -95,8 +105,8 @@ def _distances(atlas: Atlas, stack: str, arrays: HeadArrays) -> list[DistanceFea
     return [
         DistanceFeature(
             feature=_feature_name(atlas, stack, str(feature)),
-            value=arrays.plain("distance_features", feature=feature),
-            uniform=arrays.plain("distance_features_uniform", feature=feature),
+            value=plain(arrays.number("distance_features", feature=feature)),
+            uniform=plain(arrays.number("distance_features_uniform", feature=feature)),
         )
         for feature in ([] if array is None else array.choices("feature"))
     ]
@@ -115,22 +125,20 @@ def _roles(atlas: Atlas, stack: str, arrays: HeadArrays) -> list[RoleShare]:
     return [
         RoleShare(
             role=role_name(atlas, stack, role),
-            value=arrays.plain("role_attention", query_role="all", role=role),
-            stderr=arrays.plain("role_attention_stderr", query_role="all", role=role),
-            uniform=arrays.plain("role_attention_uniform", query_role="all", role=role),
+            **_with_ends(atlas, arrays, "role_attention", query_role="all", role=role),
+            uniform=plain(arrays.number("role_attention_uniform", query_role="all", role=role)),
         )
         for role in ([] if array is None else array.choices("role"))
     ]
 
 
-def _habits(arrays: HeadArrays) -> list[RoleShare]:
+def _habits(atlas: Atlas, arrays: HeadArrays) -> list[RoleShare]:
     array = arrays.get("named_patterns")
     return [
         RoleShare(
             role=pattern_name(pattern),
-            value=arrays.plain("named_patterns", pattern=pattern),
-            stderr=arrays.plain("named_patterns_stderr", pattern=pattern),
-            uniform=arrays.plain("named_patterns_uniform", pattern=pattern),
+            **_with_ends(atlas, arrays, "named_patterns", pattern=pattern),
+            uniform=plain(arrays.number("named_patterns_uniform", pattern=pattern)),
         )
         for pattern in ([] if array is None else array.choices("pattern"))
     ]
@@ -196,7 +204,7 @@ def _example_map(arrays: HeadArrays) -> ExampleMap | None:
     cells = arrays.get("example_map")
     if cells is None or cells.dims != ("row", "column") or not np.isfinite(cells.values).any():
         return None
-    queries, keys = (arrays.plain("example_map_lengths", side=side) for side in ("query", "key"))
+    queries, keys = (plain(arrays.number("example_map_lengths", side=side)) for side in ("query", "key"))
     return ExampleMap(
         cells=[[plain(float(value), digits=3) for value in row] for row in cells.values],
         queries=None if queries is None else int(queries),

@@ -6,11 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from headscope.stats.intervals import Z
-
-SURE = Z
-"""Standard errors to either end of a 95 % interval, where it is not known how many texts they are over."""
-
 Array = np.ndarray[Any, Any]
 
 DIGITS = 5

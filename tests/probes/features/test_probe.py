@@ -122,7 +122,7 @@ def test_a_text_without_a_class_is_left_out_of_it_alone(tmp_path: Path) -> None:
 def test_a_class_nobody_has_is_told_and_its_row_is_empty(tmp_path: Path) -> None:
     result = FeaturesProbe(tiny("bert")).score(made(tmp_path, SENTENCES[:3]))
     assert any("no sentence has a token of: negation" in note for note in result.source.notes)
-    assert any("fewer than 10 sentences" in note and "noun (2)" in note for note in result.source.notes)
+    assert any("fewer than 30 sentences" in note and "noun (2)" in note for note in result.source.notes)
     row = next(row for row in result.table() if row["feature"] == "negation")
     assert row["texts"] == 0
     assert {row[name] for name in ("head", "attention", "preference", "attention_mean", "uniform")} == {None}

@@ -108,19 +108,19 @@ def test_relations_seen_once_or_on_one_side_only(tmp_path: Path) -> None:
     assert rows["obj"]["head"] is not None
     assert (rows["amod"]["head"], rows["amod"]["cases"], rows["amod"]["chosen_cases"]) == (None, 1, 0)
     assert rows["amod"]["offset"] is rows["amod"]["offset_accuracy"] is None
-    (note,) = [note for note in result.source.notes if "fewer than 10" in note]
-    assert note.startswith("fewer than 10 cases, so that the numbers say little: amod (1, ")
+    (note,) = [note for note in result.source.notes if "fewer than 30" in note]
+    assert note.startswith("fewer than 30 cases, so that the numbers say little: amod (1, ")
     assert "a.conllu:10), det (2, " in note
     assert "obj (1, " in note
     errors = result.arrays()["encoder"]["dependency_accuracy_stderr"]
     assert np.isnan(errors.values[errors.coords["relation"].index("obj")]).all()
 
 
-def test_relations_with_ten_cases_are_not_rare(tmp_path: Path) -> None:
-    result = DependencyProbe(tiny("bert")).fit_score(treebank(tmp_path, GOOD * 10))
+def test_relations_with_thirty_cases_are_not_rare(tmp_path: Path) -> None:
+    result = DependencyProbe(tiny("bert")).fit_score(treebank(tmp_path, GOOD * 30))
     assert not any("fewer than" in note for note in result.source.notes)
-    result = DependencyProbe(tiny("bert")).fit_score(treebank(tmp_path, GOOD * 9))
-    assert any("det (9, " in note for note in result.source.notes)
+    result = DependencyProbe(tiny("bert")).fit_score(treebank(tmp_path, GOOD * 29))
+    assert any("det (29, " in note for note in result.source.notes)
 
 
 def test_rare_in_what_was_scored_is_rare(tmp_path: Path) -> None:

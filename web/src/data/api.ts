@@ -35,7 +35,7 @@ export interface AtlasData {
   architecture: string;
   about: string;
   stacks: AtlasStack[];
-  findings: string[];
+  findings: Finding[];
 }
 
 /** An atlas that can be opened. */
@@ -114,6 +114,27 @@ export interface ExampleMap {
   keys: number | null;
 }
 
+/** One thing that the atlas shows: a sentence, and the number behind it. */
+export interface Finding {
+  topic: string;
+  stack: string;
+  parts: FindingPart[];
+  heads: string[];
+  value: number | null;
+  low: number | null;
+  high: number | null;
+  control: number | null;
+  control_name: string;
+  verdict: "above" | "below" | "unclear" | "too few" | null;
+  units: string;
+}
+
+/** A piece of a sentence. */
+export interface FindingPart {
+  text: string;
+  head: string | null;
+}
+
 /** What the model says in one place, best first. */
 export interface Guess {
   place: string;
@@ -149,7 +170,7 @@ export interface HeadPage {
   examples: HeadExample[];
   typical: TypicalSentence[];
   example_map: ExampleMap | null;
-  explanation: Record<string, number | string | number[] | string[] | null> | null;
+  explanation: Record<string, number | string | (number | null)[] | string[] | null> | null;
 }
 
 /** A model that can be asked. */
@@ -220,7 +241,8 @@ export interface Problem {
 export interface ProfilePoint {
   offset: number;
   value: number | null;
-  stderr: number | null;
+  low: number | null;
+  high: number | null;
 }
 
 /** How often a head's strongest link is a relation's, beside the best simple rule. */
@@ -235,14 +257,15 @@ export interface RelationScore {
   direction: string;
   what: string;
   cases: number | null;
-  clear: boolean;
+  verdict: "above" | "below" | "unclear" | "too few";
 }
 
 /** The attention a head pays to one kind of token. */
 export interface RoleShare {
   role: string;
   value: number | null;
-  stderr: number | null;
+  low: number | null;
+  high: number | null;
   uniform: number | null;
 }
 

@@ -6,7 +6,7 @@ import { prepare } from "../parts/canvas";
 import { placed, rampColour, type Scale } from "../parts/colour";
 import { shown } from "../parts/numbers";
 import type { SetState } from "../shell/state";
-import { around, type Bar, Bars, type Column, Columns, Section } from "./charts";
+import { type Bar, Bars, type Column, Columns, Section } from "./charts";
 
 const EVEN = "The tick is what even attention would give.";
 
@@ -54,8 +54,8 @@ export function Distances({ features, known }: { features: readonly DistanceFeat
 }
 
 /** A share of attention beside what even attention would give. */
-export function shareBar({ role, value, stderr, uniform }: RoleShare): Bar {
-  return { label: role, value, ...around(value, stderr), mark: uniform ?? null, markName: "even attention" };
+export function shareBar({ role, value, low, high, uniform }: RoleShare): Bar {
+  return { label: role, value, low, high, mark: uniform ?? null, markName: "even attention" };
 }
 
 export function Shares({ title, shares }: { title: string; shares: readonly RoleShare[] }) {

@@ -19,18 +19,6 @@ export interface Bar {
   isWorse?: boolean;
 }
 
-/** Standard errors to either end of a 95 % interval, as in `headscope.views.numbers`. */
-export const SURE = 1.96;
-
-/** The 95 % interval around a value; nothing without a standard error. */
-export function around(
-  value: number | null | undefined,
-  stderr: number | null | undefined,
-): { low: number | null; high: number | null } {
-  if (value == null || !stderr) return { low: null, high: null };
-  return { low: value - SURE * stderr, high: value + SURE * stderr };
-}
-
 /** The stretch of numbers that bars are drawn on: 0 is always in it, and everything that is drawn. */
 export function barRange(bars: readonly Bar[]): [number, number] {
   let [low, high] = [0, 0];
@@ -110,7 +98,8 @@ export function ticks(low: number, high: number, count: number): number[] {
 export interface Column {
   label: string;
   value: number | null;
-  stderr?: number | null;
+  low?: number | null;
+  high?: number | null;
   /** What even attention would give, drawn as a tick. */
   mark?: number | null;
   /** Written below the column. */
@@ -120,10 +109,7 @@ export interface Column {
 
 /** Columns side by side, with error bars and ticks to compare with. */
 export function Columns({ columns, name, caption }: { columns: readonly Column[]; name: string; caption: string }) {
-  const top = Math.max(
-    1e-9,
-    ...columns.map(({ value, stderr, mark }) => Math.max((value ?? 0) + SURE * (stderr ?? 0), mark ?? 0)),
-  );
+  const top = Math.max(1e-9, ...columns.map(({ value, high, mark }) => Math.max(value ?? 0, high ?? 0, mark ?? 0)));
   const ticked = columns.some(({ tick }) => tick);
   const floor = TALL - (ticked ? 30 : 18);
   const step = (WIDE - LEFT - RIGHT) / columns.length;
@@ -140,10 +126,13 @@ export function Columns({ columns, name, caption }: { columns: readonly Column[]
           </text>
         </g>
       ))}
-      {columns.map(({ label, value, stderr, mark, tick, muted }, index) => (
+      {columns.map(({ label, value, low, high, mark, tick, muted }, index) => (
         <g key={label} data-label={label} data-value={value}>
           <title>
-            {words({ label, value, ...around(value, stderr), mark: mark ?? null, markName: "even attention" }, top)}
+            {words(
+              { label, value, low: low ?? null, high: high ?? null, mark: mark ?? null, markName: "even attention" },
+              top,
+            )}
           </title>
           <rect
             class={muted ? "hp-itself" : "hp-above"}
@@ -152,14 +141,8 @@ export function Columns({ columns, name, caption }: { columns: readonly Column[]
             y={y(value ?? 0)}
             height={floor - y(value ?? 0)}
           />
-          {value !== null && stderr != null && (
-            <line
-              class="hp-whisker"
-              x1={x(index)}
-              x2={x(index)}
-              y1={y(value - SURE * stderr)}
-              y2={y(value + SURE * stderr)}
-            />
+          {low != null && high != null && (
+            <line class="hp-whisker" x1={x(index)} x2={x(index)} y1={y(low)} y2={y(high)} />
           )}
           {mark != null && (
             <line class="hp-mark" x1={x(index) - step / 2 + 1} x2={x(index) + step / 2 - 1} y1={y(mark)} y2={y(mark)} />
@@ -183,10 +166,11 @@ export function Profile({ points }: { points: readonly ProfilePoint[] }) {
   const known = points.filter(({ value }) => value !== null).sort((a, b) => a.offset - b.offset);
   const every = known.length > 11 ? 2 * Math.ceil(known.length / 20) : 1;
   const columns = known.map(
-    ({ offset, value, stderr }): Column => ({
+    ({ offset, value, low, high }): Column => ({
       label: `offset ${offset}`,
       value,
-      stderr: stderr ?? null,
+      low,
+      high,
       muted: offset === 0,
       tick: offset % every === 0 ? `${offset > 0 ? "+" : ""}${offset}`.replace("-", "−") : "",
     }),

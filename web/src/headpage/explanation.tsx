@@ -1,13 +1,23 @@
 /** Why a head does what it does, as `headscope explain` found it: in words, and as small charts. */
 
 import type { HeadPage } from "../data/api";
-import { around, type Bar, Bars } from "./charts";
+import { type Bar, Bars } from "./charts";
 
 type Found = NonNullable<HeadPage["explanation"]>;
 
 function numbers(found: Found, name: string): number[] {
   const value = found[name];
   return Array.isArray(value) ? value.filter((one): one is number => typeof one === "number") : [];
+}
+
+/** The ends of the interval of one of these numbers; null where it has none. */
+function ends(found: Found, name: string, index: number): { low: number | null; high: number | null } {
+  const end = (which: string): number | null => {
+    const values = found[`${name}_${which}`];
+    const value = Array.isArray(values) ? values[index] : null;
+    return typeof value === "number" ? value : null;
+  };
+  return { low: end("low"), high: end("high") };
 }
 
 function texts(found: Found, name: string): string[] {
@@ -19,12 +29,11 @@ function texts(found: Found, name: string): string[] {
 export function shareBars(found: Found, what: "score" | "pattern"): Bar[] {
   const name = what === "score" ? "score_share" : "score_pattern";
   const values = numbers(found, name);
-  const errors = what === "score" ? numbers(found, "score_error") : [];
   const random = numbers(found, `${name}_random`);
   return numbers(found, "counts").map((count, index) => ({
     label: count === 1 ? "best neuron" : `best ${count}`,
     value: values[index] ?? null,
-    ...around(values[index], errors[index]),
+    ...(what === "score" ? ends(found, "score", index) : {}),
     mark: random[index] ?? null,
     markName: "as many at random",
   }));
@@ -32,14 +41,14 @@ export function shareBars(found: Found, what: "score" | "pattern"): Bar[] {
 
 /** What the whole score and the neurons that are sure by themselves tell apart, contrast by contrast; from 0.5. */
 export function apartGroups(found: Found): { what: string; bars: Bar[] }[] {
-  const [values, errors] = [numbers(found, "apart_auc"), numbers(found, "apart_error")];
+  const values = numbers(found, "apart_auc");
   const names = texts(found, "neuron_what");
   const [number, auc] = [numbers(found, "neuron_number"), numbers(found, "neuron_auc")];
   const [low, high] = [numbers(found, "neuron_low"), numbers(found, "neuron_high")];
   return texts(found, "apart_what").map((what, index) => ({
     what,
     bars: [
-      { label: "whole score", value: values[index] ?? null, ...around(values[index], errors[index]) },
+      { label: "whole score", value: values[index] ?? null, ...ends(found, "apart", index) },
       ...names.flatMap((name, at): Bar[] =>
         name === what
           ? [{ label: `neuron ${number[at]}`, value: auc[at] ?? null, low: low[at] ?? null, high: high[at] ?? null }]
@@ -58,11 +67,11 @@ const REPLACED: Record<string, string> = {
 
 /** What of the pattern is left when embeddings are replaced by their mean. */
 export function leftBars(found: Found): Bar[] {
-  const [values, errors] = [numbers(found, "left"), numbers(found, "left_error")];
+  const values = numbers(found, "left");
   return texts(found, "replaced").map((what, index) => ({
     label: `without ${REPLACED[what] ?? what}`,
     value: values[index] ?? null,
-    ...around(values[index], errors[index]),
+    ...ends(found, "left", index),
   }));
 }
 

@@ -5,9 +5,9 @@ import { type Bar, Bars, Section } from "./charts";
 
 const MOST_RELATIONS = 8;
 
-/** Whether the interval reaches the rule; where no rule is known there is none to reach. */
-function isUnsure({ clear, baseline }: RelationScore): boolean {
-  return !clear && baseline !== null;
+/** Whether it is not clearly above the rules; where no rule is known there is none to be above. */
+function isUnsure({ verdict, baseline }: RelationScore): boolean {
+  return verdict !== "above" && baseline !== null;
 }
 
 function relationBar(one: RelationScore): Bar {
@@ -22,7 +22,7 @@ function relationBar(one: RelationScore): Bar {
     note: [
       one.probe,
       one.cases == null ? "" : `${one.cases} cases`,
-      !isUnsure(one) ? "" : "the interval reaches the simple rule",
+      !isUnsure(one) ? "" : "not clearly above the simple rules",
     ]
       .filter(Boolean)
       .join(", "),
@@ -31,7 +31,7 @@ function relationBar(one: RelationScore): Bar {
 
 export function Relations({ page }: { page: Pick<HeadPage, "relations" | "relations_tested"> }) {
   const found = page.relations;
-  const tested = Math.max(page.relations_tested ?? 0, page.relations.length);
+  const tested = page.relations_tested;
   if (tested === 0) return null;
   if (found.length === 0)
     return (
@@ -44,7 +44,7 @@ export function Relations({ page }: { page: Pick<HeadPage, "relations" | "relati
   return (
     <Section
       title="Relations it finds"
-      about={`Above the best simple rule, which is the tick${unsure ? "; pale where the interval reaches it" : ""}. Over all cases; findings score the head that was chosen on one half of them on the other.`}
+      about={`Above the best simple rule, which is the tick${unsure ? "; pale where the head is not clearly above all rules: its interval reaches theirs" : ""}. Over all cases; findings score the head that was chosen on one half of them on the other.`}
     >
       {kinds.map((what) => (
         <div key={what}>

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { coloursOf, firstColouring, lookAt, rampName } from "../../src/atlas/data";
 import { described } from "../../src/atlas/frame";
 import { colour, pick, selected } from "../../src/atlas/settings";
-import type { AtlasData, Colouring } from "../../src/data/api";
+import type { AtlasData, Colouring, Finding } from "../../src/data/api";
 import { rampOf } from "../../src/parts/colour";
 import { DEFAULTS } from "../../src/shell/state";
 
@@ -72,7 +72,11 @@ test("a look at an atlas: colouring, selection and filter together", () => {
 });
 
 test("a head is open from the start: the one the first finding names, else one of the rarest kind or the largest", () => {
-  const told = { ...ATLAS, findings: ["Nothing named here: 0.1.", "Heads 1.1 and 0.0 do it."] };
+  const parts = [
+    { text: "Heads ", head: null },
+    { text: "1.1", head: "1.1" },
+  ];
+  const told = { ...ATLAS, findings: [{ stack: "encoder", parts } as Finding] };
   assert.equal(lookAt(told, DEFAULTS, false)?.current, 3);
   assert.equal(lookAt(told, { ...DEFAULTS, layer: 0, heads: [1] }, false)?.current, 1);
   assert.equal(lookAt(ATLAS, DEFAULTS, false)?.current, 2, "one head is local, two are dense");

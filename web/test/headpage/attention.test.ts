@@ -21,7 +21,7 @@ test("windows of distance apart from the rest", () => {
 });
 
 test("shares have 95 % intervals", () => {
-  const bar = shareBar({ role: "commas", value: 0.5, stderr: 0.1, uniform: 0.2 });
-  assert.deepEqual([bar.low, bar.high, bar.mark], [0.5 - 0.196, 0.5 + 0.196, 0.2]);
-  assert.equal(shareBar({ role: "commas", value: 0.5, stderr: null, uniform: null }).low, null);
+  const bar = shareBar({ role: "commas", value: 0.5, low: 0.3, high: 0.7, uniform: 0.2 });
+  assert.deepEqual([bar.low, bar.high, bar.mark], [0.3, 0.7, 0.2]);
+  assert.equal(shareBar({ role: "commas", value: 0.5, low: null, high: null, uniform: null }).low, null);
 });

@@ -6,13 +6,15 @@ const found = {
   words: ["Two neurons carry it."],
   counts: [1, 2],
   score_share: [0.4, 0.6],
-  score_error: [0.1, 0],
+  score_low: [0.2, null],
+  score_high: [0.6, null],
   score_share_random: [0.1, 0.2],
   score_pattern: [0.3],
   score_pattern_random: [0.05],
   apart_what: ["[SEP] from other keys", "its own segment from the other"],
   apart_auc: [0.9, 0.5],
-  apart_error: [0.05, 0.01],
+  apart_low: [0.8, 0.48],
+  apart_high: [1, 0.52],
   neuron_what: ["[SEP] from other keys"],
   neuron_number: [27],
   neuron_auc: [0.99],
@@ -20,7 +22,8 @@ const found = {
   neuron_high: [1],
   replaced: ["token", "all"],
   left: [-0.1, 0],
-  left_error: [0.02, 0],
+  left_low: [-0.14, null],
+  left_high: [-0.06, null],
 };
 
 test("shares of the best neurons beside as many at random", () => {
@@ -32,8 +35,8 @@ test("shares of the best neurons beside as many at random", () => {
       ["best 2", 0.6, 0.2],
     ],
   );
-  assert.deepEqual([bars[0]?.low, bars[0]?.high], [0.4 - 0.196, 0.4 + 0.196]);
-  assert.equal(bars[1]?.low, null, "an error of 0 is none");
+  assert.deepEqual([bars[0]?.low, bars[0]?.high], [0.2, 0.6]);
+  assert.equal(bars[1]?.low, null, "none is known");
   assert.deepEqual(
     shareBars(found, "pattern").map(({ value, mark }) => [value, mark]),
     [

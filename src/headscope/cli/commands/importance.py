@@ -100,7 +100,8 @@ def _print(console: Console, atlas: "hs.Atlas", result: "ImportanceResult", foun
 
 
 def _print_stack(console: Console, atlas: "hs.Atlas", result: "ImportanceResult", stack: str) -> None:
-    from headscope.figures.importance import key_name, readable  # loads matplotlib
+    from headscope.facts.vocabulary import key_name
+    from headscope.facts.wording import readable
 
     rows = result.table(stack=stack)
     roles = [role for role, cell in rows[0].items() if isinstance(cell, dict)]

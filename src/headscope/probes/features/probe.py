@@ -11,6 +11,7 @@ from typing import Literal, Self
 
 from headscope.capture.observe import edits_of
 from headscope.errors import OptionError
+from headscope.facts.scores import FEW_CASES
 from headscope.models import Model, load
 from headscope.probes.features.classes import FEATURES, FeatureText
 from headscope.probes.features.result import FeaturesResult, StackSums
@@ -23,7 +24,6 @@ from headscope.text.annotated.treebank import ParsedSentence, Treebank
 from headscope.text.skipped import Skipped
 from headscope.types import HeadGrid, StackName
 
-FEW = 10
 """Classes that fewer texts have are named in a note: their numbers say little."""
 
 # Texts go through both models a few hundred at a time, so that their own numbers can be compared.
@@ -143,8 +143,8 @@ def _rare(stacks: Mapping[StackName, StackSums]) -> Iterator[str]:
         counts = dict(zip(FEATURES, (int(count) for count in sums.model.texts), strict=True))
         if none := [feature for feature, count in counts.items() if not count]:
             yield f"{of}no sentence has a token of: {', '.join(none)}"
-        if few := [f"{feature} ({count})" for feature, count in counts.items() if 0 < count < FEW]:
-            yield f"{of}fewer than {FEW} sentences, so that the numbers say little: {', '.join(few)}"
+        if few := [f"{feature} ({count})" for feature, count in counts.items() if 0 < count < FEW_CASES]:
+            yield f"{of}fewer than {FEW_CASES} sentences, so that the numbers say little: {', '.join(few)}"
 
 
 class _Run:

@@ -11,6 +11,7 @@ import numpy as np
 
 from headscope.atlas import Example
 from headscope.errors import OptionError, TextError
+from headscope.facts.scores import FEW_CASES
 from headscope.models import Model, load
 from headscope.probes.at_work import AtWork, AtWorkTally, Question
 from headscope.probes.halves import SCORE, SELECT
@@ -24,7 +25,6 @@ from headscope.stats.documents import FEWEST_DOCUMENTS
 from headscope.text.skipped import Skipped
 from headscope.types import HeadId, StackName
 
-FEW = 10
 """Labels with fewer cases than this are named in a note: their numbers say little."""
 
 
@@ -325,10 +325,12 @@ class PointingProbe(ABC, Generic[DataT]):
             label: sum(tally.accuracy[half].count(label) for half in parts) for label in tally.first_seen
         }
         rare = [
-            f"{label} ({count}, {tally.first_seen[label]})" for label, count in counts.items() if count < FEW
+            f"{label} ({count}, {tally.first_seen[label]})"
+            for label, count in counts.items()
+            if count < FEW_CASES
         ]
         if rare:
-            yield f"fewer than {FEW} cases, so that the numbers say little: {', '.join(sorted(rare))}"
+            yield f"fewer than {FEW_CASES} cases, so that the numbers say little: {', '.join(sorted(rare))}"
 
     def _losses(self, tally: PointingTally, done: Reading) -> Iterator[str]:
         """What of the data could not be used."""

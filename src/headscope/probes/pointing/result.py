@@ -94,7 +94,7 @@ class PointingResult(ProbeResult):
                 {self.label_name: labels},
                 f"how many cases each {self.label_name.replace('_', ' ')} has",
             ),
-            **self.documents_array(f"{self.probe}_documents", heads, labels),
+            **self.documents_array(self.probe, heads, labels),
             **self._pair(
                 f"{self.probe}_overall", heads, None, cells, "share of right guesses over all cases"
             ),
@@ -137,13 +137,24 @@ class PointingResult(ProbeResult):
         return row | self.baseline_columns(tally, label)
 
     def documents_array(
-        self, name: str, accuracy: Accuracy, labels: Sequence[str]
+        self, start: str, accuracy: Accuracy, labels: Sequence[str]
     ) -> dict[str, LabelledArray]:
-        """In how many documents each label has cases, which decides what its errors are over."""
+        """In how many documents each label has cases, and what its errors are over."""
         what = self.label_name.replace("_", " ")
         counts = np.array([accuracy.documents_of(label) for label in labels], dtype=np.int64)
-        description = f"in how many documents each {what} has cases"
-        return {name: LabelledArray(counts, (self.label_name,), {self.label_name: labels}, description)}
+        units = np.array([accuracy.sampling(label).effective for label in labels])
+        described = {
+            f"{start}_documents": (counts, f"in how many documents each {what} has cases"),
+            f"{start}_units": (
+                units,
+                f"how many documents or texts of equal size the errors of each {what} are over",
+            ),
+        }
+        coords: Coords = {self.label_name: labels}
+        return {
+            name: LabelledArray(values, (self.label_name,), coords, description)
+            for name, (values, description) in described.items()
+        }
 
     def _pair(
         self,

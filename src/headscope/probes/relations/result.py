@@ -70,7 +70,7 @@ class RelationsResult(PointingResult):
         ):
             counts = np.array([values.count(label) for label in labels], dtype=np.int64)
             arrays[f"relation_{name}"] = LabelledArray(counts, ("role",), {"role": labels}, what)
-        return arrays | self.documents_array("relation_documents", sums.difference, labels)
+        return arrays | self.documents_array("relation", sums.difference, labels)
 
     def _row(self, tally: PointingTally, label: str) -> Row:
         relations = _relations(tally)

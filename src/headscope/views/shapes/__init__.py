@@ -8,6 +8,8 @@ from headscope.views.shapes.atlases import (
     AtlasData,
     AtlasStack,
     Colouring,
+    Finding,
+    FindingPart,
 )
 from headscope.views.shapes.base import (
     Shape,
@@ -62,6 +64,8 @@ __all__ = [
     "Edit",
     "Embedded",
     "ExampleMap",
+    "Finding",
+    "FindingPart",
     "Guess",
     "HeadExample",
     "HeadPage",

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from headscope.facts.scores import Verdict
 from headscope.views.shapes.base import Shape
 
 
@@ -22,6 +23,33 @@ class Colouring(Shape):
     labels: list[str] | None = None
     stderr: list[float | None] | None = None
     about: str
+
+
+class FindingPart(Shape):
+    """A piece of a sentence."""
+
+    text: str
+    head: str | None = None
+    """The head that the text names, as layer.head; null for words."""
+
+
+class Finding(Shape):
+    """One thing that the atlas shows: a sentence, and the number behind it."""
+
+    topic: str
+    stack: str
+    parts: list[FindingPart]
+    heads: list[str]
+    """The heads it is about, the foremost first; none when it is about a layer or the whole stack."""
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    """The ends of the 95 % interval."""
+    control: float | None = None
+    control_name: str = ""
+    """What the value is held against."""
+    verdict: Verdict | None = None
+    units: str = "1"
 
 
 class AtlasStack(Shape):
@@ -45,4 +73,4 @@ class AtlasData(Shape):
     about: str
     """What was read: texts, tokens."""
     stacks: list[AtlasStack]
-    findings: list[str]
+    findings: list[Finding]

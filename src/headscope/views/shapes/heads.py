@@ -1,5 +1,6 @@
 """The page of one head."""
 
+from headscope.facts.scores import Verdict
 from headscope.views.shapes.base import Shape
 
 
@@ -8,7 +9,8 @@ class ProfilePoint(Shape):
 
     offset: int
     value: float | None
-    stderr: float | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 class DistanceFeature(Shape):
@@ -24,7 +26,8 @@ class RoleShare(Shape):
 
     role: str
     value: float | None
-    stderr: float | None = None
+    low: float | None = None
+    high: float | None = None
     uniform: float | None = None
 
 
@@ -51,8 +54,8 @@ class RelationScore(Shape):
     what: str = "share of right guesses"
     """What `accuracy` and `baseline` are; for semantic roles shares of attention."""
     cases: int | None = None
-    clear: bool = False
-    """Whether the whole interval lies above the baseline."""
+    verdict: Verdict = "unclear"
+    """How the head compares with all simple rules: `above` when its whole interval lies above theirs."""
 
 
 class AblationEffect(Shape):
@@ -149,4 +152,4 @@ class HeadPage(Shape):
     typical: list[TypicalSentence] = []
     """The sentences where it is most typical, the most typical first; three at most."""
     example_map: ExampleMap | None = None
-    explanation: dict[str, float | str | list[float] | list[str] | None] | None = None
+    explanation: dict[str, float | str | list[float | None] | list[str] | None] | None = None

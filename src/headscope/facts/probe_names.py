@@ -1,8 +1,8 @@
-"""What the results of probes are called, in words."""
+"""What the rows and results of probes are called: relations, roles, mentions, rules, parsers, classes of words."""
 
 from collections.abc import Callable, Mapping
 
-from headscope.figures.slices import Choice, HeadValues
+from headscope.facts.slices import Choice, HeadValues
 
 Labels = Mapping[str, tuple[Choice, ...]]
 
@@ -40,6 +40,12 @@ _PARSERS = {
     "random_attention": "random model: attention",
     "random_attention_words": "random model: attention and words",
 }
+
+OFFSET = "best fixed offset"
+NEAREST = "nearest mention"
+SAME_WORD = "nearest with the same head word"
+RULES = "rules"
+"""The baselines of the pointing probes: what needs no attention."""
 
 _SLICES = {
     "dependency_accuracy": "Finding the head of {}",
@@ -89,6 +95,11 @@ def mention_name(mention_class: Choice) -> str:
     return _MENTIONS.get(str(mention_class), str(mention_class).replace("_", " "))
 
 
+def rule_in_sentence(name: str) -> str:
+    """A baseline with its article."""
+    return "a cascade of rules" if name == RULES else f"the {name}"
+
+
 def row_name(probe: str, label: str) -> str:
     """What a row of a probe's table is about."""
     if probe == "coreference":
@@ -133,3 +144,63 @@ def probe_value_name(picked: HeadValues) -> str | None:
         "feature_excess": "difference of attention",
         "feature_change": "difference of attention",
     }.get(measure)
+
+
+_HEADS = {
+    "acl": "the noun of a clause",
+    "acl:relcl": "the noun of a relative clause",
+    "advcl": "the verb of an adverbial clause",
+    "advmod": "what an adverb modifies",
+    "amod": "the noun of an adjective",
+    "appos": "the noun of an apposition",
+    "aux": "the verb of an auxiliary",
+    "aux:pass": "the verb of a passive auxiliary",
+    "case": "the noun of a preposition",
+    "cc": "what a conjunction such as “and” belongs to",
+    "ccomp": "the verb of a clause that is its object",
+    "compound": "the noun of a compound",
+    "compound:prt": "the verb of a particle",
+    "conj": "the first part of a coordination",
+    "cop": "the predicate of a copula",
+    "csubj": "the verb of a clause that is its subject",
+    "det": "the noun of a determiner",
+    "discourse": "what an interjection belongs to",
+    "expl": "the verb of an expletive",
+    "fixed": "the first word of a fixed phrase",
+    "flat": "the first word of a name",
+    "iobj": "the verb of an indirect object",
+    "mark": "the verb of a clause marker such as “that”",
+    "nmod": "the noun of a nominal modifier",
+    "nmod:poss": "the noun of a possessor",
+    "nsubj": "the verb of a subject",
+    "nsubj:pass": "the verb of a passive subject",
+    "nummod": "the noun of a number",
+    "obj": "the verb of an object",
+    "obl": "the verb of an oblique nominal",
+    "parataxis": "what a side remark belongs to",
+    "vocative": "what an address belongs to",
+    "xcomp": "the verb of an open complement",
+}
+
+_ROLES = {
+    "all": "all",
+    "ARG0": "ARG0 (mostly who does it)",
+    "ARG1": "ARG1 (mostly what it is done to)",
+    "ARGM-TMP": "ARGM-TMP (when)",
+    "ARGM-LOC": "ARGM-LOC (where)",
+    "ARGM-MNR": "ARGM-MNR (how)",
+    "ARGM-NEG": "ARGM-NEG (negation)",
+    "ARGM-MOD": "ARGM-MOD (modal)",
+    "ARGM-CAU": "ARGM-CAU (why)",
+}
+
+
+def found_word(relation: str) -> str:
+    """What is found for a word of this relation, with the relation's own name."""
+    words = _HEADS.get(relation) or _HEADS.get(relation.partition(":")[0])
+    return f"{words} ({relation})" if words else f"the head of a word that is {relation}"
+
+
+def role_words(role: str) -> str:
+    """A role, with what it stands for where PropBank's name does not say so."""
+    return _ROLES.get(role, role)

@@ -1,38 +1,21 @@
-"""What a finding is."""
+"""The stack that findings and sections of the report are about."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import xarray as xr
+
 from headscope.atlas import Atlas
 from headscope.atlas.atlas import COMPANIONS, DERIVED
+from headscope.facts.scores import mean_ends
 from headscope.heads import Likeness
-from headscope.types import HeadId
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing the atlas shows, in plain words, and the number behind it."""
-
-    stack: str
-    topic: str
-    text: str
-    heads: tuple[HeadId, ...]
-    """The heads it is about, the foremost first; none when it is about a layer or the whole stack."""
-    value: float
-    stderr: float | None
-    """Standard error over texts; None where the atlas has none or the value combines several numbers."""
-    units: str = "1"
-
-    def __str__(self) -> str:
-        """The finding as a sentence."""
-        return self.text
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The stack that findings are about."""
+    """One stack of an atlas: what was measured in it, and what its probes found."""
 
     atlas: Atlas
     stack: str
@@ -40,6 +23,10 @@ class Subject:
     def has(self, measure: str) -> bool:
         """Whether the stack was measured so."""
         return measure in self.atlas.stack(self.stack)
+
+    def array(self, measure: str) -> xr.DataArray:
+        """A measure of the stack."""
+        return self.atlas.stack(self.stack)[measure]
 
     @property
     def probes(self) -> dict[str, dict[str, Any]]:
@@ -81,6 +68,13 @@ class Subject:
         """Whether there is anything but what probes left."""
         return bool(set(self.atlas.stack(self.stack)) - self.probe_arrays)
 
+    def interval(
+        self, mean: float, stderr: float | None, *, probe: str | None = None
+    ) -> tuple[float, float] | None:
+        """The 95 % interval of a mean over the texts of the atlas or a probe; None without a standard error."""
+        facts = self.atlas.provenance if probe is None else self.probes.get(probe, {})
+        return None if stderr is None else mean_ends(mean, stderr, texts_of(facts))
+
     @property
     def is_causal(self) -> bool:
         """True when queries see nothing ahead of them."""
@@ -91,3 +85,9 @@ class Subject:
         """True when the published forms were asked for, quirks included."""
         options = self.atlas.provenance.get("options")
         return isinstance(options, dict) and bool(options.get("faithful"))
+
+
+def texts_of(facts: Mapping[str, Any]) -> int | None:
+    """How many texts numbers are means over; None where these facts do not say."""
+    texts = facts.get("texts")
+    return texts if isinstance(texts, int) and not isinstance(texts, bool) else None

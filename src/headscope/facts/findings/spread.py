@@ -4,10 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from headscope.figures.slices import Array, choices, head_values
-from headscope.figures.words import has_markers
-from headscope.report.finding import Finding, Subject
-from headscope.report.wording import amount, share
+from headscope.facts.findings.finding import Finding
+from headscope.facts.scores import EVEN, Score, Verdict
+from headscope.facts.slices import Array, choices, head_values
+from headscope.facts.subject import Subject
+from headscope.facts.vocabulary import has_markers
+from headscope.facts.wording import amount, sentence, share
 from headscope.types import HeadId
 
 SURE = 0.01
@@ -27,11 +29,13 @@ def breadth(subject: Subject) -> Iterator[Finding]:
     ordered = picked.order()
     for head, kind in ((ordered[0], "broadest"), (ordered[-1], "sharpest")):
         value, error = picked.at(head)
-        text = f"Head {head} is the {kind}: {amount(value, error, units='nats')} of entropy"
+        text = f" is the {kind}: {amount(value, error, units='nats')} of entropy"
         if np.isfinite(baseline):
             text += f", where even attention would have {baseline:.2f}"
         text += f". That is as if it looked evenly at {_tokens(value)}."
-        yield Finding(subject.stack, topic, text, (head,), value, error, "nats")
+        control = Score(EVEN, baseline) if np.isfinite(baseline) else None
+        parts = sentence("Head ", head, text)
+        yield Finding.measured(subject, topic, parts, (value, error), [head], units="nats", control=control)
     means = [_mean(row) for row in picked.values]
     if np.isfinite(means).sum() > 1:
         low, high = int(np.nanargmin(means)), int(np.nanargmax(means))
@@ -39,7 +43,7 @@ def breadth(subject: Subject) -> Iterator[Finding]:
             f"By layer, layer {low} is the sharpest ({means[low]:.2f} nats on average over its heads) and "
             f"layer {high} the broadest ({means[high]:.2f})."
         )
-        yield Finding(subject.stack, topic, text, (), means[low], None, "nats")
+        yield Finding(topic, subject.stack, (text,), means[low], units="nats")
     if "cls" in known and has_markers(subject.atlas):
         own = head_values(subject.atlas, "entropy", select={"query_role": "cls"}, stack=subject.stack)
         last, all_queries = _mean(own.values[-1]), means[-1]
@@ -48,7 +52,7 @@ def breadth(subject: Subject) -> Iterator[Finding]:
                 f"[CLS] in the last layer, from where classifiers usually read, attends with {last:.2f} nats "
                 f"on average over heads; all tokens of that layer with {all_queries:.2f}."
             )
-            yield Finding(subject.stack, topic, text, (), last, None, "nats")
+            yield Finding(topic, subject.stack, (text,), last, units="nats")
 
 
 def _mean(values: Array) -> float:
@@ -88,21 +92,21 @@ def likeness(subject: Subject) -> Iterator[Finding]:
             None if error is None or not np.isfinite(error[row, column]) else float(error[row, column])
         )
         apart = amount(value, uncertain, units=units, digits=3)
-        text = f"Heads {labels[row]} and {labels[column]} are the {kind}: {apart} apart"
-        text += (
-            "."
-            if subject.is_faithful
-            else f", {share(value / np.log(2))} of the {np.log(2):.3f} that is possible."
-        )
-        yield Finding(subject.stack, "Likeness", text, (labels[row], labels[column]), value, uncertain, units)
+        possible = f", {share(value / np.log(2))} of the {np.log(2):.3f} that is possible"
+        end = f" are the {kind}: {apart} apart{'' if subject.is_faithful else possible}."
+        pair = labels[row], labels[column]
+        parts = sentence("Heads ", pair[0], " and ", pair[1], end)
+        yield Finding.measured(subject, "Likeness", parts, (value, uncertain), pair, units=units)
     if len(labels) > 2:
         means = distance.sum(1) / (len(labels) - 1)
         odd = int(means.argmax())
-        text = (
-            f"Head {labels[odd]} is the odd one out: {amount(float(means[odd]), units=units, digits=3)} "
-            f"from the others on average, where the average head is {means.mean():,.3f} from them."
+        parts = sentence(
+            "Head ",
+            labels[odd],
+            f" is the odd one out: {amount(float(means[odd]), units=units, digits=3)} from the others on average, "
+            f"where the average head is {means.mean():,.3f} from them.",
         )
-        yield Finding(subject.stack, "Likeness", text, (labels[odd],), float(means[odd]), None, units)
+        yield Finding("Likeness", subject.stack, parts, float(means[odd]), heads=(labels[odd],), units=units)
         yield from _layers_together(subject, units)
 
 
@@ -110,14 +114,24 @@ def _layers_together(subject: Subject, units: str) -> Iterator[Finding]:
     if not subject.likeness.has_layers:
         return
     test = subject.likeness.layer_test()
+    verdict: Verdict = "unclear"
     if test.p_value < SURE:
-        verdict = f"more alike than heads dealt out to layers by chance (p = {test.p_value:.2g})"
+        verdict, words = (
+            "below",
+            f"more alike than heads dealt out to layers by chance (p = {test.p_value:.2g})",
+        )
     elif test.p_farther < SURE:
-        verdict = f"less alike than heads dealt out to layers by chance (p = {test.p_farther:.2g})"
+        verdict, words = (
+            "above",
+            f"less alike than heads dealt out to layers by chance (p = {test.p_farther:.2g})",
+        )
     else:
-        verdict = f"not clearly more alike than heads dealt out to layers by chance (p = {test.p_value:.2g})"
+        words = f"not clearly more alike than heads dealt out to layers by chance (p = {test.p_value:.2g})"
     text = (
-        f"Heads of one layer are {verdict}: {amount(test.within, units=units, digits=3)} apart on average, against "
+        f"Heads of one layer are {words}: {amount(test.within, units=units, digits=3)} apart on average, against "
         f"{test.between:,.3f} between layers."
     )
-    yield Finding(subject.stack, "Likeness", text, (), test.within, None, units)
+    control = Score("heads of different layers", test.between)
+    yield Finding(
+        "Likeness", subject.stack, (text,), test.within, units=units, control=control, verdict=verdict
+    )

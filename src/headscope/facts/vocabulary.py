@@ -1,8 +1,8 @@
 """What slices of an atlas are called, in the words a reader of that kind of model would use."""
 
 from headscope.atlas import Atlas
-from headscope.figures.probe_words import feature_name, probe_slice_title, probe_value_name
-from headscope.figures.slices import Choice, HeadValues
+from headscope.facts.probe_names import feature_name, probe_slice_title, probe_value_name
+from headscope.facts.slices import Choice, HeadValues
 
 FEATURE_WINDOWS = 16
 
@@ -18,6 +18,18 @@ _PATTERNS = {
     "other_sentence": "the other sentence",
     "first_token": "the first token (sink)",
 }
+
+
+_STACKS = {
+    "encoder": "Encoder",
+    "decoder": "Decoder",
+    "cross": "Cross attention, from what is written to what was read",
+}
+
+
+def stack_title(stack: str) -> str:
+    """A stack as a heading."""
+    return _STACKS.get(stack, stack)
 
 
 def has_markers(atlas: Atlas) -> bool:
@@ -36,6 +48,14 @@ def role_name(atlas: Atlas, stack: str, role: Choice) -> str:
     names = {"period": "full stops", "comma": "commas", "other": "everything else", "self": "itself"}
     name = names.get(str(role), str(role).replace("_", " "))
     return f"{name} of the source" if stack == "cross" and role in ("period", "comma") else name
+
+
+def key_name(atlas: Atlas, stack: str, role: str) -> str:
+    """A role of keys in words; punctuation is full stops and commas."""
+    if role == "punctuation":
+        both = (role_name(atlas, stack, one) for one in ("period", "comma"))
+        return " and ".join(both)
+    return role_name(atlas, stack, role)
 
 
 def offset_name(offset: int) -> str:

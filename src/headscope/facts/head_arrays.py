@@ -1,5 +1,6 @@
 """The arrays of a stack taken at one head, as plain numpy: a page looks up hundreds of numbers."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -7,9 +8,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from headscope.atlas import Atlas
-from headscope.figures.slices import Choice
+from headscope.facts.slices import Array, Choice
 from headscope.types import HeadId
-from headscope.views.numbers import Array, plain
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class HeadArray:
 class HeadArrays(dict[str, HeadArray]):
     """By name, all arrays of a stack at one head."""
 
-    def plain(self, name: str, **labels: Choice) -> float | None:
-        """One number for JSON; None where the atlas has none."""
+    def number(self, name: str, **labels: Choice) -> float:
+        """One number; nan where the atlas has none."""
         array = self.get(name)
-        return None if array is None else plain(array.number(**labels))
+        return math.nan if array is None else array.number(**labels)
 
 
 _whole: WeakKeyDictionary[Atlas, dict[str, dict[str, HeadArray]]] = WeakKeyDictionary()

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from headscope.figures.slices import Choice, HeadValues, Select, choices, head_values
-from headscope.figures.words import has_markers, offset_name, pattern_name, role_name
-from headscope.report.finding import Finding, Subject
-from headscope.report.wording import count, heads_list, share
+from headscope.facts.findings.finding import Finding
+from headscope.facts.scores import EVEN, Score
+from headscope.facts.slices import Choice, HeadValues, Select, choices, head_values
+from headscope.facts.subject import Subject
+from headscope.facts.vocabulary import has_markers, offset_name, pattern_name, role_name
+from headscope.facts.wording import Part, count, heads_list, sentence, share
 from headscope.stats.intervals import mean_interval
 
 MUCH = 0.5
@@ -28,18 +30,21 @@ def neighbours(subject: Subject) -> Iterator[Finding]:
         value, error = picked.at(head)
         much = [head for head in picked.order() if picked.at(head)[0] > MUCH]
         if much:
-            text = (
-                f"Head {head} is the strongest {kinds[offset]} head: it gives {offset_name(offset)} "
-                f"{share(value, error)} of its attention."
+            parts = sentence(
+                "Head ",
+                head,
+                f" is the strongest {kinds[offset]} head: it gives {offset_name(offset)} {share(value, error)} of "
+                "its attention.",
             )
             if len(much) > 1:
-                text += f" {count(len(much), 'head')} give it more than half: {heads_list(much)}."
+                more = f" {count(len(much), 'head')} give it more than half: "
+                parts = sentence(parts, more, heads_list(much), ".")
         else:
-            text = (
-                f"No head looks mostly at {offset_name(offset)}; the most is {share(value, error)}, "
-                f"by head {head}."
+            most = (
+                f"No head looks mostly at {offset_name(offset)}; the most is {share(value, error)}, by head "
             )
-        yield Finding(subject.stack, "Neighbours", text, tuple(much or [head]), value, error)
+            parts = sentence(most, head, ".")
+        yield Finding.measured(subject, "Neighbours", parts, (value, error), much or [head])
 
 
 def roles(subject: Subject) -> Iterator[Finding]:
@@ -50,15 +55,14 @@ def roles(subject: Subject) -> Iterator[Finding]:
         if picked is None or not np.nanmax(picked.values) > 0:
             continue
         head = picked.order()[0]
-        value, error = picked.at(head)
-        yield Finding(subject.stack, topic, _role_text(subject, role, picked), (head,), value, error)
+        yield Finding.measured(subject, topic, _role_parts(subject, role, picked), picked.at(head), [head])
         if role == "cls":
             yield from _sink(subject, topic)
         if role == "sep" and subject.stack != "cross":  # across two texts no query is the key's twin
             yield from _resting_place(subject, topic)
 
 
-def _role_text(subject: Subject, role: str, picked: HeadValues) -> str:
+def _role_parts(subject: Subject, role: str, picked: HeadValues) -> tuple[Part, ...]:
     name = role_name(subject.atlas, subject.stack, role)
     head = picked.order()[0]
     value, error = picked.at(head)
@@ -68,20 +72,18 @@ def _role_text(subject: Subject, role: str, picked: HeadValues) -> str:
     start = name[0].upper() + name[1:]
     much = [head for head in picked.order() if picked.at(head)[0] > MUCH]
     if value < LITTLE:
-        text = (
-            f"{start} {get} little attention: {share(mean)} on average over heads, at most "
-            f"{share(value, error)} (head {head})."
-        )
+        least = f"{start} {get} little attention: {share(mean)} on average over heads, at most "
+        parts = sentence(f"{least}{share(value, error)} (head ", head, ").")
     else:
-        text = (
-            f"{start} {get} {share(mean)} of attention on average over heads, most from head {head}: "
-            f"{share(value, error)}."
-        )
+        most = f"{start} {get} {share(mean)} of attention on average over heads, most from head "
+        parts = sentence(most, head, f": {share(value, error)}.")
     if much:
-        return text + f" {count(len(much), 'head')} {'gives' if len(much) == 1 else 'give'} more than half."
+        give = "gives" if len(much) == 1 else "give"
+        return sentence(parts, f" {count(len(much), 'head')} {give} more than half.")
     if role == "sep" and has_markers(subject.atlas):
-        text += ' In bert-base many heads give it more than half ("no-op" attention, Clark et al. 2019).'
-    return text
+        published = ' In bert-base many heads give it more than half ("no-op" attention, Clark et al. 2019).'
+        return sentence(parts, published)
+    return parts
 
 
 def _resting_place(subject: Subject, topic: str) -> Iterator[Finding]:
@@ -103,7 +105,7 @@ def _resting_place(subject: Subject, topic: str) -> Iterator[Finding]:
         clear = known & (low > 0)
         if known.any():
             text += f" It gets clearly more (95 % interval above 0) in {clear.sum()} of {known.sum()} heads."
-    yield Finding(subject.stack, topic, text, (), here - elsewhere, None)
+    yield Finding(topic, subject.stack, (text,), here - elsewhere)
 
 
 def _sink(subject: Subject, topic: str) -> Iterator[Finding]:
@@ -113,15 +115,15 @@ def _sink(subject: Subject, topic: str) -> Iterator[Finding]:
         return
     sinks = [head for head in picked.order() if picked.at(head)[0] > MUCH]
     head = picked.order()[0]
-    value, error = picked.at(head)
-    most = f"the most is {share(value, error)}, by head {head}."
     half = "the first token more than half of the later tokens' attention"
-    if sinks:
-        give = "gives" if len(sinks) == 1 else "give"
-        text = f"Attention sink: {count(len(sinks), 'head')} of {picked.values.size} {give} {half}; {most}"
-    else:
-        text = f"No head gives {half}; {most}"
-    yield Finding(subject.stack, topic, text, tuple(sinks or [head]), value, error)
+    give = "gives" if len(sinks) == 1 else "give"
+    many = (
+        f"Attention sink: {count(len(sinks), 'head')} of {picked.values.size} {give}"
+        if sinks
+        else "No head gives"
+    )
+    parts = sentence(f"{many} {half}; the most is {share(*picked.at(head))}, by head ", head, ".")
+    yield Finding.measured(subject, topic, parts, picked.at(head), sinks or [head])
 
 
 def distances(subject: Subject) -> Iterator[Finding]:
@@ -129,26 +131,32 @@ def distances(subject: Subject) -> Iterator[Finding]:
     near = _picked(subject, "distance_features", {"feature": NEAREST_WINDOW})
     if near is not None:
         head = near.order()[0]
-        value, error = near.at(head)
-        text = (
-            f"Head {head} is the most local: {share(value, error)} of its attention goes to other ordinary "
-            "tokens closer than a sixteenth of the text."
+        parts = sentence(
+            "Head ",
+            head,
+            f" is the most local: {share(*near.at(head))} of its attention goes to other ordinary tokens closer than "
+            "a sixteenth of the text.",
         )
-        yield Finding(subject.stack, "Distance", text, (head,), value, error)
+        yield Finding.measured(subject, "Distance", parts, near.at(head), [head])
     far = _picked(subject, "distance_features", {"feature": FAR_WINDOWS})
     if far is not None:
         head = far.order()[0]
         value, _ = far.at(head)
-        text = (
-            f"Head {head} looks farthest: {share(value)} of its attention goes to ordinary tokens half the "
-            "text or more away."
+        parts = sentence(
+            "Head ",
+            head,
+            f" looks farthest: {share(value)} of its attention goes to ordinary tokens half the text or more away.",
         )
+        control = None
         baseline = subject.atlas.stack(subject.stack).get("distance_features_uniform")
         if baseline is not None:
             even = float(baseline.sel(feature=list(FAR_WINDOWS)).sum())
             beyond = int((far.values > even).sum())
-            text += f" Even attention would put {share(even)} there; {_heads_put(beyond)} more."
-        yield Finding(subject.stack, "Distance", text, (head,), value, None)
+            parts = sentence(
+                parts, f" Even attention would put {share(even)} there; {_heads_put(beyond)} more."
+            )
+            control = Score(EVEN, even)
+        yield Finding("Distance", subject.stack, parts, value, heads=(head,), control=control)
 
 
 def _heads_put(number: int) -> str:
@@ -166,16 +174,18 @@ def habits(subject: Subject) -> Iterator[Finding]:
         if picked is None or not np.nanmax(picked.values) > 0:  # a decoder cannot look at the next word
             continue
         head = picked.order()[0]
-        value, error = picked.at(head)
         name = pattern_name(pattern)
-        text = f"{name[0].upper()}{name[1:]}: most in head {head}, {share(value, error)}{_evenly(subject, pattern)}."
-        yield Finding(subject.stack, "Named habits", text, (head,), value, error)
+        even = _evenly(subject, pattern)
+        beside = "" if even is None else f" (evenly: {share(even.value)})"
+        start = f"{name[0].upper()}{name[1:]}: most in head "
+        parts = sentence(start, head, f", {share(*picked.at(head))}{beside}.")
+        yield Finding.measured(subject, "Named habits", parts, picked.at(head), [head], control=even)
 
 
-def _evenly(subject: Subject, pattern: Choice) -> str:
+def _evenly(subject: Subject, pattern: Choice) -> Score | None:
     """What a head that looks evenly at everything scores, where the atlas knows."""
     baseline = subject.atlas.stack(subject.stack).get("named_patterns_uniform")
-    return "" if baseline is None else f" (evenly: {share(float(baseline.sel(pattern=pattern)))})"
+    return None if baseline is None else Score(EVEN, float(baseline.sel(pattern=pattern)))
 
 
 def _picked(subject: Subject, measure: str, select: Select) -> HeadValues | None:

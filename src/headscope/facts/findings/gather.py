@@ -1,0 +1,45 @@
+"""What an atlas shows, in plain words."""
+
+from collections.abc import Callable, Iterator
+
+from headscope.atlas import Atlas
+from headscope.facts.findings.ablation import ablation
+from headscope.facts.findings.compare import changes
+from headscope.facts.findings.explanation import explanation
+from headscope.facts.findings.finding import Finding
+from headscope.facts.findings.importance import importance
+from headscope.facts.findings.kinds import kinds
+from headscope.facts.findings.know import coreference, syntax
+from headscope.facts.findings.know import roles as semantic_roles
+from headscope.facts.findings.patterns import patterns
+from headscope.facts.findings.spread import breadth, likeness
+from headscope.facts.findings.where import distances, habits, neighbours, roles
+from headscope.facts.subject import Subject
+
+_LOOKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
+    neighbours,
+    roles,
+    breadth,
+    distances,
+    kinds,
+    patterns,
+    likeness,
+    habits,
+    syntax,
+    coreference,
+    semantic_roles,
+    changes,
+    ablation,
+    importance,
+    explanation,
+)
+
+
+def findings(atlas: Atlas, *, stack: str | None = None) -> list[Finding]:
+    """Short findings, each with its number, how sure it is, what it is held against and the heads it is about.
+
+    For one stack, or for all in the order of the forward pass. What the atlas lacks is left out.
+    """
+    stacks = atlas.stacks if stack is None else [stack]
+    subjects = [Subject(atlas, name) for name in stacks]
+    return [finding for subject in subjects for look in _LOOKS for finding in look(subject)]

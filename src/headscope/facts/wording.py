@@ -1,0 +1,76 @@
+"""Numbers, lists and sentences as a reader would write them."""
+
+from collections.abc import Sequence
+
+from headscope.types import HeadId
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+Part = str | HeadId
+"""A piece of a sentence: words, or a head that it names."""
+
+
+def sentence(*pieces: Part | tuple[Part, ...]) -> tuple[Part, ...]:
+    """Pieces in their order: lists of heads unpacked, words that follow each other joined."""
+    parts: list[Part] = []
+    for piece in pieces:
+        for part in piece if isinstance(piece, tuple) else (piece,):
+            last = parts[-1] if parts else None
+            if isinstance(part, str) and isinstance(last, str):
+                parts[-1] = last + part
+            elif part != "":
+                parts.append(part)
+    return tuple(parts)
+
+
+def share(value: float, stderr: float | None = None) -> str:
+    """A share of attention in per cent, with its standard error in points."""
+    return f"{value:.1%}{_error(None if stderr is None else 100 * stderr, 1)}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """A 95 % interval of a share, in per cent."""
+    return "" if low is None or high is None else f"{100 * low:.1f} to {high:.1%}"
+
+
+def amount(value: float, stderr: float | None = None, *, units: str, digits: int = 2) -> str:
+    """A number with its unit and standard error."""
+    return f"{value:,.{digits}f}{_error(stderr, digits)} {units}".rstrip()
+
+
+def _error(stderr: float | None, digits: int) -> str:
+    if stderr is None:
+        return ""
+    smallest = 10.0**-digits
+    return f" ± {stderr:.{digits}f}" if stderr >= smallest / 2 else f" (± under {smallest:g})"
+
+
+def heads_list(heads: Sequence[HeadId], *, most: int = 5) -> tuple[Part, ...]:
+    """Heads by name, the first few of many."""
+    shown = list(heads[:most])
+    more = len(heads) - len(shown)
+    parts: list[Part] = []
+    for place, head in enumerate(shown):
+        is_last = place == len(shown) - 1 and not more
+        parts += ["" if place == 0 else " and " if is_last else ", ", head]
+    return sentence(*parts, f" and {more} more" if more else "")
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words joined by commas and an "and"."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def count(number: int, word: str) -> str:
+    """A number and its noun, in the plural where that is due."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
+def readable(largest: float, units: str) -> tuple[float, str]:
+    """What to multiply by, and the unit that goes with it, so that the largest number is at least 1."""
+    power = 0
+    while 0 < largest * 10.0**power < 1:
+        power += 3
+    return 10.0**power, units if not power else f"10{str(-power).translate(_RAISED)} {units}"
