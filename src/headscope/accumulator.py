@@ -67,8 +67,13 @@ def _merged(mine: Any, theirs: Any) -> Any:
     if isinstance(mine, tuple):
         return tuple(_merged(*both) for both in zip(mine, theirs, strict=True))
     if isinstance(mine, Mapping):
-        own = {key: _merged(entry, theirs[key]) if key in theirs else entry for key, entry in mine.items()}
-        return {**own, **{key: entry for key, entry in theirs.items() if key not in own}}
+        return {
+            **mine,
+            **{
+                key: _merged(mine[key] if key in mine else _emptied(entry), entry)
+                for key, entry in theirs.items()
+            },
+        }
     if isinstance(mine, list):
         mine.extend(theirs)
     elif isinstance(mine, set):
