@@ -11,7 +11,6 @@ from tests.helpers.treebanks import content
 from torch import Tensor
 
 from headscope.errors import OptionError
-from headscope.probes import observe as module
 from headscope.probes.observe import Observer, Tally
 from headscope.run.options import LONGEST_WITHOUT_LIMIT
 from headscope.run.progress import RunProgress
@@ -196,9 +195,8 @@ def test_how_far_it_is_is_told_by_what_was_read(monkeypatch: pytest.MonkeyPatch)
     told: list[tuple[str, int, float | None]] = []
 
     class Bar:
-        def __init__(self, description: str, *, shown: bool) -> None:
+        def __init__(self, description: str | None) -> None:
             self.description = description
-            self.shown = shown
 
         def __enter__(self) -> "Bar":
             return self
@@ -207,10 +205,10 @@ def test_how_far_it_is_is_told_by_what_was_read(monkeypatch: pytest.MonkeyPatch)
             pass
 
         def __call__(self, progress: RunProgress) -> None:
-            if self.shown:
+            if self.description is not None:
                 told.append((self.description, progress.texts, progress.expected))
 
-    monkeypatch.setattr(module, "progress_bar", Bar)
+    monkeypatch.setattr("headscope.run.one_pass.progress_bar", Bar)
     observer = Observer(tiny("bert"), batch_size=4, progress=True)
     observer.observe(ITEMS, {"encoder": [Diary()]}, name="a.conllu", share=lambda: 0.5)
     assert told == [("tiny-bert on a.conllu", 4, 14.0), ("tiny-bert on a.conllu", 7, 14.0)]

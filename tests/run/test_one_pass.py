@@ -1,6 +1,7 @@
 """The one pass: every text is counted once, whatever the batches, the shards and the memory."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from random import Random
@@ -13,8 +14,10 @@ from tests.helpers.tiny import tiny
 from headscope.accumulator import Sums
 from headscope.capture import survey
 from headscope.measures import MEASURES
+from headscope.run import one_pass
 from headscope.run.measured import Measures
 from headscope.run.one_pass import Shard, run_pass, shards, whole
+from headscope.run.progress import Tell
 from headscope.run.reader import Reader, ReadText
 from headscope.run.watch import Watch
 from headscope.text.corpus import as_corpus
@@ -42,7 +45,6 @@ def count(part: Seen, batch: list[int]) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 10, 99])
 def test_every_text_is_counted_once_and_in_order(size: int) -> None:
-    done: list[int] = []
     batches: list[list[int]] = []
 
     def noted(part: Seen, batch: list[int]) -> None:
@@ -50,12 +52,10 @@ def test_every_text_is_counted_once_and_in_order(size: int) -> None:
         count(part, batch)
 
     state = Seen()
-    found = run_pass(shards(range(10), size, str), state, noted, batches=in_threes, tell=done.append)
+    found = run_pass(shards(range(10), size, str), state, noted, batches=in_threes)
     assert found is state
     assert found.texts == list(range(10))
     assert found.total == 45
-    assert done[-1] == 10
-    assert done == sorted(done)
     assert all(batch[0] // size == batch[-1] // size for batch in batches)  # none crosses shards
 
 
@@ -69,8 +69,24 @@ def test_one_stream_is_read_as_it_goes() -> None:
             yield number
 
     ahead: list[int] = []
-    run_pass(whole(stream()), Seen(), count, batches=in_threes, tell=lambda done: ahead.append(read - done))
+
+    def expected(done: int) -> None:
+        ahead.append(read - done)
+
+    run_pass(whole(stream()), Seen(), count, batches=in_threes, expected=expected)
     assert max(ahead) == 0
+
+
+def test_how_far_it_is_is_told_after_each_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[str | None, int, float | None]] = []
+
+    @contextmanager
+    def bar(title: str | None) -> Iterator[Tell]:
+        yield lambda progress: told.append((title, progress.texts, progress.expected))
+
+    monkeypatch.setattr(one_pass, "progress_bar", bar)
+    run_pass(shards(range(7), 4, str), Seen(), count, batches=in_threes, title="x", expected=lambda done: 9)
+    assert told == [("x", 3, 9), ("x", 4, 9), ("x", 7, 9)]
 
 
 def test_nothing_to_count() -> None:

@@ -81,13 +81,13 @@ def test_the_sample_is_offered_sentences_and_given_texts() -> None:
 
 def test_how_many_texts_there_will_be() -> None:
     read = reader(limit=3)
-    assert read.progress(0).expected == 3
+    assert read.expected(0) == 3
     list(read)
-    assert (read.progress(2).texts, read.progress(2).expected) == (2, 3)
+    assert read.expected(2) == 3
     unlimited = reader()
-    assert unlimited.progress(0).expected is None
+    assert unlimited.expected(0) is None
     texts = list(unlimited)
-    assert unlimited.progress(1).expected == len(texts)
+    assert unlimited.expected(1) == len(texts)
 
 
 def test_shards_hold_all_texts_in_order() -> None:

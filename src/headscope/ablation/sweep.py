@@ -103,7 +103,7 @@ class _Run:
                 tell(RunProgress(done, expected))
 
         with (
-            progress_bar(title, shown=self.progress) as tell,
+            progress_bar(title if self.progress else None) as tell,
             evaluating(network),
             torch.inference_mode(),
             passes.ready(),

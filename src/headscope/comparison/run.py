@@ -26,7 +26,6 @@ from headscope.probes.features.result import FeaturesResult
 from headscope.probes.result import Source
 from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize, check_run_options
-from headscope.run.progress import progress_bar
 from headscope.run.reader import Reader, ReadText
 from headscope.run.watch import Watch
 from headscope.text.annotated.treebank import Treebank
@@ -65,14 +64,14 @@ def compare(
     features = None if treebank is None else FeaturesProbe(first, against=second, progress=progress)
     both = _Both(captures)
     reader = Reader(as_corpus(texts), both.watches[0].encoder(max_length), limit)
-    with progress_bar(f"{first.name} and {second.name} on {reader.corpus.name}", shown=progress) as tell:
-        sums = run_pass(
-            whole(same_tokens(reader, both.watches[1].encoder(max_length))),
-            both.sums(),
-            both.count,
-            batches=both.batches(batch_size, max_length),
-            tell=lambda done: tell(reader.progress(done)),
-        )
+    sums = run_pass(
+        whole(same_tokens(reader, both.watches[1].encoder(max_length))),
+        both.sums(),
+        both.count,
+        batches=both.batches(batch_size, max_length),
+        title=f"{first.name} and {second.name} on {reader.corpus.name}" if progress else None,
+        expected=reader.expected,
+    )
     if not reader.read:
         raise TextError(f"{reader.corpus.name} holds no text that could be compared")
     scored = None if features is None or treebank is None else features.score(treebank)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 
@@ -28,7 +28,6 @@ from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.result import Source
 from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize, check_run_options
-from headscope.run.progress import RunProgress, progress_bar
 from headscope.run.reader import Reader
 from headscope.run.watch import Watch, sides_of
 from headscope.text.batching import TextBatch
@@ -74,28 +73,29 @@ def explain(
     run = _Run(capture, chosen.by_place, seed)
     reader = Reader(as_corpus(texts), run.watch.encoder(max_length), limit)
     batches = run.watch.batches(batch_size, max_length)
-    with progress_bar(f"{capture.model.name} on {reader.corpus.name}", shown=progress) as tell:
-        # A text counts as half done after the first pass.
-        choice = run_pass(
-            whole(dealt(reader)),
-            Choice({}, TableMeans.zeros(run.tables)),
-            run.choose,
-            batches=batches,
-            tell=lambda done: tell(replace(reader.progress(done), texts=done // 2)),
+    name = f"{capture.model.name} on {reader.corpus.name}"
+    choice = run_pass(
+        whole(dealt(reader)),
+        Choice({}, TableMeans.zeros(run.tables)),
+        run.choose,
+        batches=batches,
+        title=f"{name}, choosing neurons" if progress else None,
+        expected=reader.expected,
+    )
+    if reader.read < 2:
+        raise TextError(
+            f"{reader.corpus.name} holds {reader.read} text(s); neurons are chosen on one half of the texts and "
+            "scored on the other, so give at least two"
         )
-        if reader.read < 2:
-            raise TextError(
-                f"{reader.corpus.name} holds {reader.read} text(s); neurons are chosen on one half of the texts and "
-                "scored on the other, so give at least two"
-            )
-        run.close_choice(choice)
-        scored = run_pass(
-            whole(dealt(reader)),
-            Scored({}),
-            run.score,
-            batches=batches,
-            tell=lambda done: tell(RunProgress((choice.texts + done) // 2, choice.texts)),
-        )
+    run.close_choice(choice)
+    scored = run_pass(
+        whole(dealt(reader)),
+        Scored({}),
+        run.score,
+        batches=batches,
+        title=f"{name}, scoring them" if progress else None,
+        expected=reader.expected,
+    )
     options = {"heads": str(chosen), "max_length": max_length, "limit": limit, "seed": seed}
     notes = tuple(_notes(run, choice, reader))
     source = Source.of_corpus(reader, options=options, duration=perf_counter() - started, notes=notes)
@@ -109,7 +109,6 @@ class Choice(Sums):
 
     choosers: dict[Place, Chooser]
     means: TableMeans
-    texts: int = 0
     biased: int = 0
     """How many texts' scores, layer by layer, had a bias for position added to them."""
 
@@ -150,7 +149,6 @@ class _Run:
 
         with averaging(self.tables, part.means, batch):
             run_scores(self.capture, batch.inputs, self.heads, see)
-        part.texts += len(texts)
 
     def close_choice(self, choice: Choice) -> None:
         """Between the passes: the best neurons of every head on each half."""

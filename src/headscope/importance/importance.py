@@ -21,7 +21,6 @@ from headscope.models import Model
 from headscope.probes.result import Source
 from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize
-from headscope.run.progress import RunProgress, progress_bar
 from headscope.run.watch import HELD_BYTES, HELD_BYTES_ELSEWHERE
 from headscope.tasks import Task, TaskBatch, TaskBatches, with_head
 from headscope.tasks.base import IGNORED
@@ -61,14 +60,9 @@ def gradient_importance(
     def count(part: _Tally, batch: TaskBatch) -> None:
         part.update(task, capture, batch)
 
-    with progress_bar(f"{model.name} on {task.data}", shown=progress) as tell:
-        run_pass(
-            whole(_with_loss(batches, capture)),
-            tally,
-            count,
-            batches=iter,
-            tell=lambda done: tell(RunProgress(done, expected)),
-        )
+    title = f"{model.name} on {task.data}" if progress else None
+    parts = whole(_with_loss(batches, capture))
+    run_pass(parts, tally, count, batches=iter, title=title, expected=lambda done: expected)
     if not tally.rows:
         raise TextError(f"{task.data}: no text has anything to predict, so there is no loss to differentiate")
     source = _source(tally, task, batches, model, limit=limit)

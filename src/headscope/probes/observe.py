@@ -13,7 +13,6 @@ from headscope.models import Model
 from headscope.probes.words import words_present
 from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize, check_batch_size, longest_text
-from headscope.run.progress import RunProgress, progress_bar
 from headscope.run.reader import expected_texts
 from headscope.run.watch import Watch
 from headscope.text.encode import EncodedInput, TextEncoder
@@ -145,12 +144,12 @@ class Observer:
 
             self.watch.run(self.watch.batch([text.encoded for text in batch]), see)
 
-        with progress_bar(f"{self.model.name} on {name}", shown=self.progress) as tell:
-            run_pass(
-                whole(shown()),
-                _Tallies({stack: tuple(own) for stack, own in tallies.items()}),
-                count,
-                batches=self.watch.batches(self.batch_size, min(USUAL, self.max_length)),
-                tell=lambda texts: tell(RunProgress(texts, expected_texts(texts, done.texts, share()))),
-            )
+        run_pass(
+            whole(shown()),
+            _Tallies({stack: tuple(own) for stack, own in tallies.items()}),
+            count,
+            batches=self.watch.batches(self.batch_size, min(USUAL, self.max_length)),
+            title=f"{self.model.name} on {name}" if self.progress else None,
+            expected=lambda texts: expected_texts(texts, done.texts, share()),
+        )
         return done

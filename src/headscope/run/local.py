@@ -14,7 +14,6 @@ from headscope.models import Model, load
 from headscope.run.measured import Measures
 from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize, check_run_options
-from headscope.run.progress import RunProgress, progress_bar
 from headscope.run.provenance import ModelState, provenance
 from headscope.run.reader import Reader, ReadText
 from headscope.run.sample import SentenceSample
@@ -64,21 +63,19 @@ def analyze(
     def count(part: Measures, some: list[ReadText]) -> None:
         part.update(watch, watch.batch([text.encoded for text in some]))
 
-    with progress_bar(f"{model.name} on {reader.corpus.name}", shown=progress) as tell:
-        batches = watch.batches(batch_size, max_length)
-        run_pass(
-            reader.shards(), states, count, batches=batches, tell=lambda done: tell(reader.progress(done))
-        )
-        if not reader.read:
-            raise TextError(f"{reader.corpus.name} holds no text that could be analysed")
-        results, chosen = states.result(), sample.chosen()
-        typical = typical_sentences(
-            watch,
-            reader.encoder,
-            chosen,
-            batch_size=batch_size,
-            tell=lambda done: tell(RunProgress(reader.read + done, reader.read + len(chosen))),
-        )
+    title = f"{model.name} on {reader.corpus.name}" if progress else None
+    batches = watch.batches(batch_size, max_length)
+    run_pass(reader.shards(), states, count, batches=batches, title=title, expected=reader.expected)
+    if not reader.read:
+        raise TextError(f"{reader.corpus.name} holds no text that could be analysed")
+    results = states.result()
+    typical = typical_sentences(
+        watch,
+        reader.encoder,
+        sample.chosen(),
+        batch_size=batch_size,
+        title=title and f"{title}, typical sentences",
+    )
     for warning in _warnings(model, reader):
         warnings.warn(warning, HeadscopeWarning, stacklevel=2)
     options = {

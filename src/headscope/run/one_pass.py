@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 import torch
 
 from headscope.accumulator import Accumulator
+from headscope.run.progress import RunProgress, progress_bar
 
 
 class Batch(Protocol):
@@ -58,20 +59,23 @@ def run_pass(
     count: Callable[[S, B], None],
     *,
     batches: Callable[[Iterable[T]], Iterable[B]],
-    tell: Callable[[int], Any] = lambda done: None,
+    title: str | None = None,
+    expected: Callable[[int], float | None] = lambda done: None,
 ) -> S:
     """Fill the state: `count(part, batch)` shows a batch to the model and counts it in an empty state.
 
-    `batches` groups the texts of a shard. `tell` hears how many texts are done. Gives the state back.
+    `batches` groups the texts of a shard. A bar of that `title` shows how many texts are done, out of as many as are
+    `expected(done)`; None shows none. Gives the state back.
     """
     done = 0
-    for shard in parts:
-        counted = state.empty()
-        for batch in batches(shard.texts):
-            in_halves(batch, lambda some: _count(some, counted, count))  # noqa: B023  (called at once)
-            done += len(batch)
-            tell(done)
-        state.merge(counted)
+    with progress_bar(title) as tell:
+        for shard in parts:
+            counted = state.empty()
+            for batch in batches(shard.texts):
+                in_halves(batch, lambda some: _count(some, counted, count))  # noqa: B023  (called at once)
+                done += len(batch)
+                tell(RunProgress(done, expected(done)))
+            state.merge(counted)
     return state
 
 

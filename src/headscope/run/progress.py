@@ -29,12 +29,12 @@ Tell = Callable[[RunProgress], None]
 
 
 @contextmanager
-def progress_bar(description: str, *, shown: bool = True) -> Iterator[Tell]:
+def progress_bar(description: str | None) -> Iterator[Tell]:
     """Texts done, texts per second and the time left: a bar on a terminal, now and then a line in a log.
 
-    All of it goes to standard error, and the bar vanishes when the run ends. Nothing is `shown` to who asks for none.
+    All of it goes to standard error, and the bar vanishes when the run ends. None shows nothing.
     """
-    if not shown:
+    if description is None:
         yield lambda progress: None
         return
     console = Console(stderr=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import islice
 
 from headscope.run.one_pass import Shard, shards, whole
-from headscope.run.progress import RunProgress
 from headscope.run.sample import SentenceSample
 from headscope.text.corpus import Corpus
 from headscope.text.encode import EncodedInput, TextEncoder
@@ -91,12 +90,8 @@ class Reader:
         """The texts in shards of `size`, or all as one."""
         yield from whole(self) if size is None else shards(self, size, lambda text: text.content)
 
-    def progress(self, done: int) -> RunProgress:
-        """How far a run is that is done with so many texts."""
-        return RunProgress(done, self._expected(done))
-
-    def _expected(self, done: int) -> float | None:
-        """How many texts there will be, as far as can be told."""
+    def expected(self, done: int) -> float | None:
+        """How many texts there will be, as far as can be told by a run that is done with so many."""
         if self.exhausted:
             return self.read
         by_bytes = expected_texts(done, self.read, self.corpus.progress)

@@ -5,7 +5,7 @@ of all heads of its stack on that sentence it is the head's own, whatever the se
 typical where its own profile points the same way as the mean of its own profiles over all sentences (cosine).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,11 +36,11 @@ def typical_sentences(
     texts: Sequence[TextPair],
     *,
     batch_size: BatchSize = "auto",
-    tell: Callable[[int], None] = lambda done: None,
+    title: str | None = None,
 ) -> dict[str, list[Typical]]:
     """For every head of every stack the three `texts` where it is most typical, the most typical first.
 
-    Each text goes through the model on its own; `tell` hears how many have.
+    Each text goes through the model on its own; a bar of that `title` shows how many have.
     """
     encoded = [(text, encoder.encode(text)) for text in texts]
     readable = [pair for pair in encoded if len(pair[1].source)]  # of some texts a tokenizer makes nothing
@@ -59,7 +59,8 @@ def typical_sentences(
 
         watch.run(watch.batch([text.encoded for text in batch]), see)
 
-    run_pass(whole(asked), state, count, batches=watch.batches(batch_size, encoder.max_length), tell=tell)
+    batches = watch.batches(batch_size, encoder.max_length)
+    run_pass(whole(asked), state, count, batches=batches, title=title, expected=lambda done: len(asked))
     return state.result()
 
 

@@ -21,7 +21,6 @@ from headscope.models import Model
 from headscope.registry import Registry
 from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize, check_batch_size, check_limit
-from headscope.run.progress import RunProgress, progress_bar
 from headscope.run.watch import ACCELERATOR_TOKENS, CPU_TOKENS
 from headscope.tasks.heads import Head, check_head
 from headscope.tasks.metric import Array, Metric
@@ -217,17 +216,10 @@ class Task(ABC):
         def count(part: Records, batch: TaskBatch) -> None:
             part.passes[0].append(self.read(forward(model, batch), batch))
 
-        with (
-            progress_bar(f"{model.name} on {self.data}", shown=progress) as tell,
-            evaluating(model.network),
-            torch.inference_mode(),
-        ):
+        title = f"{model.name} on {self.data}" if progress else None
+        with evaluating(model.network), torch.inference_mode():
             run_pass(
-                whole(batches),
-                records,
-                count,
-                batches=iter,
-                tell=lambda done: tell(RunProgress(done, batches.rows)),
+                whole(batches), records, count, batches=iter, title=title, expected=lambda done: batches.rows
             )
         return self.result(records.passes[0], batches, model=model.name)
 

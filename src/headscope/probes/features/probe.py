@@ -20,7 +20,6 @@ from headscope.probes.observe import Observer, Pass
 from headscope.probes.result import Source
 from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize
-from headscope.run.progress import RunProgress, progress_bar
 from headscope.run.reader import expected_texts
 from headscope.text.annotated.treebank import ParsedSentence, Treebank
 from headscope.text.skipped import Skipped
@@ -89,14 +88,14 @@ class FeaturesProbe:
         reading = _Reading()
         run = _Run(self._observers)
         name = self.model.name if self.against is None else f"{self.model.name} and {self.against.name}"
-        with progress_bar(f"{name} on {data.name}", shown=self.progress) as tell:
-            counted = run_pass(
-                whole(reading.of(data)),
-                run.empty(),
-                run.count,
-                batches=run.chunks,
-                tell=lambda done: tell(RunProgress(done, expected_texts(done, done, data.progress))),
-            )
+        counted = run_pass(
+            whole(reading.of(data)),
+            run.empty(),
+            run.count,
+            batches=run.chunks,
+            title=f"{name} on {data.name}" if self.progress else None,
+            expected=lambda done: expected_texts(done, done, data.progress),
+        )
         seen = counted.passes[0]
         source = Source(
             data=data.name,

@@ -203,7 +203,7 @@ class ParserRun:
         """Batches of sentences that were met, and each learner's guesses (text, word); see `Learner.guess`."""
         needed = {one.network for one in learners if one.network}
         vectors = self.vectors()
-        with progress_bar(f"{self.model.name} parses", shown=self.settings.progress) as tell:
+        with progress_bar(f"{self.model.name} parses" if self.settings.progress else None) as tell:
             done = 0
             for batch in self.batcher.batches(test, account):
                 attention = {name: self.maps[name].read(batch).float() for name in needed}

@@ -127,8 +127,7 @@ def train(
         if not going:
             break
         order = [number for _ in range(rounds) for number in _shuffled(len(lot.batches), generator)]
-        described = f"{progress}, epoch {epoch}"
-        with progress_bar(described, shown=progress is not None) as tell:
+        with progress_bar(progress and f"{progress}, epoch {epoch}") as tell:
             done = 0
             for number in order:
                 batch = lot.batches[number]
