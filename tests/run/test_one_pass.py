@@ -1,5 +1,6 @@
 """The one pass: every text is counted once, whatever the batches, the shards and the memory."""
 
+import pickle
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -150,8 +151,8 @@ def measured(parts: Iterable[Shard[ReadText]], watch: Watch) -> dict[str, np.nda
     def shown(part: Measures, texts: list[ReadText]) -> None:
         part.update(watch, watch.batch([text.encoded for text in texts]))
 
-    states = Measures.of(watch.capture, kinds)
-    run_pass(parts, states, shown, batches=watch.batches("auto", 24))
+    states = run_pass(parts, Measures.of(watch.capture, kinds), shown, batches=watch.batches("auto", 24))
+    states = pickle.loads(pickle.dumps(states))  # it may travel
     return {
         f"{stack}/{name}": array.values
         for stack, arrays in states.result().items()

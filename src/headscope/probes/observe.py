@@ -119,10 +119,13 @@ class Observer:
         items: Iterable[Item],
         tallies: Tallies[Item],
         *,
-        name: str = "texts",
+        name: str | None = "texts",
         share: Callable[[], float | None] = lambda: None,
     ) -> Pass:
-        """Show the model every item; each stack's tallies count. `share` tells how much of the input was read."""
+        """Show the model every item; each stack's tallies count.
+
+        `name` is what the texts are called while it goes on; None tells nothing. `share` is how much of them was read.
+        """
         done = Pass()
 
         def shown() -> Iterator[_Shown[Item]]:
@@ -149,7 +152,7 @@ class Observer:
             _Tallies({stack: tuple(own) for stack, own in tallies.items()}),
             count,
             batches=self.watch.batches(self.batch_size, min(USUAL, self.max_length)),
-            title=f"{self.model.name} on {name}" if self.progress else None,
+            title=f"{self.model.name} on {name}" if self.progress and name else None,
             expected=lambda texts: expected_texts(texts, done.texts, share()),
         )
         return done

@@ -27,7 +27,7 @@ from headscope.tasks.metric import Array, Metric
 from headscope.tasks.network import check_output
 from headscope.tasks.result import TaskResult
 from headscope.text.align import Span
-from headscope.text.batching import TextBatch
+from headscope.text.batching import TextBatch, by_length
 from headscope.text.corpus import Corpus
 from headscope.text.encode import EncodedInput
 from headscope.text.skipped import Skipped
@@ -237,18 +237,13 @@ class Task(ABC):
 
     def _batched(self, model: Model, batch_size: BatchSize) -> TaskBatches:
         encoded = self.encode(model)
-        rows = sorted(encoded.rows, key=len, reverse=True)  # running out of memory shows early
+        rows = sorted(encoded.rows, key=len, reverse=True)
         size = _size(model, self.head) if batch_size == "auto" else lambda length: batch_size
-        batches = []
-        start = 0
-        pads = _can_pad(rows, model)
-        while start < len(rows):
-            end = start + (max(1, size(len(rows[start]))) if pads else 1)
-            batches.append(_collated(rows[start:end], model))
-            start = end
+        groups = by_length(rows, size if _can_pad(rows, model) else lambda length: 1)
+        batches = tuple(_collated(group, model) for group in groups)
         _, documents = np.unique(np.array(encoded.documents, dtype=np.int64), return_inverse=True)
         cut = sum(row.encoded.cut for row in rows)
-        return TaskBatches(tuple(batches), documents, encoded.skipped, cut)
+        return TaskBatches(batches, documents, encoded.skipped, cut)
 
 
 TASKS: Registry[type[Task]] = Registry("task")
