@@ -72,14 +72,26 @@ def explain(
     chosen = select_heads(capture.stacks, heads)
     run = _Run(capture, chosen.by_place, seed)
     reader = Reader(as_corpus(texts), run.watch.encoder(max_length), limit)
-    batches = run.watch.batches(batch_size, max_length)
-    name = f"{capture.model.name} on {reader.corpus.name}"
+    title = f"{capture.model.name} on {reader.corpus.name}" if progress else None
+    choice, scored = _both_passes(run, reader, batch_size, title)
+    options = {"heads": str(chosen), "max_length": max_length, "limit": limit, "seed": seed}
+    notes = tuple(_notes(run, choice, reader))
+    source = Source.of_corpus(reader, options=options, duration=perf_counter() - started, notes=notes)
+    found = run.results(choice, scored)
+    return Explanation(capture.model, source, capture.stacks, found, run.replaceable)
+
+
+def _both_passes(
+    run: "_Run", reader: Reader, batch_size: BatchSize, title: str | None
+) -> tuple["Choice", "Scored"]:
+    """All texts twice: to choose neurons, and to score them."""
+    batches = run.watch.batches(batch_size, reader.encoder.max_length)
     choice = run_pass(
         whole(dealt(reader)),
         Choice({}, TableMeans.zeros(run.tables)),
         run.choose,
         batches=batches,
-        title=f"{name}, choosing neurons" if progress else None,
+        title=title and f"{title}, choosing neurons",
         expected=reader.expected,
     )
     if reader.read < 2:
@@ -93,14 +105,10 @@ def explain(
         Scored({}),
         run.score,
         batches=batches,
-        title=f"{name}, scoring them" if progress else None,
+        title=title and f"{title}, scoring them",
         expected=reader.expected,
     )
-    options = {"heads": str(chosen), "max_length": max_length, "limit": limit, "seed": seed}
-    notes = tuple(_notes(run, choice, reader))
-    source = Source.of_corpus(reader, options=options, duration=perf_counter() - started, notes=notes)
-    found = run.results(choice, scored)
-    return Explanation(capture.model, source, capture.stacks, found, run.replaceable)
+    return choice, scored
 
 
 @dataclass

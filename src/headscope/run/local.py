@@ -2,12 +2,12 @@
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Literal
 
 from headscope.atlas import Atlas
-from headscope.capture import survey
+from headscope.capture import Capture, survey
 from headscope.errors import HeadscopeWarning, OptionError, TextError
 from headscope.measures import MEASURES, HeadDistance, Measure
 from headscope.models import Model, load
@@ -85,11 +85,17 @@ def analyze(
         "batch_size": batch_size,
         "faithful": faithful,
         "sentences": sentences,
-        "device": str(model.device),
-        "dtype": str(model.dtype).removeprefix("torch."),
-        "captured_by": "hook" if capture.hooked else "returned attentions",
     }
-    facts = provenance(
+    facts = _facts(capture, reader, options, duration=perf_counter() - started)
+    return Atlas.build(results, provenance=facts, typical=typical)
+
+
+def _facts(
+    capture: Capture, reader: Reader, options: Mapping[str, object], *, duration: float
+) -> dict[str, str | int | float]:
+    """Where the numbers come from."""
+    model = capture.model
+    return provenance(
         ModelState.of(model),
         corpus=reader.corpus.name,
         corpus_hash=reader.digest.hexdigest(),
@@ -97,10 +103,14 @@ def analyze(
         documents=reader.documents,
         tokens=reader.tokens,
         texts_cut=reader.cut,
-        options=options,
-        duration=perf_counter() - started,
+        options={
+            **options,
+            "device": str(model.device),
+            "dtype": str(model.dtype).removeprefix("torch."),
+            "captured_by": "hook" if capture.hooked else "returned attentions",
+        },
+        duration=duration,
     )
-    return Atlas.build(results, provenance=facts, typical=typical)
 
 
 def _chosen(measures: Sequence[str | type[Measure]] | Literal["all"]) -> list[type[Measure]]:
