@@ -14,9 +14,10 @@ import headscope as hs
 from headscope.capture import AttentionCall, TextScores, surveyed
 from headscope.errors import CaptureError, OptionError, TextError
 from headscope.explanation.moments import best_neurons, moments
-from headscope.explanation.reading import Reader
+from headscope.explanation.reading import dealt
 from headscope.explanation.scores import run_scores
 from headscope.models.stacks import Place
+from headscope.run.reader import Reader
 from headscope.run.watch import Watch
 from headscope.text.corpus import as_corpus
 from headscope.text.items import TextPair
@@ -69,9 +70,9 @@ def test_neurons_are_scored_on_texts_that_did_not_choose_them() -> None:
     found = hs.explain(model, "1.*", TEXTS[:2], max_length=40).arrays()["encoder"]["score_share"].values[1]
     watch = Watch(surveyed(model))
     reader = Reader(as_corpus(TEXTS[:2]), watch.encoder(40), None)
-    assert [text.half for text in reader] == [1, 0]
+    assert [text.half for text in dealt(reader)] == [1, 0]
     texts = []
-    for shown in reader:  # and again
+    for shown in dealt(reader):  # and again
         batch = watch.batch([shown.encoded])
         real = batch.source.is_token[0]
         run_scores(

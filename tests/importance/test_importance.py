@@ -94,19 +94,19 @@ def test_merging_is_exact_in_any_order(tmp_path: Path) -> None:
     batches = list(task.batches(model, batch_size=1))
 
     def summed(rows: list[int]) -> ImportanceSums:
-        sums = ImportanceSums.empty(grid)
+        sums = ImportanceSums.zeros(grid)
         for row in rows:
             for layer in layer_gradients(task, capture, batches[row])[1]:
-                sums.add(layer)
+                sums.update(layer)
         return sums
 
-    whole = summed(list(range(len(batches)))).arrays("nats")
+    whole = summed(list(range(len(batches)))).result("nats")
     parts = [summed([]), summed(list(range(1, len(batches)))), summed([0])]
     for order in ([0, 1, 2], [2, 1, 0]):
-        merged = ImportanceSums.empty(grid)
+        merged = ImportanceSums.zeros(grid)
         for number in order:
             merged.merge(parts[number])
-        for name, array in merged.arrays("nats").items():
+        for name, array in merged.result("nats").items():
             np.testing.assert_allclose(array.values, whole[name].values, rtol=1e-9, err_msg=name)
 
 

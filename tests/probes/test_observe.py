@@ -11,8 +11,8 @@ from tests.helpers.treebanks import content
 from torch import Tensor
 
 from headscope.errors import OptionError
-from headscope.probes import observe as module
-from headscope.probes.observe import LONGEST_WITHOUT_LIMIT, Observer, Tally
+from headscope.probes.observe import Observer, Tally
+from headscope.run.options import LONGEST_WITHOUT_LIMIT
 from headscope.run.progress import RunProgress
 from headscope.text.words import WordText
 from headscope.types import AttentionBatch, TokenBatch
@@ -139,15 +139,24 @@ def test_a_failure_reaches_the_caller_and_leaves_no_half_batch(monkeypatch: pyte
 
 def test_memory_does_not_grow_with_the_corpus() -> None:
     """Items are asked for a window at a time, not all at once."""
-    ahead = 0
+    ahead = counted = 0
+
+    class Counter(Diary):
+        def empty(self) -> "Counter":
+            return Counter()
+
+        def begin(self, items: Sequence[Item], present: Tensor, tokens: TokenBatch) -> None:
+            nonlocal counted
+            super().begin(items, present, tokens)
+            counted += len(items)
 
     def stream() -> Iterator[Item]:
         nonlocal ahead
         for number in range(200):
-            ahead = max(ahead, number - len(diary.seen))
+            ahead = max(ahead, number - counted)
             yield Item(f"{number}", ITEMS[1].content)
 
-    diary = Diary()
+    diary = Counter()
     Observer(tiny("bert"), batch_size=1).observe(stream(), {"encoder": [diary]})
     assert len(diary.seen) == 200
     assert ahead <= 16
@@ -186,7 +195,7 @@ def test_how_far_it_is_is_told_by_what_was_read(monkeypatch: pytest.MonkeyPatch)
     told: list[tuple[str, int, float | None]] = []
 
     class Bar:
-        def __init__(self, description: str) -> None:
+        def __init__(self, description: str | None) -> None:
             self.description = description
 
         def __enter__(self) -> "Bar":
@@ -196,9 +205,10 @@ def test_how_far_it_is_is_told_by_what_was_read(monkeypatch: pytest.MonkeyPatch)
             pass
 
         def __call__(self, progress: RunProgress) -> None:
-            told.append((self.description, progress.texts, progress.expected))
+            if self.description is not None:
+                told.append((self.description, progress.texts, progress.expected))
 
-    monkeypatch.setattr(module, "progress_bar", Bar)
+    monkeypatch.setattr("headscope.run.one_pass.progress_bar", Bar)
     observer = Observer(tiny("bert"), batch_size=4, progress=True)
     observer.observe(ITEMS, {"encoder": [Diary()]}, name="a.conllu", share=lambda: 0.5)
     assert told == [("tiny-bert on a.conllu", 4, 14.0), ("tiny-bert on a.conllu", 7, 14.0)]

@@ -8,7 +8,8 @@ from tests.helpers.tiny import tiny
 
 from headscope.capture import survey
 from headscope.run import watch as module
-from headscope.run.watch import Watch, in_halves
+from headscope.run.one_pass import in_halves
+from headscope.run.watch import Watch
 from headscope.text.items import TextPair
 from headscope.text.words import WordText
 from headscope.types import AttentionBatch, StackName

@@ -8,9 +8,11 @@ from headscope.heads import head_types
 from headscope.interventions import HeadSet
 from headscope.measures import MEASURES
 from headscope.models.stacks import Stacks
-from headscope.run.watch import Watch, in_halves
+from headscope.run.measured import Measures
+from headscope.run.one_pass import run_pass, whole
+from headscope.run.watch import Watch
 from headscope.tasks import TaskBatch, TaskBatches
-from headscope.types import AttentionBatch, HeadId, StackName
+from headscope.types import HeadId
 
 _FEATURES = "distance_features"
 
@@ -47,23 +49,13 @@ def kinds_in(atlas: Atlas, stacks: Stacks, *, k: int = 4) -> Kinds:
 
 def features_of(capture: Capture, batches: TaskBatches) -> Atlas:
     """An atlas of the distance features of all heads on a task's own inputs."""
-    kind = MEASURES.get(_FEATURES)
-    states = {grid.stack: kind.empty(grid) for grid in capture.stacks.grids if kind.fits(grid)}
-    if not states:
+    features = Measures([MEASURES.get(_FEATURES)], capture.stacks.grids)
+    if not any(features.by_stack.values()):
         raise OptionError(f"no stack of {capture.model.name} has {_FEATURES} to sort its heads by")
     watch = Watch(capture)
-    for batch in batches:
 
-        def add(chosen: list[int], batch: TaskBatch = batch) -> None:
-            part = {grid.stack: kind.empty(grid) for grid in capture.stacks.grids if kind.fits(grid)}
+    def count(part: Measures, batch: TaskBatch) -> None:
+        part.update(watch, batch.text)
 
-            def see(stack: StackName, seen: AttentionBatch) -> None:
-                if stack in part:
-                    part[stack].update(seen)
-
-            watch.run((batch if len(chosen) == batch.rows else batch.take(chosen)).text, see)
-            for stack, state in states.items():
-                state.merge(part[stack])
-
-        in_halves(list(range(batch.rows)), add)
-    return Atlas.build({stack: state.result() for stack, state in states.items()}, provenance={})
+    run_pass(whole(batches), features, count, batches=iter)
+    return Atlas.build(features.result(), provenance={})

@@ -4,7 +4,6 @@ import hashlib
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -45,14 +44,14 @@ from headscope.interventions import HOWS, How, mean_outputs
 from headscope.interventions.changes import Change
 from headscope.interventions.heads import Member
 from headscope.models import Model
-from headscope.run.progress import RunProgress, progress_bar, silent
+from headscope.run.one_pass import run_pass, whole
+from headscope.run.options import BatchSize
+from headscope.run.progress import RunProgress, progress_bar
 from headscope.run.provenance import ModelState
-from headscope.run.watch import in_halves
 from headscope.stats.correction import CORRECTIONS, SIGNIFICANT, Correction
 from headscope.stats.paired import least_p
 from headscope.tasks import Task, TaskBatch, TaskBatches, TaskResult, forward, with_head
-from headscope.tasks.base import BatchSize
-from headscope.tasks.metric import Array
+from headscope.tasks.base import Records
 
 EDITS: tuple[How, ...] = ("zero", "uniform", "mean")
 """What a sweep does to heads, other than the sweep of sentence masks."""
@@ -86,39 +85,34 @@ class _Run:
         passes = (
             passes_for(self.capture, self.changes) if self.reuse else FullPasses(self.capture, self.changes)
         )
-        rows: list[list[Array]] = [[] for _ in range(len(edits) + 1)]
-        expected, done = self.batches.rows * len(rows), 0
-        title = f"{self.capture.model.name} on {self.task.data}, {len(rows)} times"
+        records = Records(tuple([] for _ in range(len(edits) + 1)))
+        model = self.capture.model
+        expected, done = self.batches.rows * len(records.passes), 0
+        title = f"{model.name} on {self.task.data}, {len(records.passes)} times"
+
+        def count(part: Records, batch: TaskBatch) -> None:
+            nonlocal done
+
+            def run() -> object:
+                return forward(model, batch)
+
+            for edit, rows in zip((None, *edits), part.passes, strict=True):
+                output = passes.untouched(run, batch.inputs) if edit is None else passes.edited(run, edit)
+                rows.append(self.task.read(output, batch))
+                done += batch.rows
+                tell(RunProgress(done, expected))
+
         with (
-            progress_bar(title) if self.progress else nullcontext(silent) as tell,
+            progress_bar(title if self.progress else None) as tell,
             evaluating(network),
             torch.inference_mode(),
             passes.ready(),
         ):
-            for batch in self.batches:
-
-                def add(chosen: list[int], batch: TaskBatch = batch) -> None:
-                    part = batch if len(chosen) == batch.rows else batch.take(chosen)
-                    nonlocal done
-                    found: list[Array] = []
-
-                    def run() -> object:
-                        return forward(self.capture.model, part)
-
-                    for edit in (None, *edits):
-                        output = (
-                            passes.untouched(run, part.inputs) if edit is None else passes.edited(run, edit)
-                        )
-                        found.append(self.task.read(output, part))
-                        done += part.rows
-                        tell(RunProgress(done, expected))
-                    for place, one in enumerate(found):
-                        rows[place].append(one)
-
-                in_halves(list(range(batch.rows)), add)
-        self._baseline = self.task.result(rows[0], self.batches, model=self.capture.model.name)
-        for edit, found in zip(edits, rows[1:], strict=True):
-            see(edit, self.task.result(found, self.batches, model=self.capture.model.name))
+            run_pass(whole(self.batches), records, count, batches=iter)
+        results = (self.task.result(rows, self.batches, model=model.name) for rows in records.passes)
+        self._baseline = next(results)
+        for edit, result in zip(edits, results, strict=True):
+            see(edit, result)
 
     @property
     def changes(self) -> Changes:

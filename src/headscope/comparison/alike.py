@@ -1,8 +1,12 @@
 """Whether the heads of two models can be compared one by one."""
 
+from collections.abc import Iterator
+
 from headscope.capture import Capture
 from headscope.errors import OptionError
 from headscope.models import Model
+from headscope.run.reader import Reader, ReadText
+from headscope.text.encode import TextEncoder
 
 
 def check_tokenizers(first: Model, second: Model) -> None:
@@ -35,3 +39,17 @@ def check_shapes(first: Capture, second: Capture) -> None:
         "is the counterpart of a head of the other; what can still be compared are shares and layer means: run "
         "headscope analyze and headscope types on each, or headscope patterns A B --text FILE"
     )
+
+
+def same_tokens(reader: Reader, second: TextEncoder) -> Iterator[ReadText]:
+    """The texts as they come; raises OptionError for one that the `second` encoder turns into other tokens.
+
+    The same vocabulary does not make the same tokenizer: one may keep capitals, or leave out a [SEP].
+    """
+    for text in reader:
+        if second.encode(text.pair) != text.encoded:
+            raise OptionError(
+                f"the two models' tokenizers split text {text.number} (counted from 0) of {reader.corpus.name} into "
+                f"different tokens, so their attention maps cannot be compared: {text.pair.first[:40]!r}"
+            )
+        yield text

@@ -1,12 +1,13 @@
 """What is counted while two models read the same texts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
 import torch
 from torch import Tensor
 
+from headscope.accumulator import Sums
 from headscope.errors import CaptureError
 from headscope.measures import MEASURES
 from headscope.measures.base import PerTextMeasure, TextMean
@@ -48,7 +49,7 @@ def map_divergence(first: Tensor, second: Tensor, queries: Tensor) -> Tensor:
 
 
 @dataclass
-class AttentionSums:
+class AttentionSums(Sums):
     """How alike both models' maps are: head by head, layer by layer, and last layers against first ones."""
 
     grid: HeadGrid
@@ -86,16 +87,15 @@ class AttentionSums:
             third = thirds(self.grid.layers)
             self.ends.add(seen[:, -third:].mean(1) - seen[:, :third].mean(1))
 
-    def merge(self, other: Self) -> None:
+    def merge(self, other: Self, /) -> None:
         """Count all that `other` has counted."""
         if self._seen or other._seen:
             raise CaptureError("comparisons cannot be merged in the middle of a batch")
-        for name in ("cosine", "js", "by_layer", "ends"):
-            getattr(self, name).merge(getattr(other, name))
+        super().merge(other)
 
 
 @dataclass
-class MeasureSums:
+class MeasureSums(Sums):
     """One surface measure of both models, and the difference text by text."""
 
     first: PerTextMeasure
@@ -108,6 +108,10 @@ class MeasureSums:
         first, second = kind.empty(grid), kind.empty(grid)
         return cls(first, second, TextMean.zeros(*first.means.total.shape))
 
+    def empty(self) -> Self:
+        """The same measure, nothing seen."""
+        return self.zeros(type(self.first), self.first.grid)
+
     def update(self, first: AttentionBatch, second: AttentionBatch) -> None:
         """Count one layer of a batch of texts as each model saw it."""
         before, applies = self.first.per_text(first)
@@ -116,22 +120,16 @@ class MeasureSums:
         self.second.count(after, applies, second)
         self.change.add(after - before, applies=applies, layer=second.layer)
 
-    def merge(self, other: Self) -> None:
-        """Count all that `other` has counted."""
-        self.first.merge(other.first)
-        self.second.merge(other.second)
-        self.change.merge(other.change)
-
 
 @dataclass
-class StackSums:
+class StackSums(Sums):
     """All that is counted in one stack."""
 
     grid: HeadGrid
     attention: AttentionSums
     same_input: Mapping[str, AttentionSums]
     """The same by GIVERS, when both models' attention is given the hidden states of one of them; may be empty."""
-    measures: Sequence[MeasureSums]
+    measures: tuple[MeasureSums, ...]
 
     @classmethod
     def zeros(cls, grid: HeadGrid, *, same_input: bool) -> Self:
@@ -140,7 +138,7 @@ class StackSums:
             grid,
             AttentionSums.zeros(grid),
             {giver: AttentionSums.zeros(grid) for giver in GIVERS} if same_input else {},
-            [MeasureSums.zeros(kind, grid) for kind in surface_measures() if kind.fits(grid)],
+            tuple(MeasureSums.zeros(kind, grid) for kind in surface_measures() if kind.fits(grid)),
         )
 
     def update(self, first: AttentionBatch, second: AttentionBatch) -> None:
@@ -148,14 +146,6 @@ class StackSums:
         self.attention.update(first, second)
         for measure in self.measures:
             measure.update(first, second)
-
-    def merge(self, other: Self) -> None:
-        """Count all that `other` has counted."""
-        self.attention.merge(other.attention)
-        for giver, same in self.same_input.items():
-            same.merge(other.same_input[giver])
-        for mine, theirs in zip(self.measures, other.measures, strict=True):
-            mine.merge(theirs)
 
 
 def surface_measures() -> list[type[PerTextMeasure]]:

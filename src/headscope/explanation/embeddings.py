@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding
 from torch.overrides import TorchFunctionMode
 
+from headscope.accumulator import Sums
 from headscope.capture import Capture
 from headscope.capture.scores import wide
 from headscope.errors import CaptureError
@@ -110,31 +111,26 @@ class _Lookups(TorchFunctionMode):
 
 
 @dataclass
-class TableMeans:
+class TableMeans(Sums):
     """The mean of what each table gave, over the tokens of the texts; kept as sums."""
 
-    totals: list[Tensor | float]  # (width,) for each table
-    tokens: list[int]
+    totals: dict[int, Tensor]  # (width,) by table
+    tokens: dict[int, int]
 
     @classmethod
     def zeros(cls, tables: Sequence[Table]) -> Self:
         """Nothing seen yet."""
-        return cls([0.0] * len(tables), [0] * len(tables))
+        return cls({}, dict.fromkeys(range(len(tables)), 0))
 
     def add(self, table: int, output: Tensor, is_token: Tensor) -> None:
         """Count `output` (text or 1, token, width) where `is_token` (text, token)."""
         vectors = output.expand(*is_token.shape, -1)[is_token]
-        self.totals[table] = self.totals[table] + wide(vectors).sum(0).cpu()
+        self.totals[table] = self.totals.get(table, 0) + wide(vectors).sum(0).cpu()
         self.tokens[table] += len(vectors)
-
-    def merge(self, other: Self) -> None:
-        """Count all that `other` has counted."""
-        self.totals = [mine + theirs for mine, theirs in zip(self.totals, other.totals, strict=True)]
-        self.tokens = [mine + theirs for mine, theirs in zip(self.tokens, other.tokens, strict=True)]
 
     def mean(self, table: int) -> Tensor:
         """(width,) the mean embedding."""
-        return torch.as_tensor(self.totals[table]) / self.tokens[table]
+        return self.totals[table] / self.tokens[table]
 
 
 @dataclass

@@ -1,23 +1,22 @@
 """The main job: texts through the model twice, first to choose neurons and average embeddings, then to score."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
-from typing import Literal
 
 import torch
 from torch import Tensor
 
+from headscope.accumulator import Sums
 from headscope.capture import AttentionCall, Capture, TextScores, is_rotated, surveyed
 from headscope.capture.scores import wide
-from headscope.errors import OptionError, TextError
+from headscope.errors import TextError
 from headscope.explanation.embeddings import KINDS, Kind, TableMeans, averaging, find_tables, replacing
 from headscope.explanation.maps import even
 from headscope.explanation.moments import best_neurons
-from headscope.explanation.reading import Reader, Shown
+from headscope.explanation.reading import Shown, dealt
 from headscope.explanation.result import Explanation, LayerExplanation
 from headscope.explanation.scores import check_untouched, run_scores
 from headscope.explanation.separation import Side, contrasts
@@ -27,14 +26,15 @@ from headscope.models import Model, load
 from headscope.models.stacks import Place
 from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.result import Source
-from headscope.run.progress import RunProgress, Tell, progress_bar, silent
-from headscope.run.watch import Watch, in_halves, sides_of
-from headscope.text.batching import TextBatch, bucketed
+from headscope.run.one_pass import run_pass, whole
+from headscope.run.options import BatchSize, check_run_options
+from headscope.run.reader import Reader
+from headscope.run.watch import Watch, sides_of
+from headscope.text.batching import TextBatch
 from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
 from headscope.types import AttentionBatch, StackName, TokenBatch, padded
 
-BatchSize = int | Literal["auto"]
 _Map = tuple[Tensor, Tensor]
 """(head, query, key) weights of a text, and (query, key) what is visible."""
 
@@ -61,72 +61,75 @@ def explain(
     started = perf_counter()
     capture = surveyed(model if isinstance(model, Model) else load(model))
     check_untouched(capture)
-    _check(capture.model, max_length=max_length, limit=limit, batch_size=batch_size)
+    check_run_options(
+        capture.model,
+        max_length=max_length,
+        limit=limit,
+        batch_size=batch_size,
+        least=2,
+        least_why="one text to choose neurons on, one to score",
+    )
     chosen = select_heads(capture.stacks, heads)
     run = _Run(capture, chosen.by_place, seed)
     reader = Reader(as_corpus(texts), run.watch.encoder(max_length), limit)
-    name = f"{capture.model.name} on {reader.corpus.name}"
-    with progress_bar(name) if progress else nullcontext(silent) as tell:
-        told = _Told(batch_size, max_length, tell)
-        _pass(run.choose, reader, run, told)
-        if reader.halves != {SELECT, SCORE}:
-            raise TextError(
-                f"{reader.corpus.name} holds {reader.read} text(s); neurons are chosen on one half of the texts and "
-                "scored on the other, so give at least two"
-            )
-        run.close_choice()
-        _pass(run.score, reader, run, told)
+    title = f"{capture.model.name} on {reader.corpus.name}" if progress else None
+    choice, scored = _both_passes(run, reader, batch_size, title)
     options = {"heads": str(chosen), "max_length": max_length, "limit": limit, "seed": seed}
-    source = Source(
-        data=reader.corpus.name,
-        data_hash=reader.digest.hexdigest(),
-        annotator=None,
-        texts=reader.read,
-        documents=reader.documents,
-        tokens=reader.tokens,
-        texts_cut=reader.cut,
-        skipped=0,
-        options=options,
-        duration=perf_counter() - started,
-        notes=tuple(run.notes(reader)),
+    notes = tuple(_notes(run, choice, reader))
+    source = Source.of_corpus(reader, options=options, duration=perf_counter() - started, notes=notes)
+    found = run.results(choice, scored)
+    return Explanation(capture.model, source, capture.stacks, found, run.replaceable)
+
+
+def _both_passes(
+    run: "_Run", reader: Reader, batch_size: BatchSize, title: str | None
+) -> tuple["Choice", "Scored"]:
+    """All texts twice: to choose neurons, and to score them."""
+    batches = run.watch.batches(batch_size, reader.encoder.max_length)
+    choice = run_pass(
+        whole(dealt(reader)),
+        Choice({}, TableMeans.zeros(run.tables)),
+        run.choose,
+        batches=batches,
+        title=title and f"{title}, choosing neurons",
+        expected=reader.expected,
     )
-    return Explanation(capture.model, source, capture.stacks, run.results(), run.replaceable)
-
-
-def _check(model: Model, *, max_length: int, limit: int | None, batch_size: BatchSize) -> None:
-    if model.max_length is not None and max_length > model.max_length:
-        raise OptionError(
-            f"max_length {max_length} is more than the {model.max_length} tokens {model.name} takes; give "
-            f"--max-length {model.max_length} (max_length={model.max_length}) or less"
+    if reader.read < 2:
+        raise TextError(
+            f"{reader.corpus.name} holds {reader.read} text(s); neurons are chosen on one half of the texts and "
+            "scored on the other, so give at least two"
         )
-    if limit is not None and limit < 2:
-        raise OptionError(
-            f"limit must be at least 2 (one text to choose neurons on, one to score), not {limit}"
-        )
-    if batch_size != "auto" and (not isinstance(batch_size, int) or batch_size < 1):
-        raise OptionError(f"batch_size must be auto or at least 1, not {batch_size!r}")
-
-
-def _pass(add: Callable[[list[Shown]], None], reader: Reader, run: "_Run", told: "_Told") -> None:
-    """All texts once; a text counts as half done after the first pass."""
-    for batch in bucketed(reader, texts_at=run.watch.texts_at(told.batch_size), longest=told.longest):
-        in_halves(batch, add)
-        told.done += len(batch)
-        told.tell(RunProgress(told.done // 2, reader.expected(told.done)))
+    run.close_choice(choice)
+    scored = run_pass(
+        whole(dealt(reader)),
+        Scored({}),
+        run.score,
+        batches=batches,
+        title=title and f"{title}, scoring them",
+        expected=reader.expected,
+    )
+    return choice, scored
 
 
 @dataclass
-class _Told:
-    """How both passes go, and how far they are."""
+class Choice(Sums):
+    """What the first pass over the texts counts: what neurons are to be chosen by, and the mean embeddings."""
 
-    batch_size: BatchSize
-    longest: int
-    tell: Tell
-    done: int = 0
+    choosers: dict[Place, Chooser]
+    means: TableMeans
+    biased: int = 0
+    """How many texts' scores, layer by layer, had a bias for position added to them."""
+
+
+@dataclass
+class Scored(Sums):
+    """What the second pass counts."""
+
+    layers: dict[Place, LayerSums]
 
 
 class _Run:
-    """The sums of both passes, and how batches are added to them."""
+    """One model and its chosen heads, and how batches are counted."""
 
     def __init__(self, capture: Capture, heads: Mapping[Place, tuple[int, ...]], seed: int) -> None:
         self.capture = capture
@@ -138,53 +141,41 @@ class _Run:
             kind for kind in KINDS if any(table.kind == kind for table in self.tables)
         )
         self.means = TableMeans.zeros(self.tables)
-        self.choosers: dict[Place, Chooser] = {}
-        self.sums: dict[Place, LayerSums] = {}
         self.best: dict[Place, list[Tensor]] = {}
         """(head, neuron) the best neurons in order, by the half they were chosen on."""
-        self.has_bias = False
 
     @torch.inference_mode()
-    def choose(self, texts: list[Shown]) -> None:
+    def choose(self, part: Choice, texts: list[Shown]) -> None:
         """First pass: what neurons are to be chosen by, and the mean embeddings."""
         batch = self.watch.batch([text.encoded for text in texts])
-        part: dict[Place, Chooser] = {}
-        means = TableMeans.zeros(self.tables)
 
         def see(place: Place, call: AttentionCall) -> None:
-            heads = self.heads[place]
-            part[place] = Chooser.zeros(len(heads), call.query.shape[-1])
+            chooser = part.choosers[place] = Chooser.zeros(len(self.heads[place]), call.query.shape[-1])
             for number, scores in self._by_text(batch, place, call):
-                part[place].add(scores, texts[number].half)
-                self.has_bias |= scores.bias is not None
+                chooser.update(scores, texts[number].half)
+                part.biased += scores.bias is not None
 
-        with averaging(self.tables, means, batch):
+        with averaging(self.tables, part.means, batch):
             run_scores(self.capture, batch.inputs, self.heads, see)
-        self.means.merge(means)
-        for place, found in part.items():
-            if place in self.choosers:
-                self.choosers[place].merge(found)
-            else:
-                self.choosers[place] = found
 
-    def close_choice(self) -> None:
+    def close_choice(self, choice: Choice) -> None:
         """Between the passes: the best neurons of every head on each half."""
-        for place, chooser in self.choosers.items():
+        self.means = choice.means
+        for place, chooser in choice.choosers.items():
             most = max(counts_for(chooser.halves[SELECT].shape[-1] - 1))
             self.best[place] = [
                 torch.tensor([best_neurons(head.numpy(), most) for head in half]) for half in chooser.halves
             ]
 
     @torch.inference_mode()
-    def score(self, texts: list[Shown]) -> None:
+    def score(self, part: Scored, texts: list[Shown]) -> None:
         """Second pass: every text with the neurons that the other half chose."""
         batch = self.watch.batch([text.encoded for text in texts])
-        part: dict[Place, LayerSums] = {}
         held: dict[Place, list[_Map]] = {}
 
         def see(place: Place, call: AttentionCall) -> None:
             heads, neurons = self.heads[place], call.query.shape[-1]
-            part[place] = LayerSums.zeros(len(heads), neurons)
+            sums = part.layers[place] = LayerSums.zeros(len(heads), neurons)
             held[place] = []
             sides = _sentence_sides(batch, texts, place.stack)
             stack = ("encoder", "decoder", "cross").index(place.stack)
@@ -193,22 +184,17 @@ class _Run:
                 best = self.best[place][SELECT if shown.half == SCORE else SCORE]
                 drawn = drawn_neurons((self.seed, shown.number, stack, place.layer), heads, neurons)
                 device = scores.query.device
-                part[place].add_shares(scores, best.to(device), drawn.to(device))
+                sums.add_shares(scores, best.to(device), drawn.to(device))
                 asking, looked_at = (_side(side, number, device) for side in sides)
                 kinds = contrasts(asking, looked_at, scores.visible, cross=place.stack == "cross")
-                part[place].add_contrasts(scores, kinds)
+                sums.add_contrasts(scores, kinds)
                 uniform = even(scores.visible).expand_as(scores.weights)
-                part[place].add_compared("even", scores.weights, uniform, scores.visible)
+                sums.add_compared("even", scores.weights, uniform, scores.visible)
                 # In the model's own precision, which loses nothing and takes half the room.
                 held[place].append((scores.weights.to(call.weights.dtype), scores.visible))
 
         run_scores(self.capture, batch.inputs, self.heads, see)
-        self._replaced(batch, part, held)
-        for place, found in part.items():
-            if place in self.sums:
-                self.sums[place].merge(found)
-            else:
-                self.sums[place] = found
+        self._replaced(batch, part.layers, held)
 
     def _replaced(
         self, batch: TextBatch, part: Mapping[Place, LayerSums], held: Mapping[Place, list[_Map]]
@@ -236,11 +222,11 @@ class _Run:
             scores = call.scores(number, self.heads[place], queries.is_token[number], keys.is_token[number])
             yield number, scores
 
-    def results(self) -> dict[Place, LayerExplanation]:
+    def results(self, choice: Choice, scored: Scored) -> dict[Place, LayerExplanation]:
         """What was found in every layer that has chosen heads."""
         found = {}
-        for place, sums in self.sums.items():
-            halves = self.choosers[place].halves
+        for place, sums in scored.layers.items():
+            halves = choice.choosers[place].halves
             together = halves[SELECT] + halves[SCORE]
             most = self.best[place][SELECT].shape[1]
             best = [best_neurons(head.numpy(), most) for head in together]
@@ -248,32 +234,27 @@ class _Run:
                 len(set(one.tolist()) & set(other.tolist()))
                 for one, other in zip(*self.best[place], strict=True)
             ]
-            found[place] = LayerExplanation(self.heads[place], sums, best, alike, has_bias=self.has_bias)
+            found[place] = LayerExplanation(self.heads[place], sums, best, alike, has_bias=choice.biased > 0)
         return found
 
-    def notes(self, reader: Reader) -> Iterator[str]:
-        """What a user should know before trusting the numbers."""
-        model = self.capture.model
-        if reader.cut:
-            yield (
-                f"{reader.cut} of {reader.read} texts were longer than {reader.encoder.max_length} tokens and lost "
-                "their end; raise --max-length (max_length=) to keep more"
-            )
-        rotates = is_rotated(model)
-        if rotates:
-            yield (
-                "queries and keys are taken after rotation (RoPE), which turns neurons in pairs: look at what a few "
-                "carry together rather than at one"
-            )
-        if self.has_bias:
-            yield (
-                "a bias for position is added to the scores; it is no product of neurons, and its share is told apart"
-            )
-        if "position" not in self.replaceable:
-            how = "rotation" if rotates else "a bias" if self.has_bias else "another way"
-            yield f"positions enter by {how}, not by embeddings, so they cannot be replaced by their mean"
-        if "segment" not in self.replaceable:
-            yield "the model has no segment embeddings to replace"
+
+def _notes(run: _Run, choice: Choice, reader: Reader) -> Iterator[str]:
+    """What a user should know before trusting the numbers."""
+    if note := reader.cut_note():
+        yield note
+    rotates = is_rotated(run.capture.model)
+    if rotates:
+        yield (
+            "queries and keys are taken after rotation (RoPE), which turns neurons in pairs: look at what a few "
+            "carry together rather than at one"
+        )
+    if choice.biased:
+        yield "a bias for position is added to the scores; it is no product of neurons, and its share is told apart"
+    if "position" not in run.replaceable:
+        how = "rotation" if rotates else "a bias" if choice.biased else "another way"
+        yield f"positions enter by {how}, not by embeddings, so they cannot be replaced by their mean"
+    if "segment" not in run.replaceable:
+        yield "the model has no segment embeddings to replace"
 
 
 def _sentence_sides(

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headscope.accumulator import Sums
 from headscope.capture import TextScores
 from headscope.explanation.maps import cosine, divergence, even, kept, overlap
 from headscope.explanation.moments import moments, random_residual, residual, total
@@ -34,7 +35,7 @@ def counts_for(neurons: int) -> tuple[int, ...]:
 
 
 @dataclass
-class RatioSums:
+class RatioSums(Sums):
     """1 - sum / sum over texts, with a standard error over texts by linearisation, kept as sums."""
 
     upper: Tensor  # (...) sum over texts of what is above the line
@@ -62,11 +63,6 @@ class RatioSums:
         ):
             getattr(self, name)[at] += value
 
-    def merge(self, other: Self) -> None:
-        """Count all that `other` has counted."""
-        for one in fields(self):
-            getattr(self, one.name).add_(getattr(other, one.name))
-
     def share(self) -> Array:
         """1 - sum / sum; nan where what is below the line is, by text, no more than LEAST."""
         return self._known((1 - self.upper / self.lower).numpy())
@@ -82,32 +78,24 @@ class RatioSums:
 
 
 @dataclass
-class Chooser:
+class Chooser(Sums):
     """What decides the best neurons: the summed covariance of each half of the texts."""
 
-    halves: list[Tensor]  # (head, neuron + 1, neuron + 1) by half
-    texts: list[int]
+    halves: tuple[Tensor, ...]  # (head, neuron + 1, neuron + 1) by half
 
     @classmethod
     def zeros(cls, heads: int, neurons: int) -> Self:
         """Nothing seen yet."""
         shape = (heads, neurons + 1, neurons + 1)
-        return cls([torch.zeros(shape, dtype=torch.float64) for _ in (SELECT, SCORE)], [0, 0])
+        return cls(tuple(torch.zeros(shape, dtype=torch.float64) for _ in (SELECT, SCORE)))
 
-    def add(self, text: TextScores, half: int) -> None:
+    def update(self, text: TextScores, half: int) -> None:
         """Count one text."""
-        self.halves[half] += moments(text).cpu()
-        self.texts[half] += 1
-
-    def merge(self, other: Self) -> None:
-        """Count all that `other` has counted."""
-        for half in (SELECT, SCORE):
-            self.halves[half] += other.halves[half]
-            self.texts[half] += other.texts[half]
+        self.halves[half].add_(moments(text).cpu())
 
 
 @dataclass
-class LayerSums:
+class LayerSums(Sums):
     """The chosen heads of one layer; every text is scored with the neurons chosen on the other half."""
 
     share: RatioSums  # (head, count)
@@ -137,11 +125,6 @@ class LayerSums:
             RatioSums.zeros(heads, len(REPLACED)),
             *(TextMean.zeros(heads, len(COMPARED)) for _ in range(3)),
         )
-
-    def merge(self, other: Self) -> None:
-        """Count all that `other` has counted."""
-        for one in fields(self):
-            getattr(self, one.name).merge(getattr(other, one.name))
 
     def add_shares(self, text: TextScores, chosen: Tensor, drawn: Tensor) -> None:
         """Count what the neurons `chosen` (head, neuron) carry, and as many that were `drawn` at random."""

@@ -2,14 +2,15 @@
 
 import hashlib
 import os
-from contextlib import nullcontext
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 
+from headscope.accumulator import Sums
 from headscope.capture import Capture, nan_advice, surveyed
 from headscope.errors import CaptureError, TextError
 from headscope.importance.gradients import layer_gradients
@@ -18,10 +19,12 @@ from headscope.importance.sums import ImportanceSums
 from headscope.measures.base import TextMean
 from headscope.models import Model
 from headscope.probes.result import Source
-from headscope.run.progress import RunProgress, progress_bar, silent
-from headscope.run.watch import HELD_BYTES, HELD_BYTES_ELSEWHERE, in_halves
+from headscope.run.one_pass import run_pass, whole
+from headscope.run.options import BatchSize
+from headscope.run.watch import HELD_BYTES, HELD_BYTES_ELSEWHERE
 from headscope.tasks import Task, TaskBatch, TaskBatches, with_head
-from headscope.tasks.base import IGNORED, BatchSize
+from headscope.tasks.base import IGNORED
+from headscope.types import LabelledArray, StackName
 
 # A weight is held as such, as its gradient, and by the backward pass as scores, softmax and products.
 TENSORS_HELD = 6
@@ -51,53 +54,52 @@ def gradient_importance(
     task = task.limited(limit)
     batches = task.batches(model, batch_size=batch_size)
     capture = surveyed(model)
-    tally = _Tally(task, capture)
+    tally = _Tally.zeros(capture)
     expected = sum(int((batch.units > 0).sum()) for batch in batches)
-    with progress_bar(f"{model.name} on {task.data}") if progress else nullcontext(silent) as tell:
-        for batch in batches:
-            rows = torch.nonzero(batch.units > 0).flatten().tolist()
 
-            def add(chosen: list[int], batch: TaskBatch = batch) -> None:
-                tally.add(batch.take(chosen))
+    def count(part: _Tally, batch: TaskBatch) -> None:
+        part.update(task, capture, batch)
 
-            for part in _parts(rows, batch, capture):
-                in_halves(part, add)
-                tell(RunProgress(tally.rows, expected))
-            tally.without_loss += batch.rows - len(rows)
+    title = f"{model.name} on {task.data}" if progress else None
+    parts = whole(_with_loss(batches, capture))
+    run_pass(parts, tally, count, batches=iter, title=title, expected=lambda done: expected)
     if not tally.rows:
         raise TextError(f"{task.data}: no text has anything to predict, so there is no loss to differentiate")
-    return tally.result(batches, limit=limit, duration=perf_counter() - started)
+    source = _source(tally, task, batches, model, limit=limit)
+    units = "squared error" if task.name == "regression" else "nats"
+    found: dict[str, dict[str, LabelledArray]] = {
+        stack: sums.result(units) for stack, sums in tally.sums.items()
+    }
+    source = replace(source, duration=perf_counter() - started)
+    return ImportanceResult(model, source, found, float(tally.loss.mean()), float(tally.loss.stderr()))
 
 
 @dataclass
-class _Tally:
-    """All that is known so far; a batch that fails leaves no trace."""
+class _Tally(Sums):
+    """All that is known of texts that have a loss."""
 
-    task: Task
-    capture: Capture
-    loss: TextMean = field(default_factory=TextMean.zeros)
+    sums: Mapping[StackName, ImportanceSums]
+    loss: TextMean
     rows: int = 0
     tokens: int = 0
     cut: int = 0
-    without_loss: int = 0
     examples: set[int] = field(default_factory=set)
     digests: list[bytes] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.sums = self._empty()
+    @classmethod
+    def zeros(cls, capture: Capture) -> Self:
+        """Nothing seen yet."""
+        return cls(
+            {grid.stack: ImportanceSums.zeros(grid) for grid in capture.stacks.grids}, TextMean.zeros()
+        )
 
-    def _empty(self) -> dict[str, ImportanceSums]:
-        return {grid.stack: ImportanceSums.empty(grid) for grid in self.capture.stacks.grids}
-
-    def add(self, batch: TaskBatch) -> None:
+    def update(self, task: Task, capture: Capture, batch: TaskBatch) -> None:
         """Count a batch of texts that all have a loss."""
-        loss, layers = layer_gradients(self.task, self.capture, batch)
-        part = self._empty()
+        loss, layers = layer_gradients(task, capture, batch)
         for layer in layers:
-            part[layer.place.stack].add(layer)
-        for stack, sums in part.items():
-            self._check(sums)
-            self.sums[stack].merge(sums)
+            self.sums[layer.place.stack].update(layer)
+        for sums in self.sums.values():
+            _check(sums, capture.model)
         self.loss.add(loss)
         self.rows += batch.rows
         self.tokens += batch.text.tokens
@@ -106,57 +108,57 @@ class _Tally:
         self.examples.update(batch.example.tolist())
         self.digests += _digests(batch)
 
-    def _check(self, sums: ImportanceSums) -> None:
-        """Raise where a gradient is nan or infinite though the attention and the loss are numbers."""
-        broken = ~sums.importance.total.isfinite()  # (layer, head)
-        if broken.any():
-            model, stack = self.capture.model, sums.grid.stack
-            raise CaptureError(
-                f"{model.name}: the gradients of layer {int(torch.nonzero(broken)[0, 0])} of the {stack} hold nan; "
-                f"{nan_advice(model)}"
-            )
 
-    def result(self, batches: TaskBatches, *, limit: int | None, duration: float) -> ImportanceResult:
-        """The means, and where they come from."""
-        task, model = self.task, self.capture.model
-        units = "squared error" if task.name == "regression" else "nats"
-        settings = {option: getattr(task, name) for option, name in SETTINGS.items() if hasattr(task, name)}
-        limit = getattr(task, "limit", None) if limit is None else limit
-        source = Source(
-            data=task.data,
-            data_hash=hashlib.sha256(b"".join(sorted(self.digests))).hexdigest(),
-            annotator=None,
-            texts=self.rows,
-            documents=len(np.unique(batches.documents[sorted(self.examples)])),
-            tokens=self.tokens,
-            texts_cut=self.cut,
-            skipped=batches.skipped.count,
-            options={"task": task.name, "limit": limit, **settings},
-            duration=duration,
-            notes=tuple(self._notes(batches)),
+def _check(sums: ImportanceSums, model: Model) -> None:
+    """Raise where a gradient is nan or infinite though the attention and the loss are numbers."""
+    broken = ~sums.importance.total.isfinite()  # (layer, head)
+    if broken.any():
+        raise CaptureError(
+            f"{model.name}: the gradients of layer {int(torch.nonzero(broken)[0, 0])} of the {sums.grid.stack} hold "
+            f"nan; {nan_advice(model)}"
         )
-        found = {stack: sums.arrays(units) for stack, sums in self.sums.items()}
-        return ImportanceResult(model, source, found, float(self.loss.mean()), float(self.loss.stderr()))
-
-    def _notes(self, batches: TaskBatches) -> list[str]:
-        model = self.capture.model
-        notes = [batches.skipped.note()]
-        if self.without_loss:
-            inputs = "1 input has" if self.without_loss == 1 else f"{self.without_loss:,} inputs have"
-            notes.append(f"{inputs} nothing to predict, so no loss; left out")
-        if model.dtype in (torch.float16, torch.bfloat16):
-            name = str(model.dtype).removeprefix("torch.")
-            notes.append(f"gradients were computed in {name}, in which small ones vanish; use float32")
-        return [note for note in notes if note is not None]
 
 
-def _parts(rows: list[int], batch: TaskBatch, capture: Capture) -> list[list[int]]:
-    """The rows in parts whose maps, with all that a backward pass needs, fit into what may be held."""
-    length = max(tensor.shape[1] for tensor in batch.inputs.values())
+def _source(tally: _Tally, task: Task, batches: TaskBatches, model: Model, *, limit: int | None) -> Source:
+    settings = {option: getattr(task, name) for option, name in SETTINGS.items() if hasattr(task, name)}
+    limit = getattr(task, "limit", None) if limit is None else limit
+    return Source(
+        data=task.data,
+        data_hash=hashlib.sha256(b"".join(sorted(tally.digests))).hexdigest(),
+        annotator=None,
+        texts=tally.rows,
+        documents=len(np.unique(batches.documents[sorted(tally.examples)])),
+        tokens=tally.tokens,
+        texts_cut=tally.cut,
+        skipped=batches.skipped.count,
+        options={"task": task.name, "limit": limit, **settings},
+        duration=0.0,
+        notes=tuple(_notes(tally, batches, model)),
+    )
+
+
+def _notes(tally: _Tally, batches: TaskBatches, model: Model) -> list[str]:
+    notes = [batches.skipped.note()]
+    without_loss = batches.rows - tally.rows
+    if without_loss:
+        inputs = "1 input has" if without_loss == 1 else f"{without_loss:,} inputs have"
+        notes.append(f"{inputs} nothing to predict, so no loss; left out")
+    if model.dtype in (torch.float16, torch.bfloat16):
+        name = str(model.dtype).removeprefix("torch.")
+        notes.append(f"gradients were computed in {name}, in which small ones vanish; use float32")
+    return [note for note in notes if note is not None]
+
+
+def _with_loss(batches: TaskBatches, capture: Capture) -> Iterator[TaskBatch]:
+    """The rows that have a loss, in parts whose maps and all that a backward pass needs fit into what may be held."""
     heads = sum(grid.layers * grid.heads for grid in capture.stacks.grids)
-    row_bytes = TENSORS_HELD * 4 * heads * length * length
-    size = max(1, 4 * HELD_BYTES.get(batch.example.device.type, HELD_BYTES_ELSEWHERE) // row_bytes)
-    return [rows[start : start + size] for start in range(0, len(rows), size)]
+    for batch in batches:
+        rows = torch.nonzero(batch.units > 0).flatten().tolist()
+        length = max(tensor.shape[1] for tensor in batch.inputs.values())
+        row_bytes = TENSORS_HELD * 4 * heads * length * length
+        size = max(1, 4 * HELD_BYTES.get(batch.example.device.type, HELD_BYTES_ELSEWHERE) // row_bytes)
+        for start in range(0, len(rows), size):
+            yield batch.take(rows[start : start + size])
 
 
 def _digests(batch: TaskBatch) -> list[bytes]:

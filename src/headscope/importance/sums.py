@@ -7,6 +7,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
+from headscope.accumulator import Sums
 from headscope.importance.gradients import LayerGradients
 from headscope.measures.base import TextMean
 from headscope.types import COMMA, PERIOD, ROLES, HeadGrid, LabelledArray, TokenBatch
@@ -51,7 +52,7 @@ def text_numbers(layer: LayerGradients) -> TextNumbers:
 
 
 @dataclass
-class ImportanceSums:
+class ImportanceSums(Sums):
     """One stack's heads, summed over texts; merging is exact and in any order."""
 
     grid: HeadGrid
@@ -61,7 +62,7 @@ class ImportanceSums:
     importance: TextMean  # (layer, head)
 
     @classmethod
-    def empty(cls, grid: HeadGrid) -> Self:
+    def zeros(cls, grid: HeadGrid) -> Self:
         """Nothing seen yet."""
         layers, heads, roles = grid.layers, grid.heads, len(KEY_ROLES)
         return cls(
@@ -72,7 +73,7 @@ class ImportanceSums:
             TextMean.zeros(layers, heads),
         )
 
-    def add(self, layer: LayerGradients) -> None:
+    def update(self, layer: LayerGradients) -> None:
         """Count one layer of a batch of texts."""
         number, found = layer.place.layer, text_numbers(layer)
         self.gradient.add(found.gradient, applies=found.applies, layer=number)
@@ -80,14 +81,7 @@ class ImportanceSums:
         self.attribution.add(found.attribution, layer=number)
         self.importance.add(found.importance, layer=number)
 
-    def merge(self, other: Self) -> None:
-        """Count all that `other` has counted."""
-        self.gradient.merge(other.gradient)
-        self.gradient_layer.merge(other.gradient_layer)
-        self.attribution.merge(other.attribution)
-        self.importance.merge(other.importance)
-
-    def arrays(self, units: str) -> dict[str, LabelledArray]:
+    def result(self, units: str) -> dict[str, LabelledArray]:
         """The means with their standard errors over texts; `units` are those of the loss."""
         coords: dict[str, Sequence[str] | Sequence[int]] = {
             "layer": range(self.grid.layers),

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headscope.accumulator import Sums
 from headscope.registry import Registry
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray
 
@@ -16,7 +17,7 @@ MEASURES: Registry[type["Measure"]] = Registry("measure")
 
 
 @dataclass
-class TextMean:
+class TextMean(Sums):
     """A mean over texts and its standard error, kept as sums so that parts merge exactly.
 
     Each text contributes one number per cell (its own mean over queries); a text to which a cell does not
@@ -46,12 +47,6 @@ class TextMean:
             self.texts[at] += applies.to(self.total).expand_as(values).sum(0)
         self.total[at] += values.sum(0)
         self.squares[at] += (values * values).sum(0)
-
-    def merge(self, other: Self) -> None:
-        """Count all that `other` has counted."""
-        for name in ("total", "squares", "texts"):
-            mine, theirs = getattr(self, name), getattr(other, name)
-            mine += theirs.to(mine.device)
 
     def mean(self) -> np.ndarray[Any, Any]:
         """The mean over texts; nan where no text counted."""

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headscope.accumulator import Sums
 from headscope.types import TokenBatch
 
 FOLDS = 20
@@ -31,7 +32,7 @@ def fold_of(tokens: TokenBatch) -> Tensor:
 
 
 @dataclass
-class FoldSums:
+class FoldSums(Sums):
     """Sums over the texts of each part, and how many there are."""
 
     total: Tensor  # (fold, layer, ...)
@@ -51,11 +52,6 @@ class FoldSums:
         self.total[:, layer].index_add_(0, fold, values.detach().to(self.total))
         if layer == 0:
             self.texts.index_add_(0, fold, torch.ones_like(fold, dtype=torch.float64))
-
-    def merge(self, other: Self) -> None:
-        """Count all that `other` has counted."""
-        self.total += other.total.to(self.total.device)
-        self.texts += other.texts.to(self.texts.device)
 
     def mean(self) -> np.ndarray[Any, Any]:
         """(fold, layer, ...) the mean over the texts of each part; nan for a part without texts."""

@@ -2,25 +2,22 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Generic, Literal, Protocol, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 from torch import Tensor
 
+from headscope.accumulator import Sums
 from headscope.capture import survey
-from headscope.errors import OptionError
 from headscope.models import Model
 from headscope.probes.words import words_present
-from headscope.run.progress import RunProgress, progress_bar, silent
-from headscope.run.watch import Watch, in_halves
-from headscope.text.batching import bucketed
+from headscope.run.one_pass import run_pass, whole
+from headscope.run.options import BatchSize, check_batch_size, longest_text
+from headscope.run.reader import expected_texts
+from headscope.run.watch import Watch
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.words import WordText
 from headscope.types import AttentionBatch, HeadGrid, StackName, TokenBatch
-
-LONGEST_WITHOUT_LIMIT = 512
-"""Most tokens of a text for models that name no limit."""
 
 USUAL = 128
 """Most tokens an annotated text usually has; how many texts are read ahead goes by it."""
@@ -67,15 +64,28 @@ class _Shown(Generic[Item]):
 
 
 @dataclass
-class Pass:
+class Pass(Sums):
     """What went through the model."""
 
     texts: int = 0
     tokens: int = 0
     texts_cut: int = 0
 
+    def update(self, text: EncodedInput) -> None:
+        """Count a text."""
+        self.texts += 1
+        self.tokens += len(text.source) + (0 if text.target is None else len(text.target))
+        self.texts_cut += text.cut
+
 
 Tallies = Mapping[StackName, Sequence[Tally[Item]]]
+
+
+@dataclass
+class _Tallies(Sums, Generic[Item]):
+    """All tallies of all stacks."""
+
+    by_stack: Mapping[StackName, tuple[Tally[Item], ...]]
 
 
 class Observer:
@@ -86,16 +96,15 @@ class Observer:
         model: Model,
         *,
         max_length: int | None = None,
-        batch_size: int | Literal["auto"] = "auto",
+        batch_size: BatchSize = "auto",
         progress: bool = False,
         holds_all: bool = False,
     ) -> None:
         """`max_length` is the most tokens of a text, by default what the model takes; `holds_all`: see `Watch`."""
         self.model = model
-        self.max_length = self._longest(max_length)
-        if batch_size != "auto" and (not isinstance(batch_size, int) or batch_size < 1):
-            raise OptionError(f"batch_size must be auto or at least 1, not {batch_size!r}")
-        self.batch_size: int | Literal["auto"] = batch_size
+        self.max_length = longest_text(model, max_length)
+        check_batch_size(batch_size)
+        self.batch_size: BatchSize = batch_size
         self.progress = progress
         self.watch = Watch(survey(model), holds_all=holds_all)
         self.encoder: TextEncoder = self.watch.encoder(self.max_length)
@@ -110,56 +119,40 @@ class Observer:
         items: Iterable[Item],
         tallies: Tallies[Item],
         *,
-        name: str = "texts",
+        name: str | None = "texts",
         share: Callable[[], float | None] = lambda: None,
     ) -> Pass:
-        """Show the model every item; each stack's tallies count. `share` tells how much of the input was read."""
+        """Show the model every item; each stack's tallies count.
+
+        `name` is what the texts are called while it goes on; None tells nothing. `share` is how much of them was read.
+        """
         done = Pass()
-        read = 0
 
         def shown() -> Iterator[_Shown[Item]]:
-            nonlocal read
             for item in items:
-                read += 1
-                yield _Shown(item, self.encoder.encode_words(item.content))
+                encoded = self.encoder.encode_words(item.content)
+                done.update(encoded)
+                yield _Shown(item, encoded)
 
-        def add(batch: list[_Shown[Item]]) -> None:
-            texts = self.watch.batch([one.encoded for one in batch])
-            parts = {stack: [tally.empty() for tally in own] for stack, own in tallies.items()}
+        def count(part: _Tallies[Item], batch: list[_Shown[Item]]) -> None:
+            chosen = [text.item for text in batch]
             begun: set[StackName] = set()
 
             def see(stack: StackName, seen: AttentionBatch) -> None:
-                for part in parts.get(stack, []):
+                for tally in part.by_stack.get(stack, ()):
                     if stack not in begun:
-                        present = words_present(seen.queries)
-                        part.begin([one.item for one in batch], present, seen.queries)
-                    part.update(seen)
+                        tally.begin(chosen, words_present(seen.queries), seen.queries)
+                    tally.update(seen)
                 begun.add(stack)
 
-            self.watch.run(texts, see)
-            for stack, own in tallies.items():
-                for tally, part in zip(own, parts[stack], strict=True):
-                    tally.merge(part)
-            done.texts += texts.texts
-            done.tokens += texts.tokens
-            done.texts_cut += sum(one.encoded.cut for one in batch)
+            self.watch.run(self.watch.batch([text.encoded for text in batch]), see)
 
-        description = f"{self.model.name} on {name}"
-        with progress_bar(description) if self.progress else nullcontext(silent) as tell:
-            texts_at = self.watch.texts_at(self.batch_size)
-            for batch in bucketed(shown(), texts_at=texts_at, longest=min(USUAL, self.max_length)):
-                in_halves(batch, add)
-                part = share()
-                tell(RunProgress(done.texts, max(done.texts, read / part) if part else None))
+        run_pass(
+            whole(shown()),
+            _Tallies({stack: tuple(own) for stack, own in tallies.items()}),
+            count,
+            batches=self.watch.batches(self.batch_size, min(USUAL, self.max_length)),
+            title=f"{self.model.name} on {name}" if self.progress and name else None,
+            expected=lambda texts: expected_texts(texts, done.texts, share()),
+        )
         return done
-
-    def _longest(self, max_length: int | None) -> int:
-        limit = self.model.max_length
-        if max_length is None:
-            return limit or LONGEST_WITHOUT_LIMIT
-        if limit is not None and max_length > limit:
-            raise OptionError(
-                f"max_length {max_length} is more than the {limit} tokens {self.model.name} takes; give "
-                f"--max-length {limit} (max_length={limit}) or less"
-            )
-        return max_length

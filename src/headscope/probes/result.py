@@ -5,11 +5,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from headscope.atlas import Atlas, Example, Results
 from headscope.models import Model
 from headscope.run.provenance import ModelState, provenance
+from headscope.run.reader import Reader
 from headscope.stats.documents import FEWEST_DOCUMENTS, Sampling
 
 _FOLDER = re.compile(r"[^\s('\"]*[/\\](?=[^\s/\\:]+:\d)")
@@ -69,6 +70,25 @@ class Source:
     duration: float
     notes: tuple[str, ...] = ()
     """What a user should know before trusting the numbers, one line each."""
+
+    @classmethod
+    def of_corpus(
+        cls, reader: Reader, *, options: Mapping[str, object], duration: float, notes: tuple[str, ...] = ()
+    ) -> Self:
+        """What a reader of plain texts has read."""
+        return cls(
+            data=reader.corpus.name,
+            data_hash=reader.digest.hexdigest(),
+            annotator=None,
+            texts=reader.read,
+            documents=reader.documents,
+            tokens=reader.tokens,
+            texts_cut=reader.cut,
+            skipped=0,
+            options=options,
+            duration=duration,
+            notes=notes,
+        )
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,14 @@ Tell = Callable[[RunProgress], None]
 
 
 @contextmanager
-def progress_bar(description: str) -> Iterator[Tell]:
+def progress_bar(description: str | None) -> Iterator[Tell]:
     """Texts done, texts per second and the time left: a bar on a terminal, now and then a line in a log.
 
-    All of it goes to standard error, and the bar vanishes when the run ends.
+    All of it goes to standard error, and the bar vanishes when the run ends. None shows nothing.
     """
+    if description is None:
+        yield lambda progress: None
+        return
     console = Console(stderr=True)
     description = "".join(
         c if c.isprintable() else "?" for c in description
@@ -55,10 +58,6 @@ def progress_bar(description: str) -> Iterator[Tell]:
             bar.update(task, completed=progress.texts, total=progress.expected)
 
         yield tell
-
-
-def silent(progress: RunProgress) -> None:
-    """Tell nobody."""
 
 
 class _Rate(ProgressColumn):

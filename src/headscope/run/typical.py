@@ -5,19 +5,21 @@ of all heads of its stack on that sentence it is the head's own, whatever the se
 typical where its own profile points the same way as the mean of its own profiles over all sentences (cosine).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from headscope.accumulator import Sums
 from headscope.atlas import Typical
 from headscope.measures import OffsetAttention, RoleAttention
+from headscope.run.one_pass import run_pass, whole
+from headscope.run.options import BatchSize
 from headscope.run.shown_words import ShownWords, source_words, target_words
-from headscope.run.watch import Watch, in_halves
-from headscope.text.batching import bucketed
+from headscope.run.watch import Watch
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
 from headscope.types import AttentionBatch, HeadGrid, HeadId, StackName, padded
@@ -33,36 +35,33 @@ def typical_sentences(
     encoder: TextEncoder,
     texts: Sequence[TextPair],
     *,
-    batch_size: int | Literal["auto"] = "auto",
-    tell: Callable[[int], None] = lambda done: None,
+    batch_size: BatchSize = "auto",
+    title: str | None = None,
 ) -> dict[str, list[Typical]]:
     """For every head of every stack the three `texts` where it is most typical, the most typical first.
 
-    Each text goes through the model on its own; `tell` hears how many have.
+    Each text goes through the model on its own; a bar of that `title` shows how many have.
     """
     encoded = [(text, encoder.encode(text)) for text in texts]
     readable = [pair for pair in encoded if len(pair[1].source)]  # of some texts a tokenizer makes nothing
     asked = [_Asked.of(number, encoder, *pair) for number, pair in enumerate(readable)]
-    seen = {grid.stack: _Stack(grid, asked) for grid in watch.capture.stacks.grids}
-    done = 0
+    if not asked:
+        return {}
+    state = _Seen({grid.stack: _Stack(grid, asked) for grid in watch.capture.stacks.grids}, [])
 
-    def add(batch: list[_Asked]) -> None:
-        found: list[tuple[StackName, _Layer]] = []
-        words = {stack: one.members(batch, watch.model.device) for stack, one in seen.items()}
+    def count(part: _Seen, batch: list[_Asked]) -> None:
+        words = {stack: own.members(batch, watch.model.device) for stack, own in part.stacks.items()}
+        places = [text.number for text in batch]
 
         def see(stack: StackName, attention: AttentionBatch) -> None:
-            found.append((stack, _Layer.of(seen[stack].grid, attention, *words[stack])))
+            layer = _Layer.of(part.stacks[stack].grid, attention, *words[stack])
+            part.layers.append((stack, places, layer))
 
-        watch.run(watch.batch([one.encoded for one in batch]), see)
-        # Only now that the batch is whole: one that fails half-way must leave no trace.
-        for stack, layer in found:
-            seen[stack].keep(batch, layer)
+        watch.run(watch.batch([text.encoded for text in batch]), see)
 
-    for batch in bucketed(asked, texts_at=watch.texts_at(batch_size), longest=encoder.max_length):
-        in_halves(batch, add)
-        done += len(batch)
-        tell(done)
-    return {stack: list(one.typical()) for stack, one in seen.items()} if asked else {}
+    batches = watch.batches(batch_size, encoder.max_length)
+    run_pass(whole(asked), state, count, batches=batches, title=title, expected=lambda done: len(asked))
+    return state.result()
 
 
 @dataclass(frozen=True)
@@ -117,6 +116,20 @@ def profile_of(grid: HeadGrid, attention: AttentionBatch) -> Array:
     return torch.cat(found, -1).float().cpu().numpy()
 
 
+@dataclass
+class _Seen(Sums):
+    """What the heads of all stacks did, layer by layer and batch by batch."""
+
+    stacks: Mapping[StackName, "_Stack"]
+    layers: list[tuple[StackName, list[int], _Layer]]  # with the numbers of the texts of the batch
+
+    def result(self) -> dict[str, list[Typical]]:
+        """Of every stack, the texts where each head is most typical."""
+        for stack, places, layer in self.layers:
+            self.stacks[stack].keep(places, layer)
+        return {stack: list(own.typical()) for stack, own in self.stacks.items()}
+
+
 class _Stack:
     """What the heads of one stack did on every text."""
 
@@ -136,9 +149,9 @@ class _Stack:
         )
         return asking / asking.sum(1, keepdim=True).clamp_min(1), looked_at
 
-    def keep(self, batch: Sequence[_Asked], seen: _Layer) -> None:
+    def keep(self, at: list[int], seen: _Layer) -> None:
         """Put one layer of a batch in its place."""
-        at, words = [one.number for one in batch], seen.weights.shape[-1]
+        words = seen.weights.shape[-1]
         if self.profile is None:
             shape = (len(self.words), self.grid.layers, self.grid.heads, seen.profile.shape[-1])
             self.profile = np.zeros(shape, dtype=np.float32)

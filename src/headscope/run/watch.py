@@ -1,16 +1,17 @@
 """Texts through a model, batch by batch, with every layer's attention shown to whoever asks for it."""
 
-from collections.abc import Callable, Sequence
-from typing import Literal, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from functools import partial
+from typing import TypeVar
 
-import torch
 from torch import Tensor
 
 from headscope.capture import Capture
 from headscope.capture.inputs import model_inputs
 from headscope.models import Model
 from headscope.models.stacks import Place
-from headscope.text.batching import TextBatch
+from headscope.run.options import BatchSize
+from headscope.text.batching import TextBatch, bucketed
 from headscope.text.encode import EncodedInput, Layout, TextEncoder
 from headscope.types import AttentionBatch, StackName, TokenBatch
 
@@ -22,7 +23,7 @@ LAYER_BYTES = 1 << 30
 HELD_BYTES = {"cpu": 256 << 20}
 HELD_BYTES_ELSEWHERE = 4 << 30
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Sized)
 See = Callable[[StackName, AttentionBatch], None]
 
 
@@ -49,7 +50,7 @@ class Watch:
         padding: int | None = getattr(self.model.config, "pad_token_id", None)
         return TextEncoder(self.model.tokenizer, self.layout, max_length, padding if start is None else start)
 
-    def texts_at(self, batch_size: int | Literal["auto"] = "auto") -> Callable[[int], int]:
+    def texts_at(self, batch_size: BatchSize = "auto") -> Callable[[int], int]:
         """How many texts of a length go through the model together."""
         if batch_size == "auto" or not self.capture.pads:
             return self._fitting
@@ -69,6 +70,10 @@ class Watch:
             limits.append(held // (sum(grid.layers * grid.heads for grid in grids) * map_bytes))
         return max(1, min(limits))
 
+    def batches(self, batch_size: BatchSize, longest: int) -> Callable[[Iterable[T]], Iterator[list[T]]]:
+        """What groups texts of at most `longest` tokens into batches of like length."""
+        return partial(bucketed, texts_at=self.texts_at(batch_size), longest=longest)
+
     def batch(self, texts: Sequence[EncodedInput]) -> TextBatch:
         """The texts as the model is given them."""
         return model_inputs(self.model, texts, one_segment=self.one_segment)
@@ -81,21 +86,6 @@ class Watch:
             see(place.stack, AttentionBatch.observed(place.layer, attention, queries, keys))
 
         self.capture.run(batch.inputs, watcher)
-
-
-def in_halves(texts: list[T], add: Callable[[list[T]], None]) -> None:
-    """`add(texts)`; on an accelerator short of memory, in two halves. `add` must leave no trace when it fails."""
-    try:
-        add(texts)
-        return
-    except torch.OutOfMemoryError:
-        if len(texts) == 1:
-            raise
-    # Outside the except clause, whose traceback would keep the failed batch's maps alive.
-    torch.cuda.empty_cache()
-    half = len(texts) // 2
-    in_halves(texts[:half], add)
-    in_halves(texts[half:], add)
 
 
 def sides_of(batch: TextBatch, stack: StackName) -> tuple[TokenBatch, TokenBatch]:

@@ -108,6 +108,10 @@ class Documents:
         """Put in a document; one that is there stays."""
         self.bits |= 1 << document
 
+    def empty(self) -> "Documents":
+        """No documents."""
+        return Documents()
+
     def merge(self, other: "Documents") -> None:
         """Put in all that `other` has."""
         self.bits |= other.bits

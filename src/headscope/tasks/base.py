@@ -2,12 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, fields
 from inspect import signature
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -15,19 +14,20 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from headscope.accumulator import Sums
 from headscope.capture.inputs import model_inputs
 from headscope.capture.observe import evaluating
-from headscope.errors import OptionError
 from headscope.models import Model
 from headscope.registry import Registry
-from headscope.run.progress import RunProgress, progress_bar, silent
-from headscope.run.watch import ACCELERATOR_TOKENS, CPU_TOKENS, in_halves
+from headscope.run.one_pass import run_pass, whole
+from headscope.run.options import BatchSize, check_batch_size, check_limit
+from headscope.run.watch import ACCELERATOR_TOKENS, CPU_TOKENS
 from headscope.tasks.heads import Head, check_head
 from headscope.tasks.metric import Array, Metric
 from headscope.tasks.network import check_output
 from headscope.tasks.result import TaskResult
 from headscope.text.align import Span
-from headscope.text.batching import TextBatch
+from headscope.text.batching import TextBatch, by_length
 from headscope.text.corpus import Corpus
 from headscope.text.encode import EncodedInput
 from headscope.text.skipped import Skipped
@@ -38,8 +38,6 @@ IGNORED = -100
 
 OUTPUT_BYTES = 1 << 30
 """Most bytes of logits at a time: those over a vocabulary are by far the largest tensor."""
-
-BatchSize = int | Literal["auto"]
 
 
 @dataclass(frozen=True)
@@ -83,6 +81,12 @@ class TaskBatch:
             return torch.ones_like(self.labels)
         return (self.labels != IGNORED).sum(-1).to(torch.float32)
 
+    def __len__(self) -> int:
+        return self.rows
+
+    def __getitem__(self, part: slice, /) -> "TaskBatch":
+        return self.take(range(self.rows)[part])
+
     def take(self, rows: Sequence[int]) -> "TaskBatch":
         """Some of the rows."""
         index = torch.tensor(list(rows), device=self.example.device)
@@ -114,6 +118,14 @@ class TaskBatches:
     def rows(self) -> int:
         """How many inputs there are."""
         return sum(batch.rows for batch in self.batches)
+
+
+@dataclass
+class Records(Sums):
+    """What a task read of the network's outputs, batch by batch."""
+
+    passes: tuple[list[Array], ...]
+    """One for each time that all batches go through the network: untouched, and after each edit."""
 
 
 class Task(ABC):
@@ -169,8 +181,7 @@ class Task(ABC):
         """
         if limit is None:
             return self
-        if limit < 1:
-            raise OptionError(f"limit must be at least 1, not {limit}")
+        check_limit(limit)
         fewer = copy(self)
         fewer._kept = WeakKeyDictionary()
         fewer.keep(limit)
@@ -184,8 +195,7 @@ class Task(ABC):
 
     def batches(self, model: Model, *, batch_size: BatchSize = "auto") -> TaskBatches:
         """The task's data as padded batches for a model, kept for the next time it is asked for them."""
-        if batch_size != "auto" and (not isinstance(batch_size, int) or batch_size < 1):
-            raise OptionError(f"batch_size must be auto or at least 1, not {batch_size!r}")
+        check_batch_size(batch_size)
         self.check(model)
         kept = self._kept.get(model.network)
         if kept is None or kept[0] != batch_size:
@@ -201,23 +211,17 @@ class Task(ABC):
     def evaluate(self, model: Model, *, batch_size: BatchSize = "auto", progress: bool = False) -> TaskResult:
         """How well the model does the task on all examples."""
         batches = self.batches(model, batch_size=batch_size)
-        rows: list[Array] = []
-        done = 0
-        with (
-            progress_bar(f"{model.name} on {self.data}") if progress else nullcontext(silent) as tell,
-            evaluating(model.network),
-            torch.inference_mode(),
-        ):
-            for batch in batches:
+        records = Records(([],))
 
-                def add(chosen: list[int], batch: TaskBatch = batch) -> None:
-                    part = batch if len(chosen) == batch.rows else batch.take(chosen)
-                    rows.append(self.read(forward(model, part), part))
+        def count(part: Records, batch: TaskBatch) -> None:
+            part.passes[0].append(self.read(forward(model, batch), batch))
 
-                in_halves(list(range(batch.rows)), add)
-                done += batch.rows
-                tell(RunProgress(done, batches.rows))
-        return self.result(rows, batches, model=model.name)
+        title = f"{model.name} on {self.data}" if progress else None
+        with evaluating(model.network), torch.inference_mode():
+            run_pass(
+                whole(batches), records, count, batches=iter, title=title, expected=lambda done: batches.rows
+            )
+        return self.result(records.passes[0], batches, model=model.name)
 
     def _result(self, records: Array, batches: TaskBatches, *, model: str) -> TaskResult:
         return TaskResult(
@@ -233,18 +237,13 @@ class Task(ABC):
 
     def _batched(self, model: Model, batch_size: BatchSize) -> TaskBatches:
         encoded = self.encode(model)
-        rows = sorted(encoded.rows, key=len, reverse=True)  # running out of memory shows early
+        rows = sorted(encoded.rows, key=len, reverse=True)
         size = _size(model, self.head) if batch_size == "auto" else lambda length: batch_size
-        batches = []
-        start = 0
-        pads = _can_pad(rows, model)
-        while start < len(rows):
-            end = start + (max(1, size(len(rows[start]))) if pads else 1)
-            batches.append(_collated(rows[start:end], model))
-            start = end
+        groups = by_length(rows, size if _can_pad(rows, model) else lambda length: 1)
+        batches = tuple(_collated(group, model) for group in groups)
         _, documents = np.unique(np.array(encoded.documents, dtype=np.int64), return_inverse=True)
         cut = sum(row.encoded.cut for row in rows)
-        return TaskBatches(tuple(batches), documents, encoded.skipped, cut)
+        return TaskBatches(batches, documents, encoded.skipped, cut)
 
 
 TASKS: Registry[type[Task]] = Registry("task")
@@ -271,19 +270,6 @@ def forward(model: Model, batch: TaskBatch) -> Any:
 def spread_evenly(count: int, limit: int) -> list[int]:
     """At most `limit` of so many places, from the first to the last."""
     return [int(place) for place in np.linspace(0, count - 1, min(count, limit)).round()]
-
-
-def longest(model: Model, max_length: int | None, usual: int) -> int:
-    """The most tokens of an input: what was asked for, or the usual number as far as the model takes it."""
-    limit = model.max_length
-    if max_length is None:
-        return usual if limit is None else min(usual, limit)
-    if limit is not None and max_length > limit:
-        raise OptionError(
-            f"max_length {max_length} is more than the {limit} tokens {model.name} takes; give "
-            f"--max-length {limit} (max_length={limit}) or less"
-        )
-    return max_length
 
 
 def _size(model: Model, head: Head) -> Callable[[int], int]:

@@ -10,7 +10,8 @@ from torch.nn.functional import cross_entropy
 
 from headscope.errors import ModelError, TextError
 from headscope.models import Model
-from headscope.tasks.base import TASKS, Encoded, Row, Task, TaskBatch, longest, spread_evenly
+from headscope.run.options import longest_text
+from headscope.tasks.base import TASKS, Encoded, Row, Task, TaskBatch, spread_evenly
 from headscope.tasks.metric import Array, ClassF1, Matthews, Mean, Metric
 from headscope.tasks.network import output_of
 from headscope.text.corpus import Corpus, as_corpus
@@ -135,6 +136,6 @@ def labelled_corpus(texts: Sequence[LabelledText], name: str) -> Corpus:
 
 def encoded_texts(texts: list[LabelledText], model: Model, max_length: int | None) -> list[Any]:
     """Each text or pair as input for the model, as it is fine-tuned: pairs with the tokenizer's own marks."""
-    length = longest(model, max_length, USUAL_LENGTH)
+    length = longest_text(model, max_length, USUAL_LENGTH)
     single = TextEncoder(model.tokenizer, "pair", length)
     return [single.encode(TextPair(text.first, text.second)) for text in texts]

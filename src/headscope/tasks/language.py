@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from headscope.errors import OptionError, TextError
+from headscope.errors import TextError
 from headscope.models import Model
-from headscope.tasks.base import IGNORED, Encoded, Row, Task, TaskBatch, longest
+from headscope.run.options import check_limit, longest_text
+from headscope.tasks.base import IGNORED, Encoded, Row, Task, TaskBatch
 from headscope.tasks.metric import Array, Mean, Metric
 from headscope.tasks.network import output_of
 from headscope.text.corpus import Corpus, read_text
@@ -38,8 +39,7 @@ class LanguageModelling(Task):
     def __init__(self, texts: Corpus, *, max_length: int | None = None, limit: int | None = None) -> None:
         """`limit` stops after that many segments."""
         super().__init__(texts.name)
-        if limit is not None and limit < 1:
-            raise OptionError(f"limit must be at least 1, not {limit}")
+        check_limit(limit)
         self.texts = texts
         self.max_length = max_length
         self.limit = limit
@@ -72,7 +72,9 @@ class LanguageModelling(Task):
     def encode(self, model: Model) -> Encoded:
         """A row for each segment that has something to predict."""
         skipped = Skipped("segments")
-        encoder = TextEncoder(model.tokenizer, self.layout, longest(model, self.max_length, USUAL_LENGTH))
+        encoder = TextEncoder(
+            model.tokenizer, self.layout, longest_text(model, self.max_length, USUAL_LENGTH)
+        )
         rows: list[Row] = []
         documents: list[int] = []
         for number, (encoded, document) in enumerate(self._segments(encoder)):

@@ -12,6 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from headscope.errors import OptionError
 from headscope.models import Model
+from headscope.run.options import longest_text
 from headscope.tasks.base import (
     IGNORED,
     TASKS,
@@ -20,7 +21,6 @@ from headscope.tasks.base import (
     Task,
     TaskBatch,
     TaskBatches,
-    longest,
     spread_evenly,
 )
 from headscope.tasks.metric import Array, Mean, Metric
@@ -114,7 +114,7 @@ class QuestionAnswering(Task):
         encoder = QuestionEncoder(
             model.tokenizer,
             "pair",
-            longest(model, self.max_length, USUAL_LENGTH),
+            longest_text(model, self.max_length, USUAL_LENGTH),
             stride=self.stride,
             max_question=self.max_question,
         )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, fields
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -47,12 +47,19 @@ def bucketed(
     """
     stream = iter(encoded)
     while window := list(islice(stream, READ_AHEAD * max(1, texts_at(longest)))):
-        window.sort(key=len, reverse=True)  # the longest first, so that running out of memory shows early
-        start = 0
-        while start < len(window):
-            size = max(1, texts_at(len(window[start])))
-            yield window[start : start + size]
-            start += size
+        yield from by_length(window, texts_at)
+
+
+def by_length(
+    texts: Iterable[Encoded], texts_at: Callable[[int], int], *, key: Callable[[Encoded], Any] = len
+) -> Iterator[list[Encoded]]:
+    """The same of texts that are all held; the longest first, so that running out of memory shows early."""
+    ordered = sorted(texts, key=key, reverse=True)
+    start = 0
+    while start < len(ordered):
+        size = max(1, texts_at(len(ordered[start])))
+        yield ordered[start : start + size]
+        start += size
 
 
 def collate(

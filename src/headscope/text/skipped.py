@@ -22,6 +22,10 @@ class Skipped:
         if len(self.places) < SHOWN:
             self.places.append(place)
 
+    def empty(self) -> "Skipped":
+        """The same kind, nothing left out."""
+        return Skipped(self.kind)
+
     def merge(self, other: "Skipped") -> None:
         """Count all that `other` has counted."""
         self.count += other.count

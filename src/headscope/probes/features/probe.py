@@ -3,12 +3,12 @@
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import islice
 from time import perf_counter
-from typing import Literal, Self
+from typing import Self
 
+from headscope.accumulator import Sums
 from headscope.capture.observe import edits_of
 from headscope.errors import OptionError
 from headscope.facts.scores import FEW_CASES
@@ -16,10 +16,12 @@ from headscope.models import Model, load
 from headscope.probes.features.classes import FEATURES, FeatureText
 from headscope.probes.features.result import FeaturesResult, StackSums
 from headscope.probes.features.sums import FeatureSums
-from headscope.probes.features.tally import QUANTITIES, FeatureTally, Values
+from headscope.probes.features.tally import QUANTITIES, FeatureTally
 from headscope.probes.observe import Observer, Pass
 from headscope.probes.result import Source
-from headscope.run.progress import RunProgress, progress_bar, silent
+from headscope.run.one_pass import run_pass, whole
+from headscope.run.options import BatchSize
+from headscope.run.reader import expected_texts
 from headscope.text.annotated.treebank import ParsedSentence, Treebank
 from headscope.text.skipped import Skipped
 from headscope.types import HeadGrid, StackName
@@ -49,7 +51,7 @@ class FeaturesProbe:
         *,
         against: ModelName | None = None,
         max_length: int | None = None,
-        batch_size: int | Literal["auto"] = "auto",
+        batch_size: BatchSize = "auto",
         faithful: bool = False,
         progress: bool = False,
     ) -> None:
@@ -86,25 +88,29 @@ class FeaturesProbe:
         reading = _Reading()
         run = _Run(self._observers)
         name = self.model.name if self.against is None else f"{self.model.name} and {self.against.name}"
-        with progress_bar(f"{name} on {data.name}") if self.progress else nullcontext(silent) as tell:
-            for texts in _chunks(reading.of(data), run.texts_held):
-                run.add(texts)
-                done, part = run.passes[0].texts, data.progress
-                tell(RunProgress(done, max(done, done / part) if part else None))
+        counted = run_pass(
+            whole(reading.of(data)),
+            run.empty(),
+            run.count,
+            batches=run.chunks,
+            title=f"{name} on {data.name}" if self.progress else None,
+            expected=lambda done: expected_texts(done, done, data.progress),
+        )
+        seen = counted.passes[0]
         source = Source(
             data=data.name,
             data_hash=reading.digest.hexdigest(),
             annotator=data.annotator,
-            texts=run.passes[0].texts,
+            texts=seen.texts,
             documents=reading.documents,
-            tokens=run.passes[0].tokens,
-            texts_cut=run.passes[0].texts_cut,
+            tokens=seen.tokens,
+            texts_cut=seen.texts_cut,
             skipped=data.skipped.count,
             options=self._options(),
             duration=perf_counter() - started,
-            notes=tuple(self._notes(data, run)),
+            notes=tuple(self._notes(data, run, counted)),
         )
-        return FeaturesResult(self.model, source, run.stacks, self.against)
+        return FeaturesResult(self.model, source, counted.stacks, self.against)
 
     def _options(self) -> dict[str, object]:
         options: dict[str, object] = {
@@ -121,20 +127,21 @@ class FeaturesProbe:
             options |= {"against_edits": list(edits)} if edits else {}
         return options
 
-    def _notes(self, data: Treebank, run: "_Run") -> Iterator[str]:
+    def _notes(self, data: Treebank, run: "_Run", counted: "_Counted") -> Iterator[str]:
         if data.annotator:
             yield f"the annotation is automatic, by {data.annotator}; its errors count as the heads' own"
         if note := data.skipped.note():
             yield note
-        yield from run.notes()
-        if run.split_differently:
+        yield from run.notes(counted)
+        if counted.split_differently:
             yield (
-                f"the two models split {run.split_differently:,} of {run.passes[0].texts:,} sentences into different "
-                "numbers of tokens, which alone changes attention per token; trust preference before attention"
+                f"the two models split {counted.split_differently:,} of {counted.passes[0].texts:,} sentences into "
+                "different numbers of tokens, which alone changes attention per token; trust preference before "
+                "attention"
             )
         if self.faithful:
             yield "faithful changes nothing in this probe: feature_attention is the published form as it is"
-        yield from _rare(run.stacks)
+        yield from _rare(counted.stacks)
 
 
 def _rare(stacks: Mapping[StackName, StackSums]) -> Iterator[str]:
@@ -147,23 +154,48 @@ def _rare(stacks: Mapping[StackName, StackSums]) -> Iterator[str]:
             yield f"{of}fewer than {FEW_CASES} sentences, so that the numbers say little: {', '.join(few)}"
 
 
+@dataclass
+class _Counted(Sums):
+    """What one or two models did with the texts."""
+
+    stacks: Mapping[StackName, StackSums]
+    passes: tuple[Pass, ...]
+    lost: tuple[Skipped, ...]
+    split_differently: int = 0
+
+
 class _Run:
     """One or two models over the same texts, some hundred at a time."""
 
     def __init__(self, observers: list[Observer]) -> None:
         self.observers = observers
-        grids = observers[0].grids
-        self.stacks = {grid.stack: _sums(grid, pair=len(observers) > 1) for grid in grids}
-        self.passes = [Pass() for _ in observers]
-        self.lost = [Skipped("words") for _ in observers]
-        self.split_differently = 0
-        cells = len(QUANTITIES) * len(FEATURES) * sum(grid.layers * grid.heads for grid in grids)
+        self.grids = observers[0].grids
+        cells = len(QUANTITIES) * len(FEATURES) * sum(grid.layers * grid.heads for grid in self.grids)
         self.texts_held = max(1, min(MOST_HELD, HELD_BYTES // (4 * cells)))
 
-    def add(self, texts: list[FeatureText]) -> None:
+    def empty(self) -> _Counted:
+        """Nothing counted yet."""
+        return _Counted(
+            {grid.stack: _sums(grid, pair=len(self.observers) > 1) for grid in self.grids},
+            tuple(Pass() for _ in self.observers),
+            tuple(Skipped("words") for _ in self.observers),
+        )
+
+    def chunks(self, texts: Iterable[FeatureText]) -> Iterator[list[FeatureText]]:
+        """As many texts at a time as may be held."""
+        stream = iter(texts)
+        while chunk := list(islice(stream, self.texts_held)):
+            yield chunk
+
+    def count(self, part: _Counted, texts: list[FeatureText]) -> None:
         """Show the texts to each model, and count."""
-        values = [self._values(which, texts) for which in range(len(self.observers))]
-        for stack, sums in self.stacks.items():
+        values = []
+        for observer, done, lost in zip(self.observers, part.passes, part.lost, strict=True):
+            tallies = {grid.stack: FeatureTally(grid) for grid in observer.grids}
+            done.merge(observer.observe(texts, {stack: [tally] for stack, tally in tallies.items()}))
+            lost.merge(next(iter(tallies.values())).lost)
+            values.append({stack: tally.result() for stack, tally in tallies.items()})
+        for stack, sums in part.stacks.items():
             first = values[0][stack]
             sums.model.add(first)
             if sums.against is not None and sums.change is not None:
@@ -171,36 +203,25 @@ class _Run:
                 sums.against.add(second)
                 sums.change.add(second.minus(first))
         if len(values) > 1:
-            stack = next(iter(self.stacks))
-            self.split_differently += int((values[0][stack].tokens != values[1][stack].tokens).sum())
+            stack = next(iter(part.stacks))
+            part.split_differently += int((values[0][stack].tokens != values[1][stack].tokens).sum())
 
-    def notes(self) -> Iterator[str]:
+    def notes(self, counted: _Counted) -> Iterator[str]:
         """What each model could not use, once where it is the same for both."""
         cut = [
             f"{seen.texts_cut:,} of {seen.texts:,} sentences were longer than {observer.max_length} tokens and were "
             "cut after a whole word"
             if seen.texts_cut
             else None
-            for observer, seen in zip(self.observers, self.passes, strict=True)
+            for observer, seen in zip(self.observers, counted.passes, strict=True)
         ]
-        for by_model in ([lost.note() for lost in self.lost], cut):
+        for by_model in ([lost.note() for lost in counted.lost], cut):
             if len(set(by_model)) == 1:
                 yield from filter(None, by_model[:1])
                 continue
             for observer, note in zip(self.observers, by_model, strict=True):
                 if note is not None:
                     yield f"{observer.model.name}: {note}"
-
-    def _values(self, which: int, texts: list[FeatureText]) -> dict[StackName, Values]:
-        observer = self.observers[which]
-        tallies = {grid.stack: FeatureTally(grid) for grid in observer.grids}
-        seen = observer.observe(texts, {stack: [tally] for stack, tally in tallies.items()})
-        done = self.passes[which]
-        done.texts += seen.texts
-        done.tokens += seen.tokens
-        done.texts_cut += seen.texts_cut
-        self.lost[which].merge(next(iter(tallies.values())).lost)
-        return {stack: Values.joined(tally.parts) for stack, tally in tallies.items()}
 
 
 @dataclass
@@ -218,12 +239,6 @@ class _Reading:
             text = FeatureText(sentence, number)
             self.digest.update(f"{text.content.text}\0{text.targets!r}\n".encode())
             yield text
-
-
-def _chunks(texts: Iterable[FeatureText], size: int) -> Iterator[list[FeatureText]]:
-    stream = iter(texts)
-    while chunk := list(islice(stream, size)):
-        yield chunk
 
 
 def _loaded(model: ModelName) -> Model:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from headscope.accumulator import Sums
 from headscope.atlas import Results
 from headscope.errors import OptionError
 from headscope.models import Model
@@ -36,8 +37,8 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True)
-class StackSums:
+@dataclass
+class StackSums(Sums):
     """What was counted in one stack."""
 
     grid: HeadGrid

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headscope.accumulator import Sums
 from headscope.measures.base import TextMean
 from headscope.probes.features.classes import FEATURES
 from headscope.probes.features.tally import QUANTITIES, Values
@@ -54,7 +55,7 @@ class DocumentMean(TextMean):
 
 
 @dataclass
-class Sums:
+class GroupedMean(Sums):
     """A mean over texts, and the sums of each group of documents."""
 
     whole: TextMean
@@ -74,22 +75,16 @@ class Sums:
         self.group_total.index_add_(0, group, torch.where(counts, values, 0.0).double())
         self.group_texts.index_add_(0, group, counts.double())
 
-    def merge(self, other: Self) -> None:
-        """Count all that `other` has counted."""
-        self.whole.merge(other.whole)
-        self.group_total += other.group_total
-        self.group_texts += other.group_texts
-
 
 @dataclass
-class FeatureSums:
+class FeatureSums(Sums):
     """Sums over texts of what each class gets; they merge exactly and in any order."""
 
-    values: Sums  # (quantity, feature, layer, head)
-    from_first: Sums  # (quantity, feature, head)
-    even: Sums  # (feature,)
-    even_from_first: Sums  # (feature,)
-    documents: list[Documents] = field(default_factory=lambda: [Documents() for _ in FEATURES])
+    values: GroupedMean  # (quantity, feature, layer, head)
+    from_first: GroupedMean  # (quantity, feature, head)
+    even: GroupedMean  # (feature,)
+    even_from_first: GroupedMean  # (feature,)
+    documents: tuple[Documents, ...] = field(default_factory=lambda: tuple(Documents() for _ in FEATURES))
     """(feature,) those that have the class."""
 
     @classmethod
@@ -97,10 +92,10 @@ class FeatureSums:
         """Nothing counted yet."""
         kinds = (len(QUANTITIES), len(FEATURES))
         return cls(
-            Sums.zeros(*kinds, grid.layers, grid.heads),
-            Sums.zeros(*kinds, grid.heads),
-            Sums.zeros(len(FEATURES)),
-            Sums.zeros(len(FEATURES)),
+            GroupedMean.zeros(*kinds, grid.layers, grid.heads),
+            GroupedMean.zeros(*kinds, grid.heads),
+            GroupedMean.zeros(len(FEATURES)),
+            GroupedMean.zeros(len(FEATURES)),
         )
 
     def add(self, texts: Values) -> None:
@@ -114,13 +109,6 @@ class FeatureSums:
         self.from_first.add(texts.from_first, applies=texts.has[:, None, :, None], group=group)
         self.even.add(texts.even, applies=texts.has, group=group)
         self.even_from_first.add(texts.even_from_first, applies=texts.has, group=group)
-
-    def merge(self, other: Self) -> None:
-        """Count all that `other` has counted."""
-        for name in ("values", "from_first", "even", "even_from_first"):
-            getattr(self, name).merge(getattr(other, name))
-        for mine, theirs in zip(self.documents, other.documents, strict=True):
-            mine.merge(theirs)
 
     def mean(self, which: int, *, from_first: bool = False) -> DocumentMean:
         """(feature, [layer,] head) one quantity from all queries, or from [CLS] in the last layer."""

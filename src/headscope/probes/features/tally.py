@@ -201,3 +201,7 @@ class FeatureTally(Tally[FeatureText]):
         """Hold all that `other` holds."""
         self.parts = [*self.parts, *other.parts]
         self.lost.merge(other.lost)
+
+    def result(self) -> Values:
+        """The numbers of all texts in the order they were read."""
+        return Values.joined(self.parts)

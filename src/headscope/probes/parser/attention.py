@@ -13,7 +13,8 @@ from torch import Tensor
 from headscope.errors import OutputError
 from headscope.probes.parser.data import Batch
 from headscope.probes.words import word_attention
-from headscope.run.watch import Watch, in_halves
+from headscope.run.one_pass import in_halves
+from headscope.run.watch import Watch
 from headscope.types import AttentionBatch, HeadGrid, StackName
 
 CACHE_LIMIT = 4 << 30

@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 
 from headscope.probes.parser.lexicon import NO_WORD, Lexicon, Pieces
+from headscope.run.options import BatchSize
 from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank
+from headscope.text.batching import by_length
 from headscope.text.encode import EncodedInput, EncodedText, TextEncoder
 from headscope.text.skipped import Skipped
 from headscope.types import StackName, padded
@@ -98,22 +100,18 @@ class Batcher:
     encoder: TextEncoder
     stack: StackName
     lexicon: Lexicon[Any] | None
-    batch_size: int | Literal["auto"] = "auto"
+    batch_size: BatchSize = "auto"
 
     def batches(self, sentences: Iterable[ParsedSentence], account: Account) -> Iterator[Batch]:
         """All sentences in batches, a window of them in memory at a time."""
         shown = (self._shown(one, account) for one in sentences)
         while window := list(islice(shown, WINDOW)):
-            window = sorted((one for one in window if any(one.present)), key=_size, reverse=True)
-            start = 0
-            while start < len(window):
-                size = self._together(len(window[start]))
-                yield _batch(window[start : start + size])
-                start += size
+            usable = [one for one in window if any(one.present)]
+            yield from map(_batch, by_length(usable, self._together, key=_size))
 
     def _together(self, tokens: int) -> int:
         """How many sentences of a length make a batch."""
-        return max(1, BATCH_TOKENS // tokens) if self.batch_size == "auto" else self.batch_size
+        return BATCH_TOKENS // tokens if self.batch_size == "auto" else self.batch_size
 
     def _shown(self, sentence: ParsedSentence, account: Account) -> _Shown:
         encoded = self.encoder.encode_words(sentence.content)

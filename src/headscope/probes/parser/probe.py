@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable
-from typing import Literal, Self
+from typing import Self
 
 from headscope.errors import OptionError
 from headscope.models import Model, load
@@ -21,6 +21,7 @@ from headscope.probes.parser.score import ParserScore, count, is_right
 from headscope.probes.parser.scorers import Scorer
 from headscope.probes.parser.training import Learner
 from headscope.probes.pointing.accuracy import Accuracy
+from headscope.run.options import BatchSize
 from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank
 from headscope.types import StackName
 
@@ -59,7 +60,7 @@ class ParserProbe:
         patience: int = PATIENCE,
         cache_limit: int = CACHE_LIMIT,
         max_length: int | None = None,
-        batch_size: int | Literal["auto"] = "auto",
+        batch_size: BatchSize = "auto",
         progress: bool = False,
     ) -> None:
         """A model or its name.

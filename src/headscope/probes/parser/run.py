@@ -2,9 +2,8 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from torch import Tensor
 
@@ -22,7 +21,9 @@ from headscope.probes.parser.scorers import (
     even_mixing,
 )
 from headscope.probes.parser.training import Learner, Lot, scenes, train
-from headscope.run.progress import RunProgress, progress_bar, silent
+from headscope.run.options import BatchSize, check_batch_size
+from headscope.run.progress import RunProgress, progress_bar
+from headscope.run.reader import expected_texts
 from headscope.text.annotated.treebank import ParsedSentence, Treebank
 from headscope.types import HeadGrid, StackName
 
@@ -42,15 +43,14 @@ class Settings:
     patience: int
     cache_limit: int
     max_length: int | None
-    batch_size: int | Literal["auto"]
+    batch_size: BatchSize
     progress: bool
 
     def __post_init__(self) -> None:
         for name, least in (("max_epochs", 1), ("patience", 1), ("cache_limit", 0)):
             if getattr(self, name) < least:
                 raise OptionError(f"{name} must be at least {least}, not {getattr(self, name)}")
-        if self.batch_size != "auto" and (not isinstance(self.batch_size, int) or self.batch_size < 1):
-            raise OptionError(f"batch_size must be auto or at least 1, not {self.batch_size!r}")
+        check_batch_size(self.batch_size)
 
 
 @dataclass(frozen=True)
@@ -203,8 +203,7 @@ class ParserRun:
         """Batches of sentences that were met, and each learner's guesses (text, word); see `Learner.guess`."""
         needed = {one.network for one in learners if one.network}
         vectors = self.vectors()
-        described = f"{self.model.name} parses" if self.settings.progress else None
-        with nullcontext(silent) if described is None else progress_bar(described) as tell:
+        with progress_bar(f"{self.model.name} parses" if self.settings.progress else None) as tell:
             done = 0
             for batch in self.batcher.batches(test, account):
                 attention = {name: self.maps[name].read(batch).float() for name in needed}
@@ -212,7 +211,7 @@ class ParserRun:
                 yield batch, [one.guess(scene) for one, scene in zip(learners, shown, strict=True)]
                 done += len(batch.encoded)
                 share = test.progress if isinstance(test, Treebank) else None
-                tell(RunProgress(done, max(done, account.sentences / share) if share else None))
+                tell(RunProgress(done, expected_texts(done, account.sentences, share)))
 
 
 def nothing_to_score(name: str) -> TextError:

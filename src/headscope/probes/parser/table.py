@@ -5,7 +5,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Literal
 
 from torch import Tensor
 
@@ -28,6 +27,7 @@ from headscope.probes.parser.score import ParserScore, count, is_right
 from headscope.probes.parser.training import Learner
 from headscope.probes.pointing.accuracy import Accuracy
 from headscope.probes.result import Source
+from headscope.run.options import BatchSize
 from headscope.text.annotated.treebank import Treebank
 from headscope.types import StackName
 
@@ -53,7 +53,7 @@ def parser_table(
     patience: int = PATIENCE,
     cache_limit: int = CACHE_LIMIT,
     max_length: int | None = None,
-    batch_size: int | Literal["auto"] = "auto",
+    batch_size: BatchSize = "auto",
     progress: bool = False,
 ) -> ParserResult:
     """Train the parser probes of a model and their baselines on `train`, and score them on `test`.

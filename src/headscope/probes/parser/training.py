@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from torch.nn import functional
 from headscope.probes.parser.attention import StoredMaps
 from headscope.probes.parser.data import Batch
 from headscope.probes.parser.scorers import Scene, Scorer
-from headscope.run.progress import RunProgress, progress_bar, silent
+from headscope.run.progress import RunProgress, progress_bar
 
 EPOCH_STEPS = 100
 """An epoch has so many steps at least."""
@@ -128,8 +127,7 @@ def train(
         if not going:
             break
         order = [number for _ in range(rounds) for number in _shuffled(len(lot.batches), generator)]
-        described = f"{progress}, epoch {epoch}"
-        with nullcontext(silent) if progress is None else progress_bar(described) as tell:
+        with progress_bar(progress and f"{progress}, epoch {epoch}") as tell:
             done = 0
             for number in order:
                 batch = lot.batches[number]

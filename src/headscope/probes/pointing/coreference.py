@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 from headscope.errors import OptionError
 from headscope.models import Model
@@ -17,6 +16,7 @@ from headscope.probes.pointing.result import PointingResult, share_columns
 from headscope.probes.pointing.scoring import Case, Pointing, PointingTally
 from headscope.probes.pointing.watching import Reading
 from headscope.probes.result import Row
+from headscope.run.options import BatchSize
 from headscope.text.annotated.coreference import CoreferenceCorpus
 from headscope.text.annotated.coreference_document import CoreferenceDocument, CoreferenceSentence
 from headscope.text.skipped import Skipped
@@ -189,7 +189,7 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
         *,
         window_words: int = WINDOW_WORDS,
         max_length: int | None = None,
-        batch_size: int | Literal["auto"] = "auto",
+        batch_size: BatchSize = "auto",
         faithful: bool = False,
         progress: bool = False,
     ) -> None:

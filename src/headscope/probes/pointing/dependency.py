@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 from headscope.models import Model
 from headscope.probes.halves import SCORE, SELECT, Halves, Placed, all_for
@@ -13,6 +12,7 @@ from headscope.probes.pointing.probe import PointingProbe
 from headscope.probes.pointing.result import PointingResult, share_columns
 from headscope.probes.pointing.scoring import Case, Pointing, PointingTally
 from headscope.probes.result import Row
+from headscope.run.options import BatchSize
 from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank
 from headscope.text.words import WordText
 
@@ -116,7 +116,7 @@ class DependencyProbe(PointingProbe[Treebank]):
         *,
         base_relations: bool = False,
         max_length: int | None = None,
-        batch_size: int | Literal["auto"] = "auto",
+        batch_size: BatchSize = "auto",
         faithful: bool = False,
         progress: bool = False,
     ) -> None:

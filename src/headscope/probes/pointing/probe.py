@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from time import perf_counter
-from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -15,12 +15,13 @@ from headscope.facts.scores import FEW_CASES
 from headscope.models import Model, load
 from headscope.probes.at_work import AtWork, AtWorkTally, Question
 from headscope.probes.halves import SCORE, SELECT
-from headscope.probes.observe import Observer
+from headscope.probes.observe import Observer, Tally
 from headscope.probes.pointing.result import PointingResult, choose
 from headscope.probes.pointing.scoring import ALL, Pointing, PointingTally
 from headscope.probes.pointing.watching import Account, Reading, numbered, selection
 from headscope.probes.predict import Answers, PredictTally
 from headscope.probes.result import Source
+from headscope.run.options import BatchSize
 from headscope.stats.documents import FEWEST_DOCUMENTS
 from headscope.text.skipped import Skipped
 from headscope.types import HeadId, StackName
@@ -61,7 +62,7 @@ class PointingProbe(ABC, Generic[DataT]):
         model: Model | str | os.PathLike[str],
         *,
         max_length: int | None = None,
-        batch_size: int | Literal["auto"] = "auto",
+        batch_size: BatchSize = "auto",
         faithful: bool = False,
         progress: bool = False,
     ) -> None:
@@ -141,9 +142,7 @@ class PointingProbe(ABC, Generic[DataT]):
         """
         place = self._stack(stack)
         tally = PredictTally(self._question(data, label, head, direction, place), faithful=self.faithful)
-        self.observer.observe(
-            self.items(data, SCORE), {place: [tally]}, name=data.name, share=lambda: data.progress
-        )
+        self._observe(data, SCORE, {place: tally})
         return tally.result()
 
     def examples(
@@ -165,9 +164,7 @@ class PointingProbe(ABC, Generic[DataT]):
         place = self._stack(stack)
         asked = self._question(data, label, head, direction, place)
         tally = AtWorkTally(asked, most=most, faithful=self.faithful)
-        self.observer.observe(
-            self.items(data, SCORE), {place: [tally]}, name=data.name, share=lambda: data.progress
-        )
+        self._observe(data, SCORE, {place: tally})
         found = tally.result()
         if not found.right and not found.wrong:
             raise TextError(f"{data.name} has no case of {label!r} that the model could be asked about")
@@ -240,7 +237,9 @@ class PointingProbe(ABC, Generic[DataT]):
             for grid in self.observer.grids
         }
 
-    def _observe(self, data: DataT, half: int | None, tallies: Mapping[StackName, PointingTally]) -> Reading:
+    def _observe(
+        self, data: DataT, half: int | None, tallies: Mapping[StackName, Tally[Pointing]]
+    ) -> Reading:
         account = Account()
         seen = self.observer.observe(
             account.of(self.items(data, half)),
@@ -366,12 +365,7 @@ class PointingProbe(ABC, Generic[DataT]):
             return {}
         half = SCORE  # the numbering is the same whatever the half
         chosen = numbered(self.items(data, half), numbers)
-        quiet = self.observer.progress
-        self.observer.progress = False
-        try:
-            self.observer.observe(chosen, wanted)
-        finally:
-            self.observer.progress = quiet
+        self.observer.observe(chosen, wanted, name=None)
         return {
             stack: [one for tally in own for one in tally.result().right] for stack, own in wanted.items()
         }

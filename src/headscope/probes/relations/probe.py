@@ -19,7 +19,6 @@ with the largest difference.
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from headscope.models import Model
 from headscope.probes.halves import SCORE, Turns
@@ -29,6 +28,7 @@ from headscope.probes.pointing.watching import Reading
 from headscope.probes.relations.pairs import PAPER, Filters, Pair, RoleSentence, Sifted
 from headscope.probes.relations.result import RelationsResult
 from headscope.probes.relations.tally import RelationsTally
+from headscope.run.options import BatchSize
 from headscope.text.annotated.roles import RoleCorpus
 from headscope.text.words import WordText
 from headscope.types import StackName
@@ -92,7 +92,7 @@ class RelationsProbe(PointingProbe[RoleCorpus]):
         core_only: bool = True,
         paper_filters: bool = False,
         max_length: int | None = None,
-        batch_size: int | Literal["auto"] = "auto",
+        batch_size: BatchSize = "auto",
         faithful: bool = False,
         progress: bool = False,
     ) -> None:

@@ -1,0 +1,83 @@
+"""What is counted over texts, in parts that merge: the one contract of all that goes through a model.
+
+An accumulator is made for its model, `update`d with what is seen, `merge`d with others like it, exactly and in any
+order, and read off with `result`, or by whatever knows how to read it. `empty` gives another one like it that has
+counted nothing: each batch, and each shard of a corpus, is counted apart and merged when it is whole.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Protocol, Self, runtime_checkable
+
+import torch
+from torch import Tensor
+
+
+@runtime_checkable
+class Accumulator(Protocol):
+    """What a pass over texts needs to know of what it fills."""
+
+    def empty(self) -> Self:
+        """One of the same kind that has counted nothing."""
+
+    def merge(self, other: Self, /) -> None:
+        """Count all that `other` has counted."""
+
+
+class Sums:
+    """A dataclass that merges field by field.
+
+    Numbers and tensors are added, accumulators merged, lists and sets joined; of tuples and mappings each entry is
+    treated so. All else (a grid, a name, a bool) says what is counted, and stays as it is.
+    """
+
+    def empty(self) -> Self:
+        """One of the same kind that has counted nothing."""
+        return type(self)(**{name: _emptied(getattr(self, name)) for name in self._names})
+
+    def merge(self, other: Self, /) -> None:
+        """Count all that `other` has counted."""
+        for name in self._names:
+            setattr(self, name, _merged(getattr(self, name), getattr(other, name)))
+
+    @property
+    def _names(self) -> list[str]:
+        return [field.name for field in fields(self)]  # type: ignore[arg-type]  # subclasses are dataclasses
+
+
+def _emptied(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return torch.zeros_like(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return type(value)()
+    if isinstance(value, list | set):
+        return type(value)()
+    if isinstance(value, tuple):
+        return tuple(_emptied(entry) for entry in value)
+    if isinstance(value, Mapping):
+        return {key: _emptied(entry) for key, entry in value.items()}
+    return value.empty() if isinstance(value, Accumulator) else value
+
+
+def _merged(mine: Any, theirs: Any) -> Any:
+    if isinstance(mine, Tensor):
+        return mine + theirs.to(mine.device)  # not in place: it may be a tensor of inference mode
+    if isinstance(mine, int | float) and not isinstance(mine, bool):
+        return mine + theirs
+    if isinstance(mine, tuple):
+        return tuple(_merged(*both) for both in zip(mine, theirs, strict=True))
+    if isinstance(mine, Mapping):
+        return {
+            **mine,
+            **{
+                key: _merged(mine[key] if key in mine else _emptied(entry), entry)
+                for key, entry in theirs.items()
+            },
+        }
+    if isinstance(mine, list):
+        mine.extend(theirs)
+    elif isinstance(mine, set):
+        mine.update(theirs)
+    elif isinstance(mine, Accumulator):
+        mine.merge(theirs)
+    return mine

@@ -1,0 +1,114 @@
+"""The one reader: the texts of a corpus as a model is given them, with a running account of what was read."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from headscope.run.one_pass import Shard, shards, whole
+from headscope.run.sample import SentenceSample
+from headscope.text.corpus import Corpus
+from headscope.text.encode import EncodedInput, TextEncoder
+from headscope.text.items import TextPair
+from headscope.text.segments import segments
+
+
+@dataclass(frozen=True)
+class ReadText:
+    """A text or pair as it was read, and as the model is given it."""
+
+    number: int
+    """Its place among all texts."""
+    pair: TextPair
+    encoded: EncodedInput
+
+    def __len__(self) -> int:
+        return len(self.encoded)
+
+    @property
+    def document(self) -> int:
+        """The number of its document; a pair that was given as it is stands for one of its own."""
+        return -1 - self.number if self.pair.document is None else self.pair.document
+
+    @property
+    def content(self) -> str:
+        """What it says."""
+        return f"{self.pair.first}\0{self.pair.second or ''}"
+
+
+class Reader:
+    """Encoded texts in reading order; may be iterated over again where the corpus may, and then counts anew."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        encoder: TextEncoder,
+        limit: int | None = None,
+        *,
+        sample: SentenceSample | None = None,
+        faithful: bool = False,
+    ) -> None:
+        """`limit` stops after so many texts. `sample` is offered the sentences. `faithful`: see `Corpus.items`."""
+        self.corpus = corpus
+        self.encoder = encoder
+        self.limit = limit
+        self.sample = sample or SentenceSample(0)
+        self.faithful = faithful
+        self._begin()
+
+    def _begin(self) -> None:
+        self.digest = hashlib.sha256()
+        self.read = self.documents = self.cut = self.tokens = 0
+        self.source_tokens = self.unknown = 0
+        self.exhausted = False
+
+    def __iter__(self) -> Iterator[ReadText]:
+        self._begin()
+        items = self.sample.tapped(self.corpus.items(faithful=self.faithful))
+        document: int | None = None
+        for pair in islice(segments(items, self.encoder), self.limit):
+            if pair.document is None:  # given as it is
+                self.sample.offer(pair)
+            text = ReadText(self.read, pair, self.encoder.encode(pair))
+            self.documents += text.document != document
+            document = text.document
+            self._account(text)
+            yield text
+        self.exhausted = True
+
+    def _account(self, text: ReadText) -> None:
+        source, target = text.encoded.source, text.encoded.target
+        self.digest.update(f"{text.content}\n".encode())
+        self.read += 1
+        self.cut += text.encoded.cut
+        self.source_tokens += len(source)
+        self.tokens += len(source) + (0 if target is None else len(target))
+        unknown = self.encoder.tokenizer.unk_token_id
+        self.unknown += 0 if unknown is None else source.ids.count(unknown)
+
+    def shards(self, size: int | None = None) -> Iterator[Shard[ReadText]]:
+        """The texts in shards of `size`, or all as one."""
+        yield from whole(self) if size is None else shards(self, size, lambda text: text.content)
+
+    def expected(self, done: int) -> float | None:
+        """How many texts there will be, as far as can be told by a run that is done with so many."""
+        if self.exhausted:
+            return self.read
+        by_bytes = expected_texts(done, self.read, self.corpus.progress)
+        if self.limit is None:
+            return by_bytes
+        return self.limit if by_bytes is None else min(self.limit, by_bytes)
+
+    def cut_note(self) -> str | None:
+        """What to tell where texts lost their end."""
+        if not self.cut:
+            return None
+        return (
+            f"{self.cut} of {self.read} texts were longer than {self.encoder.max_length} tokens and lost "
+            "their end; raise --max-length (max_length=) to keep more"
+        )
+
+
+def expected_texts(done: int, read: int, share: float | None) -> float | None:
+    """How many texts there will be when so many were `read` from that `share` of the files."""
+    return max(done, read / share) if share else None

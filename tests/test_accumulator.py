@@ -1,0 +1,99 @@
+"""Sums that merge themselves: whatever the parts and their order, as if all had been counted at once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import permutations
+
+import pytest
+import torch
+from torch import Tensor
+
+from headscope.accumulator import Accumulator, Sums
+
+
+@dataclass
+class Inner(Sums):
+    total: Tensor
+    texts: int = 0
+
+
+@dataclass
+class Outer(Sums):
+    name: str
+    exact: bool
+    most: float
+    by_layer: Mapping[int, Inner]
+    sides: tuple[Inner, Tensor]
+    seen: set[int] = field(default_factory=set)
+    lines: list[str] = field(default_factory=list)
+    none: None = None
+
+
+def inner(value: float, texts: int) -> Inner:
+    return Inner(torch.full((2, 3), value, dtype=torch.float64), texts)
+
+
+def part(number: int) -> Outer:
+    """Layer `number` is seen by this part alone, layer 9 by all."""
+    return Outer(
+        "x",
+        True,
+        0.5,
+        {number: inner(number, 1), 9: inner(10.0**number, 2)},
+        (inner(1, 1), torch.tensor([float(number), 1.0])),
+        {number, 7},
+        [f"line {number}"],
+    )
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_parts_merge_as_if_counted_at_once(order: tuple[int, ...]) -> None:
+    merged = part(0).empty()
+    for number in order:
+        merged.merge(part(number))
+    assert (merged.name, merged.exact, merged.none) == ("x", True, None)
+    assert merged.most == 1.5
+    assert {layer: own.texts for layer, own in merged.by_layer.items()} == {0: 1, 1: 1, 2: 1, 9: 6}
+    assert merged.by_layer[9].total.unique().tolist() == [111.0]
+    assert merged.by_layer[2].total.unique().tolist() == [2.0]
+    assert merged.sides[0].texts == 3
+    assert merged.sides[1].tolist() == [3.0, 3.0]
+    assert merged.seen == {0, 1, 2, 7}
+    assert merged.lines == [f"line {number}" for number in order]
+
+
+def test_an_empty_one_is_of_the_same_kind_and_shares_nothing() -> None:
+    full = part(3)
+    none = full.empty()
+    assert isinstance(none, Outer)
+    assert isinstance(none, Accumulator)
+    assert (none.name, none.exact, none.most, none.seen, none.lines) == ("x", True, 0, set(), [])
+    assert none.by_layer[9].total.shape == (2, 3)
+    assert none.by_layer[9].total.dtype == torch.float64
+    assert not none.by_layer[9].total.any()
+    none.merge(part(3))
+    assert full.by_layer[9].texts == 2
+    assert full.lines == ["line 3"]
+
+
+def test_what_was_counted_in_inference_mode_merges_outside_of_it() -> None:
+    with torch.inference_mode():
+        first, second = inner(1, 1), inner(2, 1)
+    whole = inner(0, 0)
+    for seen in (first, second):
+        whole.merge(seen)
+    first.merge(second)
+    assert whole.total.unique().tolist() == first.total.unique().tolist() == [3.0]
+
+
+def test_what_merges_with_another_leaves_that_one_as_it_was() -> None:
+    whole, other = inner(1, 1), inner(2, 1)
+    whole.merge(other)
+    whole.merge(inner(5, 1))
+    assert other.total.unique().tolist() == [2.0]
+    entries = part(0)
+    entries.merge(part(1))
+    given = part(2)
+    entries.merge(given)
+    entries.merge(part(2))
+    assert (entries.by_layer[2].texts, given.by_layer[2].texts) == (2, 1)
