@@ -209,8 +209,8 @@ def test_an_edit_in_force_is_told(tmp_path: Path) -> None:
         with pytest.warns(HeadscopeWarning, match="an edit of the model is in force already"):
             found = ablate(model, task, sweep="layers", limit=None)
     assert found.baseline.values == pytest.approx(expected)
-    assert found.facts()["edits"] == ["zero: 1.0"]
-    assert ablate(model, task, sweep="layers").facts()["edits"] == []
+    assert found.facts()["edits_in_force"] == ["zero: 1.0"]
+    assert ablate(model, task, sweep="layers").facts()["edits_in_force"] == []
 
 
 def test_too_few_texts_for_so_many_edits_are_told(tmp_path: Path) -> None:

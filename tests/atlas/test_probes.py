@@ -164,6 +164,7 @@ def test_lines_of_text_are_no_measures(treebank: Treebank) -> None:
         "dependency_accuracy",
         "dependency_count",
         "dependency_documents",
+        "dependency_units",
         "dependency_overall",
         "dependency_baseline",
     ]
