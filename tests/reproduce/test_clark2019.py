@@ -13,7 +13,7 @@ from tests.reproduce.rows import draw_all, rows_of
 import headscope as hs
 from headscope.errors import AtlasError, OptionError
 from headscope.reproduce import Reproduction, clark2019
-from headscope.reproduce import clark_published as paper
+from headscope.reproduce.clark import published as paper
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from tests.helpers.tiny import tiny
 import headscope as hs
 from headscope.errors import OptionError
 from headscope.reproduce import Reproduction, guan2020
-from headscope.reproduce.guan_published import TABLES_AND_FIGURES
+from headscope.reproduce.guan.published import TABLES_AND_FIGURES
 from headscope.types import LabelledArray
 
 LAYERS, HEADS, FOLDS = 6, 8, 8

@@ -12,7 +12,7 @@ from tests.helpers.tasks import headed, questions_file
 from tests.helpers.tiny import tiny
 from tests.helpers.treebanks import as_file, random_sentences
 from tests.helpers.two_models import moved
-from tests.reproduce.kovaleva import (
+from tests.reproduce.kovaleva.material import (
     ours,
     published,
     rows_of,
@@ -24,8 +24,8 @@ from tests.reproduce.kovaleva import (
 import headscope as hs
 from headscope.errors import OptionError
 from headscope.heads.patterns import PATTERNS, PatternClassifier
+from headscope.reproduce.kovaleva.patterns import MAP_TEXTS
 from headscope.reproduce.kovaleva2019 import kovaleva2019
-from headscope.reproduce.kovaleva_patterns import MAP_TEXTS
 from headscope.reproduce.table import Reproduction
 from headscope.reproduce.tasks import TaskFiles
 from headscope.views.seen import observe

@@ -13,8 +13,8 @@ from tests.helpers.tiny import tiny
 import headscope as hs
 from headscope.errors import HeadscopeWarning, OptionError
 from headscope.reproduce import Figure, Reproduction, Row
+from headscope.reproduce.vig.neurons import best_head
 from headscope.reproduce.vig2019 import PATTERNS, vig2019
-from headscope.reproduce.vig_neurons import best_head
 from headscope.text.corpus import Corpus, as_corpus
 from headscope.types import HeadId, LabelledArray
 

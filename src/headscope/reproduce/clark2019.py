@@ -8,15 +8,15 @@ from headscope.atlas import Atlas
 from headscope.errors import OptionError
 from headscope.models import Model
 from headscope.probes import CoreferenceProbe, DependencyProbe, parser_table
-from headscope.reproduce import clark_published as paper
-from headscope.reproduce.clark_at_work import at_work
-from headscope.reproduce.clark_gradient import EXAMPLES, fill_gradient, gradient
-from headscope.reproduce.clark_map import DISTANCE, distances
-from headscope.reproduce.clark_probes import coreference as coreference_section
-from headscope.reproduce.clark_probes import dependency as dependency_section
-from headscope.reproduce.clark_probes import parser as parser_section
-from headscope.reproduce.clark_roles import roles
-from headscope.reproduce.clark_surface import MEASURES, breadth, example_heads, neighbours
+from headscope.reproduce.clark import published as paper
+from headscope.reproduce.clark.at_work import at_work
+from headscope.reproduce.clark.gradient import EXAMPLES, fill_gradient, gradient
+from headscope.reproduce.clark.map import DISTANCE, distances
+from headscope.reproduce.clark.probes import coreference as coreference_section
+from headscope.reproduce.clark.probes import dependency as dependency_section
+from headscope.reproduce.clark.probes import parser as parser_section
+from headscope.reproduce.clark.roles import roles
+from headscope.reproduce.clark.surface import MEASURES, breadth, example_heads, neighbours
 from headscope.reproduce.gather import ModelOrAtlas, Study, loaded, ready_atlases
 from headscope.reproduce.table import Reproduction, difference_note
 from headscope.text.annotated.coreference import CoreferenceCorpus

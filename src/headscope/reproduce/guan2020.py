@@ -10,11 +10,11 @@ from headscope.errors import HeadscopeWarning, OptionError
 from headscope.heads import HeadKinds, head_types
 from headscope.heads.stability import REPEATS, ROUNDS, Stability
 from headscope.models import Model
-from headscope.reproduce import guan_kinds
 from headscope.reproduce.gather import ModelOrAtlas, Study, loaded, ready_atlases
-from headscope.reproduce.guan_effects import effects, masks, swept, with_effects
-from headscope.reproduce.guan_kinds import EXAMPLES, FEATURES, TITLES, SortedHeads
-from headscope.reproduce.guan_published import CITATION, KINDS, MODEL, SHAPE, STABILITY
+from headscope.reproduce.guan import kinds as guan_kinds
+from headscope.reproduce.guan.effects import effects, masks, swept, with_effects
+from headscope.reproduce.guan.kinds import EXAMPLES, FEATURES, TITLES, SortedHeads
+from headscope.reproduce.guan.published import CITATION, KINDS, MODEL, SHAPE, STABILITY
 from headscope.reproduce.table import Figure, Origin, Reproduction, Row, Section, difference_note
 from headscope.reproduce.tasks import AnyTasks, as_tasks, placed
 from headscope.reproduce.verdicts import exceeds

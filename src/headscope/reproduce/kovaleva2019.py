@@ -10,13 +10,13 @@ from headscope.errors import OptionError
 from headscope.models import Model
 from headscope.probes import FeaturesProbe, RelationsProbe
 from headscope.probes.patterns import find_patterns
-from headscope.reproduce import kovaleva_disabled as disabled
-from headscope.reproduce import kovaleva_features as kinds_of_words
-from headscope.reproduce import kovaleva_patterns as five_patterns
-from headscope.reproduce import kovaleva_published as paper
 from headscope.reproduce.gather import MAX_LENGTH, ModelOrAtlas, Study, loaded, ready_atlases
-from headscope.reproduce.kovaleva_change import change
-from headscope.reproduce.kovaleva_heads import roles as role_heads
+from headscope.reproduce.kovaleva import disabled
+from headscope.reproduce.kovaleva import features as kinds_of_words
+from headscope.reproduce.kovaleva import patterns as five_patterns
+from headscope.reproduce.kovaleva import published as paper
+from headscope.reproduce.kovaleva.change import change
+from headscope.reproduce.kovaleva.heads import roles as role_heads
 from headscope.reproduce.table import Reproduction, difference_note
 from headscope.reproduce.tasks import AnyTasks, PlacedTask, as_tasks, placed
 from headscope.text.annotated.roles import RoleCorpus

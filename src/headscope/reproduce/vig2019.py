@@ -15,7 +15,7 @@ from headscope.facts.slices import head_values
 from headscope.facts.vocabulary import slice_title
 from headscope.figures.grid import grid_size
 from headscope.models import Model
-from headscope.reproduce.clark_surface import measured_by
+from headscope.reproduce.clark.surface import measured_by
 from headscope.reproduce.gather import MAX_LENGTH, ModelOrAtlas, Study, loaded, ready_atlases
 from headscope.reproduce.table import (
     Drawing,
@@ -28,8 +28,8 @@ from headscope.reproduce.table import (
     difference_note,
 )
 from headscope.reproduce.verdicts import exceeds, holds
-from headscope.reproduce.vig_neurons import HALF, MEASURE, NEURONS, STAYS, best_head, neurons
-from headscope.reproduce.vig_views import MAPS, views
+from headscope.reproduce.vig.neurons import HALF, MEASURE, NEURONS, STAYS, best_head, neurons
+from headscope.reproduce.vig.views import MAPS, views
 from headscope.stats.intervals import mean_interval
 from headscope.text.corpus import Corpus
 

@@ -10,7 +10,7 @@ from headscope.atlas.typical import Typical
 from headscope.facts.explanations import rows_of
 from headscope.figures.head_view import head_view_size
 from headscope.figures.model_view import model_view_size
-from headscope.reproduce.clark_surface import measured_by
+from headscope.reproduce.clark.surface import measured_by
 from headscope.reproduce.table import Drawing, Origin, Section
 from headscope.types import HeadId
 

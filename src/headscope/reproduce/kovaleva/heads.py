@@ -9,8 +9,8 @@ import numpy as np
 from headscope.atlas import Atlas
 from headscope.figures import head_grid
 from headscope.figures.grid import grid_size
-from headscope.reproduce import kovaleva_published as paper
-from headscope.reproduce.kovaleva_sources import all_holding, drawn, figure, origin
+from headscope.reproduce.kovaleva import published as paper
+from headscope.reproduce.kovaleva.sources import all_holding, drawn, figure, origin
 from headscope.reproduce.table import Drawing, Figure, Row, Section
 from headscope.reproduce.verdicts import exceeds, holds
 from headscope.stats.intervals import critical

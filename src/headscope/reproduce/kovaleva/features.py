@@ -15,8 +15,8 @@ from headscope.figures import cls_attention, head_grid
 from headscope.figures.grid import SHARE_STEPS, grid_size
 from headscope.probes.features.classes import FEATURES
 from headscope.probes.features.result import AGAINST, CLS_QUERY
-from headscope.reproduce import kovaleva_published as paper
-from headscope.reproduce.kovaleva_sources import (
+from headscope.reproduce.kovaleva import published as paper
+from headscope.reproduce.kovaleva.sources import (
     Found,
     all_holding,
     drawn,

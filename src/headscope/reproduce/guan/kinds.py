@@ -17,8 +17,8 @@ from headscope.heads import HeadKinds
 from headscope.heads.kind_names import PUBLISHED
 from headscope.heads.kinds import PUBLISHED_SHARES
 from headscope.heads.tsne import FEWEST_HEADS
-from headscope.reproduce.clark_surface import measured_by
-from headscope.reproduce.guan_published import KINDS, MODEL
+from headscope.reproduce.clark.surface import measured_by
+from headscope.reproduce.guan.published import KINDS, MODEL
 from headscope.reproduce.table import Drawing, Figure, Grid, Origin, Row, Section, Verdict
 from headscope.reproduce.verdicts import holds
 

@@ -12,7 +12,7 @@ from headscope.atlas import Atlas
 from headscope.heads.kind_names import MOST, group_shares
 from headscope.interventions import How
 from headscope.models import Model
-from headscope.reproduce import guan_published as paper
+from headscope.reproduce.guan import published as paper
 from headscope.reproduce.sweeps import UNIFORM, Sweep, beside, sweep_in
 from headscope.reproduce.table import Figure, Origin, Row, Section, Verdict
 from headscope.reproduce.verdicts import exceeds, falls_below, holds

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from tests.helpers.atlases import empty_atlas
-from tests.reproduce.kovaleva import (
+from tests.reproduce.kovaleva.material import (
     labelled,
     ours,
     published,

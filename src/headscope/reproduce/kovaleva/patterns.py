@@ -14,8 +14,8 @@ from headscope.figures.patterns import pattern_bars, pattern_maps
 from headscope.heads.patterns import PATTERNS, PatternClassifier
 from headscope.models import Model
 from headscope.probes.patterns import PatternsResult
-from headscope.reproduce import kovaleva_published as paper
-from headscope.reproduce.kovaleva_sources import (
+from headscope.reproduce.kovaleva import published as paper
+from headscope.reproduce.kovaleva.sources import (
     drawn,
     figure,
     holding,

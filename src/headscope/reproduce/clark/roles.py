@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from headscope import figures
 from headscope.atlas import Atlas
 from headscope.facts.vocabulary import role_name
-from headscope.reproduce import clark_published as paper
-from headscope.reproduce.clark_surface import BY_LAYER, MOST, left_out, measured_section
+from headscope.reproduce.clark import published as paper
+from headscope.reproduce.clark.surface import BY_LAYER, MOST, left_out, measured_section
 from headscope.reproduce.over_heads import (
     MEANS_NOTE,
     even_share,

@@ -5,8 +5,8 @@ from matplotlib.axes import Axes
 from headscope import figures
 from headscope.atlas import Atlas, Example
 from headscope.figures.arcs import TITLE_ROOM, arcs_size
-from headscope.reproduce import clark_published as paper
-from headscope.reproduce.clark_probes import (
+from headscope.reproduce.clark import published as paper
+from headscope.reproduce.clark.probes import (
     best_head,
     is_stanford,
     mention_head,

@@ -9,7 +9,7 @@ from headscope.atlas import Atlas
 from headscope.facts.slices import HeadValues
 from headscope.facts.vocabulary import role_name
 from headscope.figures.maps import example_maps_size
-from headscope.reproduce import clark_published as paper
+from headscope.reproduce.clark import published as paper
 from headscope.reproduce.over_heads import (
     COUNTS_NOTE,
     MEANS_NOTE,

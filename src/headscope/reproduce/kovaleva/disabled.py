@@ -10,9 +10,9 @@ from headscope.atlas import Atlas
 from headscope.figures import ablation_grid, layer_changes
 from headscope.figures.grid import grid_size
 from headscope.models import Model
-from headscope.reproduce import kovaleva_published as paper
 from headscope.reproduce.gather import Study
-from headscope.reproduce.kovaleva_sources import drawn, joined
+from headscope.reproduce.kovaleva import published as paper
+from headscope.reproduce.kovaleva.sources import drawn, joined
 from headscope.reproduce.sweeps import Sweep, sweep_in
 from headscope.reproduce.table import Drawing, Figure, Origin, Row, Section
 from headscope.reproduce.tasks import PlacedTask

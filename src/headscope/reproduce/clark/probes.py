@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headscope.atlas import Atlas
-from headscope.reproduce import clark_published as paper
+from headscope.reproduce.clark import published as paper
 from headscope.reproduce.over_heads import model_of
 from headscope.reproduce.table import Figure, Origin, Row, Section, Verdict
 from headscope.reproduce.verdicts import does_not_exceed, exceeds, holds

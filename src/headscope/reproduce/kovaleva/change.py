@@ -9,8 +9,8 @@ import xarray as xr
 from headscope.atlas import Atlas
 from headscope.figures import change_by_layer, head_grid
 from headscope.figures.grid import grid_size
-from headscope.reproduce import kovaleva_published as paper
-from headscope.reproduce.kovaleva_sources import (
+from headscope.reproduce.kovaleva import published as paper
+from headscope.reproduce.kovaleva.sources import (
     Found,
     all_holding,
     drawn,

@@ -11,7 +11,7 @@ from headscope.errors import ModelError
 from headscope.facts.vocabulary import key_name
 from headscope.importance import gradient_importance
 from headscope.models import Model
-from headscope.reproduce import clark_published as paper
+from headscope.reproduce.clark import published as paper
 from headscope.reproduce.gather import Study
 from headscope.reproduce.over_heads import layer_names, model_of, same_depth, with_error
 from headscope.reproduce.table import Drawing, Figure, Origin, Row, Section

@@ -1,0 +1,1 @@
+"""Sections of Kovaleva et al. 2019: what was published, and how ours is read from atlases."""

@@ -1,0 +1,1 @@
+"""Sections of Vig 2019: what was published, and how ours is read from atlases."""
