@@ -114,6 +114,15 @@ def ready_atlases(models: Sequence[ModelOrAtlas], data: dict[str, object]) -> li
     return atlases
 
 
+def listed(models: ModelOrAtlas | Sequence[ModelOrAtlas] | None) -> list[ModelOrAtlas]:
+    """What a paper takes as `against`, one model, several or none, as a list."""
+    if models is None:
+        return []
+    if isinstance(models, Model | Atlas | str | os.PathLike):
+        return [models]
+    return list(models)
+
+
 def loaded(model: ModelOrAtlas) -> Model:
     """The model, loaded if it was named."""
     assert not isinstance(model, Atlas)

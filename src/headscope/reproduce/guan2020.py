@@ -10,7 +10,7 @@ from headscope.errors import HeadscopeWarning, OptionError
 from headscope.heads import HeadKinds, head_types
 from headscope.heads.stability import REPEATS, ROUNDS, Stability
 from headscope.models import Model
-from headscope.reproduce.gather import ModelOrAtlas, Study, loaded, ready_atlases
+from headscope.reproduce.gather import ModelOrAtlas, Study, listed, loaded, ready_atlases
 from headscope.reproduce.guan import kinds as guan_kinds
 from headscope.reproduce.guan.effects import effects, masks, swept, with_effects
 from headscope.reproduce.guan.kinds import EXAMPLES, FEATURES, TITLES, SortedHeads
@@ -46,7 +46,7 @@ def guan2020(
     (`examples` of it) the kinds of the model that it fits are pruned, made uniform and masked, for tables 2 and 3; of
     atlases their sweeps are read. The atlases of the result have the kinds in them.
     """
-    models = [model, *_listed(against)]
+    models = [model, *listed(against)]
     if ready := ready_atlases(models, {"text": text, "task": task}):
         return compared(ready, k=k, seed=seed)
     if text is None:
@@ -56,12 +56,6 @@ def guan2020(
     study = Study([loaded(one) for one in models], max_length, batch_size, progress)
     fill(study, text=text, limit=limit, k=k, seed=seed, task=task, examples=examples)
     return compared(study.filled, k=k, seed=seed)
-
-
-def _listed(against: ModelOrAtlas | Sequence[ModelOrAtlas] | None) -> list[ModelOrAtlas]:
-    if against is None:
-        return []
-    return list(against) if isinstance(against, list | tuple) else [against]  # type: ignore[list-item]
 
 
 def fill(

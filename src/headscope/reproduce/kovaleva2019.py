@@ -10,7 +10,7 @@ from headscope.errors import OptionError
 from headscope.models import Model
 from headscope.probes import FeaturesProbe, RelationsProbe
 from headscope.probes.patterns import find_patterns
-from headscope.reproduce.gather import MAX_LENGTH, ModelOrAtlas, Study, loaded, ready_atlases
+from headscope.reproduce.gather import MAX_LENGTH, ModelOrAtlas, Study, listed, loaded, ready_atlases
 from headscope.reproduce.kovaleva import disabled
 from headscope.reproduce.kovaleva import features as kinds_of_words
 from headscope.reproduce.kovaleva import patterns as five_patterns
@@ -48,7 +48,7 @@ def kovaleva2019(
     everything is read from them, and no data can be given.
     """
     data: dict[str, Any] = {"text": text, "treebank": treebank, "roles": roles, "task": as_tasks(task)}
-    models = [model, *_listed(against)]
+    models = [model, *listed(against)]
     if ready := ready_atlases(models, data):
         return compared(ready)
     if not any(value is not None and value != [] for value in data.values()):
@@ -128,12 +128,6 @@ def compared(atlases: Sequence[Atlas]) -> Reproduction:
     return Reproduction(
         "kovaleva2019", paper.CITATION, sections, notes, first, tuple(others), dict(paper.NOT_COVERED)
     )
-
-
-def _listed(models: ModelOrAtlas | Sequence[ModelOrAtlas] | None) -> list[ModelOrAtlas]:
-    if models is None:
-        return []
-    return list(models) if isinstance(models, list | tuple) else [models]  # type: ignore[list-item]  # one of them
 
 
 def _reading(study: Study, limit: int | None) -> dict[str, Any]:
