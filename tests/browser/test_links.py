@@ -190,7 +190,7 @@ def test_the_size_of_the_window_may_change(demo_file: Written, from_file: Open) 
 
 def test_where_one_looks_in_the_matrix_is_in_the_link(demo_file: Written, from_file: Open) -> None:
     page = from_file(f"{demo_file.address}#view=matrix&layer=3&heads=2")
-    expect(page.locator(".hs-matrix")).to_be_visible()
+    expect(page.locator(".hs-matrix canvas[data-cell]")).to_be_visible()  # keys zoom what is drawn
     for key in ("+", "+", "Shift+ArrowRight", "Shift+ArrowDown"):
         page.keyboard.press(key)
     settled(page)

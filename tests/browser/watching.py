@@ -103,5 +103,8 @@ def go(page: Page, fragment: str) -> None:
 
 
 def settled(page: Page) -> None:
-    """Wait until the address says what is shown: it is written a moment after a change."""
-    page.wait_for_timeout(200)
+    """Wait until the address says what is shown: it is written a moment after a change.
+
+    The page's own clock is asked, after its next frame: on a busy machine ours would run ahead of it.
+    """
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 200)))")
