@@ -42,7 +42,7 @@ web/node_modules/installed: web/package.json web/package-lock.json
 # The front end, from its sources: types, lint, tests, and the bundle that comes with the package, which must not be stale.
 web: web-lint
 	cd web && npm run check && npm test && npm run build
-	git diff --exit-code --stat src/headscope/views/assets
+	git diff --exit-code --stat src/headscope/pages/assets
 
 # Lint, format and import order of the front end.
 web-lint: web/node_modules/installed

@@ -17,11 +17,11 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerBase
 
 import headscope as hs
 from headscope.models import Model
-from headscope.views.arrays import from_attentions
-from headscope.views.neurons import NeuronReader, neuron_reader
-from headscope.views.page import write_view
-from headscope.views.quantise import MOST_ERROR, Array, Quantised, read_maps
-from headscope.views.seen import Observed, observe
+from headscope.pages.arrays import from_attentions
+from headscope.pages.neurons import NeuronReader, neuron_reader
+from headscope.pages.page import write_view
+from headscope.pages.quantise import MOST_ERROR, Array, Quantised, read_maps
+from headscope.pages.seen import Observed, observe
 
 BARS = {128: 1_000_000, 512: 8_000_000}
 BERTVIZ = {128: 53_500_000, 512: 869_000_000}

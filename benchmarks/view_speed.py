@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from view_size import HEADS, LAYERS, random_model
 
 import headscope as hs
-from headscope.views.page import Start, write_view
-from headscope.views.seen import observe
+from headscope.pages.page import Start, write_view
+from headscope.pages.seen import observe
 
 TOKENS = 512
 OPENED_WITHIN = 1000  # milliseconds

@@ -11,7 +11,7 @@ from headscope.server import Catalogue, create_app
 
 TARGET = Path(__file__).parents[1] / "web" / "src" / "data" / "api.ts"
 HEADER = """/**
- * The data interface, as headscope.views.shapes defines it.
+ * The data interface, as headscope.pages.shapes defines it.
  *
  * Made by tools/web_types.py from the server's OpenAPI description; do not edit.
  */

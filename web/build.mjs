@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { build, context } from "esbuild";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const outfile = here("../src/headscope/views/assets/headscope.js");
+const outfile = here("../src/headscope/pages/assets/headscope.js");
 const LIMIT = 170_000; // bytes of script and style together, minified
 
 const options = {

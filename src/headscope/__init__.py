@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from headscope.atlas import open_atlas
     from headscope.comparison import compare as compare
     from headscope.data import sample_path as sample_path
+    from headscope.edits import edit as edit
+    from headscope.edits import mean_outputs as mean_outputs
+    from headscope.edits import prune as prune
     from headscope.errors import HeadscopeError as HeadscopeError
     from headscope.explanation import explain as explain
     from headscope.facts.findings import findings as findings
-    from headscope.heads import Likeness as Likeness
-    from headscope.heads import feature_map as feature_map
-    from headscope.heads import head_map as head_map
-    from headscope.heads import head_types as head_types
     from headscope.importance import gradient_importance as gradient_importance
-    from headscope.interventions import edit as edit
-    from headscope.interventions import mean_outputs as mean_outputs
-    from headscope.interventions import prune as prune
+    from headscope.kinds import Likeness as Likeness
+    from headscope.kinds import feature_map as feature_map
+    from headscope.kinds import head_map as head_map
+    from headscope.kinds import head_types as head_types
     from headscope.measures import MEASURES as MEASURES
     from headscope.models import Model as Model
     from headscope.models import load as load
@@ -56,7 +56,7 @@ _PUBLIC = {
     "DependencyProbe": ("headscope.probes", "DependencyProbe"),
     "FeaturesProbe": ("headscope.probes", "FeaturesProbe"),
     "HeadscopeError": ("headscope.errors", "HeadscopeError"),
-    "Likeness": ("headscope.heads", "Likeness"),
+    "Likeness": ("headscope.kinds", "Likeness"),
     "MEASURES": ("headscope.measures", "MEASURES"),
     "Model": ("headscope.models", "Model"),
     "ParserProbe": ("headscope.probes", "ParserProbe"),
@@ -65,20 +65,20 @@ _PUBLIC = {
     "analyze": ("headscope.run", "analyze"),
     "annotate": ("headscope.text.annotated.spacy", "annotate"),
     "compare": ("headscope.comparison", "compare"),
-    "edit": ("headscope.interventions", "edit"),
+    "edit": ("headscope.edits", "edit"),
     "explain": ("headscope.explanation", "explain"),
-    "feature_map": ("headscope.heads", "feature_map"),
+    "feature_map": ("headscope.kinds", "feature_map"),
     "figures": ("headscope.figures", None),
     "find_patterns": ("headscope.probes.patterns", "find_patterns"),
     "findings": ("headscope.facts.findings", "findings"),
     "gradient_importance": ("headscope.importance", "gradient_importance"),
-    "head_map": ("headscope.heads", "head_map"),
-    "head_types": ("headscope.heads", "head_types"),
+    "head_map": ("headscope.kinds", "head_map"),
+    "head_types": ("headscope.kinds", "head_types"),
     "load": ("headscope.models", "load"),
-    "mean_outputs": ("headscope.interventions", "mean_outputs"),
+    "mean_outputs": ("headscope.edits", "mean_outputs"),
     "open": ("headscope.atlas", "open_atlas"),
     "parser_table": ("headscope.probes", "parser_table"),
-    "prune": ("headscope.interventions", "prune"),
+    "prune": ("headscope.edits", "prune"),
     "read_coreference": ("headscope.text", "read_coreference"),
     "read_pairs": ("headscope.text", "read_pairs"),
     "read_roles": ("headscope.text", "read_roles"),

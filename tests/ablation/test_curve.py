@@ -1,5 +1,5 @@
 from headscope.ablation.curve import least_harm_first, ordering_metric, plan_curve
-from headscope.interventions.heads import Member
+from headscope.edits.heads import Member
 from headscope.tasks.metric import Mean
 from headscope.types import HeadId
 

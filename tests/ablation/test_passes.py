@@ -14,9 +14,9 @@ from headscope.ablation.passes import Changes, FullPasses, SharedPasses, passes_
 from headscope.ablation.plan import PlannedEdit, each_head, each_layer
 from headscope.capture import Capture, surveyed
 from headscope.capture.capture import probe_inputs
+from headscope.edits import HeadSet, How, edit, mean_outputs
+from headscope.edits.changes import Change
 from headscope.errors import CaptureError
-from headscope.interventions import HeadSet, How, edit, mean_outputs
-from headscope.interventions.changes import Change
 from headscope.models import Model
 from headscope.models.stacks import Place
 from headscope.tasks import task_for

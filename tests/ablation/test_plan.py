@@ -1,5 +1,5 @@
 from headscope.ablation.plan import RANDOM_SETS, PlannedEdit, each_pair, sentence_masks
-from headscope.interventions import HeadSet
+from headscope.edits import HeadSet
 from headscope.types import HeadId
 
 WITHIN, BETWEEN = "no attention within sentences", "no attention between sentences"

@@ -12,10 +12,10 @@ from headscope.ablation import Ablations, ablate
 from headscope.ablation.kinds import features_of, kinds_in
 from headscope.ablation.plan import random_set
 from headscope.capture import surveyed
+from headscope.edits import edit, mean_outputs
 from headscope.errors import AtlasError, HeadscopeWarning, InterventionError, OptionError
-from headscope.heads import stability
 from headscope.importance import gradient_importance
-from headscope.interventions import edit, mean_outputs
+from headscope.kinds import stability
 from headscope.tasks import QuestionAnswering, Task, task_for
 
 pytestmark = pytest.mark.filterwarnings("ignore::headscope.errors.HeadscopeWarning")

@@ -16,10 +16,10 @@ from tests.browser import material
 from tests.browser.material import NASTY, TEXTS, Written, write
 from tests.browser.watching import PATIENCE, Open, watching
 
+from headscope.pages.arrays import from_attentions
+from headscope.pages.atlas_page import write_atlas_view
+from headscope.pages.page import write_view
 from headscope.report import write_report
-from headscope.views.arrays import from_attentions
-from headscope.views.atlas_page import write_atlas_view
-from headscope.views.page import write_view
 
 expect.set_options(timeout=PATIENCE)
 

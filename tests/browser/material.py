@@ -18,10 +18,10 @@ import headscope as hs
 from headscope.atlas import Atlas
 from headscope.atlas.typical import Typical, typical_as_text
 from headscope.models import Model
-from headscope.views.neurons import neuron_reader
-from headscope.views.page import Packed, Start, write_view
-from headscope.views.quantise import read_maps
-from headscope.views.seen import Observed, observe
+from headscope.pages.neurons import neuron_reader
+from headscope.pages.page import Packed, Start, write_view
+from headscope.pages.quantise import read_maps
+from headscope.pages.seen import Observed, observe
 
 Array = np.ndarray[Any, Any]
 

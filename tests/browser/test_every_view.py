@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.material import TEXTS, Written
 from tests.browser.watching import NARROW, Open
 
-from headscope.views.seen import Observed
+from headscope.pages.seen import Observed
 
 STACKS = {
     "demo": ["encoder"],

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import expect
 from tests.browser.watching import Open
 
-from headscope.views.arrays import from_attentions
-from headscope.views.page import write_view
+from headscope.pages.arrays import from_attentions
+from headscope.pages.page import write_view
 
 LAYERS, HEADS = 6, 12
 

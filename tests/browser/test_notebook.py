@@ -16,7 +16,7 @@ from tests.browser.material import NASTY, TEXTS
 from tests.browser.watching import number, watching
 from tests.helpers.tiny import tiny
 
-from headscope.views.seen import observe
+from headscope.pages.seen import observe
 
 TOKEN = "a-token-for-tests"
 PATIENT = 120_000

@@ -8,8 +8,8 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.material import NASTY, Written
 from tests.browser.watching import NARROW, Open, number, watching
 
-from headscope.views.arrays import from_attentions
-from headscope.views.page import write_view
+from headscope.pages.arrays import from_attentions
+from headscope.pages.page import write_view
 
 LAYER, HEAD = 3, 2
 NOTEBOOK = {"width": 846, "height": 620}

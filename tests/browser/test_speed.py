@@ -12,8 +12,8 @@ from tests.browser.material import demo
 from tests.browser.watching import watching
 
 import headscope as hs
-from headscope.views.page import write_view
-from headscope.views.seen import observe
+from headscope.pages.page import write_view
+from headscope.pages.seen import observe
 
 TOKENS = 512
 OPENED_WITHIN, TURNED_WITHIN = 3_000, 1_000  # milliseconds

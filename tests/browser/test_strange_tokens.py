@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.material import NASTY, Written, demo, write
 from tests.browser.watching import Open
 
-from headscope.views.page import Start
-from headscope.views.seen import observe
+from headscope.pages.page import Start
+from headscope.pages.seen import observe
 
 TOKENS = [text.replace("\u202e", "‹RLO›").replace("\u202c", "‹PDF›") for text in NASTY.values()] + ["␣"]
 """Marks that would turn the text have names, and the empty one a sign of its own."""

@@ -11,7 +11,7 @@ from tests.browser.material import Array, Written, demo, to_words, write
 from tests.browser.watching import NARROW, Open, number, settled
 
 from headscope.models import Model
-from headscope.views.page import Start
+from headscope.pages.page import Start
 
 LAYER, HEAD, QUERY = 3, 2, 5
 CLOSE = 0.005

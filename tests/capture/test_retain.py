@@ -10,8 +10,8 @@ from tests.helpers.tiny import tiny
 from torch import Tensor
 
 from headscope.capture import AttentionCall, Capture, Forward, following, retained, surveyed
+from headscope.edits import edit, mean_outputs
 from headscope.errors import CaptureError
-from headscope.interventions import edit, mean_outputs
 from headscope.models import Model, wrap
 from headscope.models.stacks import Place
 

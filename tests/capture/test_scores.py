@@ -12,7 +12,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 import headscope as hs
 import headscope.explanation
-import headscope.views.neurons
+import headscope.pages.neurons
 from headscope.capture import AttentionCall, run_calls, surveyed
 from headscope.capture.scores import softmax
 from headscope.errors import CaptureError

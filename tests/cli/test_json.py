@@ -78,10 +78,10 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kinds of heads and the server have tests of their own."""
-    monkeypatch.setattr("headscope.heads.stability.ROUNDS", 1)
-    monkeypatch.setattr("headscope.heads.stability.STARTS", 1)
-    monkeypatch.setattr("headscope.heads.clusters.NULL_DRAWS", 3)
-    monkeypatch.setattr("headscope.heads.likeness.PERMUTATIONS", 99)
+    monkeypatch.setattr("headscope.kinds.stability.ROUNDS", 1)
+    monkeypatch.setattr("headscope.kinds.stability.STARTS", 1)
+    monkeypatch.setattr("headscope.kinds.clusters.NULL_DRAWS", 3)
+    monkeypatch.setattr("headscope.kinds.likeness.PERMUTATIONS", 99)
     monkeypatch.setattr(server, "serve", lambda app, listener, **options: listener.close())
 
 

@@ -33,8 +33,8 @@ PAIRS = [
 @pytest.fixture(autouse=True)
 def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """How sure kinds are has tests of its own; here it only takes time."""
-    monkeypatch.setattr("headscope.heads.stability.ROUNDS", 1)
-    monkeypatch.setattr("headscope.heads.clusters.NULL_DRAWS", 3)
+    monkeypatch.setattr("headscope.kinds.stability.ROUNDS", 1)
+    monkeypatch.setattr("headscope.kinds.clusters.NULL_DRAWS", 3)
 
 
 def compared(first: Model, second: Model, **options: Any) -> Comparison:

@@ -9,12 +9,12 @@ from tests.helpers.atlases import probe_facts, random_atlas
 import headscope as hs
 from headscope.atlas import Atlas
 from headscope.facts.scores import HeadScore, best_heads
+from headscope.pages.atlas_page import embedded_atlas
+from headscope.pages.head_page import head_page
+from headscope.pages.shapes import RelationScore
 from headscope.report.page import render
 from headscope.stats.intervals import share_interval
 from headscope.types import LabelledArray
-from headscope.views.atlas_page import embedded_atlas
-from headscope.views.head_page import head_page
-from headscope.views.shapes import RelationScore
 
 LABELS = ["det", "nmod", "case", "dep"]
 SHARES = np.array([0.9, 0.55, 0.52, 1.0])

@@ -15,8 +15,8 @@ from headscope.errors import AtlasError
 @pytest.fixture(scope="module")
 def atlas() -> Atlas:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("headscope.heads.stability.ROUNDS", 1)
-        patch.setattr("headscope.heads.clusters.NULL_DRAWS", 3)
+        patch.setattr("headscope.kinds.stability.ROUNDS", 1)
+        patch.setattr("headscope.kinds.clusters.NULL_DRAWS", 3)
         texts = [("the cat sat", "a dog saw it"), ("it was red", "the mat"), ("a house in the mat", None)]
         return hs.compare(tiny("bert"), moved("bert"), texts, max_length=32).to_atlas()
 

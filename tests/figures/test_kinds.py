@@ -11,7 +11,7 @@ from headscope import figures
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
 from headscope.figures.kinds import EXAMPLES, kind_colours
-from headscope.heads import head_types, stability
+from headscope.kinds import head_types, stability
 
 
 @pytest.fixture

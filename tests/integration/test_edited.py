@@ -16,10 +16,10 @@ import headscope as hs
 from headscope.cli.main import app
 from headscope.errors import AtlasError
 from headscope.models import Model, wrap
+from headscope.pages.atlas_data import atlas_data
 from headscope.report.page import render
 from headscope.tasks import MaskedLanguageModelling
 from headscope.text.corpus import as_corpus
-from headscope.views.atlas_data import atlas_data
 
 TEXTS = ["the red cat saw a blue house. it was in the house, and the dog saw it.", "a dog sat on the mat."]
 

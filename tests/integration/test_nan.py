@@ -16,13 +16,13 @@ import headscope as hs
 from headscope.capture import surveyed
 from headscope.errors import CaptureError, ModelError
 from headscope.models import Model, wrap
+from headscope.pages.neurons import read_neurons
+from headscope.pages.seen import observe
+from headscope.pages.shapes import PredictRequest
 from headscope.server.predictions import predict
 from headscope.tasks import MaskedLanguageModelling, Task
 from headscope.text.annotated.treebank import Treebank
 from headscope.text.corpus import as_corpus
-from headscope.views.neurons import read_neurons
-from headscope.views.seen import observe
-from headscope.views.shapes import PredictRequest
 
 TEXT = "the red cat saw a blue house. it was in the house, and the dog saw it."
 MASKED = PredictRequest(model="broken", text_a="the [MASK] saw it")

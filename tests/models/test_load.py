@@ -18,7 +18,7 @@ from transformers import PreTrainedTokenizerBase
 import headscope as hs
 from headscope.errors import HeadscopeWarning, ModelError, OptionError
 from headscope.models import DEMO_MODELS
-from headscope.views.seen import observe
+from headscope.pages.seen import observe
 
 
 @pytest.fixture

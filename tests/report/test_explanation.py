@@ -12,10 +12,10 @@ from tests.helpers.atlases import per_head, probe_facts, random_atlas
 from headscope import figures
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
+from headscope.pages.atlas_data import atlas_data
+from headscope.pages.head_explanation import explanation, in_words
 from headscope.report import findings, page
 from headscope.types import HeadId
-from headscope.views.atlas_data import atlas_data
-from headscope.views.head_explanation import explanation, in_words
 
 COUNTS = (1, 2, 4)
 REPLACED = ("token", "position", "segment", "all")

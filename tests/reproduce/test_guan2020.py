@@ -51,8 +51,8 @@ def kinds_atlas(kind: list[list[str]] | None = None) -> hs.Atlas:
 def _few_fits() -> Iterator[None]:
     """Fewer rounds and draws than users get: what is tested here is where the numbers go."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("headscope.heads.stability.ROUNDS", 2)
-        patch.setattr("headscope.heads.clusters.NULL_DRAWS", 19)
+        patch.setattr("headscope.kinds.stability.ROUNDS", 2)
+        patch.setattr("headscope.kinds.clusters.NULL_DRAWS", 19)
         yield
 
 

@@ -13,9 +13,9 @@ from tests.helpers.tiny import tiny
 from tests.server.conftest import HOST, TOKEN, MakeClient, client_of, make_app
 
 from headscope.errors import CaptureError, ModelError
+from headscope.pages.atlas_data import atlas_data
+from headscope.pages.head_page import head_page
 from headscope.server.problems import explained
-from headscope.views.atlas_data import atlas_data
-from headscope.views.head_page import head_page
 
 
 def test_about_tells_what_there_is(serving: MakeClient) -> None:
@@ -60,7 +60,7 @@ def test_an_atlas_that_findings_do_not_understand_is_still_shown(
     def fail(atlas: object) -> None:
         raise KeyError("stacks")
 
-    monkeypatch.setattr("headscope.views.findings.facts.findings", fail)
+    monkeypatch.setattr("headscope.pages.findings.facts.findings", fail)
     told = serving(random_atlas()).get("/api/atlas/tiny").json()
     assert told["findings"] == []
     assert told["stacks"]

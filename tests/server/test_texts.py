@@ -13,10 +13,10 @@ from tests.helpers.two_models import own_maps
 from tests.server.conftest import MakeClient
 
 from headscope.models import Model, wrap
+from headscope.pages.shapes import Seen, SeenRequest, Tokens
 from headscope.server.limits import TEXT_CHARACTERS
 from headscope.server.problems import NotThereError
 from headscope.server.texts import Look, Texts, look_id
-from headscope.views.shapes import Seen, SeenRequest, Tokens
 
 Maps = dict[str, list[torch.Tensor]]
 

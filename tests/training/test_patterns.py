@@ -18,7 +18,7 @@ from training.patterns.scores import TESTED, agreement, draw_of, independent_agr
 from training.patterns.train import INDEPENDENT, SECOND
 from training.patterns.views import vary
 
-from headscope.heads.patterns import PATTERNS, PatternClassifier
+from headscope.kinds.patterns import PATTERNS, PatternClassifier
 
 SCORES = Path(LABELS).with_name("scores.json")
 TINY = Sizes(changed=1, made=40, longest_made=40)

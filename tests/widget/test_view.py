@@ -13,8 +13,8 @@ from tests.helpers.tiny import tiny
 
 import headscope as hs
 from headscope.errors import OptionError
-from headscope.views.quantise import read_maps
-from headscope.views.shapes import Embedded
+from headscope.pages.quantise import read_maps
+from headscope.pages.shapes import Embedded
 from headscope.widget import view as view_module_name
 from headscope.widget.text import TextView
 
@@ -125,7 +125,7 @@ def test_an_atlas_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_plain_use_of_an_atlas_loads_no_web() -> None:
     code = (
         "import sys, headscope as hs; hs.open; hs.Atlas; "
-        "print([name for name in ('anywidget', 'pydantic', 'headscope.views') if name in sys.modules])"
+        "print([name for name in ('anywidget', 'pydantic', 'headscope.pages') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from training.patterns.material import Material
 
-from headscope.heads.patterns import PATTERNS, PatternNetwork
+from headscope.kinds.patterns import PATTERNS, PatternNetwork
 
 RATE = 3e-3
 DECAY = 2e-2

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.heads.patterns import PATTERNS
+from headscope.kinds.patterns import PATTERNS
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 

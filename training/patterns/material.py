@@ -13,7 +13,7 @@ from training.patterns.generate import made_maps
 from training.patterns.real_maps import fold_of_head, real_text
 from training.patterns.views import views
 
-from headscope.heads.patterns import PATTERNS
+from headscope.kinds.patterns import PATTERNS
 
 LABELS = Path(__file__).with_name("labels.jsonl")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import cohen_kappa_score, confusion_matrix, f1_score
 
-from headscope.heads.patterns import PATTERNS
+from headscope.kinds.patterns import PATTERNS
 
 TESTED = ("first", "more", "chance")
 """The draws on which the headline is measured; those that were labelled later were labelled to train on."""

@@ -22,8 +22,8 @@ from training.patterns.real_maps import FOLDS
 from training.patterns.scores import agreement, all_scores, independent_agreement
 
 import headscope
-from headscope.heads.pattern_numbers import NUMBERS
-from headscope.heads.patterns import PATTERNS, PatternClassifier
+from headscope.kinds.pattern_numbers import NUMBERS
+from headscope.kinds.patterns import PATTERNS, PatternClassifier
 
 SECOND = Path(__file__).with_name("second_labels.jsonl")
 INDEPENDENT = Path(__file__).with_name("independent_labels.jsonl")

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from headscope.heads.patterns import described
+from headscope.kinds.patterns import described
 
 SHORTEST_CUT = 30
 """Shorter maps lose no tokens."""

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from headscope.ablation.plan import PlannedEdit
-from headscope.interventions import HeadSet, How
-from headscope.interventions.heads import Member
+from headscope.edits import HeadSet, How
+from headscope.edits.heads import Member
 from headscope.tasks.metric import Metric
 
 Order = Literal["importance", "effect", "random"]

@@ -3,9 +3,9 @@
 from headscope.ablation.plan import Kinds
 from headscope.atlas import Atlas
 from headscope.capture import Capture
+from headscope.edits import HeadSet
 from headscope.errors import AtlasError, OptionError
-from headscope.heads import head_types
-from headscope.interventions import HeadSet
+from headscope.kinds import head_types
 from headscope.measures import MEASURES
 from headscope.models.stacks import Stacks
 from headscope.run.measured import Measures

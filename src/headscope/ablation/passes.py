@@ -19,10 +19,10 @@ from headscope.capture import AttentionCall, Capture, Forward
 from headscope.capture.capture import probe_inputs
 from headscope.capture.follow import sections
 from headscope.capture.observe import Handler, intercepting, is_edited
+from headscope.edits import How, edit
+from headscope.edits.changes import Change
+from headscope.edits.heads import HeadSet
 from headscope.errors import CaptureError, HeadscopeWarning
-from headscope.interventions import How, edit
-from headscope.interventions.changes import Change
-from headscope.interventions.heads import HeadSet
 from headscope.models.stacks import Place
 from headscope.types import HeadId
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from headscope.interventions import HeadSet, How
+from headscope.edits import HeadSet, How
 from headscope.models.stacks import Stacks
 from headscope.types import HeadId
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from headscope.atlas import Atlas
+from headscope.edits.heads import Member
 from headscope.errors import OptionError
 from headscope.importance import gradient_importance
-from headscope.interventions.heads import Member
 from headscope.models import Model
 from headscope.models.stacks import Stacks
 from headscope.tasks import Metric, Task

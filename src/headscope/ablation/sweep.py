@@ -39,10 +39,10 @@ from headscope.ablation.result import Ablation, Ablations, Origin, compared
 from headscope.atlas import Atlas
 from headscope.capture import Capture, surveyed
 from headscope.capture.observe import evaluating, is_edited
+from headscope.edits import HOWS, How, mean_outputs
+from headscope.edits.changes import Change
+from headscope.edits.heads import Member
 from headscope.errors import HeadscopeWarning, InterventionError, OptionError
-from headscope.interventions import HOWS, How, mean_outputs
-from headscope.interventions.changes import Change
-from headscope.interventions.heads import Member
 from headscope.models import Model
 from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize

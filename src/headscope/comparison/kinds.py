@@ -8,8 +8,8 @@ import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.errors import HeadscopeWarning
-from headscope.heads.features import head_features
-from headscope.heads.kinds import HeadKinds, head_types
+from headscope.kinds.features import head_features
+from headscope.kinds.kinds import HeadKinds, head_types
 from headscope.types import HeadId
 
 Array = np.ndarray[Any, Any]

@@ -12,6 +12,7 @@ from torch import Tensor
 from headscope.accumulator import Sums
 from headscope.capture import AttentionCall, Capture, TextScores, is_rotated, surveyed
 from headscope.capture.scores import wide
+from headscope.edits import Heads, select_heads
 from headscope.errors import TextError
 from headscope.explanation.embeddings import KINDS, Kind, TableMeans, averaging, find_tables, replacing
 from headscope.explanation.maps import even
@@ -21,7 +22,6 @@ from headscope.explanation.result import Explanation, LayerExplanation
 from headscope.explanation.scores import check_untouched, run_scores
 from headscope.explanation.separation import Side, contrasts
 from headscope.explanation.sums import Chooser, LayerSums, counts_for, drawn_neurons
-from headscope.interventions import Heads, select_heads
 from headscope.models import Model, load
 from headscope.models.stacks import Place
 from headscope.probes.halves import SCORE, SELECT

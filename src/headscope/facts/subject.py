@@ -10,7 +10,7 @@ import xarray as xr
 from headscope.atlas import Atlas
 from headscope.atlas.atlas import COMPANIONS, DERIVED
 from headscope.facts.scores import mean_ends
-from headscope.heads import Likeness
+from headscope.kinds import Likeness
 
 
 @dataclass(frozen=True)

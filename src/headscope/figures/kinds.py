@@ -19,7 +19,7 @@ from headscope.figures.theme import (
     legend,
     open_plot,
 )
-from headscope.heads.features import head_features
+from headscope.kinds.features import head_features
 from headscope.types import HeadId
 
 Array = np.ndarray[Any, Any]

@@ -26,8 +26,8 @@ from headscope.figures.theme import (
     legend,
     note,
 )
-from headscope.heads.map import head_map as scaled_map
-from headscope.heads.tsne import feature_map as neighbour_map
+from headscope.kinds.map import head_map as scaled_map
+from headscope.kinds.tsne import feature_map as neighbour_map
 
 Array = np.ndarray[Any, Any]
 
@@ -51,7 +51,7 @@ def head_map(
 
     `color` is "layer", "type" (what `headscope types` found) or the name of a measure, with `select` as in
     `head_grid`. Directions mean nothing, only distances do; the stress in the corner says how well a plane can show
-    them. `places` is what `headscope.heads.head_map` returned, when it was computed before; it takes seconds for a
+    them. `places` is what `headscope.kinds.head_map` returned, when it was computed before; it takes seconds for a
     thousand heads.
     """
     name = stack_with(atlas, "head_distance", stack)
@@ -77,7 +77,7 @@ def feature_map(
     """Every head as a point, by t-SNE of its distance features: neighbours look equally far, at like kinds of tokens.
 
     Only who lies beside whom means something; gaps and sizes of groups do not. `color`, `select` and `places` are as
-    in `head_map`, `places` being what `headscope.heads.feature_map` returned.
+    in `head_map`, `places` being what `headscope.kinds.feature_map` returned.
     """
     name = stack_with(atlas, "distance_features", stack)
     places = neighbour_map(atlas, stack=name, seed=seed) if places is None else places

@@ -9,7 +9,7 @@ import xarray as xr
 
 from headscope.atlas import Atlas, Results
 from headscope.atlas.atlas import labelled
-from headscope.heads.patterns import PATTERNS, PatternShares
+from headscope.kinds.patterns import PATTERNS, PatternShares
 from headscope.models import Model, load
 from headscope.probes.result import ProbeResult, Row, Source
 from headscope.run import analyze

@@ -9,10 +9,10 @@ from urllib.parse import urlencode
 
 from headscope.atlas import Atlas
 from headscope.facts.findings import findings
+from headscope.pages.atlas_data import grid_shape
+from headscope.pages.atlas_page import embedded_atlas
+from headscope.pages.page import asset
 from headscope.report.links import HeadLinks
-from headscope.views.atlas_data import grid_shape
-from headscope.views.atlas_page import embedded_atlas
-from headscope.views.page import asset
 
 
 def head_links(atlas: Atlas) -> dict[str, HeadLinks]:

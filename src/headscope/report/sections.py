@@ -14,7 +14,7 @@ from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import pattern_name, role_name
 from headscope.facts.wording import share
 from headscope.figures.grid import draw_values, grid_size
-from headscope.heads import head_map
+from headscope.kinds import head_map
 from headscope.report.grids import extreme, grid, key_of
 from headscope.report.kinds import kinds_section
 from headscope.report.pictures import Picture, picture

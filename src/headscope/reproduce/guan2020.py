@@ -7,8 +7,8 @@ from typing import Literal
 
 from headscope.atlas import Atlas
 from headscope.errors import HeadscopeWarning, OptionError
-from headscope.heads import HeadKinds, head_types
-from headscope.heads.stability import REPEATS, ROUNDS, Stability
+from headscope.kinds import HeadKinds, head_types
+from headscope.kinds.stability import REPEATS, ROUNDS, Stability
 from headscope.models import Model
 from headscope.reproduce.gather import ModelOrAtlas, Study, listed, loaded, ready_atlases
 from headscope.reproduce.guan import kinds as guan_kinds

@@ -5,13 +5,13 @@ from collections.abc import Callable
 import torch
 
 from headscope.models import Model
+from headscope.pages.shapes import Option
 from headscope.tasks import QuestionAnswering, forward
 from headscope.tasks.base import TaskBatches
 from headscope.tasks.network import output_of
 from headscope.tasks.qa import USUAL_LENGTH
 from headscope.text.formats.squad import Question, Questions
 from headscope.text.skipped import Skipped
-from headscope.views.shapes import Option
 
 
 def likely_answers(

@@ -1,4 +1,4 @@
-"""The application: its routes, typed by `headscope.views.shapes`."""
+"""The application: its routes, typed by `headscope.pages.shapes`."""
 
 import contextlib
 from collections.abc import AsyncIterator, Callable
@@ -14,14 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
 from headscope.errors import HeadscopeError
-from headscope.server.catalogue import Catalogue
-from headscope.server.explorer import Explorer
-from headscope.server.guard import Guard
-from headscope.server.limits import BODY_BYTES, check_request
-from headscope.server.problems import StoppedError, explained, one_line
-from headscope.server.schema import described
-from headscope.server.texts import chunk
-from headscope.views.shapes import (
+from headscope.pages.shapes import (
     About,
     AtlasData,
     HeadPage,
@@ -33,6 +26,13 @@ from headscope.views.shapes import (
     SeenRequest,
     Status,
 )
+from headscope.server.catalogue import Catalogue
+from headscope.server.explorer import Explorer
+from headscope.server.guard import Guard
+from headscope.server.limits import BODY_BYTES, check_request
+from headscope.server.problems import StoppedError, explained, one_line
+from headscope.server.schema import described
+from headscope.server.texts import chunk
 
 LONGEST = 512
 """Most tokens of a text, unless told otherwise."""
@@ -85,7 +85,7 @@ def create_app(
 def _page_routes() -> APIRouter:
     """The page and its bundle, which hold no data."""
     routes = APIRouter(include_in_schema=False)
-    bundle = files("headscope.views").joinpath("assets")
+    bundle = files("headscope.pages").joinpath("assets")
 
     @routes.get("/", response_class=HTMLResponse)
     async def page() -> str:

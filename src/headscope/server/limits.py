@@ -1,7 +1,7 @@
 """How much a request may ask for; far more than a person types, far less than what hurts."""
 
 from headscope.errors import OptionError
-from headscope.views.shapes import PredictRequest, SeenRequest
+from headscope.pages.shapes import PredictRequest, SeenRequest
 
 BODY_BYTES = 1 << 18
 TEXT_CHARACTERS = 20_000

@@ -11,9 +11,10 @@ from headscope.atlas import Atlas
 from headscope.capture import surveyed
 from headscope.capture.inputs import model_inputs
 from headscope.capture.observe import evaluating
+from headscope.edits import HeadSet, edit, select_heads
 from headscope.errors import InterventionError, OptionError, TextError
-from headscope.interventions import HeadSet, edit, select_heads
 from headscope.models import Model
+from headscope.pages.shapes import Edit, Guess, Option, Predicted, PredictRequest
 from headscope.run.watch import Watch
 from headscope.server.answers import likely_answers
 from headscope.server.heads import TaskName
@@ -24,7 +25,6 @@ from headscope.text.encode import EncodedInput, EncodedText, TextEncoder
 from headscope.text.formats.labelled import LabelledText
 from headscope.text.items import TextPair
 from headscope.text.sentences import clean
-from headscope.views.shapes import Edit, Guess, Option, Predicted, PredictRequest
 
 MOST_OPTIONS = 5
 MASK = "[MASK]"

@@ -6,7 +6,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
-from headscope.views.shapes import Embedded
+from headscope.pages.shapes import Embedded
 
 _PLACE = "#/components/schemas/{model}"
 

@@ -7,11 +7,11 @@ from threading import RLock
 
 from headscope.errors import CaptureError, OptionError
 from headscope.models import Model
+from headscope.pages.neurons import has_neurons, read_neurons
+from headscope.pages.quantise import FINE_WEIGHTS, quantise
+from headscope.pages.seen import Between, map_key, observe
+from headscope.pages.shapes import Neurons, Seen, SeenRequest
 from headscope.server.problems import NotThereError
-from headscope.views.neurons import has_neurons, read_neurons
-from headscope.views.quantise import FINE_WEIGHTS, quantise
-from headscope.views.seen import Between, map_key, observe
-from headscope.views.shapes import Neurons, Seen, SeenRequest
 
 MOST_BYTES = 256 << 20
 MOST_REQUESTS = 1000

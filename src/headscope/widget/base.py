@@ -7,8 +7,8 @@ from typing import Any
 import anywidget
 import traitlets
 
-from headscope.views.page import asset
-from headscope.views.shapes import Chunk, Embedded
+from headscope.pages.page import asset
+from headscope.pages.shapes import Chunk, Embedded
 
 
 class Widget(anywidget.AnyWidget):

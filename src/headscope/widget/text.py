@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
-from headscope.views.neurons import NeuronReader
-from headscope.views.page import Packed, Start, budget_for, pack, write_view
-from headscope.views.pictures import PictureKind, check_place, draw
-from headscope.views.seen import Observed
+from headscope.pages.neurons import NeuronReader
+from headscope.pages.page import Packed, Start, budget_for, pack, write_view
+from headscope.pages.pictures import PictureKind, check_place, draw
+from headscope.pages.seen import Observed
 from headscope.widget.base import Widget
 
 ROOM = 8_000_000

@@ -10,7 +10,7 @@ from tests.cli.conftest import Run
 from tests.helpers.tasks import headed, questions_file
 
 import headscope as hs
-from headscope.heads import stability
+from headscope.kinds import stability
 
 
 @pytest.fixture(autouse=True)

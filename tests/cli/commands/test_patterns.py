@@ -8,7 +8,7 @@ import pytest
 from tests.cli.conftest import Run
 
 import headscope as hs
-from headscope.heads.patterns import PATTERNS
+from headscope.kinds.patterns import PATTERNS
 
 
 def test_one_model_gets_a_table_by_layer(run: Run, model: Path, corpus: Path) -> None:

@@ -22,10 +22,10 @@ from headscope.reproduce.kovaleva2019 import kovaleva2019
 @pytest.fixture(autouse=True)
 def _few_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kinds of heads have their own tests."""
-    monkeypatch.setattr("headscope.heads.stability.ROUNDS", 1)
-    monkeypatch.setattr("headscope.heads.stability.STARTS", 1)
-    monkeypatch.setattr("headscope.heads.clusters.NULL_DRAWS", 3)
-    monkeypatch.setattr("headscope.heads.likeness.PERMUTATIONS", 99)
+    monkeypatch.setattr("headscope.kinds.stability.ROUNDS", 1)
+    monkeypatch.setattr("headscope.kinds.stability.STARTS", 1)
+    monkeypatch.setattr("headscope.kinds.clusters.NULL_DRAWS", 3)
+    monkeypatch.setattr("headscope.kinds.likeness.PERMUTATIONS", 99)
 
 
 @pytest.fixture

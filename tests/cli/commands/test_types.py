@@ -9,7 +9,7 @@ from tests.cli.conftest import Run
 from tests.helpers.kinds import kinds_atlas, kinds_of_heads
 
 import headscope as hs
-from headscope.heads import stability
+from headscope.kinds import stability
 
 
 @pytest.fixture(autouse=True)

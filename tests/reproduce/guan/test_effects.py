@@ -285,8 +285,8 @@ def test_tables_are_read_from_the_model_that_answers_questions() -> None:
 def _few_fits() -> Any:
     """Fewer rounds and draws than users get: what is tested here is where the numbers go."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("headscope.heads.stability.ROUNDS", 2)
-        patch.setattr("headscope.heads.clusters.NULL_DRAWS", 9)
+        patch.setattr("headscope.kinds.stability.ROUNDS", 2)
+        patch.setattr("headscope.kinds.clusters.NULL_DRAWS", 9)
         yield
 
 

@@ -1,5 +1,5 @@
 /**
- * The data interface, as headscope.views.shapes defines it.
+ * The data interface, as headscope.pages.shapes defines it.
  *
  * Made by tools/web_types.py from the server's OpenAPI description; do not edit.
  */

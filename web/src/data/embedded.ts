@@ -1,4 +1,4 @@
-/** Data that came with the page or the widget: see `Embedded` in headscope.views.shapes. */
+/** Data that came with the page or the widget: see `Embedded` in headscope.pages.shapes. */
 
 import type { Embedded, Neurons } from "./api";
 import { fromBase64, inflate, inflateJson } from "./decode";

@@ -1,4 +1,4 @@
-/** Codes as weights (see `Seen` in headscope.views.shapes), between the tokens that are shown. */
+/** Codes as weights (see `Seen` in headscope.pages.shapes), between the tokens that are shown. */
 
 import { useMemo } from "preact/hooks";
 import type { Seen, StackShape } from "./api";

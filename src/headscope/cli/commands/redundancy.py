@@ -12,7 +12,7 @@ from headscope.cli.session import session
 from headscope.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from headscope.heads import Likeness
+    from headscope.kinds import Likeness
     from headscope.types import HeadId
 
 EXAMPLE = "Example: headscope redundancy atlas.nc --head 3.2 --threshold 0.1"

@@ -12,7 +12,7 @@ from headscope.cli.tables import print_table
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
-    from headscope.heads.kinds import HeadKinds
+    from headscope.kinds.kinds import HeadKinds
 
 EXAMPLE = "Example: headscope types atlas.nc --k 4"
 

@@ -10,11 +10,11 @@ import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
 from headscope.errors import OptionError
-from headscope.views.choices import ViewName
+from headscope.pages.choices import ViewName
 
 if TYPE_CHECKING:
-    from headscope.views.page import Packed, Start
-    from headscope.views.seen import Observed
+    from headscope.pages.page import Packed, Start
+    from headscope.pages.seen import Observed
 
 EXAMPLE = 'Example: headscope view demo "The cat sat." "It was red." -o view.html --head 3.2'
 
@@ -73,10 +73,10 @@ def view(
     _check_picture(svg, output, view)
     with session(common, output, kind=shared.REPORT) as run:
         # Loads torch and transformers, which is too slow to do before the checks above.
-        from headscope.views.neurons import neuron_reader
-        from headscope.views.page import write_view
-        from headscope.views.pictures import check_place, draw
-        from headscope.views.seen import observe
+        from headscope.pages.neurons import neuron_reader
+        from headscope.pages.page import write_view
+        from headscope.pages.pictures import check_place, draw
+        from headscope.pages.seen import observe
 
         start = _start(view, stack, layer, head or [])
         loaded = run.load(model)
@@ -97,7 +97,7 @@ def view(
 
 def _start(view: ViewName, stack: str | None, layer: int, heads: list[str]) -> "Start":
     """What the page shows first, from --head 3.2 or from --layer 3 --head 2."""
-    from headscope.views.page import Start  # loads torch, which --help does without
+    from headscope.pages.page import Start  # loads torch, which --help does without
 
     choices = [shared.head_choice(layer if head.isdecimal() else None, head, stack) for head in heads]
     named_layers = {choice.layers[0] for choice in choices if choice.layers is not None}

@@ -9,7 +9,7 @@ from headscope.atlas import Atlas
 from headscope.errors import AtlasError
 from headscope.facts.slices import Array
 from headscope.facts.vocabulary import offset_name, role_name
-from headscope.heads import Likeness
+from headscope.kinds import Likeness
 from headscope.reproduce.clark import published as paper
 from headscope.reproduce.over_heads import measured_by, picked, with_error
 from headscope.reproduce.table import Drawing, Figure, Row, Section

@@ -9,8 +9,8 @@ from headscope.ablation.plan import MASKS, RANDOM_SETS, all_but, masked, pair, r
 from headscope.ablation.plan import Sweep as SweepName
 from headscope.ablation.sweep import has_pairs
 from headscope.atlas import Atlas
-from headscope.heads.kind_names import MOST, group_shares
-from headscope.interventions import How
+from headscope.edits import How
+from headscope.kinds.kind_names import MOST, group_shares
 from headscope.models import Model
 from headscope.reproduce.guan import published as paper
 from headscope.reproduce.sweeps import UNIFORM, Sweep, beside, sweep_in

@@ -13,10 +13,10 @@ from matplotlib.axes import Axes
 from headscope.atlas import Atlas
 from headscope.figures import feature_boxes, feature_map, kind_examples, kinds_by_layer
 from headscope.figures.kinds import examples_size
-from headscope.heads import HeadKinds
-from headscope.heads.kind_names import PUBLISHED
-from headscope.heads.kinds import PUBLISHED_SHARES
-from headscope.heads.tsne import FEWEST_HEADS
+from headscope.kinds import HeadKinds
+from headscope.kinds.kind_names import PUBLISHED
+from headscope.kinds.kinds import PUBLISHED_SHARES
+from headscope.kinds.tsne import FEWEST_HEADS
 from headscope.reproduce.clark.surface import measured_by
 from headscope.reproduce.guan.published import KINDS, MODEL
 from headscope.reproduce.table import Drawing, Figure, Grid, Origin, Row, Section, Verdict

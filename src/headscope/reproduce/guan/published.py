@@ -1,6 +1,6 @@
 """What Guan et al. 2020 published: BERT-large, EM and F1 on SQuAD's development set."""
 
-from headscope.interventions import How
+from headscope.edits import How
 
 CITATION = (
     "Guan, Leng, Li, Chen and Guo 2020: How Far Does BERT Look At: Distance-based Clustering and Analysis of BERT's "

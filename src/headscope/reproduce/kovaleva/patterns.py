@@ -11,8 +11,9 @@ import torch
 from headscope.atlas import Atlas
 from headscope.capture import surveyed
 from headscope.figures.patterns import pattern_bars, pattern_maps
-from headscope.heads.patterns import PATTERNS, PatternClassifier
+from headscope.kinds.patterns import PATTERNS, PatternClassifier
 from headscope.models import Model
+from headscope.pages.seen import observe
 from headscope.probes.patterns import PatternsResult
 from headscope.reproduce.kovaleva import published as paper
 from headscope.reproduce.kovaleva.sources import (
@@ -30,7 +31,6 @@ from headscope.run.watch import Watch
 from headscope.text.corpus import Corpus
 from headscope.text.segments import segments
 from headscope.types import HeadId, LabelledArray
-from headscope.views.seen import observe
 
 Coords = dict[str, Sequence[str] | Sequence[int]]
 

@@ -1,0 +1,152 @@
+"""A smaller real model: heads taken out for good, and proved to be the same as zeroing them."""
+
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from functools import partial
+from typing import NoReturn
+
+import torch
+from torch import Tensor, nn
+
+from headscope.atlas import Atlas
+from headscope.capture import AttentionCall, Capture, Forward, following, surveyed
+from headscope.capture.capture import probe_inputs
+from headscope.capture.observe import evaluating, is_edited
+from headscope.edits.edit import edit
+from headscope.edits.heads import HeadSet
+from headscope.edits.layouts import remove_heads
+from headscope.edits.select import Heads, select_heads
+from headscope.errors import InterventionError
+from headscope.models import Model
+from headscope.models.stacks import Place
+
+_LENGTHS = [(9, 6), (7, 4)]
+_ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-4}
+_ROUNDING_IN_HALF = 5e-2
+
+
+def prune(
+    model: Model | Capture,
+    heads: Heads | None = None,
+    *,
+    layers: int | Iterable[int] | None = None,
+    atlas: Atlas | None = None,
+) -> Model:
+    """A copy of the model without these heads: fewer parameters, and the same output as zeroing them.
+
+    Both are run on a probe, and InterventionError is raised if they differ by more than rounding. The original is
+    left alone. Not every architecture allows it, and then the error says so and `edit(how="zero")` does the same to
+    the output: heads that share keys and values go together, so do layers that share their weights (ALBERT) or their
+    position bias (T5), and a layer keeps at least one head.
+
+    What is smaller is the network in memory and its state dict. transformers builds all layers of a network alike, so
+    it could not load the pruned one again: `save_pretrained` is refused. Save `network.state_dict()` and load it into
+    `prune` of the same model and heads. headscope's atlas needs layers of equal width too; prune as many heads
+    in each layer for that.
+    """
+    capture = model if isinstance(model, Capture) else surveyed(model)
+    original = capture.model
+    if is_edited(original.network):
+        raise InterventionError(f"{original.name} is being edited; leave the edit before pruning")
+    if not capture.hooked:
+        raise InterventionError(
+            f"{original.name} ({original.architecture}) does not let its heads be switched off, so pruning it could "
+            "not be proved right"
+        )
+    chosen = select_heads(capture.stacks, heads, layers=layers, atlas=atlas)
+    names = _module_names(capture)
+    _check_sharing(capture, chosen, names)
+    smaller = Model(
+        f"{original.name} without {len(chosen)} heads",
+        deepcopy(original.network),
+        original.tokenizer,
+        original.revision,
+    )
+    _take_out(capture, smaller, chosen, names)
+    _prove(capture, smaller, chosen)
+    # On this one network only: what it would write could not be loaded again.
+    smaller.network.save_pretrained = partial(_refuse_saving, smaller.name)  # type: ignore[method-assign]
+    return smaller
+
+
+def _take_out(capture: Capture, smaller: Model, heads: HeadSet, names: Mapping[Place, str]) -> None:
+    done: set[str] = set()
+    for place, numbers in heads.by_place.items():
+        grid = capture.stacks.grid(place.stack)
+        if len(numbers) == grid.heads:
+            raise InterventionError(
+                f"layer {place.layer} of the {place.stack} would have no head left, which transformers cannot run; use "
+                "edit(how='zero'), which gives the same output"
+            )
+        if names[place] not in done:
+            remove_heads(smaller.core, names[place], set(numbers), count=grid.heads)
+            done.add(names[place])
+
+
+def _module_names(capture: Capture) -> dict[Place, str]:
+    """The name in the core of the module that computes the attention of each layer."""
+    modules: dict[Place, nn.Module] = {}
+
+    def handle(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
+        modules[place] = call.module
+        return call
+
+    with following(capture, capture.stacks.places, handle):
+        _run(capture.model)
+    names = {id(module): name for name, module in capture.model.core.named_modules()}
+    return {place: names[id(module)] for place, module in modules.items()}
+
+
+def _check_sharing(capture: Capture, heads: HeadSet, names: Mapping[Place, str]) -> None:
+    """Layers that share weights, or a position bias, can only lose the same heads."""
+    chosen = heads.by_place
+    core = capture.model.core
+    for place in chosen:
+        stack = [other for other in capture.stacks.places if other.stack == place.stack]
+        module = core.get_submodule(names[place])
+        if hasattr(module, "has_relative_attention_bias"):
+            tied, what = stack, "position bias"
+        else:
+            tied, what = [other for other in stack if names[other] == names[place]], "weights"
+        if any(chosen.get(other) != chosen[place] for other in tied):
+            raise InterventionError(
+                f"the layers of the {place.stack} share their {what}, so only the same heads can be taken out of all "
+                "of them; use edit(how='zero') for single ones"
+            )
+
+
+def _prove(capture: Capture, smaller: Model, heads: HeadSet) -> None:
+    try:
+        ours = _run(smaller)
+    except Exception as error:
+        raise InterventionError(
+            f"{capture.model.name} ({capture.model.architecture}) does not run with heads taken out: "
+            f"{str(error).splitlines()[0]}; use edit(how='zero'), which gives the same output"
+        ) from error
+    with edit(capture, heads, how="zero"):
+        expected = _run(capture.model)
+    rounding = _ROUNDING.get(smaller.dtype, _ROUNDING_IN_HALF)
+    if not torch.allclose(ours, expected, rtol=0, atol=rounding * float(expected.abs().amax())):
+        raise InterventionError(
+            f"{capture.model.name} ({capture.model.architecture}) without {len(heads)} heads differs by "
+            f"{float((ours - expected).abs().amax()):.2g} from the same with them zeroed, so it is not given out; use "
+            "edit(how='zero')"
+        )
+
+
+def _run(model: Model) -> Tensor:
+    """(text, token, width) the last hidden states of a short probe, real tokens only."""
+    inputs = probe_inputs(model, _LENGTHS)
+    options = {"use_cache": False} if "use_cache" in model.accepts else {}
+    with evaluating(model.core), torch.inference_mode():
+        output = model.core(**inputs, **options, return_dict=True)
+    states: Tensor = output[0]
+    real = inputs.get("decoder_attention_mask", inputs["attention_mask"])
+    return states * real[:, :, None]
+
+
+def _refuse_saving(name: str, *arguments: object, **options: object) -> NoReturn:
+    raise InterventionError(
+        f"{name} cannot be saved as a model, because transformers could not load layers of different width again; save "
+        "its network.state_dict() and load that into prune of the same model and heads"
+    )

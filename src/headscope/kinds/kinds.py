@@ -1,0 +1,314 @@
+"""Kinds of heads: clusters on the distance features, named, with how sure all of that is (Guan et al. 2020)."""
+
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from headscope.atlas import Atlas
+from headscope.atlas.atlas import DERIVED
+from headscope.errors import AtlasError, HeadscopeWarning
+from headscope.kinds.clusters import (
+    KS,
+    STRUCTURE,
+    Clusters,
+    Method,
+    Separation,
+    cluster,
+    separation,
+    silhouette,
+)
+from headscope.kinds.features import MEASURE, HeadFeatures, head_features
+from headscope.kinds.kind_names import (
+    PUBLISHED,
+    group_shares,
+    has_published_names,
+    has_short_texts,
+    name_kinds,
+)
+from headscope.kinds.stability import (
+    STABLE,
+    STABLE_LOW,
+    Stability,
+    stability_over_heads,
+    stability_over_texts,
+)
+from headscope.types import LabelledArray
+
+PUBLISHED_SHARES = {"dense": 0.2604, "diagonal": 0.2556, "dense&vertical": 0.3411, "vertical": 0.1328}
+"""BERT-large on SQuAD, Guan et al. 2020."""
+
+PROBE = "types"
+"""The name under which kinds stand in an atlas."""
+
+ABOUT_EQUAL = 0.1
+"""Silhouettes that differ by less do not decide between two numbers of kinds."""
+MOST_CANDIDATES = 3
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class HeadKinds:
+    """The kind of every head of a stack."""
+
+    features: HeadFeatures
+    clusters: Clusters
+    names: Sequence[str]
+    separation: Separation
+    silhouettes: Mapping[int, float]
+    recommended_k: int
+    by_heads: Stability | None
+    by_texts: Stability | None
+    seed: int
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The share of heads of each kind."""
+        counts = np.bincount(self.clusters.labels, minlength=self.clusters.k)
+        return {name: float(count) / counts.sum() for name, count in zip(self.names, counts, strict=True)}
+
+    @property
+    def head_type(self) -> Array:
+        """(layer, head) the name of each head's kind."""
+        return np.array(self.names, dtype=object)[self.clusters.labels].reshape(self._shape)
+
+    @property
+    def by_layer(self) -> Array:
+        """(layer, kind) how many heads of each kind a layer has."""
+        counted = np.zeros((self.features.layers, self.clusters.k), dtype=int)
+        np.add.at(counted, (self.features.layer, self.clusters.labels), 1)
+        return counted
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self.features.layers, self.features.heads
+
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know before speaking of kinds."""
+        found = []
+        if not self.separation.is_clear:
+            found.append(
+                f"the {self.clusters.k} kinds are not well separated: {'; '.join(self.separation.reasons)}. Read them "
+                "as slices of one cloud, not as kinds"
+            )
+        if self._highest < STRUCTURE:
+            found.append(
+                f"nor would any other number of kinds be: the highest silhouette is {self._highest:.2f}"
+            )
+        if has_short_texts(self.features.names, self.features.uniform):
+            found.append(
+                "the texts are too short to tell near from far (a window of distance is less than a token wide), so "
+                "published names are not used"
+            )
+        elif not has_published_names(self.names):
+            found.append(
+                "not every centre looks like one of the published kinds "
+                f"({', '.join(PUBLISHED)}), or two look like the same one; those are named by where most attention goes"
+            )
+        if self.recommended_k != self.clusters.k and self._highest >= STRUCTURE:
+            found.append(
+                f"k = {self.recommended_k} is recommended for this model: of the best separated numbers of kinds, the "
+                "largest that is stable, or else the most stable"
+            )
+        return found + self._doubts()
+
+    @property
+    def _highest(self) -> float:
+        """The highest silhouette of any number of kinds."""
+        return float(np.nanmax(list(self.silhouettes.values())))
+
+    def _doubts(self) -> list[str]:
+        """Where the kinds are not stable, or nobody can tell."""
+        found = []
+        if self.features.folds is None:
+            found.append(
+                "the atlas is from an older headscope and keeps no parts of its texts, so how stable the kinds are "
+                "over texts is not known; analyse again"
+            )
+        elif self.by_texts is None:
+            found.append(
+                "the atlas keeps too few parts of its texts to tell how stable the kinds are over texts; analyse more"
+            )
+        if self.by_heads is None:
+            found.append(
+                f"half of {len(self.features.values)} heads are too few to tell how stable {self.clusters.k} kinds are"
+            )
+        for name, one in self._readings.items():
+            if one is not None and not one.is_stable:
+                found.append(
+                    f"these kinds are not stable: on half of the {name}, {one.share:.1%} of heads keep their kind in "
+                    f"ten fits (mean of {len(one.rounds)} rounds, nine in ten of them {one.low:.1%} to {one.high:.1%}; "
+                    f"stable is a mean of {STABLE:.0%} and a low end of {STABLE_LOW:.0%})"
+                )
+        return found
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row for each kind: its share beside the published one, and what its centre looks like."""
+        rows = []
+        for number, name in enumerate(self.names):
+            own = self.clusters.labels == number
+            rows.append(
+                {
+                    "type": name,
+                    "heads": int(own.sum()),
+                    "share": float(self.shares[name]),
+                    "published": PUBLISHED_SHARES.get(name) if self.clusters.k == len(PUBLISHED) else None,
+                    "attention": group_shares(self.clusters.centres[number], self.features.names),
+                    "certainty": float(self.clusters.certainty[own].mean()) if own.any() else None,
+                    "by_layer": self.by_layer[:, number].tolist(),
+                }
+            )
+        return rows
+
+    def facts(self) -> dict[str, Any]:
+        """The numbers of the clustering as plain data."""
+        return {
+            "k": self.clusters.k,
+            "method": self.clusters.method,
+            "seed": self.seed,
+            "shares": self.shares,
+            "stability": self._stability("share"),
+            "stability_low": self._stability("low"),
+            "stability_high": self._stability("high"),
+            "stability_worst": self._stability("worst"),
+            "stable": {name: None if one is None else one.is_stable for name, one in self._readings.items()},
+            "silhouette": self.separation.silhouette,
+            "silhouettes": {str(k): value for k, value in self.silhouettes.items()},
+            "recommended_k": self.recommended_k,
+            "has_structure": self._highest >= STRUCTURE,
+            "well_separated": self.separation.is_clear,
+            "p_value": self.separation.p_value,
+            "notes": self.notes,
+        }
+
+    def _stability(self, which: str) -> dict[str, float | None]:
+        return {
+            name: None if one is None else float(getattr(one, which)) for name, one in self._readings.items()
+        }
+
+    @property
+    def _readings(self) -> dict[str, Stability | None]:
+        return {"heads": self.by_heads, "texts": self.by_texts}
+
+    def arrays(self) -> dict[str, LabelledArray]:
+        """What goes into the atlas."""
+        grid = {"layer": range(self.features.layers), "head": range(self.features.heads)}
+        unknown = np.full(len(self.features.values), np.nan)
+        changed = [unknown if one is None else one.changed for one in (self.by_heads, self.by_texts)]
+        certainty = (
+            "probability of its kind"
+            if self.clusters.method == "gmm"
+            else ("1 - distance to the own centre / distance to the next one")
+        )
+        return {
+            "head_type": LabelledArray(self.head_type, ("layer", "head"), grid, "kind of each head"),
+            "head_type_certainty": LabelledArray(
+                self.clusters.certainty.reshape(self._shape), ("layer", "head"), grid, certainty
+            ),
+            "head_type_changed": LabelledArray(
+                np.stack([one.reshape(self._shape) for one in changed], -1),
+                ("layer", "head", "half"),
+                {**grid, "half": ("heads", "texts")},
+                "in how many of ten fits on half of the heads or texts the head was not of its usual kind",
+            ),
+            "head_type_centre": LabelledArray(
+                self.clusters.centres,
+                ("type", "feature"),
+                {"type": list(self.names), "feature": self.features.names},
+                "mean distance features of each kind",
+            ),
+            "head_type_silhouette": LabelledArray(
+                np.array(list(self.silhouettes.values())),
+                ("k",),
+                {"k": list(self.silhouettes)},
+                "silhouette for each number of kinds",
+            ),
+        }
+
+    def to_atlas(self, atlas: Atlas) -> Atlas:
+        """The atlas with these kinds in it; those of other stacks stay."""
+        stack = self.features.stack
+        before = atlas.provenance.get("probes", {}).get(PROBE, {}).get("stacks", {})
+        others = {name: arrays for name, arrays in atlas.found_by(PROBE).items() if name != stack}
+        return atlas.with_probe(
+            PROBE,
+            {**others, stack: self.arrays()},
+            facts={
+                "data": f"{MEASURE} of this atlas",
+                DERIVED: MEASURE,
+                "stacks": {name: before[name] for name in others}
+                | {stack: json.loads(json.dumps(self.facts()))},
+            },
+            table={name: atlas.table(PROBE, stack=name) for name in others} | {stack: self.table()},
+            examples={},
+        )
+
+
+def head_types(
+    atlas: Atlas, *, k: int = 4, method: Method = "kmeans", seed: int = 0, stack: str | None = None
+) -> HeadKinds:
+    """Sort the heads of an atlas into k kinds by where they look; warns where that says little.
+
+    The same atlas and seed give the same kinds.
+    """
+    features = head_features(atlas, stack=stack)
+    found = cluster(features.values, k=k, method=method, seed=seed)
+    fits = {k: found} | {
+        one: cluster(features.values, k=one, method=method, seed=seed)
+        for one in KS
+        if one != k and one < len(features.values)
+    }
+    scores = {one: silhouette(features.values, fits[one].labels) for one in KS if one in fits}
+    if not np.isfinite(list(scores.values())).any():
+        raise AtlasError(f"all heads of the {features.stack} look alike: there are no kinds to find")
+    candidates = _candidates(scores)
+    stable = {one: _stabilities(features, fits[one], seed) for one in {k, *candidates}}
+    by_heads, by_texts = stable[k]
+    kinds = HeadKinds(
+        features,
+        found,
+        name_kinds(found.centres, features.names, features.uniform),
+        separation(features.values, found, seed=seed),
+        scores,
+        _recommended({one: stable[one] for one in candidates}),
+        by_heads,
+        by_texts,
+        seed,
+    )
+    for note in kinds.notes:
+        warnings.warn(note, HeadscopeWarning, stacklevel=2)
+    return kinds
+
+
+def _candidates(scores: Mapping[int, float]) -> list[int]:
+    """The numbers of kinds whose silhouettes are about as high as the highest, at most three of them.
+
+    The highest alone where there is no structure to choose by.
+    """
+    ranked = sorted((k for k in scores if np.isfinite(scores[k])), key=lambda k: -scores[k])
+    if scores[ranked[0]] < STRUCTURE:
+        return ranked[:1]
+    return sorted(k for k in ranked[:MOST_CANDIDATES] if scores[k] >= scores[ranked[0]] - ABOUT_EQUAL)
+
+
+def _recommended(stability: Mapping[int, Sequence[Stability | None]]) -> int:
+    """The most kinds that are stable in every reading there is; where none are, the most stable."""
+    known = {k: [one for one in readings if one is not None] for k, readings in stability.items()}
+    stable = [k for k, readings in known.items() if readings and all(one.is_stable for one in readings)]
+    return (
+        max(stable) if stable else max(known, key=lambda k: min((one.share for one in known[k]), default=0))
+    )
+
+
+def _stabilities(
+    features: HeadFeatures, clusters: Clusters, seed: int
+) -> tuple[Stability | None, Stability | None]:
+    return (
+        stability_over_heads(features, clusters, seed=seed),
+        stability_over_texts(features, clusters, seed=seed),
+    )

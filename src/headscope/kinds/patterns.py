@@ -1,0 +1,195 @@
+"""Which of five patterns an attention map shows (Kovaleva et al. 2019), by small networks that see a map as numbers.
+
+How they were trained, on which maps, and how often they are right stands in training/patterns of the project.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import ClassVar, Self
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from headscope.errors import OptionError
+from headscope.kinds.pattern_maps import reduced
+from headscope.kinds.pattern_numbers import NUMBERS, numbers
+from headscope.measures.base import PerTextMeasure, TextMean
+from headscope.types import AttentionBatch, HeadGrid, LabelledArray
+
+PATTERNS = ("vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous")
+"""Attention to a few keys, to what is near, to both, within one's own part of the text, and none of these."""
+
+TRAINED = Path(__file__).with_name("patterns.safetensors")
+
+_WEIGHTS_AT_ONCE, _FEWEST_AT_ONCE = 2**20, 8
+"""How many weights, and at least how many maps, are worked on together; more do not fit a processor's cache."""
+_WIDTH = 64
+
+
+class PatternNetwork(nn.Module):
+    """From the numbers of maps to logits of PATTERNS."""
+
+    def __init__(self, *, dropout: float = 0.3) -> None:
+        super().__init__()
+        self.decide = nn.Sequential(
+            nn.BatchNorm1d(NUMBERS),
+            nn.Linear(NUMBERS, _WIDTH),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(_WIDTH, _WIDTH),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(_WIDTH, len(PATTERNS)),
+        )
+
+    def forward(self, numbers: Tensor) -> Tensor:
+        """(map, pattern) from (map, number)."""
+        logits: Tensor = self.decide(numbers)
+        return logits
+
+
+class PatternClassifier:
+    """The mean of a few networks' probabilities."""
+
+    def __init__(self, networks: Sequence[PatternNetwork], facts: Mapping[str, str] | None = None) -> None:
+        self.networks = [network.eval().requires_grad_(False) for network in networks]
+        self.facts = dict(facts or {})
+        """What the file says about itself: when and on what it was trained, and its scores."""
+
+    @classmethod
+    def load(cls, path: str | Path = TRAINED, *, device: str | torch.device = "cpu") -> Self:
+        """The networks that come with the package, or those of another file."""
+        tensors: dict[str, dict[str, Tensor]] = {}
+        with safe_open(str(path), framework="pt") as file:
+            facts = file.metadata() or {}
+            if facts.get("patterns") != ",".join(PATTERNS):
+                raise OptionError(
+                    f"{path} holds no pattern networks; make such a file with training.patterns.train"
+                )
+            for name in file.keys():  # noqa: SIM118  (it is no mapping)
+                member, _, key = name.partition("/")
+                tensors.setdefault(member, {})[key] = file.get_tensor(name)
+        networks = []
+        for member in sorted(tensors):
+            network = PatternNetwork()
+            network.load_state_dict(tensors[member])
+            networks.append(network.to(device))
+        return cls(networks, facts)
+
+    def save(self, path: str | Path) -> None:
+        """Write the networks, in half precision, and the facts about them."""
+        tensors = {
+            f"{member}/{key}": (value.half() if value.is_floating_point() else value).contiguous()
+            for member, network in enumerate(self.networks)
+            for key, value in network.state_dict().items()
+        }
+        save_file(tensors, str(path), metadata={**self.facts, "patterns": ",".join(PATTERNS)})
+
+    @torch.no_grad()
+    def probabilities(self, maps: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """(map, pattern) of maps (map, query, key), each with `lengths` (map,) tokens and padding on the right."""
+        if maps.ndim != 3 or maps.shape[1] != maps.shape[2]:
+            raise OptionError(f"patterns are for square maps (map, query, key), not for {tuple(maps.shape)}")
+        longest = maps.shape[-1]
+        if lengths is None:
+            lengths = torch.full((len(maps),), longest)
+        lengths = lengths.to(maps.device)
+        order = lengths.argsort(stable=True)
+        at_once = max(_FEWEST_AT_ONCE, _WEIGHTS_AT_ONCE // longest**2)
+        found = torch.zeros(len(maps), len(PATTERNS), device=maps.device)
+        for start in range(0, len(order), at_once):
+            some = order[start : start + at_once]
+            chosen = maps[int(some[0]) : int(some[-1]) + 1] if _in_a_row(some) else maps[some]
+            number = described(chosen, lengths[some])
+            found[some] = torch.stack([network(number).softmax(-1) for network in self.networks]).mean(0)
+        return found
+
+
+def described(maps: Tensor, lengths: Tensor) -> Tensor:
+    """(map, number) what the networks are given of maps (map, query, key) with `lengths` (map,) tokens."""
+    longest = int(lengths.max())
+    alike = bool((lengths == longest).all())
+    return numbers(reduced(maps[:, :longest, :longest].float(), lengths[:1] if alike else lengths))
+
+
+@dataclass
+class PatternShares(PerTextMeasure):
+    """In what share of the texts a head's map shows each pattern; the same for all heads of a layer and for all."""
+
+    name: ClassVar[str] = "pattern_share"
+    summary: ClassVar[str] = "share of texts in which the head's map shows the pattern, by a classifier"
+    dims: ClassVar[tuple[str, ...]] = ("pattern",)
+    coords: ClassVar = {"pattern": PATTERNS}
+
+    by_layer: TextMean = field(init=False)  # (layer, pattern) of a text's maps
+    whole: TextMean = field(init=False)  # (pattern,)
+    _seen: Tensor | None = field(
+        init=False, default=None
+    )  # (text, pattern) over the layers of a batch so far
+
+    def __post_init__(self) -> None:
+        """Nothing seen of layers and the whole either."""
+        self.by_layer = TextMean.zeros(self.grid.layers, len(PATTERNS))
+        self.whole = TextMean.zeros(len(PATTERNS))
+
+    @classmethod
+    def fits(cls, grid: HeadGrid) -> bool:
+        """Where queries and keys are the same tokens, so that there is a diagonal."""
+        return not grid.cross
+
+    def per_text(self, batch: AttentionBatch) -> tuple[Tensor, None]:
+        """(text, head, pattern) 1 for the most probable pattern, 0 for the others."""
+        texts, heads = batch.attention.shape[:2]
+        lengths = batch.queries.lengths.repeat_interleave(heads)  # (text * head,)
+        found = _trained(batch.attention.device).probabilities(batch.attention.flatten(0, 1), lengths.cpu())
+        return nn.functional.one_hot(found.argmax(-1), len(PATTERNS)).reshape(texts, heads, -1), None
+
+    def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:
+        """Add one layer of a batch: by head, by layer, and with the last layer the whole."""
+        super().count(values, applies, batch)
+        shares = values.double().mean(1)  # (text, pattern)
+        self.by_layer.add(shares, layer=batch.layer)
+        self._seen = shares if self._seen is None else self._seen + shares
+        if batch.layer == self.grid.layers - 1:
+            self.whole.add(self._seen / self.grid.layers)
+            self._seen = None
+
+    def merge(self, other: Self) -> None:
+        """Count all that `other` has counted."""
+        super().merge(other)
+        self.by_layer.merge(other.by_layer)
+        self.whole.merge(other.whole)
+
+    def result(self) -> dict[str, LabelledArray]:
+        """The shares of heads, their errors and even baseline; of layers and of the whole, with their errors."""
+        layers = {"layer": range(self.grid.layers), **self.coords}
+        told = "share of attention maps that show the pattern, by a classifier"
+        return {
+            **super().result(),
+            **self.by_layer.labelled(
+                f"{self.name}_layer",
+                dims=("layer", "pattern"),
+                coords=layers,
+                description=f"{told}; of each layer",
+            ),
+            **self.whole.labelled(
+                f"{self.name}_whole",
+                dims=("pattern",),
+                coords=self.coords,
+                description=f"{told}; of all layers",
+            ),
+        }
+
+
+def _in_a_row(places: Tensor) -> bool:
+    """Whether the places follow each other, so that what lies there need not be copied."""
+    return bool((places.diff() == 1).all())
+
+
+@cache
+def _trained(device: torch.device) -> PatternClassifier:
+    return PatternClassifier.load(device=device)

@@ -1,0 +1,238 @@
+"""One HTML file that shows a text, or an atlas, by itself: no network, nothing but what is in it."""
+
+import base64
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from html import escape
+from importlib.metadata import version
+from importlib.resources import files
+from urllib.parse import urlencode
+
+from headscope.atlas import replacing
+from headscope.errors import OutputError
+from headscope.pages.choices import ViewName, check_view
+from headscope.pages.neurons import NeuronReader
+from headscope.pages.quantise import FINE_WEIGHTS, Quantised, deflated, quantise
+from headscope.pages.seen import Observed
+from headscope.pages.shapes import About, Embedded, ModelInfo, Neurons
+from headscope.pages.tokens import printable
+
+# What the whole file may take for 72 heads: a megabyte up to 128 tokens, 8 for 512; more heads may take more.
+_HEADS = 72
+_LEAST = 1_000_000
+_BYTES_A_WEIGHT = 8_000_000 / (_HEADS * 512 * 512)
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a view shows when it is opened."""
+
+    view: ViewName = "head"
+    stack: str | None = None
+    layer: int = 0
+    heads: tuple[int, ...] = ()
+    """Empty for all."""
+
+    def __post_init__(self) -> None:
+        check_view(self.view)
+
+    @property
+    def fragment(self) -> str:
+        """As the front end writes its state in a link."""
+        said = {"view": self.view, "layer": str(self.layer)}
+        if self.stack is not None:
+            said["stack"] = self.stack
+        if self.heads:
+            said["heads"] = ",".join(map(str, self.heads))
+        return urlencode(said, safe=",")
+
+    def head_in(self, observed: Observed) -> tuple[str, int, int]:
+        """The one head that a view of one head begins with."""
+        return observed.stack(self.stack).name, self.layer, self.heads[0] if self.heads else 0
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A text ready to be shown: the data, and its chunks by key."""
+
+    embedded: Embedded
+    chunks: dict[str, bytes]
+    quantised: Quantised
+
+
+def budget_for(observed: Observed) -> int:
+    """How many bytes a file of this text may take."""
+    heads = sum(stack.layers * stack.heads for stack in observed.stacks)
+    return int(max(_LEAST * max(1, heads / _HEADS), _BYTES_A_WEIGHT * observed.weights))
+
+
+def pack(
+    observed: Observed,
+    *,
+    start: Start | None = None,
+    neurons: NeuronReader | None = None,
+    budget: int | None = None,
+    overhead: int = 0,
+    expansion: float = 1.0,
+) -> Packed:
+    """Maps and neurons within `budget` bytes, of which `overhead` are taken and chunks take `expansion` times theirs.
+
+    The neurons of the head that is shown first come along; those of all heads when there is room for them beside
+    maps in the finest code. What room is then left goes to a second byte for every weight.
+    """
+    start = start or Start()
+    room = int(((budget or budget_for(observed)) - overhead - _told(observed) * 1.1) / expansion)
+    chosen = _neuron_chunks(neurons([start.head_in(observed)])) if neurons else {}
+    quantised = quantise(observed.maps, words=observed.words, budget=max(0, room - _size(chosen)))
+    every = _all_neurons(observed, chosen, neurons, room - quantised.size) if neurons else None
+    kept = chosen if every is None else every
+    quantised = _finer(observed, quantised, room - _size(kept))
+    seen = observed.seen(
+        quantised,
+        has_neurons=bool(kept),
+        neuron_heads=None
+        if every is not None or not kept
+        else [key.removeprefix("neurons/") for key in kept],
+    )
+    embedded = Embedded(about=about(observed), seen=seen, start=start.fragment)
+    return Packed(embedded, {**quantised.chunks, **kept}, quantised)
+
+
+def write_view(
+    path: str | os.PathLike[str],
+    observed: Observed,
+    *,
+    start: Start | None = None,
+    neurons: NeuronReader | None = None,
+    budget: int | None = None,
+) -> Packed:
+    """Write a text as one self-contained HTML file; it appears under its name only when it is whole."""
+    script, style = asset("headscope.js"), asset("headscope.css")
+    overhead = len(script.encode()) + len(style.encode()) + 4_000 + 80 * len(observed.maps)
+    packed = pack(observed, start=start, neurons=neurons, budget=budget, overhead=overhead, expansion=4 / 3)
+    content = page_html(packed.embedded, packed.chunks, title=f"{observed.model}: {observed.text_a[:80]}")
+    with replacing(path) as temporary:
+        temporary.write_text(content, encoding="utf-8", newline="\n")
+    return packed
+
+
+def page_html(embedded: Embedded, chunks: Mapping[str, bytes], *, title: str) -> str:
+    """The page. What comes from outside is data: JSON without a <, and base64."""
+    script, style = asset("headscope.js"), asset("headscope.css")
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src '{_hash(script)}'",
+            f"style-src '{_hash(style)}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+    data = embedded.model_dump_json().replace("<", "\\u003c")
+    stored = "\n".join(
+        f'<script type="text/plain" data-chunk="{escape(key)}">{base64.b64encode(chunk).decode()}</script>'
+        for key, chunk in chunks.items()
+    )
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">
+<meta name="referrer" content="no-referrer">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(" ".join(printable(title).split()))}</title>
+<style>{style}</style>
+</head>
+<body>
+<div id="headscope"></div>
+<noscript>This page draws its pictures with JavaScript, all of which is in this file.</noscript>
+<script type="application/json" id="headscope-data">{data}</script>
+{stored}
+<script type="module">{script}</script>
+</body>
+</html>
+"""
+
+
+def about(observed: Observed | None = None) -> About:
+    """What there is besides: nothing to ask, one model to name."""
+    models = []
+    if observed is not None and observed.architecture:
+        pairs = any(segment == 1 for segment in observed.source.segment)
+        models = [
+            ModelInfo(
+                name=observed.model,
+                architecture=observed.architecture,
+                task=None,
+                max_length=None,
+                pairs=pairs,
+            )
+        ]
+    return About(version=version("headscope"), models=models, atlases=[])
+
+
+def asset(name: str) -> str:
+    """A file of the built front end."""
+    try:
+        content = files("headscope.pages").joinpath("assets", name).read_text(encoding="utf-8")
+    except OSError as error:
+        raise OutputError(
+            f"the front end's {name} is missing from this installation; in a checkout build it with: "
+            "npm ci && npm run build (in web/)"
+        ) from error
+    if "</script" in content.lower() or "</style" in content.lower() or "\r" in content:
+        raise OutputError(
+            f"the front end's {name} cannot be put in a page as it is; build it again (in web/)"
+        )
+    return content
+
+
+def neuron_key(stack: str, layer: int, head: int) -> str:
+    """The key of a head's chunk."""
+    return f"neurons/{stack}/{layer}/{head}"
+
+
+def neuron_chunk(neurons: Neurons) -> bytes:
+    """A head's neurons as they are stored."""
+    return deflated(neurons.model_dump_json().encode())
+
+
+def _neuron_chunks(found: Iterable[Neurons]) -> dict[str, bytes]:
+    return {neuron_key(one.stack, one.layer, one.head): neuron_chunk(one) for one in found}
+
+
+def _all_neurons(
+    observed: Observed, chosen: Mapping[str, bytes], neurons: NeuronReader, room: int
+) -> dict[str, bytes] | None:
+    """Those of all heads, or None when they would not fit."""
+    heads = sum(stack.layers * stack.heads for stack in observed.stacks)
+    if heads * _size(chosen) / max(1, len(chosen)) > 1.5 * room:  # not worth the try
+        return None
+    every = _neuron_chunks(neurons(None))
+    return every if _size(every) <= room else None
+
+
+def _finer(observed: Observed, quantised: Quantised, room: int) -> Quantised:
+    """With a second byte for every weight where there is room for it."""
+    if not observed.weights or observed.weights > min(FINE_WEIGHTS, room):  # the bytes hardly shrink
+        return quantised
+    finer = quantise(observed.maps, words=observed.words, fine=True)
+    return finer if finer.size <= room else quantised
+
+
+def _told(observed: Observed) -> int:
+    """About how many bytes the tokens and texts take as JSON."""
+    sides = [observed.source, *([observed.target] if observed.target else [])]
+    said = observed.text_a + (observed.text_b or "") + "".join(side.model_dump_json() for side in sides)
+    return len(said.encode()) + 5 * said.count("<")  # which is written as \u003c
+
+
+def _size(chunks: Mapping[str, bytes]) -> int:
+    return sum(map(len, chunks.values()))
+
+
+def _hash(content: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()

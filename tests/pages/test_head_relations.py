@@ -1,0 +1,101 @@
+"""What a head finds stands beside what needs no attention, on the same cases."""
+
+import numpy as np
+import pytest
+from tests.helpers.atlases import probe_facts, random_atlas
+from tests.helpers.tiny import tiny
+
+import headscope as hs
+from headscope.atlas import Atlas
+from headscope.facts.head_arrays import head_arrays
+from headscope.pages.head_relations import relations
+from headscope.pages.shapes import RelationScore
+from headscope.text.annotated.treebank import read_treebank
+from headscope.types import HeadId, LabelledArray
+
+WAYS = ("dependent_to_head", "head_to_dependent")
+RELATIONS = ["det", "nmod", "case", "dep"]
+
+
+def probed() -> Atlas:
+    """Head 0.0: det far above the rule, nmod above it but not surely, case at it, dep with few cases."""
+    values = np.zeros((4, 2, 1, 2))
+    values[:, 0, 0, 0] = [0.9, 0.3, 0.45, 1.0]
+    cells = {"relation": RELATIONS, "direction": WAYS, "layer": [0], "head": [0, 1]}
+    rules = np.array([[0.1, 0.5, 0.2], [0.28, 0.1, 0.0], [0.0, 0.1, 0.45], [0.0, 0.0, 0.0]])
+    by_rule = {"relation": RELATIONS, "offset": [-2, -1, 1]}
+    arrays = {
+        "dependency_accuracy": LabelledArray(values, tuple(cells), cells, "share"),
+        "dependency_accuracy_stderr": LabelledArray(np.full_like(values, 0.02), tuple(cells), cells, "error"),
+        "dependency_count": LabelledArray(
+            np.array([900, 500, 300, 3]), ("relation",), {"relation": RELATIONS}, "cases"
+        ),
+        "dependency_baseline": LabelledArray(rules, tuple(by_rule), by_rule, "share"),
+    }
+    return random_atlas(1, 2).with_probe(
+        "dependency", {"encoder": arrays}, facts=probe_facts(), table={}, examples={}
+    )
+
+
+def found(atlas: Atlas, head: int = 0) -> list[RelationScore]:
+    return relations(head_arrays(atlas, "encoder", HeadId(0, head)), HeadId(0, head))[0]
+
+
+def test_only_what_is_above_the_best_rule_is_listed_furthest_first() -> None:
+    det, nmod = found(probed())
+    assert (det.relation, det.accuracy, det.baseline) == ("det", 0.9, 0.5)
+    assert (det.baseline_name, det.direction) == ("best fixed offset (−1)", "dependent to head")
+    assert (det.cases, det.verdict) == (900, "above")
+    assert (nmod.relation, nmod.accuracy, nmod.baseline) == ("nmod", 0.3, 0.28)
+    assert nmod.low is not None
+    assert nmod.low < 0.28
+    assert nmod.verdict == "unclear"
+
+
+def test_how_many_were_asked_for_is_told_where_none_is_above() -> None:
+    atlas = probed()
+    assert found(atlas, 1) == []
+    assert (
+        relations(head_arrays(atlas, "encoder", HeadId(0, 1)), HeadId(0, 1))[1] == 3
+    )  # dep has too few cases
+    assert relations(head_arrays(random_atlas(), "encoder", HeadId(0, 1)), HeadId(0, 1))[1] == 0
+
+
+def test_coreference_has_rules_of_its_own() -> None:
+    cells = {
+        "mention_class": ["pronoun"],
+        "direction": ("mention_to_antecedent", "antecedent_to_mention"),
+        "layer": [0],
+        "head": [0],
+    }
+    by_rule = {"mention_class": ["pronoun"], "rule": ["nearest", "head_match", "rules"]}
+    arrays = {
+        "coreference_accuracy": LabelledArray(
+            np.array([0.6, 0.2]).reshape(1, 2, 1, 1), tuple(cells), cells, "share"
+        ),
+        "coreference_baseline": LabelledArray(np.array([[0.3, 0.4, 0.35]]), tuple(by_rule), by_rule, "share"),
+    }
+    atlas = random_atlas(1, 1).with_probe(
+        "coreference", {"encoder": arrays}, facts=probe_facts(), table={}, examples={}
+    )
+    [one] = found(atlas)
+    assert (one.accuracy, one.baseline, one.baseline_name) == (0.6, 0.4, "nearest with the same head word")
+    assert one.verdict == "unclear"  # nothing says how sure it is
+
+
+def test_a_head_that_is_a_rule_is_never_above_it() -> None:
+    """Real cases: every listed share must beat every offset on all cases, not on half of them."""
+    result = hs.DependencyProbe(tiny("bert")).fit_score(read_treebank(hs.sample_path("treebank")))
+    atlas = result.to_atlas()
+    arrays = atlas.stack("encoder")
+    best = arrays["dependency_baseline"].max("offset")
+    listed = 0
+    for layer in range(3):
+        for head in range(4):
+            at = head_arrays(atlas, "encoder", HeadId(layer, head))
+            for one in relations(at, HeadId(layer, head))[0]:
+                listed += 1
+                assert one.baseline == pytest.approx(float(best.sel(relation=one.relation)), rel=1e-4)
+                assert one.accuracy is not None
+                assert one.accuracy > one.baseline
+    assert listed
