@@ -28,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of one file share its fixtures, those in the browser share one server: they stay together.
 
-    A browser on a busy machine now and then misses a key or a frame: its tests have a second try, and the summary says so.
+    A browser on a busy machine now and then misses a key: its tests have a second try, and the summary says so.
     """
     for item in items:
         in_browser = item.path.parent.name == "browser"
