@@ -53,7 +53,7 @@ def test_a_folder_loads_with_the_weights_it_holds(folder: Path) -> None:
 def test_a_name_found_nowhere_says_where_it_was_sought() -> None:
     with pytest.raises(
         ModelError,
-        match=r"not a demo model \(demo, demo-mrpc, demo-qa\), not a folder, and could not be found",
+        match=r"not a demo model \(demo, demo-mrpc, demo-qa, demo-lm\), not a folder, and could not be found",
     ):
         hs.load("no-such-org/no-such-model")
 
