@@ -110,7 +110,7 @@ export function ExamplePicture({ map, dark, scale }: { map: ExampleMap; dark: bo
     map.cells.forEach((row, down) => {
       row.forEach((weight, across) => {
         if (weight === null) return;
-        context.fillStyle = rampColour("share", dark, placed(weight, scale));
+        context.fillStyle = rampColour("share", dark, placed(weight, scale === "max" ? "root" : scale));
         const [left, top] = [Math.floor((across * WIDE) / columns), Math.floor((down * tall) / rows)];
         context.fillRect(
           left,
