@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.material import HEADS, LAYERS, atlas
 from tests.browser.watching import Open, number, settled
 
-from headscope.pages.atlas_data import atlas_data
+from headscope.pages.atlas import atlas_data
 
 
 def said_of(page: Page, head: str) -> str:

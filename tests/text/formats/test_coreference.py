@@ -1,6 +1,6 @@
 """Brackets become spans; broken ones are told, once, and the others stay."""
 
-from headscope.text.formats.coreference_brackets import Brackets, MentionSpan
+from headscope.text.formats.coreference import Brackets, MentionSpan
 
 
 def make() -> tuple[Brackets, list[str]]:

@@ -5,14 +5,14 @@ import pytest
 
 from headscope.errors import TextError
 from headscope.text.files import open_text
-from headscope.text.formats.jsonl import read_items, read_pairs
+from headscope.text.formats.lines import read_column_pairs, read_object_pairs, read_objects
 from headscope.text.items import Item, Sentence, TextPair
 
 
 def read(path: Path, text: str | bytes, *, first_document: int = 0) -> list[Item]:
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     with open_text(path) as stream:
-        return list(read_items(stream, first_document=first_document))
+        return list(read_objects(stream, first_document=first_document))
 
 
 def test_an_object_with_text_is_one_document(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_an_object_with_text_a_is_a_pair(tmp_path: Path) -> None:
     expected = [TextPair("One. Two.", "Three."), TextPair("Four."), TextPair("Five."), TextPair("Six.")]
     assert read(tmp_path / "a.jsonl", "\n".join(lines)) == expected
     with open_text(tmp_path / "a.jsonl") as stream:
-        assert list(read_pairs(stream)) == expected
+        assert list(read_object_pairs(stream)) == expected
 
 
 def test_gzip_and_a_byte_order_mark(tmp_path: Path) -> None:
@@ -82,4 +82,44 @@ def test_errors_name_file_line_and_problem(tmp_path: Path, line: str, problem: s
 def test_read_pairs_takes_pairs_only(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"text_a": "a"}\n{"text": "b"}\n')
     with open_text(tmp_path / "a.jsonl") as stream, pytest.raises(TextError, match=r':2: .*{"text_a": "..."'):
-        list(read_pairs(stream))
+        list(read_object_pairs(stream))
+
+
+def read_columns(path: Path, text: str | bytes) -> list[TextPair]:
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    with open_text(path) as stream:
+        return list(read_column_pairs(stream))
+
+
+def test_two_columns_are_a_pair_used_as_it_is(tmp_path: Path) -> None:
+    text = '\ufeffOne. Two.\tThree \n\n \nHe said "no\tYes" , he did\r\n'
+    expected = [TextPair("One. Two.", "Three "), TextPair('He said "no', 'Yes" , he did')]
+    assert read_columns(tmp_path / "a.tsv", text) == expected
+    assert read_columns(tmp_path / "a.tsv.gz", gzip.compress(text.encode())) == expected
+
+
+def test_an_empty_second_column_means_a_single_text(tmp_path: Path) -> None:
+    assert read_columns(tmp_path / "a.tsv", "One.\t\nTwo.\t \n") == [TextPair("One."), TextPair("Two.")]
+
+
+def test_an_empty_first_column_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(TextError, match=r"a\.tsv:2: the first column is empty"):
+        read_columns(tmp_path / "a.tsv", "a\tb\n \tb\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("1\t2\t3\ta\tb", "expected 2 columns, found 5; keep only the two text columns, e.g. with cut -f4,5"),
+        ("only one", "expected 2 columns, found 1; put a tab between"),
+    ],
+)
+def test_another_number_of_columns_is_an_error(tmp_path: Path, line: str, problem: str) -> None:
+    with pytest.raises(TextError) as caught:
+        read_columns(tmp_path / "a.tsv", f"a\tb\n\n{line}\n")
+    assert f"a.tsv:3: {problem}" in str(caught.value)
+
+
+def test_odd_characters_in_columns(tmp_path: Path) -> None:
+    text = "bell\x07 👩‍👧\tשלום\u2028e\u0301\x85\n"
+    assert read_columns(tmp_path / "a.tsv", text) == [TextPair("bell  👩‍👧", "שלום\u2028e\u0301 ")]
