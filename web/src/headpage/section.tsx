@@ -65,7 +65,7 @@ function ExamplePicture({ map, dark, scale }: { map: ExampleMap; dark: boolean; 
     map.cells.forEach((row, down) => {
       row.forEach((weight, across) => {
         if (weight === null) return;
-        context.fillStyle = rampColour("share", dark, placed(weight, scale));
+        context.fillStyle = rampColour("share", dark, placed(weight, scale === "max" ? "root" : scale));
         const [left, top] = [Math.floor((across * WIDE) / columns), Math.floor((down * tall) / rows)];
         context.fillRect(
           left,
