@@ -1,8 +1,8 @@
-"""Predictions, untouched and with heads switched off."""
+"""What only the server is asked and answers: predictions, with and without heads, and how it fares."""
 
 from typing import Literal
 
-from headscope.pages.shapes.base import Shape
+from headscope.pages.shapes import SeenRequest, Shape
 
 
 class Edit(Shape):
@@ -12,13 +12,10 @@ class Edit(Shape):
     how: Literal["zero", "uniform"]
 
 
-class PredictRequest(Shape):
+class PredictRequest(SeenRequest):
     """A text to predict from, with and without the edits."""
 
-    model: str
-    text_a: str
-    text_b: str | None = None
-    edits: list[Edit] = []
+    edits: tuple[Edit, ...] = ()
 
 
 class Option(Shape):
@@ -43,3 +40,19 @@ class Predicted(Shape):
     before: list[Guess]
     after: list[Guess]
     note: str = ""
+
+
+class Status(Shape):
+    """What the server is busy with."""
+
+    working: str
+    """Such as "loading demo"; empty when it is idle."""
+    waiting: int
+    """How many more requests wait for their turn."""
+
+
+class Problem(Shape):
+    """What every answer is that is not the one asked for."""
+
+    error: str
+    """One line: what was given, what was expected, what fixes it."""
