@@ -35,7 +35,7 @@ def ablated(*, missing: int = 0, stacks: tuple[str, ...] = ("encoder",), **told:
 
 
 def effects(atlas: Atlas) -> list[AblationEffect]:
-    return ablation_effects(atlas, head_arrays(atlas, "encoder", HeadId(0, 1)), AtlasWords(atlas))
+    return ablation_effects(head_arrays(atlas, "encoder", HeadId(0, 1)), AtlasWords(atlas))
 
 
 def test_how_many_edits_it_is_corrected_for() -> None:

@@ -55,7 +55,7 @@ def head_page(atlas: Atlas, stack: str, layer: int, head: int) -> HeadPage:
         nearest=_nearest(atlas, stack, one, arrays),
         relations=found,
         relations_tested=tested,
-        ablation=ablation_effects(atlas, arrays, words),
+        ablation=ablation_effects(arrays, words),
         compare=comparisons(stack, arrays, words),
         examples=_examples(atlas, stack, one, words),
         typical=_typical(atlas, stack, one),
