@@ -9,8 +9,8 @@ from headscope.atlas import Atlas
 from headscope.errors import AtlasError
 from headscope.facts.probe_names import chart_title, row_name
 from headscope.facts.scores import ALL, COLUMNS, HeadScore, Score, best_heads, check_probed
+from headscope.facts.wording import printed
 from headscope.figures.colours import ACCENT, INK, MUTED, RULE, SERIES
-from headscope.figures.sentence import printed
 from headscope.figures.theme import SMALL_SIZE, axes, dress, legend
 
 ROW = 0.22  # inches a row

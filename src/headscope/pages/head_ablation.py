@@ -1,32 +1,68 @@
 """What a task loses or gains without one head, and how sure that is."""
 
+import math
+from collections.abc import Collection
+
 from headscope.facts.head_arrays import HeadArrays
-from headscope.pages.atlas_words import AtlasWords
-from headscope.pages.numbers import plain
-from headscope.pages.shapes import AblationEffect
+from headscope.facts.sweeps import MetricFacts, SweepFacts
+from headscope.facts.titles import AtlasWords
+from headscope.pages.shapes import Bar, Chart, Section
+from headscope.stats.correction import SIGNIFICANT
 
 
-def ablation_effects(arrays: HeadArrays, words: AtlasWords) -> list[AblationEffect]:
+def ablation_effects(arrays: HeadArrays, words: AtlasWords) -> list[Section]:
     """The effect on every metric; `arrays` are those of the head's stack, taken at the head."""
     array, sweep = arrays.get("ablation_change"), words.sweep
-    effects = []
-    for name in [] if array is None else map(str, array.labels["metric"]):
-        sure = plain(arrays.number("ablation_significant", metric=name))
-        metric = sweep.about(name)
-        effects.append(
-            AblationEffect(
-                metric=metric.label,
-                change=plain(arrays.number("ablation_change", metric=name)),
-                low=plain(arrays.number("ablation_change_low", metric=name)),
-                high=plain(arrays.number("ablation_change_high", metric=name)),
-                significant=None if sure is None else sure > 0.5,
-                data=str(sweep.facts.get("data", "")),
-                unit=metric.change_unit,
-                edit=sweep.done,
-                higher_is_better=metric.higher_is_better,
-                edits=(sweep.tests or {}).get(name) if sweep.correction not in (None, "none") else None,
-                corrected=None if sweep.correction is None else sweep.correction != "none",
-                possible=sweep.could_show(name),
-            )
+    metrics = [] if array is None else [sweep.about(str(metric)) for metric in array.labels["metric"]]
+    groups: dict[str, list[Bar]] = {}
+    for metric in metrics:
+        parts = (str(sweep.facts.get("data", "")), sweep.done, metric.change_unit)
+        groups.setdefault(" · ".join(filter(None, parts)), []).append(_effect(arrays, metric))
+    if not groups:
+        return []
+    about = "Change of the task's score with its 95 % interval, by the test of the sweep; orange is worse."
+    pale = {metric.name for metric in metrics if _significant(arrays, metric.name) is False}
+    return [
+        Section(
+            key="ablation",
+            title="When it is switched off",
+            charts=[Chart(title=title, bars=bars) for title, bars in groups.items()],
+            about=" ".join(filter(None, (about, _pale_words(sweep, pale)))),
         )
-    return effects
+    ]
+
+
+def _effect(arrays: HeadArrays, metric: MetricFacts) -> Bar:
+    change, low, high = (
+        arrays.number(f"ablation_change{end}", metric=metric.name) for end in ("", "_low", "_high")
+    )
+    significant = _significant(arrays, metric.name)
+    return Bar(
+        label=metric.label if metric.higher_is_better else f"{metric.label} (lower is better)",
+        value=change,
+        low=low,
+        high=high,
+        pale=significant is False,
+        note="" if significant is None else "significant" if significant else "not significant",
+        worse=metric.harm(change) > 0,
+    )
+
+
+def _significant(arrays: HeadArrays, metric: str) -> bool | None:
+    """Whether the sweep's test found an effect; None where it was not tested."""
+    value = arrays.number("ablation_significant", metric=metric)
+    return value > 0.5 if math.isfinite(value) else None
+
+
+def _pale_words(sweep: SweepFacts, metrics: Collection[str]) -> str:
+    """Why the effects on these metrics are not significant: tested how, and whether any edit could have been."""
+    if not metrics:
+        return ""
+    if sweep.correction == "none":
+        return f"Pale: not significant (p ≥ {SIGNIFICANT}, not corrected)."
+    reasons = [sweep.too_few_texts(metric) for metric in sorted(metrics)]
+    if all(reasons):
+        return f"Pale: {reasons[0]}."
+    tests = max((sweep.tests or {}).get(metric, 0) for metric in metrics)
+    tested = sweep.correction is not None and tests > 1
+    return f"Pale: not significant after correction for {f'{tests} tests' if tested else 'all edits'}."

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 
 from headscope.models import Model
-from headscope.pages.shapes import Option
+from headscope.server.shapes import Option
 from headscope.tasks import QuestionAnswering, forward
 from headscope.tasks.base import TaskBatches
 from headscope.tasks.network import output_of

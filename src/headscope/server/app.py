@@ -14,24 +14,14 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
 from headscope.errors import HeadscopeError
-from headscope.pages.shapes import (
-    About,
-    AtlasData,
-    HeadPage,
-    Neurons,
-    Predicted,
-    PredictRequest,
-    Problem,
-    Seen,
-    SeenRequest,
-    Status,
-)
+from headscope.pages.shapes import About, AtlasData, HeadPage, Neurons, Seen, SeenRequest
 from headscope.server.catalogue import Catalogue
 from headscope.server.explorer import Explorer
 from headscope.server.guard import Guard
 from headscope.server.limits import BODY_BYTES, check_request
 from headscope.server.problems import StoppedError, explained, one_line
 from headscope.server.schema import described
+from headscope.server.shapes import Predicted, PredictRequest, Problem, Status
 from headscope.server.texts import chunk
 
 LONGEST = 512

@@ -6,12 +6,12 @@ from typing import TypeVar
 from fastapi import Request
 
 from headscope.models import Model
-from headscope.pages.atlas_data import atlas_data
-from headscope.pages.findings import shown_findings
+from headscope.pages.atlas import atlas_data, shown_findings
 from headscope.pages.head_page import head_page
-from headscope.pages.shapes import AtlasData, HeadPage, Neurons, Predicted, PredictRequest, SeenRequest
+from headscope.pages.shapes import AtlasData, HeadPage, Neurons, SeenRequest
 from headscope.server.catalogue import Catalogue, OfferedAtlas, OfferedModel
 from headscope.server.predictions import predict
+from headscope.server.shapes import Predicted, PredictRequest
 from headscope.server.texts import Look, Texts, look, look_id, neurons
 from headscope.server.worker import Job, Worker
 

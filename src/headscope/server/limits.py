@@ -1,7 +1,8 @@
 """How much a request may ask for; far more than a person types, far less than what hurts."""
 
 from headscope.errors import OptionError
-from headscope.pages.shapes import PredictRequest, SeenRequest
+from headscope.pages.shapes import SeenRequest
+from headscope.server.shapes import PredictRequest
 
 BODY_BYTES = 1 << 18
 TEXT_CHARACTERS = 20_000

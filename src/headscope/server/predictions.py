@@ -14,10 +14,10 @@ from headscope.capture.observe import evaluating
 from headscope.edits import HeadSet, edit, select_heads
 from headscope.errors import InterventionError, OptionError, TextError
 from headscope.models import Model
-from headscope.pages.shapes import Edit, Guess, Option, Predicted, PredictRequest
 from headscope.run.watch import Watch
 from headscope.server.answers import likely_answers
 from headscope.server.heads import TaskName
+from headscope.server.shapes import Edit, Guess, Option, Predicted, PredictRequest
 from headscope.tasks import TaskBatch, forward
 from headscope.tasks.classification import encoded_texts
 from headscope.tasks.network import output_of

@@ -15,7 +15,7 @@ def described(app: FastAPI) -> dict[str, Any]:
     """The routes and all shapes, those of the single file and the widget included."""
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
-        _, more = models_json_schema([(Embedded, "serialization")], ref_template=_PLACE)
+        _, more = models_json_schema([(Embedded, "validation")], ref_template=_PLACE)
         known = schema["components"]["schemas"]
         # FastAPI's own account of a malformed request, which is answered with a Problem here.
         for name in ("HTTPValidationError", "ValidationError"):
