@@ -338,9 +338,6 @@ class HeadPage(Shape):
     """What is said of the whole page: how to read it, what is not there."""
 
 
-# What a server or a page has
-
-
 class ModelInfo(Shape):
     """A model that can be asked."""
 

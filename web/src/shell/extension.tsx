@@ -87,8 +87,8 @@ function Extension({ info, source, seen, state, setState, dark }: ViewProps & { 
   const id = atlasId(source.about, state.atlas) ?? "";
   const atlas = useLoaded(info.subject === "head" ? (signal) => source.atlas!(id, signal) : null, [source, id]);
   const stack = atlas.value?.stacks.find(({ name }) => name === state.stack) ?? atlas.value?.stacks[0];
-  const [layer, head] = [Math.min(state.layer, (stack?.layers ?? 1) - 1), state.heads[0] ?? 0];
-  const place: HeadPlace | null = stack ? [stack.name, layer, Math.min(head, stack.heads - 1)] : null;
+  const layer = stack ? Math.min(state.layer, stack.layers - 1) : state.layer;
+  const place: HeadPlace | null = stack ? [stack.name, layer, Math.min(state.heads[0] ?? 0, stack.heads - 1)] : null;
   const waits = info.subject === "head" && place === null;
   const draw = useLoaded(() => drawer(source, info.name), [source, info]);
   const data = useLoaded(waits ? null : (signal) => source.view!(info, id, place, signal), [
