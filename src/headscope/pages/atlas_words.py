@@ -9,12 +9,10 @@ import xarray as xr
 
 from headscope.atlas import Atlas
 from headscope.atlas.atlas import COMPANIONS
+from headscope.facts.comparisons import MEASURES
 from headscope.facts.slices import HeadValues
 from headscope.facts.sweeps import edit_words, metric_words, unit_words
 from headscope.facts.vocabulary import role_name, slice_title, value_name
-
-MEASURED = ("entropy", "role_attention", "named_patterns", "offset_attention", "distance_features")
-"""The measures whose change between two models is kept."""
 
 _GROUPS = {
     "dependency": "Syntax (dependency probe)",
@@ -97,7 +95,7 @@ class AtlasWords:
         """A title for one number per head."""
         measure = picked.measure
         base = measure.removesuffix("_change")
-        if base != measure and base in MEASURED:
+        if base != measure and base in MEASURES:
             title = slice_title(self.atlas, replace(picked, measure=base))
             return f"Change from {self.other_model}: {_lower(title)}"
         if measure.startswith("ablation_"):
