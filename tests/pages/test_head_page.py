@@ -116,7 +116,12 @@ def test_semantic_roles_are_attention_beside_its_control() -> None:
         "relations", {"encoder": arrays}, facts=probe_facts(), table={}, examples={}
     )
     [one] = head_page(atlas, "encoder", 0, 0).relations
-    assert (one.relation, one.accuracy, one.baseline, one.cases) == ("ARG0", 0.4, 0.1, 64)
+    assert (one.relation, one.accuracy, one.baseline, one.cases) == (
+        "ARG0 (mostly who does it)",
+        0.4,
+        0.1,
+        64,
+    )
     assert one.direction == "argument to predicate"
     assert "attention" in one.what
     assert (one.low, one.high) == (pytest.approx(0.4 - 1.96 * 0.02), pytest.approx(0.4 + 1.96 * 0.02))

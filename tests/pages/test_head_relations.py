@@ -38,7 +38,7 @@ def probed() -> Atlas:
 
 
 def found(atlas: Atlas, head: int = 0) -> list[RelationScore]:
-    return relations(head_arrays(atlas, "encoder", HeadId(0, head)), HeadId(0, head))[0]
+    return relations(atlas, head_arrays(atlas, "encoder", HeadId(0, head)), HeadId(0, head))[0]
 
 
 def test_only_what_is_above_the_best_rule_is_listed_furthest_first() -> None:
@@ -56,9 +56,10 @@ def test_how_many_were_asked_for_is_told_where_none_is_above() -> None:
     atlas = probed()
     assert found(atlas, 1) == []
     assert (
-        relations(head_arrays(atlas, "encoder", HeadId(0, 1)), HeadId(0, 1))[1] == 3
+        relations(atlas, head_arrays(atlas, "encoder", HeadId(0, 1)), HeadId(0, 1))[1] == 3
     )  # dep has too few cases
-    assert relations(head_arrays(random_atlas(), "encoder", HeadId(0, 1)), HeadId(0, 1))[1] == 0
+    other = random_atlas()
+    assert relations(other, head_arrays(other, "encoder", HeadId(0, 1)), HeadId(0, 1))[1] == 0
 
 
 def test_coreference_has_rules_of_its_own() -> None:
@@ -93,7 +94,7 @@ def test_a_head_that_is_a_rule_is_never_above_it() -> None:
     for layer in range(3):
         for head in range(4):
             at = head_arrays(atlas, "encoder", HeadId(layer, head))
-            for one in relations(at, HeadId(layer, head))[0]:
+            for one in relations(atlas, at, HeadId(layer, head))[0]:
                 listed += 1
                 assert one.baseline == pytest.approx(float(best.sel(relation=one.relation)), rel=1e-4)
                 assert one.accuracy is not None

@@ -9,6 +9,7 @@ import xarray as xr
 from headscope.atlas import Atlas
 from headscope.atlas.atlas import COMPANIONS
 from headscope.errors import AtlasError
+from headscope.facts.description import array_text
 from headscope.facts.slices import Choice, HeadValues
 from headscope.kinds import feature_map, head_map
 from headscope.pages.atlas_words import AtlasWords
@@ -153,14 +154,14 @@ def _numbers(
     known = [array[dim].values.tolist() for dim in dims]
     values = _by_label(array, dims)  # (*dims, layer, head)
     errors = None if error is None else _by_label(error, dims)
-    units = str(array.attrs.get("units", "1"))
+    units, text = str(array.attrs.get("units", "1")), array_text(words.atlas, name)
     for place in np.ndindex(values.shape[:-2]):
         if not np.isfinite(values[place]).any():
             continue
         select = {dim: labels[at] for dim, labels, at in zip(dims, known, place, strict=True)}
         stderr = None if errors is None else errors[place]
         chosen: dict[str, tuple[Choice, ...]] = {dim: (label,) for dim, label in select.items()}
-        picked = HeadValues(values[place], stderr, name, chosen, stack, units)
+        picked = HeadValues(values[place], stderr, name, chosen, stack, units, text=text)
         where = ",".join(f"{dim}={label}" for dim, label in select.items())
         is_verdict = name == "ablation_significant"
         why = colouring_title(picked)

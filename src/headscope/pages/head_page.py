@@ -4,8 +4,8 @@ import numpy as np
 
 from headscope.atlas import Atlas, Example
 from headscope.errors import OptionError
+from headscope.facts.description import description_of, direction_name
 from headscope.facts.head_arrays import HeadArrays, head_arrays
-from headscope.facts.probe_names import direction_name, looks_back, row_name
 from headscope.facts.scores import mean_ends
 from headscope.facts.slices import Choice
 from headscope.facts.subject import texts_of
@@ -41,7 +41,7 @@ def head_page(atlas: Atlas, stack: str, layer: int, head: int) -> HeadPage:
     one = _known(atlas, stack, HeadId(layer, head))
     arrays = head_arrays(atlas, stack, one)
     words = AtlasWords(atlas)
-    found, tested = relations(arrays, one)
+    found, tested = relations(atlas, arrays, one)
     return HeadPage(
         stack=stack,
         layer=layer,
@@ -162,7 +162,7 @@ def _examples(atlas: Atlas, stack: str, head: HeadId, words: AtlasWords) -> list
         if one.head == head and _is_usable(one)
     ]
     found.sort(key=lambda one: (not one.is_right, -one.confidence))
-    return [_example(one) for one in found[:MOST_EXAMPLES]]
+    return [_example(atlas, one) for one in found[:MOST_EXAMPLES]]
 
 
 def _is_usable(one: Example) -> bool:
@@ -171,17 +171,18 @@ def _is_usable(one: Example) -> bool:
     return len(one.weights) == len(one.words) and all(0 <= place < len(one.words) for place in places)
 
 
-def _example(one: Example) -> HeadExample:
+def _example(atlas: Atlas, one: Example) -> HeadExample:
     asking, chosen = one.words[one.asking], one.words[one.guess]
-    looks, at = (chosen, asking) if looks_back(one.direction) else (asking, chosen)
+    looks, at = (chosen, asking) if one.is_inward else (asking, chosen)
     verdict = "right" if one.is_right else "wrong"
+    label = description_of(atlas, one.probe).row_name(one.label)
     return HeadExample(
         text=" ".join(one.words),
         words=list(one.words),
         marks=[one.asking, *one.right],
         weights=[plain(weight) or 0.0 for weight in one.weights],
-        looked_at=looks_back(one.direction),
-        note=f"{row_name(one.probe, one.label)}, {direction_name(one.direction)}: “{looks}” looks at “{at}” with "
+        looked_at=one.is_inward,
+        note=f"{label}, {direction_name(one.direction)}: “{looks}” looks at “{at}” with "
         f"{one.confidence:.0%} of its attention, which is {verdict} ({one.name})",
     )
 

@@ -116,6 +116,7 @@ class AtWorkTally(Tally[Pointing]):
             # Texts of a batch are padded to the most words; one that was cut has weights for fewer.
             weights=tuple((weights + [0.0] * len(words))[: len(words)]),
             name=item.name,
+            looked_at=asked.direction == 1,
         )
 
 

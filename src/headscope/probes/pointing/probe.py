@@ -11,7 +11,7 @@ import numpy as np
 
 from headscope.atlas import Example
 from headscope.errors import OptionError, TextError
-from headscope.facts.scores import FEW_CASES
+from headscope.facts.description import FEW_CASES
 from headscope.models import Model, load
 from headscope.probes.at_work import AtWork, AtWorkTally, Question
 from headscope.probes.halves import SCORE, SELECT

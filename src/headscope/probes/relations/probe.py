@@ -20,6 +20,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from headscope.facts.description import PROBES
 from headscope.models import Model
 from headscope.probes.halves import SCORE, Turns
 from headscope.probes.pointing.probe import PointingProbe
@@ -62,6 +63,7 @@ class _Roles:
         return self.sentence.place
 
 
+@PROBES.register("relations")
 class RelationsProbe(PointingProbe[RoleCorpus]):
     """Which head puts attention between predicates and their arguments, role by role.
 
@@ -77,6 +79,7 @@ class RelationsProbe(PointingProbe[RoleCorpus]):
     """
 
     probe = "relations"
+    description = RelationsResult.description
     label_name = "role"
     directions = RelationsResult.directions
     baseline_labels = ()

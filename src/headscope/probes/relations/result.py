@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from headscope.facts.description import ArrayText, Column, Description, EveryHead, Sentences, Table
 from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.pointing.accuracy import Accuracy
 from headscope.probes.pointing.result import Choice, Coords, PointingResult, choose
@@ -12,6 +13,75 @@ from headscope.probes.relations.tally import RelationsTally
 from headscope.probes.result import Row, sampling_columns
 from headscope.stats.intervals import mean_interval
 from headscope.types import LabelledArray, StackName
+
+DESCRIPTION = Description(
+    "relations",
+    title="Roles: which head ties a predicate to its arguments",
+    question="How much attention passes between a predicate and its argument: the strongest between any of their "
+    "words, from predicate to argument or from argument to predicate, as a mean over pairs. The control is the same "
+    "for all other places in the sentence at which such a pair would stand as far apart. A head that only looks a "
+    "fixed distance away has a difference of 0.",
+    subject="semantic roles",
+    group="Semantic roles (relations probe)",
+    label="role",
+    labels="roles",
+    names={
+        "ARG0": "ARG0 (mostly who does it)",
+        "ARG1": "ARG1 (mostly what it is done to)",
+        "ARGM-TMP": "ARGM-TMP (when)",
+        "ARGM-LOC": "ARGM-LOC (where)",
+        "ARGM-MNR": "ARGM-MNR (how)",
+        "ARGM-NEG": "ARGM-NEG (negation)",
+        "ARGM-MOD": "ARGM-MOD (modal)",
+        "ARGM-CAU": "ARGM-CAU (why)",
+    },
+    value="difference",
+    value_name="attention of the pair, less that of other pairs as far apart",
+    is_difference=True,
+    is_choice=True,
+    tables=(
+        Table(
+            (
+                Column("role", "role"),
+                Column("cases", "cases"),
+                Column("head", "best head"),
+                Column("direction", "direction", "direction"),
+                Column("attention", "attention", "percent", digits=2),
+                Column("control", "control", "percent", digits=2),
+                Column("difference", "difference", "percent", digits=2, low="low", high="high"),
+                Column("verdict", "above 0", "verdict"),
+            ),
+            "The best head of all roles, the frequent first",
+        ),
+    ),
+    chart="Best head for each role",
+    chart_caption="A dot is the attention between a predicate and its argument less that between other words of the "
+    "same sentence that stand as far apart, its bar the 95% interval. At 0 the head does not care about the role.",
+    arrays={
+        f"relation_{part}{name}": ArrayText(f"{title}: {of}", unit)
+        for part, of in (("", "{}"), ("overall_", "all roles"))
+        for name, title, unit in (
+            ("attention", "Attention", "share of attention"),
+            ("control", "Attention of other pairs as far apart", "share of attention"),
+            ("difference", "Attention less that of other pairs", "difference of attention"),
+        )
+    },
+    every_head=EveryHead(
+        "relation_difference",
+        "relation",
+        overall="relation_overall_difference",
+        value="relation_attention",
+        value_name="attention between predicate and argument",
+        baseline="relation_control",
+        baseline_name="other words as far apart",
+    ),
+    inward=("argument_to_predicate",),
+    sentences=Sentences(
+        "Roles",
+        "ties predicates to {}",
+        more="of attention more than between other words as far apart",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +98,7 @@ class RelationsResult(PointingResult):
     """Every head's attention between predicate and argument by role and direction, and each role's best head."""
 
     probe = "relations"
+    description = DESCRIPTION
     label_name = "role"
     directions = ("predicate_to_argument", "argument_to_predicate")
     baseline_dim = ""
