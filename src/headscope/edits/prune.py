@@ -79,7 +79,7 @@ def _take_out(capture: Capture, smaller: Model, heads: HeadSet, names: Mapping[P
                 "edit(how='zero'), which gives the same output"
             )
         if names[place] not in done:
-            remove_heads(smaller.core, names[place], set(numbers), count=grid.heads)
+            remove_heads(smaller.core, smaller.adapter, names[place], set(numbers), count=grid.heads)
             done.add(names[place])
 
 
@@ -100,11 +100,9 @@ def _module_names(capture: Capture) -> dict[Place, str]:
 def _check_sharing(capture: Capture, heads: HeadSet, names: Mapping[Place, str]) -> None:
     """Layers that share weights, or a position bias, can only lose the same heads."""
     chosen = heads.by_place
-    core = capture.model.core
     for place in chosen:
         stack = [other for other in capture.stacks.places if other.stack == place.stack]
-        module = core.get_submodule(names[place])
-        if hasattr(module, "has_relative_attention_bias"):
+        if capture.model.adapter.shares_position_bias:
             tied, what = stack, "position bias"
         else:
             tied, what = [other for other in stack if names[other] == names[place]], "weights"

@@ -7,8 +7,9 @@ from matplotlib.path import Path
 from headscope.atlas import Example
 from headscope.errors import OptionError
 from headscope.facts.description import direction_name
+from headscope.facts.wording import printed
 from headscope.figures.colours import ACCENT, INK, MUTED, PAPER, SERIES
-from headscope.figures.sentence import WORD_SIZE, Line, Place, lay_out, printed, text_width
+from headscope.figures.sentence import WORD_SIZE, Line, Place, lay_out, text_width
 from headscope.figures.theme import SMALL_SIZE, TITLE_SIZE, axes, size_in_points
 
 RIGHT, WRONG = SERIES[2], SERIES[1]

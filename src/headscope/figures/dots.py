@@ -10,8 +10,8 @@ from headscope.errors import AtlasError
 from headscope.facts.description import ALL, Description, description_of
 from headscope.facts.probes import best_heads, check_probed
 from headscope.facts.scores import HeadScore, Score
+from headscope.facts.wording import printed
 from headscope.figures.colours import ACCENT, INK, MUTED, RULE, SERIES
-from headscope.figures.sentence import printed
 from headscope.figures.theme import SMALL_SIZE, axes, dress, legend
 
 ROW = 0.22  # inches a row

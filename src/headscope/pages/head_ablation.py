@@ -1,43 +1,79 @@
 """What a task loses or gains without one head, and how sure that is."""
 
+from collections.abc import Collection
+from typing import Any
+
 import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.facts.head_arrays import HeadArrays, stack_arrays
 from headscope.facts.sweeps import edit_words, is_higher_better, metric_words, unit_words
-from headscope.pages.atlas_words import AtlasWords
-from headscope.pages.numbers import plain
-from headscope.pages.shapes import AblationEffect
+from headscope.facts.titles import AtlasWords
+from headscope.pages.shapes import Bar, Chart, Section
 from headscope.stats.correction import CORRECTIONS, SIGNIFICANT, Correction, adjusted
 from headscope.stats.paired import least_p
 
 
-def ablation_effects(atlas: Atlas, arrays: HeadArrays, words: AtlasWords) -> list[AblationEffect]:
+def ablation_effects(atlas: Atlas, arrays: HeadArrays, words: AtlasWords) -> list[Section]:
     """The effect on every metric; `arrays` are those of the head's stack, taken at the head."""
     array = arrays.get("ablation_change")
-    told = words.sweep
-    found = []
-    for metric in [] if array is None else [str(one) for one in array.labels["metric"]]:
-        sure = plain(arrays.number("ablation_significant", metric=metric))
-        edits = edits_tested(atlas, metric)
-        correction = _correction(told.get("correction"))
-        found.append(
-            AblationEffect(
-                metric=metric_words(metric),
-                change=plain(arrays.number("ablation_change", metric=metric)),
-                low=plain(arrays.number("ablation_change_low", metric=metric)),
-                high=plain(arrays.number("ablation_change_high", metric=metric)),
-                significant=None if sure is None else sure > 0.5,
-                data=str(told.get("data", "")),
-                unit=unit_words(told, metric).strip(" ()"),
-                edit=edit_words(told),
-                higher_is_better=is_higher_better(told, metric),
-                edits=edits if edits and correction not in (None, "none") else None,
-                corrected=None if correction is None else correction != "none",
-                possible=_possible(edits, correction, told.get("documents")),
-            )
+    metrics = [] if array is None else [str(metric) for metric in array.labels["metric"]]
+    sweep = words.sweep
+    groups: dict[str, list[Bar]] = {}
+    for metric in metrics:
+        parts = (str(sweep.get("data", "")), edit_words(sweep), unit_words(sweep, metric).strip(" ()"))
+        groups.setdefault(" · ".join(filter(None, parts)), []).append(_effect(arrays, sweep, metric))
+    if not groups:
+        return []
+    about = "Change of the task's score with its 95 % interval, by the test of the sweep; orange is worse."
+    pale = {metric for metric in metrics if _significant(arrays, metric) is False}
+    return [
+        Section(
+            key="ablation",
+            title="When it is switched off",
+            charts=[Chart(title=title, bars=bars) for title, bars in groups.items()],
+            about=" ".join(filter(None, (about, pale_words(atlas, sweep, pale)))),
         )
-    return found
+    ]
+
+
+def _effect(arrays: HeadArrays, sweep: dict[str, Any], metric: str) -> Bar:
+    change, low, high = (
+        arrays.number(f"ablation_change{end}", metric=metric) for end in ("", "_low", "_high")
+    )
+    significant = _significant(arrays, metric)
+    higher_is_better = is_higher_better(sweep, metric)
+    return Bar(
+        label=metric_words(metric) if higher_is_better else f"{metric_words(metric)} (lower is better)",
+        value=change,
+        low=low,
+        high=high,
+        pale=significant is False,
+        note="" if significant is None else "significant" if significant else "not significant",
+        worse=change < 0 if higher_is_better else change > 0,
+    )
+
+
+def _significant(arrays: HeadArrays, metric: str) -> bool | None:
+    """Whether the sweep's test found an effect; None where it was not tested."""
+    value = arrays.number("ablation_significant", metric=metric)
+    return value > 0.5 if np.isfinite(value) else None
+
+
+def pale_words(atlas: Atlas, sweep: dict[str, Any], metrics: Collection[str]) -> str:
+    """Why the effects on these metrics are not significant: tested how, and whether any edit could have been."""
+    correction = _correction(sweep.get("correction"))
+    if not metrics or correction is None:
+        return "Pale: not significant after correction for all edits." if metrics else ""
+    if correction == "none":
+        return f"Pale: not significant (p ≥ {SIGNIFICANT}, not corrected)."
+    tested = {metric: edits_tested(atlas, metric) for metric in metrics}
+    edits = max(tested.values())
+    after = f"after correction for {edits} tests" if edits > 1 else "after correction for all edits"
+    could = [_possible(edits, correction, sweep.get("documents")) for edits in tested.values()]
+    if all(possible is False for possible in could):
+        return f"The texts are too few for any edit to be significant {after}; bars are pale for that."
+    return f"Pale: not significant {after}."
 
 
 def edits_tested(atlas: Atlas, metric: str) -> int:

@@ -19,8 +19,8 @@ from headscope.probes.pointing.scoring import Case, Pointing, PointingTally
 from headscope.probes.pointing.watching import Reading
 from headscope.probes.result import Row
 from headscope.run.options import BatchSize
-from headscope.text.annotated.coreference import CoreferenceCorpus
-from headscope.text.annotated.coreference_document import CoreferenceDocument, CoreferenceSentence
+from headscope.text.annotated.coreference import CoreferenceCorpus, CoreferenceDocument
+from headscope.text.annotated.treebank import TaggedSentence
 from headscope.text.skipped import Skipped
 from headscope.text.words import WordText
 
@@ -77,7 +77,7 @@ class Window:
     """Whole sentences of one document, as many as fit, and the mentions in them."""
 
     document: int
-    sentences: tuple[CoreferenceSentence, ...]
+    sentences: tuple[TaggedSentence, ...]
     mentions: tuple[Mentioned, ...]
     """In the order of their head words, of those with the same head word the longest first."""
 
