@@ -53,7 +53,8 @@ def _example(atlas: Atlas, example: Example) -> HeadExample:
         words=list(example.words),
         marks=[example.asking, *example.right],
         weights=list(example.weights),
-        note=f"{label}, {direction_name(example.direction)}: “{looks}” looks at “{at}” with {example.confidence:.0%} of its attention, which is {verdict} ({example.name}){blue}",
+        note=f"{label}, {direction_name(example.direction)}: “{looks}” looks at “{at}” with "
+        f"{example.confidence:.0%} of its attention, which is {verdict} ({example.name}){blue}",
     )
 
 
