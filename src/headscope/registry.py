@@ -82,6 +82,11 @@ class Registry(Generic[T]):
             raise no_such(self.kind, name, self._found)
         return self._found[name]
 
+    def find(self, name: str) -> T | None:
+        """What `name` stands for, or None."""
+        self._load_entry_points()
+        return self._found.get(name)
+
     def _load_entry_points(self) -> None:
         if self._entry_points_loaded:
             return

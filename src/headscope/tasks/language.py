@@ -18,9 +18,10 @@ from headscope.tasks.base import IGNORED, Encoded, Row, Task, TaskBatch
 from headscope.tasks.metric import Array, Mean, Metric
 from headscope.tasks.network import output_of
 from headscope.text.corpus import Corpus, read_text
-from headscope.text.encode import EncodedInput, Layout, TextEncoder
+from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.segments import segments
 from headscope.text.skipped import Skipped
+from headscope.types import Layout
 
 USUAL_LENGTH = 128
 

@@ -3,16 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 from headscope.errors import OptionError
 from headscope.text.align import Span, pieces_to_words, word_spans
 from headscope.text.items import TextPair
 from headscope.text.words import WordText
-from headscope.types import CLS, COMMA, OTHER, PERIOD, SEP
-
-Layout = Literal["pair", "joined", "source-target"]
-"""How a model takes two texts: as a marked pair, as one running text, or as what it reads and what it writes."""
+from headscope.types import CLS, COMMA, OTHER, PERIOD, SEP, Layout
 
 Tokens = tuple[list[int], list[Span], list[int]]
 """Of each token its id, the characters it stands for, and the number of its text; -1 for what is added."""
