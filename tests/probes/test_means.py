@@ -124,14 +124,7 @@ def test_numbers_have_means_as_shares_have() -> None:
 
 def test_arrays_of_some_labels_and_of_one() -> None:
     data, labels = counted(*sample(1)), ["obj", "none"]
-    both = data.labelled(
-        "share",
-        ["obj", "none"],
-        {"label": ["obj", "none"], "head": range(3)},
-        "a share",
-        texts="windows",
-        at=(1,),
-    )
+    both = data.labelled("share", labels, {"label": labels, "head": range(3)}, "x", texts="windows", at=(1,))
     assert list(both) == ["share", "share_stderr"]
     np.testing.assert_array_equal(both["share"].values, np.stack([data.mean("obj")[1], [np.nan] * 3]))
     assert both["share"].dims == ("label", "head")
