@@ -5,7 +5,6 @@ from headscope.capture.capture import Capture, survey, surveyed
 from headscope.capture.finite import FiniteCheck, nan_advice
 from headscope.capture.follow import Follower, Forward, check_reachable, following, run_calls
 from headscope.capture.retain import retained
-from headscope.capture.rotation import is_rotated
 from headscope.capture.scores import TextScores
 
 __all__ = [
@@ -17,7 +16,6 @@ __all__ = [
     "TextScores",
     "check_reachable",
     "following",
-    "is_rotated",
     "nan_advice",
     "retained",
     "run_calls",

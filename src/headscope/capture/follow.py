@@ -60,11 +60,17 @@ class Follower:
     """Counts the calls of every forward pass and hands those at the chosen places to `handle`."""
 
     def __init__(
-        self, capture: Capture, places: Collection[Place], handle: Handle, *, everywhere: bool
+        self,
+        capture: Capture,
+        places: Collection[Place],
+        handle: Handle,
+        *,
+        everywhere: bool,
+        left_out: Collection[Place] = (),
     ) -> None:
         self.model = capture.model
         self.name = capture.model.name
-        self.sections = sections(capture)
+        self.sections = sections(capture, left_out)
         self.places = frozenset(places)
         self._handle = handle
         self._heads = {grid.stack: grid.heads for grid in capture.stacks.grids}
@@ -173,9 +179,10 @@ class Follower:
             forward.finite.done()
 
 
-def sections(capture: Capture) -> tuple[Section, ...]:
-    """The parts of the network that are run as one, in the order in which they run."""
-    core, places = capture.model.core, capture.stacks.places
+def sections(capture: Capture, left_out: Collection[Place] = ()) -> tuple[Section, ...]:
+    """The parts of the network that are run as one, in the order in which they run; `left_out` does not run."""
+    core = capture.model.core
+    places = tuple(place for place in capture.stacks.places if place not in left_out)
     if not capture.model.is_encoder_decoder:
         return (Section(core, places),)
     reading = tuple(place for place in places if place.stack == "encoder")
@@ -196,18 +203,24 @@ def check_reachable(capture: Capture) -> None:
 
 @contextmanager
 def following(
-    capture: Capture, places: Collection[Place], handle: Handle, *, edit: str | None = None
+    capture: Capture,
+    places: Collection[Place],
+    handle: Handle,
+    *,
+    edit: str | None = None,
+    left_out: Collection[Place] = (),
 ) -> Iterator[Follower]:
     """Inside, `handle(place, call, forward)` is given every call at `places` and says what becomes of it.
 
-    `edit` says in words what it changes, if it does; see `intercepting`.
+    `edit` says in words what it changes, if it does; see `intercepting`. `left_out` are places whose layers do not run
+    inside, as when what they gave earlier is handed out again.
 
     Every forward pass is checked at its end: CaptureError when it had more or fewer attention calls than the
     network has layers, or left out one of `places`, or the attention of a real token there is nan. The last does not
     hold for edits.
     """
     check_reachable(capture)
-    follower = Follower(capture, places, handle, everywhere=edit is not None)
+    follower = Follower(capture, places, handle, everywhere=edit is not None, left_out=left_out)
     with intercepting(capture.model.core, follower.ask, edit=edit), follower.hooks():
         yield follower
 

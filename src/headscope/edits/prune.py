@@ -6,11 +6,12 @@ from functools import partial
 from typing import NoReturn
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from headscope.atlas import Atlas
-from headscope.capture import AttentionCall, Capture, Forward, following, surveyed
+from headscope.capture import Capture, surveyed
 from headscope.capture.capture import probe_inputs
+from headscope.capture.follow import run_calls
 from headscope.capture.observe import evaluating, is_edited
 from headscope.edits.edit import edit
 from headscope.edits.heads import HeadSet
@@ -20,7 +21,8 @@ from headscope.errors import InterventionError
 from headscope.models import Model
 from headscope.models.stacks import Place
 
-_LENGTHS = [(9, 6), (7, 4)]
+PROBE_LENGTHS = [(9, 6), (7, 4)]
+"""Source and target tokens of the two texts that show whether two networks do the same."""
 _ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-4}
 _ROUNDING_IN_HALF = 5e-2
 
@@ -79,32 +81,25 @@ def _take_out(capture: Capture, smaller: Model, heads: HeadSet, names: Mapping[P
                 "edit(how='zero'), which gives the same output"
             )
         if names[place] not in done:
-            remove_heads(smaller.core, names[place], set(numbers), count=grid.heads)
+            remove_heads(smaller.core, smaller.adapter, names[place], set(numbers), count=grid.heads)
             done.add(names[place])
 
 
 def _module_names(capture: Capture) -> dict[Place, str]:
     """The name in the core of the module that computes the attention of each layer."""
-    modules: dict[Place, nn.Module] = {}
-
-    def handle(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
-        modules[place] = call.module
-        return call
-
-    with following(capture, capture.stacks.places, handle):
-        _run(capture.model)
-    names = {id(module): name for name, module in capture.model.core.named_modules()}
-    return {place: names[id(module)] for place, module in modules.items()}
+    names = {module: name for name, module in capture.model.core.named_modules()}
+    found: dict[Place, str] = {}
+    inputs = probe_inputs(capture.model, PROBE_LENGTHS)
+    run_calls(capture, inputs, lambda place, call: found.update({place: names[call.module]}))
+    return found
 
 
 def _check_sharing(capture: Capture, heads: HeadSet, names: Mapping[Place, str]) -> None:
     """Layers that share weights, or a position bias, can only lose the same heads."""
     chosen = heads.by_place
-    core = capture.model.core
     for place in chosen:
         stack = [other for other in capture.stacks.places if other.stack == place.stack]
-        module = core.get_submodule(names[place])
-        if hasattr(module, "has_relative_attention_bias"):
+        if capture.model.adapter.shares_position_bias:
             tied, what = stack, "position bias"
         else:
             tied, what = [other for other in stack if names[other] == names[place]], "weights"
@@ -117,14 +112,14 @@ def _check_sharing(capture: Capture, heads: HeadSet, names: Mapping[Place, str])
 
 def _prove(capture: Capture, smaller: Model, heads: HeadSet) -> None:
     try:
-        ours = _run(smaller)
+        ours = probe_states(smaller)
     except Exception as error:
         raise InterventionError(
             f"{capture.model.name} ({capture.model.architecture}) does not run with heads taken out: "
             f"{str(error).splitlines()[0]}; use edit(how='zero'), which gives the same output"
         ) from error
     with edit(capture, heads, how="zero"):
-        expected = _run(capture.model)
+        expected = probe_states(capture.model)
     rounding = _ROUNDING.get(smaller.dtype, _ROUNDING_IN_HALF)
     if not torch.allclose(ours, expected, rtol=0, atol=rounding * float(expected.abs().amax())):
         raise InterventionError(
@@ -134,9 +129,9 @@ def _prove(capture: Capture, smaller: Model, heads: HeadSet) -> None:
         )
 
 
-def _run(model: Model) -> Tensor:
+def probe_states(model: Model) -> Tensor:
     """(text, token, width) the last hidden states of a short probe, real tokens only."""
-    inputs = probe_inputs(model, _LENGTHS)
+    inputs = probe_inputs(model, PROBE_LENGTHS)
     options = {"use_cache": False} if "use_cache" in model.accepts else {}
     with evaluating(model.core), torch.inference_mode():
         output = model.core(**inputs, **options, return_dict=True)

@@ -15,7 +15,6 @@ from headscope.capture import (
     Capture,
     TextScores,
     check_reachable,
-    is_rotated,
     run_calls,
     surveyed,
 )
@@ -251,7 +250,7 @@ def _notes(run: _Run, choice: Choice, reader: Reader) -> Iterator[str]:
     """What a user should know before trusting the numbers."""
     if note := reader.cut_note():
         yield note
-    rotates = is_rotated(run.capture.model)
+    rotates = run.capture.model.is_rotated
     if rotates:
         yield (
             "queries and keys are taken after rotation (RoPE), which turns neurons in pairs: look at what a few "

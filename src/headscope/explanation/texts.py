@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from headscope.probes.halves import Turns
 from headscope.run.reader import Reader
 from headscope.text.align import word_spans
-from headscope.text.encode import EncodedInput, EncodedText, Layout
+from headscope.text.encode import EncodedInput, EncodedText
 from headscope.text.items import TextPair
 from headscope.text.sentences import split_sentences
+from headscope.types import Layout
 
 
 @dataclass(frozen=True)

@@ -3,114 +3,83 @@
 from collections.abc import Sequence
 
 from headscope.atlas import Atlas
-from headscope.facts.explanations import CONTRASTS, REPLACED, Cell, explained_heads
-from headscope.facts.slices import HeadValues
-from headscope.pages.numbers import plain
+from headscope.facts.explanations import REPLACED, Cell, HeadExplanation, explained_heads
+from headscope.pages.shapes import Bar, Chart, Section
 from headscope.types import HeadId
-
-Numbers = list[float | None]
-Flat = dict[str, float | str | Numbers | list[str] | None]
 
 MOST_NEURONS = 3
 """How many neurons that tell keys apart are named, of each contrast."""
 
 
-_TITLES = {
-    "score_share": "Score carried by the best {}",
-    "score_share_random": "Score carried by {} at random",
-    "score_share_bias": "Score carried by the bias for position",
-    "score_pattern": "Pattern given by the best {} alone",
-    "score_pattern_random": "Pattern given by {} at random alone",
-    "score_auc": "How well the score tells {}",
-    "pattern_left": "Pattern left without {}",
-    "replaced_js": "Difference of the map without {}",
-    "replaced_cosine": "Likeness of the map without {} (cosine)",
-    "replaced_overlap": "Attention shared with the map without {}",
-}
-_EVEN = {
-    "replaced_js": "Difference of the map from even attention",
-    "replaced_cosine": "Likeness of the map to even attention (cosine)",
-    "replaced_overlap": "Attention shared with even attention",
-}
-_UNITS = {
-    "score_share": "share of the score",
-    "score_pattern": "share of the pattern",
-    "score_auc": "AUC",
-    "pattern_left": "share of the pattern",
-    "replaced_cosine": "cosine",
-    "replaced_overlap": "share of attention",
-}
-
-
-def explanation(atlas: Atlas, stack: str, head: HeadId) -> Flat | None:
-    """The row of the explanation's table that is about this head, flat; None where there is none.
-
-    `words` say it in sentences. Lists belong together item by item: shares are of the best 1, 2, 4 ... neurons
-    (`counts`); `apart_` of each contrast that the score may tell; `neuron_` of the neurons, counted from 0, that
-    surely tell one by themselves; `left` of the pattern with each of `replaced` made its mean.
-    """
+def explanation(atlas: Atlas, stack: str, head: HeadId) -> list[Section]:
+    """What carries the head's score, what it tells apart and what it needs; none where it was not explained."""
     rows = [row for row in explained_heads(atlas, stack) if row.head == str(head)]
-    if not rows:
-        return None
-    row = rows[-1]
-    neurons = [(part.words, neuron) for part in row.told for neuron in part.sure[:MOST_NEURONS]]
-    flat: Flat = {
-        "words": row.words,
-        "neurons": plain(row.neurons),
-        "best": [plain(neuron) for neuron in row.best],
-        "counts": [plain(part.neurons) for part in row.carried],
-        "score_share": _all([part.score for part in row.carried]),
-        **_ends("score", [part.score for part in row.carried]),
-        "score_share_random": _all([part.score_random for part in row.carried]),
-        "score_pattern": _all([part.pattern for part in row.carried]),
-        "score_pattern_random": _all([part.pattern_random for part in row.carried]),
-        "apart_what": [part.words for part in row.told],
-        "apart_auc": _all([part.score for part in row.told]),
-        **_ends("apart", [part.score for part in row.told]),
-        "neuron_what": [what for what, _ in neurons],
-        "neuron_number": [plain(neuron.neuron) for _, neuron in neurons],
-        "neuron_auc": [plain(neuron.auc) for _, neuron in neurons],
-        "neuron_low": [plain(neuron.low) for _, neuron in neurons],
-        "neuron_high": [plain(neuron.high) for _, neuron in neurons],
-        "replaced": list(row.pattern_left),
-        "left": _all(list(row.pattern_left.values())),
-        **_ends("left", list(row.pattern_left.values())),
-    }
-    return flat if row.bias is None or row.bias.value is None else {**flat, "bias": plain(row.bias.value)}
+    sections = [part(row) for row in rows[-1:] for part in (_why, _apart, _left)]
+    return [section for section in sections if section.said or section.charts]
 
 
-def _all(cells: Sequence[Cell]) -> Numbers:
-    """The numbers of all cells; none where one is missing."""
-    values = [plain(cell.value) for cell in cells]
-    return [] if None in values else values
+def _why(row: HeadExplanation) -> Section:
+    """What the best 1, 2, 4 ... neurons carry of the score and give of the pattern, beside as many at random."""
+    labels = ["best neuron" if part.neurons == 1 else f"best {part.neurons}" for part in row.carried]
+    score = [(part.score, part.score_random) for part in row.carried]
+    pattern = [(part.pattern, part.pattern_random) for part in row.carried]
+    bias = Bar(label="bias for position", value=None if row.bias is None else row.bias.value)
+    charts = [
+        Chart(
+            title="share of the score that its best neurons carry",
+            bars=_beside_random(labels, score),
+            is_share=True,
+        ),
+        Chart(title="share of the pattern that they alone give", bars=_beside_random(labels, pattern)),
+        Chart(bars=[bias], is_share=True),
+    ]
+    return Section(
+        key="explanation",
+        title="Why it does that",
+        said=row.words,
+        charts=[chart for chart in charts if any(bar.value is not None for bar in chart.bars)],
+        about="The tick is what as many neurons drawn at random give." if score else "",
+    )
 
 
-def _ends(name: str, cells: Sequence[Cell]) -> dict[str, Numbers]:
-    """Both ends of the numbers' intervals, as `name_low` and `name_high`."""
-    return {
-        f"{name}_low": [plain(cell.low) for cell in cells],
-        f"{name}_high": [plain(cell.high) for cell in cells],
-    }
+def _beside_random(labels: Sequence[str], cells: Sequence[tuple[Cell, Cell]]) -> list[Bar]:
+    return [
+        _bar(label, best, mark=random.value, mark_name="as many at random")
+        for label, (best, random) in zip(labels, cells, strict=True)
+    ]
 
 
-def colouring_title(picked: HeadValues) -> str | None:
-    """A title for one of the explanation's numbers per head; None for any other."""
-    title = _TITLES.get(picked.measure)
-    named = {dim: labels[0] for dim, labels in picked.select.items()}
-    if title is None or set(named) - {"neurons", "contrast", "replaced"} or len(named) != ("{}" in title):
-        return None
-    if named.get("neurons") == 1:
-        return title.format("neuron" if "best" in title else "a neuron")
-    if "neurons" in named:
-        return title.format(f"{named['neurons']} neurons")
-    if named.get("replaced") == "even":
-        return _EVEN.get(picked.measure, title.format("anything"))
-    known = CONTRASTS if "contrast" in named else REPLACED
-    label = str(next(iter(named.values()), ""))
-    return title.format(known.get(label, label))
+def _apart(row: HeadExplanation) -> Section:
+    """What the whole score, and the neurons that surely tell it by themselves, tell apart."""
+    charts = []
+    for part in row.told:
+        neurons = {
+            f"neuron {neuron.neuron}": Cell(neuron.auc, neuron.stderr, neuron.low, neuron.high)
+            for neuron in part.sure[:MOST_NEURONS]
+        }
+        cells = {"whole score": part.score, **neurons}
+        bars = [_bar(label, cell, mark=0.5, mark_name="tells nothing") for label, cell in cells.items()]
+        charts.append(Chart(title=part.words, bars=bars, is_share=True))
+    return Section(
+        key="explanation_apart",
+        title="What its score tells apart",
+        charts=charts,
+        about="AUC: 0.5, the tick, tells nothing. Only neurons whose interval, of 95 % for all of them at once, leaves "
+        "it out are named.",
+    )
 
 
-def colouring_unit(picked: HeadValues) -> str:
-    """What such a number is counted in."""
-    base = picked.measure.removesuffix("_random").removesuffix("_bias")
-    return _UNITS.get(base, "" if picked.units == "1" else picked.units)
+def _left(row: HeadExplanation) -> Section:
+    """What is left of the pattern when embeddings are replaced by their mean."""
+    bars = [_bar(f"without {REPLACED.get(name, name)}", left) for name, left in row.pattern_left.items()]
+    return Section(
+        key="explanation_left",
+        title="What is left of its pattern",
+        charts=[Chart(bars=bars)] if bars else [],
+        about="With embeddings replaced by their mean: 1 is the whole pattern, 0 no better than even attention.",
+    )
+
+
+def _bar(label: str, cell: Cell, *, mark: float | None = None, mark_name: str = "") -> Bar:
+    """A number of the table with its interval."""
+    return Bar(label=label, value=cell.value, low=cell.low, high=cell.high, mark=mark, mark_name=mark_name)
