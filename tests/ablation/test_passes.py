@@ -9,11 +9,11 @@ from tests.helpers.tasks import headed, questions_file
 from tests.helpers.tiny import tiny
 from torch import Tensor, nn
 
-from headscope.ablation.blocks import find_blocks, run_probe
+from headscope.ablation.blocks import find_blocks
 from headscope.ablation.passes import Changes, FullPasses, SharedPasses, passes_for
 from headscope.ablation.plan import PlannedEdit, each_head, each_layer
-from headscope.capture import Capture, surveyed
-from headscope.capture.capture import probe_inputs
+from headscope.capture import Capture, run_probe, surveyed
+from headscope.capture.surveying import probe_inputs
 from headscope.edits import HeadSet, How, edit, mean_outputs
 from headscope.edits.changes import Change
 from headscope.errors import CaptureError
@@ -31,7 +31,8 @@ def changes_of(model: Model, *hows: How) -> Changes:
 
 
 def states(capture: Capture) -> Tensor:
-    found: Tensor = run_probe(capture)[0]
+    output, _ = run_probe(capture.model)
+    found: Tensor = output[0]
     return found
 
 

@@ -8,15 +8,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import nn
 
-from headscope.capture import AttentionCall, Capture, Forward, following
-from headscope.capture.capture import probe_inputs
-from headscope.capture.observe import evaluating
+from headscope.capture import AttentionCall, Capture, Forward, attention_modules, following, run_probe
 from headscope.models.stacks import Place
-
-_LENGTHS = [(9, 6), (7, 4)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +28,11 @@ class Block:
 
 def find_blocks(capture: Capture) -> tuple[Block, ...] | None:
     """The layers in the order in which they run; None where layers are not modules of their own (ALBERT)."""
-    attention = _attention_modules(capture)
+    core = capture.model.core
+    attention = {place: core.get_submodule(name) for place, name in attention_modules(capture).items()}
     if len(set(map(id, attention.values()))) < len(attention):
         return None  # shared
-    owners = _owners(capture.model.core)
+    owners = _owners(core)
     grouped: list[tuple[nn.Module, list[Place]]] = []
     for place in capture.stacks.places:
         owner = owners.get(id(attention[place]))
@@ -53,26 +49,6 @@ def find_blocks(capture: Capture) -> tuple[Block, ...] | None:
         Block(module, tuple(places), tuple(attention[place] for place in places), early[id(module)])
         for module, places in grouped
     )
-
-
-def run_probe(capture: Capture) -> Any:
-    """What the core gives for two short texts."""
-    options = {"use_cache": False} if "use_cache" in capture.model.accepts else {}
-    inputs = probe_inputs(capture.model, _LENGTHS)
-    with evaluating(capture.model.core), torch.inference_mode():
-        return capture.model.core(**inputs, **options, return_dict=True)
-
-
-def _attention_modules(capture: Capture) -> dict[Place, nn.Module]:
-    found: dict[Place, nn.Module] = {}
-
-    def handle(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
-        found[place] = call.module
-        return call
-
-    with following(capture, capture.stacks.places, handle):
-        run_probe(capture)
-    return found
 
 
 def _owners(network: nn.Module) -> dict[int, nn.Module]:
@@ -99,7 +75,7 @@ def _early(capture: Capture, blocks: list[nn.Module]) -> dict[int, tuple[nn.Modu
     }
     watched = [module for module in capture.model.core.modules() if id(module) in leaves]
     with _noting(watched, events), following(capture, capture.stacks.places, handle):
-        run_probe(capture)
+        run_probe(capture.model)
     times = {id(module): events.count(module) for module in events if module is not None}
     found: dict[int, list[nn.Module]] = {id(block): [] for block in blocks}
     closed: set[int] = set()

@@ -13,12 +13,10 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from headscope.ablation.blocks import Block, find_blocks, run_probe
+from headscope.ablation.blocks import Block, find_blocks
 from headscope.ablation.plan import PlannedEdit
-from headscope.capture import AttentionCall, Capture, Forward
-from headscope.capture.capture import probe_inputs
-from headscope.capture.follow import sections
-from headscope.capture.observe import Handler, intercepting, is_edited
+from headscope.capture import AttentionCall, Capture, Follower, Forward, run_probe
+from headscope.capture.observe import is_edited
 from headscope.edits import How, edit
 from headscope.edits.changes import Change
 from headscope.edits.heads import HeadSet
@@ -101,30 +99,24 @@ class SharedPasses:
         self._changes = changes
         self._blocks = blocks
         self._block_of = {place: number for number, block in enumerate(blocks) for place in block.places}
-        self._place_of = {
-            id(module): place
-            for block in blocks
-            for place, module in zip(block.places, block.attention, strict=True)
-        }
-        self._sections = {place: one for one in sections(capture) for place in one.places}
+        self._follower = Follower(capture, (), self._apply, checks=False)
         self._device = capture.model.device
         self._inputs: Mapping[str, Tensor] = {}
         self._given: list[Any] = []  # what each layer gave in the untouched pass
         self._early: tuple[int, dict[nn.Module, Any]] = (-1, {})  # of one layer at a time
         self._numbers: dict[HeadSet, dict[Place, Tensor]] = {}
         self._wanted: dict[Place, tuple[Change, Tensor]] = {}
-        self._handled: list[Place] = []
 
     @contextmanager
     def ready(self) -> Iterator[None]:
         """Inside, the attention of the network goes through us."""
-        with intercepting(self._capture.model.core, self._ask):
+        with self._follower.active():
             yield
 
     def untouched(self, run: Run, inputs: Mapping[str, Tensor]) -> Any:
         """A plain pass, in which what every layer gives is kept."""
         self._inputs = inputs
-        self._wanted = {}
+        self._follow({}, first=0)
         self._early, self._given = (-1, {}), []  # an accelerator may have no room for two batches
         kept: dict[nn.Module, Any] = {}
         with _recording([block.module for block in self._blocks], kept):
@@ -135,19 +127,25 @@ class SharedPasses:
     def edited(self, run: Run, planned: PlannedEdit) -> Any:
         """A pass from the first edited layer on."""
         change = self._changes[planned.how]
-        self._wanted = {place: (change, heads) for place, heads in self._heads(planned.heads).items()}
-        self._handled = []
-        first = min(self._block_of[place] for place in self._wanted)
+        wanted = {place: (change, heads) for place, heads in self._heads(planned.heads).items()}
+        first = min(self._block_of[place] for place in wanted)
         below = {block.module: given for block, given in zip(self._blocks[:first], self._given, strict=False)}
+        self._follow(wanted, first=first)
+        before = [section.forwards for section in self._follower.chosen]
         with _giving(below), self._shared(first):
             output = run()
-        if sorted(map(str, self._handled)) != sorted(map(str, self._wanted)):
+        if [section.forwards for section in self._follower.chosen] == before:
             raise CaptureError(
-                f"{self._capture.model.name}: an edit of {', '.join(map(str, self._wanted))} was applied at "
-                f"{', '.join(map(str, self._handled)) or 'no layer'}"
+                f"{self._capture.model.name}: an edit of {', '.join(map(str, wanted))} was applied at no layer"
             )
-        self._wanted = {}
         return output
+
+    def _follow(self, wanted: dict[Place, tuple[Change, Tensor]], *, first: int) -> None:
+        """What is to be done where in the next pass, which runs from block `first` on."""
+        self._wanted = wanted
+        self._follower.places = frozenset(wanted)
+        for section in self._follower.sections:
+            section.skips = sum(self._block_of[place] < first for place in section.places)
 
     def _heads(self, heads: HeadSet) -> dict[Place, Tensor]:
         """The numbers of the heads by place, kept for the next batch."""
@@ -157,18 +155,10 @@ class SharedPasses:
             }
         return self._numbers[heads]
 
-    def _ask(self, module: nn.Module) -> Handler | None:
-        place = self._place_of.get(id(module))
-        if place is None or place not in self._wanted:
-            return None
-
-        def handle(call: AttentionCall) -> AttentionCall:
-            self._handled.append(place)
-            forward = Forward(self._sections[place], (), self._inputs)
-            change, heads = self._wanted[place]
-            return change.apply(place, heads, call, forward)
-
-        return handle
+    def _apply(self, place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
+        change, heads = self._wanted[place]
+        # The batch's own inputs: layers that are not run do not tell what they were given.
+        return change.apply(place, heads, call, Forward(forward.section, (), self._inputs))
 
     @contextmanager
     def _shared(self, number: int) -> Iterator[None]:
@@ -222,13 +212,14 @@ def _is_same(capture: Capture, blocks: tuple[Block, ...]) -> bool:
     edits = [PlannedEdit("", HeadSet.of([(place.stack, HeadId(place.layer, 0))]), "zero") for place in chosen]
 
     def run() -> Tensor:
-        states: Tensor = run_probe(capture)[0]
+        output, _ = run_probe(capture.model)
+        states: Tensor = output[0]
         return states
 
     expected = [full.edited(run, planned) for planned in edits]
     try:
         with shared.ready():
-            plain = shared.untouched(run, probe_inputs(capture.model, [(9, 6), (7, 4)]))
+            plain = shared.untouched(run, run_probe(capture.model)[1])
             found = [shared.edited(run, planned) for planned in (*edits, *edits)]
     except (CaptureError, KeyError, IndexError, TypeError, RuntimeError):
         return False

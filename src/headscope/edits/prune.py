@@ -6,12 +6,11 @@ from functools import partial
 from typing import NoReturn
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from headscope.atlas import Atlas
-from headscope.capture import AttentionCall, Capture, Forward, following, surveyed
-from headscope.capture.capture import probe_inputs
-from headscope.capture.observe import evaluating, is_edited
+from headscope.capture import Capture, attention_modules, run_probe, surveyed
+from headscope.capture.observe import is_edited
 from headscope.edits.edit import edit
 from headscope.edits.heads import HeadSet
 from headscope.edits.layouts import remove_heads
@@ -20,7 +19,6 @@ from headscope.errors import InterventionError
 from headscope.models import Model
 from headscope.models.stacks import Place
 
-_LENGTHS = [(9, 6), (7, 4)]
 _ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-4}
 _ROUNDING_IN_HALF = 5e-2
 
@@ -54,7 +52,7 @@ def prune(
             "not be proved right"
         )
     chosen = select_heads(capture.stacks, heads, layers=layers, atlas=atlas)
-    names = _module_names(capture)
+    names = attention_modules(capture)
     _check_sharing(capture, chosen, names)
     smaller = Model(
         f"{original.name} without {len(chosen)} heads",
@@ -81,20 +79,6 @@ def _take_out(capture: Capture, smaller: Model, heads: HeadSet, names: Mapping[P
         if names[place] not in done:
             remove_heads(smaller.core, smaller.adapter, names[place], set(numbers), count=grid.heads)
             done.add(names[place])
-
-
-def _module_names(capture: Capture) -> dict[Place, str]:
-    """The name in the core of the module that computes the attention of each layer."""
-    modules: dict[Place, nn.Module] = {}
-
-    def handle(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
-        modules[place] = call.module
-        return call
-
-    with following(capture, capture.stacks.places, handle):
-        _run(capture.model)
-    names = {id(module): name for name, module in capture.model.core.named_modules()}
-    return {place: names[id(module)] for place, module in modules.items()}
 
 
 def _check_sharing(capture: Capture, heads: HeadSet, names: Mapping[Place, str]) -> None:
@@ -134,10 +118,7 @@ def _prove(capture: Capture, smaller: Model, heads: HeadSet) -> None:
 
 def _run(model: Model) -> Tensor:
     """(text, token, width) the last hidden states of a short probe, real tokens only."""
-    inputs = probe_inputs(model, _LENGTHS)
-    options = {"use_cache": False} if "use_cache" in model.accepts else {}
-    with evaluating(model.core), torch.inference_mode():
-        output = model.core(**inputs, **options, return_dict=True)
+    output, inputs = run_probe(model)
     states: Tensor = output[0]
     real = inputs.get("decoder_attention_mask", inputs["attention_mask"])
     return states * real[:, :, None]
