@@ -131,10 +131,10 @@ class SharedPasses:
         first = min(self._block_of[place] for place in wanted)
         below = {block.module: given for block, given in zip(self._blocks[:first], self._given, strict=False)}
         self._follow(wanted, first=first)
-        before = [section.forwards for section in self._follower.chosen]
+        before = {section: section.forwards for section in self._follower.chosen}
         with _giving(below), self._shared(first):
             output = run()
-        if [section.forwards for section in self._follower.chosen] == before:
+        if any(section.forwards == count for section, count in before.items()):
             raise CaptureError(
                 f"{self._capture.model.name}: an edit of {', '.join(map(str, wanted))} was applied at no layer"
             )
