@@ -21,12 +21,13 @@ from headscope.probes.parser.result import PARSERS, ParserResult
 from headscope.probes.parser.score import ParserScore
 from headscope.probes.parser.scorers import AttentionScorer, Scene
 from headscope.probes.parser.training import Learner
+from headscope.probes.pointing.cases import Pointing
 from headscope.probes.pointing.coreference import CoreferenceProbe, CoreferenceResult
 from headscope.probes.pointing.coreference_rules import RULES
 from headscope.probes.pointing.dependency import OFFSETS, DependencyProbe, DependencyResult
-from headscope.probes.pointing.scoring import Pointing, PointingTally
-from headscope.probes.relations.result import RelationsResult
-from headscope.probes.relations.tally import RelationsTally
+from headscope.probes.pointing.pairs import PairBatch
+from headscope.probes.pointing.relations import RelationsResult
+from headscope.probes.pointing.tally import PointingTally
 from headscope.stats.documents import Sampling
 from headscope.text.annotated.coreference import read_coreference
 from headscope.text.annotated.treebank import read_treebank
@@ -197,7 +198,7 @@ def test_coreference(tmp_path: Path) -> None:
 
 
 def test_relations() -> None:
-    tally = RelationsTally(GRID)
+    tally = PointingTally(GRID, batch_kind=PairBatch)
     count(tally, [item(6, ([1], [2]), ([1], [3, 4]), labels=("ARG2", "ARG1"))], GAVE_MAP)
     arrays = RelationsResult(tiny("bert"), NOTHING, {"encoder": tally}, (), "", scores_all=False).arrays()
     check_map("relations", GAVE_WORDS, GAVE_MAP)

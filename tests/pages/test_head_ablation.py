@@ -35,7 +35,7 @@ def ablated(*, missing: int = 0, stacks: tuple[str, ...] = ("encoder",), **told:
 
 def said(atlas: Atlas) -> str:
     """What the section says of its pale bars."""
-    [section] = ablation_effects(atlas, head_arrays(atlas, "encoder", HeadId(0, 1)), AtlasWords(atlas))
+    [section] = ablation_effects(head_arrays(atlas, "encoder", HeadId(0, 1)), AtlasWords(atlas))
     assert all(bar.pale and bar.note == "not significant" for chart in section.charts for bar in chart.bars)
     return section.about.partition("orange is worse. ")[2]
 
@@ -53,15 +53,17 @@ def test_whether_any_could_be_significant(correction: Any, documents: int) -> No
     """As if every document changed alike under every edit."""
     expected = adjusted([least_p(documents)] * 12, correction).min() < SIGNIFICANT
     words = said(ablated(correction=correction, documents=documents))
-    assert ("too few for any edit to be significant" in words) != expected
+    assert ("cannot make any of 12 edits significant" in words) != expected
 
 
 def test_both_answers_occur() -> None:
-    assert "too few" in said(ablated(documents=4))
-    assert "too few" not in said(ablated(documents=12))
+    assert said(ablated(documents=4)) == (
+        "Pale: 4 independent texts cannot make any of 12 edits significant, whatever they do: that takes 9."
+    )
+    assert "cannot" not in said(ablated(documents=12))
 
 
 def test_what_is_not_known_is_not_said() -> None:
-    assert "too few" not in said(ablated(documents=None))
+    assert "cannot" not in said(ablated(documents=None))
     assert said(ablated(correction="of one's own")) == "Pale: not significant after correction for all edits."
     assert said(ablated(correction=None)) == "Pale: not significant after correction for all edits."

@@ -12,7 +12,7 @@ from headscope.capture.follow import (
     run_calls,
 )
 from headscope.capture.scores import TextScores
-from headscope.capture.surveying import attention_modules, run_probe, survey, surveyed
+from headscope.capture.surveying import attention_modules, survey, surveyed
 
 __all__ = [
     "AttentionCall",
@@ -27,7 +27,6 @@ __all__ = [
     "nan_advice",
     "retained",
     "run_calls",
-    "run_probe",
     "survey",
     "surveyed",
 ]

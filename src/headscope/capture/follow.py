@@ -93,8 +93,6 @@ class Section:
     begun: int = 0
     forwards: int = 0
     """How many forward passes of it have been followed, and how many to their end."""
-    skips: int = 0
-    """How many of its first layers are not run, since what they give is known."""
 
 
 @dataclass(eq=False)
@@ -128,18 +126,17 @@ class Follower:
         places: Collection[Place],
         handle: Handle,
         *,
-        everywhere: bool = False,
-        checks: bool = True,
+        everywhere: bool,
+        left_out: Collection[Place] = (),
     ) -> None:
-        """`everywhere` follows all threads; `checks` whether attention is made of numbers."""
+        """`everywhere` is for edits: in all threads, and nan may pass, as an edit may be there to take it away."""
         self.model = capture.model
         self.name = capture.model.name
-        self.sections = sections(capture)
+        self.sections = sections(capture, left_out)
         self.places = frozenset(places)
         self._handle = handle
         self._heads = {grid.stack: grid.heads for grid in capture.stacks.grids}
         self._thread = None if everywhere else threading.get_ident()
-        self._checks = checks
         self._running = threading.local()
 
     @property
@@ -212,8 +209,8 @@ class Follower:
                     "earlier, outside; run both inside"
                 )
             section.begun += 1
-            finite = FiniteCheck(self.model) if self._checks else None
-            self._forwards.append(Forward(section, arguments, named, finite, seen=section.skips))
+            finite = None if self._thread is None else FiniteCheck(self.model)
+            self._forwards.append(Forward(section, arguments, named, finite))
 
         return begin
 
@@ -239,9 +236,10 @@ class Follower:
             forward.finite.done()
 
 
-def sections(capture: Capture) -> tuple[Section, ...]:
-    """The parts of the network that are run as one, in the order in which they run."""
-    core, places = capture.model.core, capture.stacks.places
+def sections(capture: Capture, left_out: Collection[Place] = ()) -> tuple[Section, ...]:
+    """The parts of the network that are run as one, in the order in which they run; `left_out` does not run."""
+    core = capture.model.core
+    places = tuple(place for place in capture.stacks.places if place not in left_out)
     if not capture.model.is_encoder_decoder:
         return (Section(core, places),)
     reading = tuple(place for place in places if place.stack == "encoder")
@@ -262,19 +260,24 @@ def check_reachable(capture: Capture) -> None:
 
 @contextmanager
 def following(
-    capture: Capture, places: Collection[Place], handle: Handle, *, edit: str | None = None
+    capture: Capture,
+    places: Collection[Place],
+    handle: Handle,
+    *,
+    edit: str | None = None,
+    left_out: Collection[Place] = (),
 ) -> Iterator[Follower]:
     """Inside, `handle(place, call, forward)` is given every call at `places` and says what becomes of it.
 
-    `edit` says in words what it changes, if it does; see `intercepting`.
+    `edit` says in words what it changes, if it does; see `intercepting`. `left_out` are places whose layers do not run
+    inside, as when what they gave earlier is handed out again.
 
     Every forward pass is checked at its end: CaptureError when it had more or fewer attention calls than the
     network has layers, or left out one of `places`, or the attention of a real token there is nan. The last does not
     hold for edits.
     """
     check_reachable(capture)
-    is_edit = edit is not None
-    follower = Follower(capture, places, handle, everywhere=is_edit, checks=not is_edit)
+    follower = Follower(capture, places, handle, everywhere=edit is not None, left_out=left_out)
     with follower.active(edit=edit):
         yield follower
 

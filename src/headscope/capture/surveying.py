@@ -1,16 +1,14 @@
 """Learning what stacks, layers and heads a model has by watching it on a short probe, and whether to trust it."""
 
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from headscope.capture.call import AttentionCall
 from headscope.capture.fallback import returned_attention
-from headscope.capture.follow import Capture, Forward, Inputs, following
+from headscope.capture.follow import Capture, Inputs, run_calls
 from headscope.capture.inputs import padding_token
-from headscope.capture.observe import can_watch, evaluating, watching, without_edits
+from headscope.capture.observe import can_watch, watching, without_edits
 from headscope.errors import CaptureError, HeadscopeError, ModelError
 from headscope.models.model import Model
 from headscope.models.stacks import Call, Place, Stacks, sort_calls
@@ -113,25 +111,13 @@ def _maps(model: Model, inputs: Inputs, *, hooked: bool) -> list[Tensor]:
     return maps
 
 
-def run_probe(model: Model) -> tuple[Any, dict[str, Tensor]]:
-    """What the core gives for two short texts, and the inputs that they are."""
-    inputs = probe_inputs(model, [(_SOURCE + 2, _TARGET + 1), (_SOURCE, _TARGET - 1)])
-    with evaluating(model.core), torch.inference_mode():
-        return model.core(**inputs, **model.no_cache, return_dict=True), inputs
-
-
 def attention_modules(capture: Capture) -> dict[Place, str]:
     """The name in the core of the module that computes each layer's attention; where the hook reaches it."""
-    modules: dict[Place, nn.Module] = {}
-
-    def handle(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
-        modules[place] = call.module
-        return call
-
-    with following(capture, capture.stacks.places, handle):
-        run_probe(capture.model)
-    names = {id(module): name for name, module in capture.model.core.named_modules()}
-    return {place: names[id(module)] for place, module in modules.items()}
+    names = {module: name for name, module in capture.model.core.named_modules()}
+    found: dict[Place, str] = {}
+    inputs = probe_inputs(capture.model, [(_SOURCE, _TARGET)])
+    run_calls(capture, inputs, lambda place, call: found.update({place: names[call.module]}))
+    return found
 
 
 def probe_inputs(model: Model, lengths: list[tuple[int, int]]) -> dict[str, Tensor]:

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from headscope.atlas import Atlas
-from headscope.capture import Capture, attention_modules, run_probe, surveyed
-from headscope.capture.observe import is_edited
+from headscope.capture import Capture, attention_modules, surveyed
+from headscope.capture.observe import evaluating, is_edited
+from headscope.capture.surveying import probe_inputs
 from headscope.edits.edit import edit
 from headscope.edits.heads import HeadSet
 from headscope.edits.layouts import remove_heads
@@ -19,6 +20,8 @@ from headscope.errors import InterventionError
 from headscope.models import Model
 from headscope.models.stacks import Place
 
+PROBE_LENGTHS = [(9, 6), (7, 4)]
+"""Source and target tokens of the two texts that show whether two networks do the same."""
 _ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-4}
 _ROUNDING_IN_HALF = 5e-2
 
@@ -99,14 +102,14 @@ def _check_sharing(capture: Capture, heads: HeadSet, names: Mapping[Place, str])
 
 def _prove(capture: Capture, smaller: Model, heads: HeadSet) -> None:
     try:
-        ours = _run(smaller)
+        ours = probe_states(smaller)
     except Exception as error:
         raise InterventionError(
             f"{capture.model.name} ({capture.model.architecture}) does not run with heads taken out: "
             f"{str(error).splitlines()[0]}; use edit(how='zero'), which gives the same output"
         ) from error
     with edit(capture, heads, how="zero"):
-        expected = _run(capture.model)
+        expected = probe_states(capture.model)
     rounding = _ROUNDING.get(smaller.dtype, _ROUNDING_IN_HALF)
     if not torch.allclose(ours, expected, rtol=0, atol=rounding * float(expected.abs().amax())):
         raise InterventionError(
@@ -116,9 +119,11 @@ def _prove(capture: Capture, smaller: Model, heads: HeadSet) -> None:
         )
 
 
-def _run(model: Model) -> Tensor:
+def probe_states(model: Model) -> Tensor:
     """(text, token, width) the last hidden states of a short probe, real tokens only."""
-    output, inputs = run_probe(model)
+    inputs = probe_inputs(model, PROBE_LENGTHS)
+    with evaluating(model.core), torch.inference_mode():
+        output = model.core(**inputs, **model.no_cache, return_dict=True)
     states: Tensor = output[0]
     real = inputs.get("decoder_attention_mask", inputs["attention_mask"])
     return states * real[:, :, None]

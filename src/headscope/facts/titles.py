@@ -9,9 +9,10 @@ import xarray as xr
 
 from headscope.atlas import Atlas
 from headscope.atlas.atlas import COMPANIONS
+from headscope.errors import AtlasError
 from headscope.facts.explanations import CONTRASTS, REPLACED
 from headscope.facts.slices import HeadValues
-from headscope.facts.sweeps import edit_words, metric_words, unit_words
+from headscope.facts.sweeps import SweepFacts, sweep_facts
 from headscope.facts.vocabulary import role_name, slice_title, value_name
 
 MEASURED = ("entropy", "role_attention", "named_patterns", "offset_attention", "distance_features")
@@ -145,22 +146,23 @@ class AtlasWords:
             base = picked.measure.removesuffix("_random").removesuffix("_bias")
             return _EXPLANATION_UNITS.get(base, "" if picked.units == "1" else picked.units)
         if picked.measure.startswith("ablation_"):
-            return unit_words(self.sweep, str(picked.select["metric"][0])).strip(" ()")
+            return self.sweep.about(str(picked.select["metric"][0])).change_unit
         named = value_name(replace(picked, measure=picked.measure.removeprefix("compare_")))
         if picked.measure == "head_importance" or picked.measure.startswith("attention_"):
             return _UNITS.get(picked.units, picked.units)
         return _UNITS.get(named, named)
 
-    @property
-    def sweep(self) -> dict[str, Any]:
-        """The facts of the sweep over single heads."""
-        sweeps = self.probes.get("ablation", {}).get("sweeps")
-        found = sweeps.get("heads") if isinstance(sweeps, dict) else None
-        return found if isinstance(found, dict) else {}
+    @cached_property
+    def sweep(self) -> SweepFacts:
+        """The sweep over single heads; one that knows nothing where there is none."""
+        try:
+            return sweep_facts(self.atlas, "heads")
+        except AtlasError:
+            return SweepFacts("heads", {})
 
     def _ablation(self, picked: HeadValues) -> str:
-        metric = metric_words(str(picked.select["metric"][0]))
-        words = f"{metric} with the head {edit_words(self.sweep)}"
+        metric = self.sweep.about(str(picked.select["metric"][0])).label
+        words = f"{metric} with the head {self.sweep.done}"
         return (
             f"Change of {words}"
             if picked.measure == "ablation_change"

@@ -222,7 +222,7 @@ _SECTIONS: tuple[Callable[[_Subject], Iterable[Section]], ...] = (
     _profile,
     _roles,
     lambda subject: relations(subject.arrays, subject.head),
-    lambda subject: ablation_effects(subject.atlas, subject.arrays, AtlasWords(subject.atlas)),
+    lambda subject: ablation_effects(subject.arrays, AtlasWords(subject.atlas)),
     lambda subject: explanation(subject.atlas, subject.stack, subject.head),
     _nearest,
     _example_map,

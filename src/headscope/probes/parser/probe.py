@@ -6,6 +6,7 @@ from typing import Self
 
 from headscope.errors import OptionError
 from headscope.models import Model, load
+from headscope.probes.means import CaseMeans
 from headscope.probes.parser.attention import CACHE_LIMIT
 from headscope.probes.parser.data import Account
 from headscope.probes.parser.run import (
@@ -20,7 +21,6 @@ from headscope.probes.parser.run import (
 from headscope.probes.parser.score import ParserScore, count, is_right
 from headscope.probes.parser.scorers import Scorer
 from headscope.probes.parser.training import Learner
-from headscope.probes.pointing.accuracy import Accuracy
 from headscope.run.options import BatchSize
 from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank
 from headscope.types import StackName
@@ -119,7 +119,7 @@ class ParserProbe:
         """The UAS on a treebank, without punctuation; the root counts, and its head is ROOT."""
         learner = self._fitted
         self._run.meet(test)
-        accuracy, account = Accuracy(1), Account()
+        accuracy, account = CaseMeans(1), Account()
         for batch, [guess] in self._run.guesses([learner], test, account):
             count(accuracy, batch, [is_right(batch, guess)])
         if not account.cases:

@@ -3,18 +3,18 @@
 import os
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from headscope.errors import OptionError
 from headscope.models import Model
-from headscope.probes.halves import SCORE, Turns
+from headscope.probes.halves import SCORE
+from headscope.probes.pointing.cases import Case, Pointing
 from headscope.probes.pointing.coreference_rules import RULES, Mentioned
-from headscope.probes.pointing.probe import PointingProbe
-from headscope.probes.pointing.result import PointingResult, share_columns
-from headscope.probes.pointing.scoring import Case, Pointing, PointingTally
-from headscope.probes.pointing.watching import Reading
+from headscope.probes.pointing.probe import PointingProbe, Reading
+from headscope.probes.pointing.result import PointingResult, accuracy_of
+from headscope.probes.pointing.tally import PointingTally
 from headscope.probes.result import Row
 from headscope.run.options import BatchSize
 from headscope.text.annotated.coreference import CoreferenceCorpus, CoreferenceDocument
@@ -120,40 +120,14 @@ def cases_of(window: Window) -> Iterator[Case]:
 
 
 @dataclass(frozen=True)
-class _Placed:
-    """A window, what it is for, and its place among all."""
-
-    window: Window
-    half: int
-    number: int
-
-    @property
-    def content(self) -> WordText:
-        return self.window.content
-
-    @property
-    def document(self) -> int:
-        return self.window.document
-
-    @property
-    def name(self) -> str:
-        return self.window.name
-
-    def where(self, word: int) -> str:
-        return self.window.where(word)
-
-    @cached_property
-    def cases(self) -> list[Case]:
-        return list(cases_of(self.window))
-
-
-@dataclass(frozen=True)
 class CoreferenceResult(PointingResult):
     """Every head's accuracy by mention class and direction, the best head of each class, and three baselines."""
 
     probe = "coreference"
     label_name = "mention_class"
     directions = ("mention_to_antecedent", "antecedent_to_mention")
+    arrays_begin = "coreference"
+    quantities = accuracy_of("coreference")
     baseline_dim = "rule"
     unit = "windows"
 
@@ -161,7 +135,8 @@ class CoreferenceResult(PointingResult):
         """Every rule, scored on what the head was scored on."""
         row: Row = {}
         for place, rule in enumerate(RULES):
-            row |= share_columns(rule, tally.baseline[SCORE], label, place)
+            names = (rule, f"{rule}_low", f"{rule}_high")
+            row |= self.value_columns(tally.baseline[SCORE], label, (place,), names=names)
         return row
 
 
@@ -176,9 +151,6 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
         CoreferenceProbe("demo").fit_score(corpus).table()
     """
 
-    probe = "coreference"
-    label_name = "mention_class"
-    directions = CoreferenceResult.directions
     fewest_documents = 2  # windows of one document name the same things
     baseline_labels = tuple(RULES)
     result_kind = CoreferenceResult
@@ -200,26 +172,15 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
             model, max_length=max_length, batch_size=batch_size, faithful=faithful, progress=progress
         )
         self.window_words = window_words
-        self._turns: Turns[Window] = Turns([], kind="window")
         self._too_long = Skipped("sentences")
 
-    @property
-    def dealt(self) -> str:
-        """What the halves of the corpus read last were made of."""
-        return self._turns.unit
-
-    def items(self, data: CoreferenceCorpus, half: int | None) -> Iterable[Pointing]:
+    def texts(self, data: CoreferenceCorpus) -> Iterator[Pointing]:
         """The windows with their cases."""
         too_long = self._too_long = Skipped("sentences")
-        every = (
-            one
-            for document in data
-            for one in windows(document, most_words=self.window_words, too_long=too_long)
-        )
-        if half is not None:
-            return (_Placed(window, half, number) for number, window in enumerate(every))
-        self._turns = Turns(every, kind="window")
-        return (_Placed(*turn) for turn in self._turns)
+        for document in data:
+            for window in windows(document, most_words=self.window_words, too_long=too_long):
+                cases = tuple(cases_of(window))
+                yield Pointing(window.content, cases, window.document, window.name, window.where)
 
     def options(self) -> dict[str, object]:
         """What else was asked for."""

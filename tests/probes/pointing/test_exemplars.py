@@ -6,10 +6,33 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.probes.exemplars import Exemplars, Spot, case_keys
+from headscope.probes.pointing.cases import Case, Pointing
+from headscope.probes.pointing.exemplars import Exemplars, Spot
+from headscope.text.words import WordText
 
 LABELS = ["det", "obj", "rare"]
 NOT = -float("inf")
+EASY, HARD = 10, 40
+"""How many words a text has that is easy to read, or hard."""
+
+
+def cases(
+    places: list[tuple[int, int]], labels: list[str], words: list[int] | None = None
+) -> list[tuple[Pointing, Case]]:
+    """Cases of texts of so many words, each the text's number and the asking word."""
+    contents = [WordText.of(["w"] * length) for length in words or [EASY] * len(places)]
+    return [
+        (Pointing(content, (), 0, "", str, number=text), Case(label, word, (0,)))
+        for (text, word), label, content in zip(places, labels, contents, strict=True)
+    ]
+
+
+def looked(exemplars: Exemplars, label: str, *scores: tuple[int, int, float]) -> Exemplars:
+    """Cases of one label and cell: the text's number, the asking word, the confidence."""
+    exemplars.begin(cases([place[:2] for place in scores], [label] * len(scores)))
+    confidence = torch.tensor([[score] for *_, score in scores])
+    exemplars.add(confidence.clamp_min(0), confidence > NOT)
+    return exemplars
 
 
 class Seen:
@@ -20,13 +43,22 @@ class Seen:
         order = rng.permutation(count)
         self.texts, self.words = order // 4, order % 4
         self.labels = [LABELS[number] for number in rng.choice(3, count, p=[0.5, 0.45, 0.05])]
-        score = np.round(rng.random((count, 2, 3)) * 4) / 4 - rng.integers(0, 2, (count, 1, 1))
-        self.score = np.where(rng.random((count, 2, 3)) < 0.3, NOT, score)
+        self.confidence = np.round(rng.random((count, 2, 3)) * 4) / 4
+        self.words_of_text = np.where(rng.integers(0, 2, count), HARD, EASY)
+        self.is_right = rng.random((count, 2, 3)) >= 0.3
+        penalty = (self.words_of_text == HARD)[:, None, None]
+        self.score = np.where(self.is_right, self.confidence - penalty, NOT)
 
-    def add_to(self, exemplars: Exemplars, cases: slice = slice(None)) -> Exemplars:
-        rows = exemplars.rows(self.labels[cases])
-        keys = case_keys(torch.from_numpy(self.texts[cases]), torch.from_numpy(self.words[cases]))
-        exemplars.add(rows, keys, torch.from_numpy(self.score[cases]).float())
+    def add_to(
+        self, exemplars: Exemplars, some: slice = slice(None), dtype: torch.dtype = torch.float
+    ) -> Exemplars:
+        places = [
+            (int(text), int(word)) for text, word in zip(self.texts[some], self.words[some], strict=True)
+        ]
+        exemplars.begin(cases(places, self.labels[some], self.words_of_text[some].tolist()))
+        exemplars.add(
+            torch.from_numpy(self.confidence[some]).to(dtype), torch.from_numpy(self.is_right[some])
+        )
         return exemplars
 
     def best(self, label: str, *cell: int) -> Spot | None:
@@ -71,9 +103,8 @@ def test_batches_one_after_the_other() -> None:
 
 def test_layers_are_seen_one_by_one() -> None:
     exemplars = Exemplars(2, 3, 1)
-    rows = exemplars.rows(["det"])
-    keys = case_keys(torch.tensor([7]), torch.tensor([2]))
-    exemplars.add(rows, keys, torch.tensor([[[0.5], [NOT]]]), (slice(None), 1))
+    exemplars.begin(cases([(7, 2)], ["det"]))
+    exemplars.add(torch.tensor([[[0.5], [0.5]]]), torch.tensor([[[True], [False]]]), (slice(None), 1))
     assert exemplars.spot("det", 0, 1, 0) == Spot(7, 2)
     for cell in ((1, 1, 0), (0, 0, 0), (0, 2, 0)):
         assert exemplars.spot("det", *cell) is None
@@ -82,29 +113,18 @@ def test_layers_are_seen_one_by_one() -> None:
 def test_a_label_never_seen_or_never_right() -> None:
     exemplars = Exemplars(1)
     assert exemplars.spot("det", 0) is None
-    rows = exemplars.rows(["det"])
-    exemplars.add(rows, case_keys(torch.tensor([0]), torch.tensor([0])), torch.tensor([[NOT]]))
-    assert exemplars.spot("det", 0) is None
+    assert looked(exemplars, "det", (0, 0, NOT)).spot("det", 0) is None
 
 
 def test_the_first_case_of_all_is_a_place_like_any_other() -> None:
-    exemplars = Exemplars(1)
-    rows = exemplars.rows(["det", "det"])
-    keys = case_keys(torch.tensor([0, 1]), torch.tensor([0, 0]))
-    exemplars.add(rows, keys, torch.tensor([[0.9], [0.2]]))
-    assert exemplars.spot("det", 0) == Spot(0, 0)
+    assert looked(Exemplars(1), "det", (0, 0, 0.9), (1, 0, 0.2)).spot("det", 0) == Spot(0, 0)
 
 
 def test_places_far_into_a_corpus() -> None:
-    keys = case_keys(torch.tensor([3_000_000_000]), torch.tensor([1_000_000]))
-    exemplars = Exemplars(1)
-    exemplars.add(exemplars.rows(["x"]), keys, torch.tensor([[0.5]]))
-    assert exemplars.spot("x", 0) == Spot(3_000_000_000, 1_000_000)
+    far = (3_000_000_000, 1_000_000)
+    assert looked(Exemplars(1), "x", (*far, 0.5)).spot("x", 0) == Spot(*far)
 
 
 def test_a_model_that_computes_in_double_precision() -> None:
     seen = Seen(2)
-    exemplars = Exemplars(2, 3)
-    keys = case_keys(torch.from_numpy(seen.texts), torch.from_numpy(seen.words))
-    exemplars.add(exemplars.rows(seen.labels), keys, torch.from_numpy(seen.score))
-    assert_best(exemplars, seen)
+    assert_best(seen.add_to(Exemplars(2, 3), dtype=torch.double), seen)

@@ -15,8 +15,7 @@ from tests.helpers.treebanks import leave_one_out
 import headscope as hs
 from headscope.errors import OptionError, TextError
 from headscope.probes.halves import SCORE, SELECT
-from headscope.probes.relations.pairs import Filters
-from headscope.probes.relations.probe import RelationsProbe
+from headscope.probes.pointing.relations import Filters, RelationsProbe
 from headscope.text.annotated.roles import read_roles
 
 
@@ -108,18 +107,18 @@ def test_the_best_head_is_chosen_apart_from_where_it_is_scored(tmp_path: Path) -
     probe = RelationsProbe(tiny("bert"))
     tally = next(iter(probe.fit_score(corpus).tallies.values()))
     row = {row["role"]: row for row in probe.fit_score(corpus).table()}["ARG0"]
-    chosen_on = tally.accuracy[SELECT].shares("ARG0")
-    scored = tally.accuracy[SCORE]
+    chosen_on = tally.scores[SELECT].mean("ARG0")
+    scored = tally.scores[SCORE]
     place = np.unravel_index(chosen_on.argmax(), chosen_on.shape)
     assert row["head"] == f"{place[1]}.{place[2]}"
     assert row["direction"] == ("predicate_to_argument", "argument_to_predicate")[place[0]]
     assert row["chosen_difference"] == pytest.approx(chosen_on.max())
-    assert row["difference"] == pytest.approx(scored.shares("ARG0")[place])
-    assert row["difference"] < scored.shares("ARG0").max()  # another head is better where it is scored
+    assert row["difference"] == pytest.approx(scored.mean("ARG0")[place])
+    assert row["difference"] < scored.mean("ARG0").max()  # another head is better where it is scored
     half = scored.stderr("ARG0")[place] * student_t.ppf(0.975, scored.sampling("ARG0").effective - 1)
     assert (row["low"], row["high"]) == pytest.approx((row["difference"] - half, row["difference"] + half))
-    assert row["attention"] == pytest.approx(tally.attention[SCORE].shares("ARG0")[place])
-    assert row["control"] == pytest.approx(tally.control[SCORE].shares("ARG0")[place])
+    assert row["attention"] == pytest.approx(tally.means["attention"][SCORE].mean("ARG0")[place])
+    assert row["control"] == pytest.approx(tally.means["control"][SCORE].mean("ARG0")[place])
     assert row["cases"] + row["chosen_cases"] <= len(slow(corpus.paths[0], "bert", "ARG0").attention)
 
 
@@ -198,7 +197,7 @@ def test_the_example_of_a_result_is_the_best_of_its_head(tmp_path: Path) -> None
     for label, one in examples.items():
         choice = result.best(label)
         assert choice is not None
-        assert (one.head, one.direction) == (choice.head, probe.directions[choice.direction])
+        assert (one.head, one.direction) == (choice.head, result.directions[choice.direction])
         # Among the sentences that are scored and easy to read, none is surer.
         number = choice.direction, choice.head.layer, choice.head.head
         best = result.tallies["encoder"].exemplars.score[result.tallies["encoder"].exemplars.labels[label]][

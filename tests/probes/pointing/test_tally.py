@@ -9,9 +9,10 @@ import torch
 from tests.helpers.pointing import BASELINES, LABELS, Asked, answers, is_right, random_items, show
 from tests.helpers.treebanks import cluster_error
 
-from headscope.probes.exemplars import READABLE
 from headscope.probes.halves import SCORE, SELECT
-from headscope.probes.pointing.scoring import ALL, Case, PointingBatch, PointingTally
+from headscope.probes.pointing.cases import ALL, Case, PointingBatch
+from headscope.probes.pointing.exemplars import READABLE
+from headscope.probes.pointing.tally import PointingTally
 from headscope.probes.words import words_present
 from headscope.text.words import WordText
 from headscope.types import AttentionBatch, HeadGrid, TokenBatch
@@ -33,13 +34,13 @@ def shown(items: list[Asked], *, faithful: bool = False, extra: int = 0) -> Poin
 def assert_same(one: PointingTally, other: PointingTally) -> None:
     for half in (SELECT, SCORE):
         for mine, theirs in (
-            (one.accuracy[half], other.accuracy[half]),
+            (one.scores[half], other.scores[half]),
             (one.baseline[half], other.baseline[half]),
         ):
             assert set(mine.labels) == set(theirs.labels)
             for label in mine.labels:
                 assert mine.count(label) == theirs.count(label)
-                np.testing.assert_array_equal(mine.shares(label), theirs.shares(label))
+                np.testing.assert_array_equal(mine.mean(label), theirs.mean(label))
                 np.testing.assert_array_equal(mine.stderr(label), theirs.stderr(label))
     for label in LABELS:
         for cell in np.ndindex(2, GRID.layers, GRID.heads):
@@ -63,18 +64,18 @@ def test_accuracy_by_half_and_label(seed: int, faithful: bool) -> None:
                 for case in item.cases
                 if item.half == half and label in (ALL, case.label)
             ]
-            assert found.accuracy[half].count(label) == found.baseline[half].count(label) == len(cases)
+            assert found.scores[half].count(label) == found.baseline[half].count(label) == len(cases)
             if not cases:
                 continue
             right = np.stack(
                 [is_right(*answers(item, case, faithful=faithful), case) for item, case in cases]
             ).astype(float)
             texts = np.array([item.number for item, _ in cases])
-            np.testing.assert_allclose(found.accuracy[half].shares(label), right.mean(0))
+            np.testing.assert_allclose(found.scores[half].mean(label), right.mean(0))
             baselines = np.array([case.baselines for _, case in cases], dtype=float)
-            np.testing.assert_allclose(found.baseline[half].shares(label), baselines.mean(0))
+            np.testing.assert_allclose(found.baseline[half].mean(label), baselines.mean(0))
             if len(set(texts)) > 1:
-                np.testing.assert_allclose(found.accuracy[half].stderr(label), cluster_error(right, texts))
+                np.testing.assert_allclose(found.scores[half].stderr(label), cluster_error(right, texts))
                 np.testing.assert_allclose(
                     found.baseline[half].stderr(label), cluster_error(baselines, texts)
                 )
@@ -84,7 +85,7 @@ def test_the_two_reductions_differ() -> None:
     """Or the test above would not tell them apart."""
     items = random_items(GRID, LENGTHS, seed=0)
     plain, faithful = shown(items), shown(items, faithful=True)
-    assert (plain.accuracy[SCORE].shares(ALL) != faithful.accuracy[SCORE].shares(ALL)).any()
+    assert (plain.scores[SCORE].mean(ALL) != faithful.scores[SCORE].mean(ALL)).any()
 
 
 def test_the_case_that_shows_a_head_best() -> None:
@@ -130,7 +131,7 @@ def test_batches_and_padding_change_nothing(size: int) -> None:
 def test_texts_without_cases() -> None:
     items = [Asked(item.text, (), SCORE, item.number) for item in random_items(GRID, [5, 8], seed=0)]
     found = shown(items)
-    assert found.accuracy[SCORE].count(ALL) == 0
+    assert found.scores[SCORE].count(ALL) == 0
     assert not found.lost.count
 
 
@@ -147,8 +148,8 @@ def test_a_tally_without_baselines() -> None:
     ]
     whole = PointingTally(GRID, baselines=0)
     show(GRID, bare, whole)
-    assert whole.accuracy[SCORE].count(ALL) > 0
-    assert whole.baseline[SCORE].shares(ALL).shape == (0,)
+    assert whole.scores[SCORE].count(ALL) > 0
+    assert whole.baseline[SCORE].mean(ALL).shape == (0,)
 
 
 def test_the_first_place_of_every_label_is_kept() -> None:
@@ -301,7 +302,7 @@ def test_a_whole_batch_without_words_is_counted_as_nothing() -> None:
     whole.begin([Hand(2, (Case("x", 0, (1,)),))], words_present(known), known)
     for layer in range(GRID.layers):
         whole.update(AttentionBatch(layer, torch.full((1, 3, 2, 2), 0.5), known, known))
-    assert whole.accuracy[SCORE].count(ALL) == 0
+    assert whole.scores[SCORE].count(ALL) == 0
     assert whole.lost.count == 1
 
 

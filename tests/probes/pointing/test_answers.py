@@ -9,11 +9,10 @@ import torch
 from tests.helpers.pointing import LABELS, Asked, answers, is_right, random_items, show
 
 from headscope.atlas import Example
-from headscope.probes.at_work import AtWork, AtWorkTally, Question
-from headscope.probes.exemplars import READABLE
 from headscope.probes.halves import SCORE
-from headscope.probes.pointing.scoring import ALL, Case
-from headscope.probes.predict import PredictTally
+from headscope.probes.pointing.answers import AtWork, AtWorkTally, PredictTally, Question
+from headscope.probes.pointing.cases import ALL, Case
+from headscope.probes.pointing.exemplars import READABLE
 from headscope.types import HeadGrid, HeadId
 
 GRID = HeadGrid("encoder", 2, 3, causal=False)

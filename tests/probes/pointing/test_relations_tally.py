@@ -9,27 +9,32 @@ import pytest
 import torch
 from tests.helpers.relations import Array, item, random_pair, tokens_for
 
-from headscope.probes.exemplars import Spot
 from headscope.probes.halves import SCORE, SELECT
-from headscope.probes.relations.tally import RelationsTally
+from headscope.probes.pointing.exemplars import Spot
+from headscope.probes.pointing.pairs import PairBatch
+from headscope.probes.pointing.tally import PointingTally
 from headscope.types import AttentionBatch, HeadGrid
+
+
+def relations_tally(grid: HeadGrid) -> PointingTally:
+    return PointingTally(grid, batch_kind=PairBatch)
 
 
 def test_even_attention_makes_no_difference() -> None:
     present = torch.ones(1, 9, dtype=torch.bool)
-    tally = RelationsTally(HeadGrid("encoder", 1, 2, causal=False))
+    tally = relations_tally(HeadGrid("encoder", 1, 2, causal=False))
     part = tally.empty()
     tokens = tokens_for(present)
     part.begin([item(9, ([2], [4, 5, 6]), ([8], [0, 1]))], present, tokens)
     part.update(AttentionBatch(0, torch.full((1, 2, 9, 9), 1 / 9), tokens, tokens))
     tally.merge(part)
-    assert np.abs(tally.accuracy[SCORE].shares("all")).max() < 1e-8
-    assert tally.attention[SCORE].shares("A") == pytest.approx(1 / 9)
+    assert np.abs(tally.scores[SCORE].mean("all")).max() < 1e-8
+    assert tally.means["attention"][SCORE].mean("A") == pytest.approx(1 / 9)
 
 
-def shown(*texts: tuple[int, torch.Tensor]) -> RelationsTally:
+def shown(*texts: tuple[int, torch.Tensor]) -> PointingTally:
     """A tally of texts of some words each, the predicate the first and the argument the second; all in one layer."""
-    tally = RelationsTally(HeadGrid("encoder", 1, 1, causal=False))
+    tally = relations_tally(HeadGrid("encoder", 1, 1, causal=False))
     for number, (length, words) in enumerate(texts):
         present = torch.ones(1, length, dtype=torch.bool)
         tokens = tokens_for(present)
@@ -56,7 +61,7 @@ def test_the_best_example_is_right_and_readable() -> None:
     assert shown(text(6, 0.4, 0.3)).exemplars.spot("A", 1, 0, 0) is None
 
 
-def parts(grid: HeadGrid) -> Iterator[RelationsTally]:
+def parts(grid: HeadGrid) -> Iterator[PointingTally]:
     """What three batches count."""
     torch.manual_seed(0)
     draw = random.Random(1)
@@ -72,40 +77,36 @@ def parts(grid: HeadGrid) -> Iterator[RelationsTally]:
         width = max(len(one.content) for one in items)
         present = torch.tensor([[word < len(one.content) for word in range(width)] for one in items])
         tokens = tokens_for(present)
-        tally = RelationsTally(grid)
+        tally = relations_tally(grid)
         tally.begin(items, present, tokens)
         for layer in range(grid.layers):
             tally.update(AttentionBatch(layer, torch.rand(4, grid.heads, width, width), tokens, tokens))
         yield tally
 
 
-def sums(tally: RelationsTally) -> dict[str, Array]:
+def sums(tally: PointingTally) -> dict[str, Array]:
     return {
         f"{name}/{half}/{label}/{kind}": getattr(part[half], kind)(label)
-        for name, part in (
-            ("attention", tally.attention),
-            ("control", tally.control),
-            ("all", tally.accuracy),
-        )
+        for name, part in tally.means.items()
         for half in (SELECT, SCORE)
         for label in ("all", "A", "B", "C")
-        for kind in ("shares", "stderr", "count")
+        for kind in ("mean", "stderr", "count")
     }
 
 
 def test_parts_merge_in_any_order() -> None:
     grid = HeadGrid("encoder", 2, 3, causal=False)
     one, two, three = parts(grid)
-    first, second = RelationsTally(grid), RelationsTally(grid)
-    for part in (one, two, RelationsTally(grid), three):
+    first, second = relations_tally(grid), relations_tally(grid)
+    for part in (one, two, relations_tally(grid), three):
         first.merge(part)
     middle = three.empty()
     for part in (three, one):
         middle.merge(part)
-    for part in (RelationsTally(grid), middle, two):
+    for part in (relations_tally(grid), middle, two):
         second.merge(part)
     found, other = sums(first), sums(second)
-    assert np.isfinite(found[f"all/{SCORE}/B/stderr"]).all()
+    assert np.isfinite(found[f"difference/{SCORE}/B/stderr"]).all()
     for name, values in found.items():
         np.testing.assert_allclose(values, other[name], rtol=1e-9, err_msg=name)
     for label in ("A", "B", "C"):

@@ -18,23 +18,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.probes.pointing.accuracy import Array
-from headscope.probes.pointing.scoring import DIRECTIONS, Pointing
-from headscope.probes.relations.pairs import Pair
-from headscope.text.skipped import Skipped
+from headscope.probes.means import Array
+from headscope.probes.pointing.cases import Case, CaseBatch, Measured, Pointing
 from headscope.types import TokenBatch
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What one layer gives the pairs of a batch."""
+class Pair(Case):
+    """A predicate and one argument: `asking` is the predicate's first word, `right` are the argument's words."""
 
-    attention: Tensor  # (pair, direction, head) the maximum between the words of the pair
-    control: Tensor  # (pair, direction, head) its mean over the other places; 0 where there is none
-    asking: Tensor  # (pair, direction, head) the maximum between the predicate's first word and the argument
-    strongest: (
-        Tensor  # (pair, direction, head) the maximum between the predicate's first word and any other word
-    )
+    predicate: tuple[int, ...] = ()
+    where: str = ""  # file:line
 
 
 @dataclass(frozen=True)
@@ -91,52 +85,59 @@ class _Stretch:
     of: Tensor  # (control,) the number of the pair it belongs to
 
 
-class PairBatch:
-    """The pairs of a batch whose words have tokens, and where their controls lie."""
+class PairBatch(CaseBatch):
+    """The pairs of a batch whose words have tokens, and where their controls lie.
+
+    The difference between a pair's attention and its control is what heads are chosen by. It and the control are
+    over pairs that have a control, `attention` is over all pairs.
+    """
+
+    quantities = ("difference", "attention", "control")
 
     def __init__(self, items: Sequence[Pointing], present: Tensor, tokens: TokenBatch) -> None:
-        """`present` (item, word) is False for words without a token; `lost` tells whose pair that spoils."""
-        self.lost = Skipped("cases")
-        self.found: list[tuple[int, Pair]] = []  # number of the item in the batch, and the pair
-        self._lengths: list[int] = []  # of the item, up to its last word with a token
-        has_token = present.cpu().numpy()
-        is_cut = [False] * len(items) if tokens.is_cut is None else tokens.is_cut.tolist()
-        for place, item in enumerate(items):
-            self._take(place, item, has_token[place], is_cut=is_cut[place])
+        self.pairs: list[tuple[int, Pair]] = []
+        self._lengths: list[int] = []  # of each pair's item, up to its last word with a token
+        super().__init__(items, present, tokens)
         self.words = present.shape[1]
-        self.controls = torch.zeros(len(self.found))  # (pair,) how many
+        self.controls = torch.zeros(len(self.pairs))  # (pair,) how many
         self._stretches: dict[int, _Stretch] = {}
-        if self.found:
-            self._lay_out(has_token, present.device)
+        if self.pairs:
+            self._lay_out(present.cpu().numpy(), present.device)
 
-    def _take(self, place: int, item: Pointing, has_token: Array, *, is_cut: bool) -> None:
+    def _take(self, place: int, has_token: list[bool], *, is_cut: bool) -> None:
         # Not the number of words: how many the batch has room for depends on the other items.
-        length = int(has_token.nonzero()[0].max(initial=-1)) + 1
+        length = max((word for word, has in enumerate(has_token) if has), default=-1) + 1
+        item = self.items[place]
         for pair in item.cases:
             assert isinstance(pair, Pair)
             is_inside = max(*pair.predicate, pair.right[-1]) < length
-            if is_inside and has_token[list(pair.predicate)].any() and has_token[list(pair.right)].any():
+            sides = (pair.predicate, pair.right)
+            if is_inside and all(any(has_token[word] for word in side) for side in sides):
                 self.found.append((place, pair))
+                self.pairs.append((place, pair))
                 self._lengths.append(length)
             elif is_inside or not is_cut:  # what was cut off with the end of the text is told as such
-                self._lose(item, pair)
+                words = " ".join(item.content.words[word] for side in sides for word in side)
+                self.lost.add(
+                    f"{pair.where}: the tokenizer has no token for a side of the pair {words[:40]!r}"
+                )
 
-    def _lose(self, item: Pointing, pair: Pair) -> None:
-        words = " ".join(item.content.words[word] for word in (*pair.predicate, *pair.right))
-        self.lost.add(f"{pair.where}: the tokenizer has no token for a side of the pair {words[:40]!r}")
+    def counts(self, quantity: str) -> Tensor:
+        """(case,) every pair has attention; without a control it has neither that nor the difference."""
+        return super().counts(quantity) if quantity == "attention" else self.controls.cpu() > 0
 
     def _lay_out(self, has_token: Array, device: torch.device) -> None:
-        shapes = _Shapes.of(self.found)
+        shapes = _Shapes.of(self.pairs)
         before = np.minimum(shapes.predicate.min(1), shapes.start)  # how far a pair can move to the front
         after = np.array(self._lengths) - 1 - np.maximum(shapes.predicate.max(1), shapes.end - 1)
-        of = np.arange(len(self.found)).repeat(before + after)  # (control,) which pair it belongs to
+        of = np.arange(len(self.pairs)).repeat(before + after)  # (control,) which pair it belongs to
         begins = (before + after).cumsum() - (before + after)
         move = np.arange(len(of)) - begins[of] - before[of]
         move += move >= 0  # every move but none at all
         moved = shapes.moved(of, move)
         usable = moved.have_tokens(has_token)
         of, moved = of[usable], moved.moved(usable.nonzero()[0])
-        self.controls = torch.from_numpy(np.bincount(of, minlength=len(self.found))).float().to(device)
+        self.controls = torch.from_numpy(np.bincount(of, minlength=len(self.pairs))).float().to(device)
         levels = np.frexp(shapes.end - shapes.start)[1] - 1  # exact, as a logarithm need not be
         for level in np.unique(levels).tolist():
             own = (levels == level).nonzero()[0]
@@ -151,23 +152,25 @@ class PairBatch:
         self._asking = torch.from_numpy(first).to(device)  # (pair,) the predicate's first word in its text
 
     def measure(self, words: Tensor) -> Measured:
-        """The attention of one layer: `words` is (text, head, word, word)."""
+        """The attention of one layer, and whether the predicate's first word and the argument have the most of it."""
         ways = [self._one_way(words.permute(0, 2, 3, 1)), self._one_way(words.permute(0, 3, 2, 1))]
-        assert len(ways) == DIRECTIONS
-        attention, control, asking, strongest = (
-            torch.stack([way[part] for way in ways], 1).cpu() for part in range(4)
-        )
-        return Measured(attention, control, asking, strongest)
+        attention, control, asking, strongest = (torch.stack(way, 1).cpu() for way in zip(*ways, strict=True))
+        values = {"difference": attention - control, "attention": attention, "control": control}
+        return Measured(values, asking, (asking >= strongest) & (asking > 0))
 
     def _one_way(self, words: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """(pair, head) each, from `words` (text, predicate's word, argument's word, head)."""
+        """(pair, head) each, from `words` (text, predicate's word, argument's word, head).
+
+        The strongest between any two words of the pair; its mean over the controls, 0 where there is none; and between
+        the predicate's first word and the argument, or any other word.
+        """
         # A copy with the heads side by side, so that whole rows are read.
         table = words.clone(memory_format=torch.contiguous_format)
         # No pair and no control has a word on both sides; only the strongest word must not be the word itself.
         table.diagonal(dim1=1, dim2=2).fill_(-1.0)
         heads = table.shape[-1]
         strongest = table.amax(2).view(-1, heads)[self._asking].clamp_min(0)
-        attention, control, asking = table.new_zeros(3, len(self.found), heads)
+        attention, control, asking = table.new_zeros(3, len(self.pairs), heads)
         for level in range(max(self._stretches) + 1):
             if level:
                 step = 2 ** (level - 1)

@@ -1,4 +1,4 @@
-"""Shares of right guesses: their sums, their error over texts, their interval."""
+"""Means over cases: their sums, and their error over texts and over documents."""
 
 import math
 from itertools import permutations
@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from tests.helpers.treebanks import cluster_error, leave_one_out
 
-from headscope.probes.pointing.accuracy import Accuracy
+from headscope.probes.means import CaseMeans
 from headscope.stats.documents import DOCUMENT_GROUPS, group_of
 
 Sample = tuple[list[int], list[str], NDArray[np.bool_]]
@@ -25,9 +25,9 @@ def sample(seed: int, *, texts: int = 12, cells: tuple[int, ...] = (2, 3)) -> Sa
     return owner, labels, right
 
 
-def counted(owner: list[int], labels: list[str], right: NDArray[np.bool_]) -> Accuracy:
+def counted(owner: list[int], labels: list[str], right: NDArray[np.bool_]) -> CaseMeans:
     """All texts of one document, so that errors are over texts."""
-    accuracy = Accuracy(*right.shape[1:])
+    accuracy = CaseMeans(*right.shape[1:])
     accuracy.add(accuracy.begin(owner, labels, [0] * len(owner)), torch.from_numpy(right))
     return accuracy
 
@@ -38,19 +38,19 @@ def of_label(data: Sample, label: str) -> tuple[NDArray[np.int64], NDArray[np.fl
     return np.array(owner)[chosen], right[chosen].astype(float)
 
 
-def assert_same(one: Accuracy, other: Accuracy) -> None:
+def assert_same(one: CaseMeans, other: CaseMeans) -> None:
     assert set(one.labels) == set(other.labels)
     for label in one.labels:
         assert one.count(label) == other.count(label)
-        np.testing.assert_array_equal(one.shares(label), other.shares(label))
+        np.testing.assert_array_equal(one.mean(label), other.mean(label))
         np.testing.assert_array_equal(one.stderr(label), other.stderr(label))
 
 
 def test_cases_of_one_text_and_label_belong_together() -> None:
-    cases = Accuracy(1).begin([0, 0, 1, 0, 1], ["a", "a", "a", "b", "a"], [7, 7, 8, 7, 8])
+    cases = CaseMeans(1).begin([0, 0, 1, 0, 1], ["a", "a", "a", "b", "a"], [7, 7, 8, 7, 8])
     assert cases.group.tolist() == [0, 0, 1, 2, 1]
-    assert cases.row.tolist() == [0, 0, 1]
-    assert cases.text.tolist() == [0, 1, 0]
+    assert cases.label.tolist() == [0, 0, 1]
+    assert cases.of_documents.tolist() == [0, 1, 2]
     assert cases.size.tolist() == [2, 2, 1]
 
 
@@ -58,7 +58,7 @@ def test_known_values() -> None:
     """Text 0: two of three right. Text 1: none of one. The share is 2/4, and not the mean of 2/3 and 0."""
     accuracy = counted([0, 0, 0, 1], ["det"] * 4, np.array([[True], [True], [False], [False]]))
     assert accuracy.count("det") == 4
-    assert accuracy.shares("det").tolist() == [0.5]
+    assert accuracy.mean("det").tolist() == [0.5]
     # Residuals: 2 - 0.5 * 3 and 0 - 0.5 * 1, both a half; (0.25 + 0.25) / 4 ** 2 * 2 / (2 - 1).
     assert accuracy.stderr("det")[0] == pytest.approx(math.sqrt(0.5 / 16 * 2))
 
@@ -76,7 +76,7 @@ def test_shares_and_errors_against_numpy(seed: int) -> None:
     for label in ("det", "obj"):
         texts, right = of_label(data, label)
         assert accuracy.count(label) == len(right)
-        np.testing.assert_allclose(accuracy.shares(label), right.mean(0))
+        np.testing.assert_allclose(accuracy.mean(label), right.mean(0))
         np.testing.assert_allclose(accuracy.stderr(label), cluster_error(right, texts))
 
 
@@ -98,22 +98,49 @@ def test_the_error_is_that_of_drawing_texts_anew() -> None:
 def test_labels_that_are_not_there() -> None:
     accuracy = counted(*sample(0))
     assert accuracy.count("none") == 0
-    assert np.isnan(accuracy.shares("none")).all()
+    assert np.isnan(accuracy.mean("none")).all()
     assert np.isnan(accuracy.stderr("none")).all()
-    assert accuracy.shares("none").shape == accuracy.stderr("none").shape == (2, 3)
+    assert accuracy.mean("none").shape == accuracy.stderr("none").shape == (2, 3)
     assert "none" not in accuracy.labels
 
 
 @pytest.mark.parametrize(("right", "cases"), [(1, 2), (1, 5), (8, 10), (1, 7), (3, 3)])
 def test_one_text_has_no_error(right: int, cases: int) -> None:
     accuracy = counted([3] * cases, ["x"] * cases, np.arange(cases)[:, None] < right)
-    assert accuracy.shares("x").tolist() == [right / cases]
+    assert accuracy.mean("x").tolist() == [right / cases]
     assert np.isnan(accuracy.stderr("x")).all()
+
+
+def test_numbers_have_means_as_shares_have() -> None:
+    """Texts of 3, 1 and 2 cases whose values are numbers."""
+    values = np.random.default_rng(3).normal(size=(6, 2))
+    texts = np.array([0, 0, 0, 1, 2, 2])
+    means = CaseMeans(2)
+    means.add(means.begin(texts.tolist(), ["x"] * 6, [0] * 6), torch.from_numpy(values))
+    np.testing.assert_allclose(means.mean("x"), values.mean(0))
+    np.testing.assert_allclose(means.stderr("x"), cluster_error(values, texts))
+    assert (means.count("x"), means.texts("x")) == (6, 3)
+
+
+def test_arrays_of_some_labels_and_of_one() -> None:
+    data, labels = counted(*sample(1)), ["obj", "none"]
+    both = data.labelled("share", labels, {"label": labels, "head": range(3)}, "x", texts="windows", at=(1,))
+    assert list(both) == ["share", "share_stderr"]
+    np.testing.assert_array_equal(both["share"].values, np.stack([data.mean("obj")[1], [np.nan] * 3]))
+    assert both["share"].dims == ("label", "head")
+    assert both["share_stderr"].description == (
+        "standard error of share, over documents where at least 10 have cases, else over windows"
+    )
+    [one, error] = data.labelled(
+        "share", "det", {"way": range(2), "head": range(3)}, "a share", texts="windows"
+    ).values()
+    np.testing.assert_array_equal(one.values, data.mean("det"))
+    np.testing.assert_array_equal(error.values, data.stderr("det"))
 
 
 def test_all_right_has_no_spread() -> None:
     accuracy = counted([0, 1, 1, 2], ["x"] * 4, np.ones((4, 1), dtype=bool))
-    assert accuracy.shares("x").tolist() == [1.0]
+    assert accuracy.mean("x").tolist() == [1.0]
     assert accuracy.stderr("x").tolist() == [0.0]
 
 
@@ -128,7 +155,7 @@ def test_an_error_is_never_the_root_of_a_rounding(right: int, cases: int) -> Non
 def test_layers_are_counted_one_by_one() -> None:
     owner, labels, right = sample(2, cells=(2, 3, 4))
     whole = counted(owner, labels, right)
-    by_layer = Accuracy(2, 3, 4)
+    by_layer = CaseMeans(2, 3, 4)
     cases = by_layer.begin(owner, labels, [0] * len(owner))
     for layer in (2, 0, 1):
         by_layer.add(cases, torch.from_numpy(right[:, :, layer]), (slice(None), layer))
@@ -143,7 +170,7 @@ def test_parts_merge_in_any_order(order: tuple[int, ...]) -> None:
     cut = owner.index(5)
     parts = [
         counted(owner[:cut], labels[:cut], right[:cut]),
-        Accuracy(2, 3),
+        CaseMeans(2, 3),
         counted(owner[cut:], labels[cut:], right[cut:]),
     ]
     merged = whole.empty()
@@ -157,7 +184,7 @@ def test_batches_add_up_and_an_empty_one_adds_nothing() -> None:
     owner, labels, right = sample(4)
     whole = counted(owner, labels, right)
     cut = owner.index(5)
-    accuracy = Accuracy(2, 3)
+    accuracy = CaseMeans(2, 3)
     for part in (slice(0, cut), slice(0, 0), slice(cut, None)):
         cases = accuracy.begin(owner[part], labels[part], [0] * len(owner[part]))
         accuracy.add(cases, torch.from_numpy(right[part]))
@@ -166,10 +193,10 @@ def test_batches_add_up_and_an_empty_one_adds_nothing() -> None:
 
 def test_merging_changes_only_the_one_merged_into() -> None:
     first, second = counted(*sample(1)), counted(*sample(2))
-    before = second.right.clone()
+    before = second.mean("det")
     first.merge(second)
     first.merge(second)
-    assert torch.equal(second.right, before)
+    np.testing.assert_array_equal(second.mean("det"), before)
     assert first.count("det") == counted(*sample(1)).count("det") + 2 * second.count("det")
 
 
@@ -178,9 +205,9 @@ def test_merging_changes_only_the_one_merged_into() -> None:
 
 def over_documents(
     parts: list[Sample], texts_of: dict[int, int] | None = None, *, fewest: int = 10
-) -> Accuracy:
+) -> CaseMeans:
     """Every part counted on its own, cells column by column, and merged; a text is a document if not told."""
-    accuracy = Accuracy(2, 3, fewest_documents=fewest)
+    accuracy = CaseMeans(2, 3, fewest_documents=fewest)
     for owner, labels, right in parts:
         part = accuracy.empty()
         documents = owner if texts_of is None else [texts_of[text] for text in owner]
@@ -212,7 +239,7 @@ def test_the_error_over_documents_adds_up_what_batches_tore_apart() -> None:
         assert (sampling.unit, sampling.count) == ("documents", len(sizes))
         assert found.documents_of(label) == len(sizes)
         assert sampling.effective == pytest.approx(sizes.sum() ** 2 / (sizes**2).sum())
-        np.testing.assert_allclose(found.shares(label), values.mean(0))
+        np.testing.assert_allclose(found.mean(label), values.mean(0))
         np.testing.assert_allclose(found.stderr(label), leave_one_out(values, documents))
     assert np.isnan(found.stderr("missing")).all()
     assert found.documents_of("missing") == found.sampling("missing").count == 0

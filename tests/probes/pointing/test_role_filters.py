@@ -5,8 +5,7 @@ from pathlib import Path
 
 from tests.helpers.tiny import tiny
 
-from headscope.probes.relations.pairs import Filters, Sifted, distance
-from headscope.probes.relations.probe import RelationsProbe
+from headscope.probes.pointing.relations import Filters, RelationsProbe, Sifted, distance
 from headscope.text.annotated.roles import Argument, Predicate, read_roles
 from headscope.text.words import WordText
 
@@ -48,13 +47,16 @@ def test_sentences_are_shown_once(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps({**row, "arguments": ARGUMENTS}) + "\n" for row in rows))
     sifted = Sifted(Filters())
-    found = list(sifted.sentences(read_roles(path)))
-    assert [(one.name, len(one.pairs), one.place) for one in found] == [
+    found = list(sifted.texts(read_roles(path)))
+    assert [(one.name, len(one.cases), one.where(one.cases[0].asking)) for one in found] == [
         ("a-1", 2, f"{path}:1"),
         ("a-2", 1, f"{path}:3"),
         ("b-1", 1, f"{path}:4"),
     ]
-    assert [pair.where for pair in found[0].pairs] == [f"{path}:1", f"{path}:2"]
+    assert [pair.where for pair in found[0].cases]
+    assert (
+        [found[0].where(word) for word in (2, 1)] == [f"{path}:1", f"{path}:2"] == [f"{path}:1", f"{path}:2"]
+    )
     assert (sifted.read, sifted.left_out) == (8, 4)
     result = RelationsProbe(tiny("bert")).fit_score(read_roles(path))
     assert (result.source.texts, result.source.documents) == (3, 2)

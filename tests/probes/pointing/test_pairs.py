@@ -7,7 +7,7 @@ import pytest
 import torch
 from tests.helpers.relations import Spans, elsewhere, item, random_pair, strongest, tokens_for
 
-from headscope.probes.relations.batch import PairBatch
+from headscope.probes.pointing.pairs import PairBatch
 
 
 def test_any_shape_against_brute_force() -> None:
@@ -31,17 +31,15 @@ def test_any_shape_against_brute_force() -> None:
             attention = words[place].numpy()
             spans = (pair.predicate, pair.right)
             others = [strongest(attention, one) for one in elsewhere(spans, lengths[place])]
-            np.testing.assert_array_equal(measured.attention[number], strongest(attention, spans))
-            np.testing.assert_array_equal(
-                measured.asking[number], strongest(attention, ([pair.asking], pair.right))
-            )
+            np.testing.assert_array_equal(measured.values["attention"][number], strongest(attention, spans))
+            asking = strongest(attention, ([pair.asking], pair.right))
+            np.testing.assert_array_equal(measured.confidence[number], asking)
             rest = [word for word in range(lengths[place]) if word != pair.asking]
-            np.testing.assert_array_equal(
-                measured.strongest[number], strongest(attention, ([pair.asking], rest))
-            )
+            is_right = (asking >= strongest(attention, ([pair.asking], rest))) & (asking > 0)
+            np.testing.assert_array_equal(measured.is_right[number], is_right)
             assert batch.controls[number] == len(others)
             expected = np.mean(others, axis=0) if others else np.zeros((2, 3))
-            np.testing.assert_allclose(measured.control[number], expected, rtol=1e-5)
+            np.testing.assert_allclose(measured.values["control"][number], expected, rtol=1e-5)
 
 
 def test_by_hand() -> None:
@@ -54,7 +52,7 @@ def test_by_hand() -> None:
     before = words.clone()
     measured = batch.measure(words[None, None])
     assert torch.equal(words, before)  # others read the same maps
-    attention, control = measured.attention[..., 0], measured.control[..., 0]
+    attention, control = measured.values["attention"][..., 0], measured.values["control"][..., 0]
     assert attention.tolist() == pytest.approx(np.array([[0.7, 0.3], [0.7, 0.5], [0.5, 0.3]]))
     # (0, 1) and (2, 3) give 0.1 and 0.2, and are given 0.0 and 0.4.
     assert control[0].tolist() == pytest.approx([0.15, 0.2])
@@ -77,10 +75,10 @@ def test_words_without_tokens() -> None:
     attention = words[0].numpy()
     # The pair (0, 1) elsewhere: both words need a token, so that only (3, 4) and (4, 5) are left.
     expected = np.mean([strongest(attention, ([3], [4])), strongest(attention, ([4], [5]))], axis=0)
-    np.testing.assert_allclose(measured.control[0], expected, rtol=1e-6)
+    np.testing.assert_allclose(measured.values["control"][0], expected, rtol=1e-6)
     # (0; 1 2) elsewhere: (1; 2 3), (3; 4 5); of (2; 3 4) the predicate has no token.
     expected = np.mean([strongest(attention, ([1], [2, 3])), strongest(attention, ([3], [4, 5]))], axis=0)
-    np.testing.assert_allclose(measured.control[1], expected, rtol=1e-6)
+    np.testing.assert_allclose(measured.values["control"][1], expected, rtol=1e-6)
 
 
 def test_pairs_that_were_cut_off_are_not_told_one_by_one() -> None:
