@@ -129,7 +129,7 @@ def test_semantic_roles_are_attention_beside_its_control() -> None:
     )
     page = head_page(atlas, "encoder", 0, 0)
     [one] = bars_of(page, "relations")
-    assert (one.label, one.value, one.mark) == ("ARG0, argument to predicate", 0.4, 0.1)
+    assert (one.label, one.value, one.mark) == ("ARG0 (mostly who does it), argument to predicate", 0.4, 0.1)
     assert one.note == "relations, 64 cases"
     section = section_of(page, "relations")
     assert section is not None

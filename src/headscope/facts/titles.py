@@ -10,6 +10,7 @@ import xarray as xr
 from headscope.atlas import Atlas
 from headscope.atlas.atlas import COMPANIONS
 from headscope.errors import AtlasError
+from headscope.facts.description import description_of
 from headscope.facts.explanations import CONTRASTS, REPLACED
 from headscope.facts.slices import HeadValues
 from headscope.facts.sweeps import SweepFacts, sweep_facts
@@ -19,11 +20,6 @@ MEASURED = ("entropy", "role_attention", "named_patterns", "offset_attention", "
 """The measures whose change between two models is kept."""
 
 _GROUPS = {
-    "dependency": "Syntax (dependency probe)",
-    "coreference": "Coreference probe",
-    "relations": "Semantic roles (relations probe)",
-    "features": "Kinds of words (features probe)",
-    "parser": "Parser probe",
     "types": "Kinds of heads",
     "patterns": "Patterns",
     "ablation": "Ablation",
@@ -109,7 +105,8 @@ class AtlasWords:
         if probe == "compare":
             return f"Beside {self.other_model}"
         if probe is not None:
-            return _GROUPS.get(probe, probe.replace("_", " ").capitalize())
+            known = description_of(self.atlas, probe).group or _GROUPS.get(probe)
+            return known or probe.replace("_", " ").capitalize()
         return measure.replace("_", " ").capitalize()
 
     def about(self, measure: str, array: xr.DataArray) -> str:

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Self
 
 from headscope.atlas import Atlas, Example, Results
 from headscope.errors import OptionError
+from headscope.facts.description import Description
+from headscope.facts.scores import judged
 from headscope.models import Model
 from headscope.probes.observe import Account, Pass
 from headscope.run.provenance import ModelState, provenance
@@ -126,6 +128,8 @@ class ProbeResult(ABC):
     """What a probe found in a model."""
 
     probe: ClassVar[str]
+    description: ClassVar[Description | None] = None
+    """How to speak of it; written into the atlas."""
 
     model: Model
     source: Source
@@ -153,6 +157,11 @@ class ProbeResult(ABC):
     @abstractmethod
     def table(self, *, stack: str | None = None) -> list[Row]:
         """The rows the command prints, of one stack; the first one by default."""
+
+    def rows(self, *, stack: str | None = None) -> list[Row]:
+        """The table with the verdict on every row, where its description holds rows against anything."""
+        rows = self.table(stack=stack)
+        return judged(rows, self.description) if self.description else rows
 
     def intervals(self) -> str | None:
         """What intervals are over, documents or texts, in words; None where the table does not say."""
@@ -193,6 +202,7 @@ class ProbeResult(ABC):
                 "options": dict(source.options),
                 "created": datetime.now(UTC).isoformat(timespec="seconds"),
                 "duration_s": round(source.duration, 3),
+                **({"description": self.description.to_data()} if self.description else {}),
             },
             table={stack: self.table(stack=stack) for stack in arrays},
             examples=self.examples,

@@ -10,7 +10,7 @@ from typing import Self
 from headscope.accumulator import Sums
 from headscope.capture.observe import edits_of
 from headscope.errors import OptionError
-from headscope.facts.scores import FEW_CASES
+from headscope.facts.description import FEW_CASES, PROBES
 from headscope.models import Model, load
 from headscope.probes.features.classes import FEATURES, FeatureText
 from headscope.probes.features.result import FeaturesResult, StackSums
@@ -31,6 +31,7 @@ MOST_HELD = 1024
 ModelName = Model | str | os.PathLike[str]
 
 
+@PROBES.register("features")
 class FeaturesProbe:
     """How much attention every head gives to classes of words and to [CLS] and [SEP] (Kovaleva et al. 2019).
 
@@ -40,6 +41,8 @@ class FeaturesProbe:
         result = FeaturesProbe("demo", against="demo-mrpc").score(read_treebank("dev.conllu"))
         result.table()
     """
+
+    description = FeaturesResult.description
 
     def __init__(
         self,

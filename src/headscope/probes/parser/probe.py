@@ -5,10 +5,12 @@ from collections.abc import Iterable
 from typing import Self
 
 from headscope.errors import OptionError
+from headscope.facts.description import PROBES
 from headscope.models import Model, load
 from headscope.probes.means import CaseMeans
 from headscope.probes.parser.attention import CACHE_LIMIT
 from headscope.probes.parser.data import Account
+from headscope.probes.parser.result import DESCRIPTION
 from headscope.probes.parser.run import (
     MODEL_VECTORS,
     Data,
@@ -31,6 +33,7 @@ UNSEEN = -2
 """What `predict` gives for a word without a token, which the model was not shown."""
 
 
+@PROBES.register("parser")
 class ParserProbe:
     """Learns to tell every word's syntactic head from attention alone (Clark et al. 2019, section 5).
 
@@ -47,6 +50,8 @@ class ParserProbe:
     The attention of the training set is kept in a temporary file of at most `cache_limit` bytes, and computed again in
     every epoch as far as it does not fit; that changes no result. What is kept in memory are the words.
     """
+
+    description = DESCRIPTION
 
     def __init__(
         self,

@@ -167,6 +167,7 @@ class AtWorkTally(_HeadTally):
             # Texts of a batch are padded to the most words; one that was cut has weights for fewer.
             weights=tuple((answer.weights.tolist() + [0.0] * len(words))[: len(words)]),
             name=answer.item.name,
+            looked_at=self.question.direction == 1,
         )
 
 

@@ -4,9 +4,11 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from headscope.facts.description import PROBES, Baseline, Column, Sentences
 from headscope.models import Model
 from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.pointing.cases import Case, Pointing
+from headscope.probes.pointing.describe import pointing_description
 from headscope.probes.pointing.probe import PointingProbe
 from headscope.probes.pointing.result import PointingResult, accuracy_of
 from headscope.probes.pointing.tally import PointingTally
@@ -17,6 +19,74 @@ from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank
 FARTHEST = 10
 OFFSETS = tuple(offset for offset in range(-FARTHEST, FARTHEST + 1) if offset)
 """The fixed offsets a head is measured against: the head is always so many words before or after."""
+
+FOUND = {
+    "acl": "the noun of a clause",
+    "acl:relcl": "the noun of a relative clause",
+    "advcl": "the verb of an adverbial clause",
+    "advmod": "what an adverb modifies",
+    "amod": "the noun of an adjective",
+    "appos": "the noun of an apposition",
+    "aux": "the verb of an auxiliary",
+    "aux:pass": "the verb of a passive auxiliary",
+    "case": "the noun of a preposition",
+    "cc": "what a conjunction such as “and” belongs to",
+    "ccomp": "the verb of a clause that is its object",
+    "compound": "the noun of a compound",
+    "compound:prt": "the verb of a particle",
+    "conj": "the first part of a coordination",
+    "cop": "the predicate of a copula",
+    "csubj": "the verb of a clause that is its subject",
+    "det": "the noun of a determiner",
+    "discourse": "what an interjection belongs to",
+    "expl": "the verb of an expletive",
+    "fixed": "the first word of a fixed phrase",
+    "flat": "the first word of a name",
+    "iobj": "the verb of an indirect object",
+    "mark": "the verb of a clause marker such as “that”",
+    "nmod": "the noun of a nominal modifier",
+    "nmod:poss": "the noun of a possessor",
+    "nsubj": "the verb of a subject",
+    "nsubj:pass": "the verb of a passive subject",
+    "nummod": "the noun of a number",
+    "obj": "the verb of an object",
+    "obl": "the verb of an oblique nominal",
+    "parataxis": "what a side remark belongs to",
+    "vocative": "what an address belongs to",
+    "xcomp": "the verb of an open complement",
+}
+"""What a head finds that finds the head of a word of this relation."""
+
+DESCRIPTION = pointing_description(
+    "dependency",
+    title="Syntax: which head finds which relation",
+    question="A head's guess for the syntactic head of a word is the other word that the word looks at most (dependent "
+    "to head), or the one that looks at it most (head to dependent). Punctuation and roots do not ask. Beside every "
+    "head stands what needs no attention: the best fixed offset, such as always guessing the next word.",
+    subject="syntax",
+    group="Syntax (dependency probe)",
+    label="relation",
+    labels="relations",
+    finds="Finding the head of {}",
+    directions=("dependent_to_head", "head_to_dependent"),
+    baselines=(
+        Baseline("best fixed offset", "offset_accuracy", "offset_low", "offset_high", detail="offset"),
+    ),
+    beside=(
+        Column("offset", "best offset", "signed"),
+        Column("offset_accuracy", "right", "percent", low="offset_low", high="offset_high"),
+    ),
+    above="above offset",
+    chart="Best head for each relation",
+    chart_caption="A dot is a share of right guesses, its bar the 95% interval. Filled: the best head of the "
+    "relation. Hollow: the best fixed offset. Only where the bars are apart does the head know more than a distance.",
+    sentences=Sentences(
+        "Syntax",
+        objects=FOUND,
+        other="the head of a word that is {}",
+        whole="finds the syntactic head of a word, whatever the relation, more often than any fixed offset",
+    ),
+)
 
 _HITS = {offset: tuple(offset == other for other in OFFSETS) for offset in OFFSETS}
 _MISS = (False,) * len(OFFSETS)
@@ -37,6 +107,7 @@ class DependencyResult(PointingResult):
     """Every head's accuracy by relation and direction, and the best head of each relation."""
 
     probe = "dependency"
+    description = DESCRIPTION
     label_name = "relation"
     directions = ("dependent_to_head", "head_to_dependent")
     arrays_begin = "dependency"
@@ -58,6 +129,7 @@ class DependencyResult(PointingResult):
         }
 
 
+@PROBES.register("dependency")
 class DependencyProbe(PointingProbe[Treebank]):
     """Which head finds the syntactic head of a word, relation by relation.
 
@@ -69,6 +141,7 @@ class DependencyProbe(PointingProbe[Treebank]):
         result.table()
     """
 
+    description = DESCRIPTION
     chosen_things = "best heads and offsets"
     baseline_labels = OFFSETS
     result_kind = DependencyResult

@@ -12,7 +12,7 @@ import numpy as np
 
 from headscope.atlas import Example
 from headscope.errors import OptionError, TextError
-from headscope.facts.scores import FEW_CASES
+from headscope.facts.description import FEW_CASES
 from headscope.models import Model, load
 from headscope.probes.halves import HALVES, SCORE, SELECT, Turns
 from headscope.probes.means import Array
