@@ -11,9 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headscope.capture import AttentionCall, Capture, FiniteCheck, Forward, following
-from headscope.capture.capture import probe_inputs
-from headscope.capture.observe import evaluating, is_edited, watching
+from headscope.capture import Capture, FiniteCheck, attention_modules
+from headscope.capture.observe import is_edited, watching
 from headscope.comparison.sums import GIVERS
 from headscope.errors import CaptureError
 from headscope.models.stacks import Place
@@ -86,20 +85,3 @@ class SameInput:
 def _modules(capture: Capture) -> Mapping[Place, nn.Module]:
     core = capture.model.core
     return {place: core.get_submodule(name) for place, name in attention_modules(capture).items()}
-
-
-def attention_modules(capture: Capture) -> dict[Place, str]:
-    """The name in the core of every layer's attention module; for models that the one hook reaches."""
-    core = capture.model.core
-    modules: dict[Place, nn.Module] = {}
-
-    def handle(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
-        modules[place] = call.module
-        return call
-
-    inputs = probe_inputs(capture.model, [(9, 6)])
-    options = {"use_cache": False} if "use_cache" in capture.model.accepts else {}
-    with following(capture, capture.stacks.places, handle), evaluating(core), torch.inference_mode():
-        core(**inputs, **options)
-    known = {id(module): name for name, module in core.named_modules()}
-    return {place: known[id(module)] for place, module in modules.items()}
