@@ -9,7 +9,8 @@ from tests.helpers.atlases import probe_facts, random_atlas
 
 import headscope as hs
 from headscope.atlas import Atlas
-from headscope.facts.scores import HeadScore, best_heads
+from headscope.facts.probes import best_heads
+from headscope.facts.scores import HeadScore
 from headscope.pages.atlas import embedded_atlas
 from headscope.pages.head_page import head_page
 from headscope.pages.shapes import Bar

@@ -38,7 +38,7 @@ def probed() -> Atlas:
 
 
 def found(atlas: Atlas, head: int = 0) -> list[Bar]:
-    sections = relations(head_arrays(atlas, "encoder", HeadId(0, head)), HeadId(0, head))
+    sections = relations(atlas, head_arrays(atlas, "encoder", HeadId(0, head)), HeadId(0, head))
     return [bar for section in sections for chart in section.charts for bar in chart.bars]
 
 
@@ -56,9 +56,10 @@ def test_only_what_is_above_the_best_rule_is_listed_furthest_first() -> None:
 
 def test_how_many_were_asked_for_is_told_where_none_is_above() -> None:
     atlas = probed()
-    [section] = relations(head_arrays(atlas, "encoder", HeadId(0, 1)), HeadId(0, 1))
+    [section] = relations(atlas, head_arrays(atlas, "encoder", HeadId(0, 1)), HeadId(0, 1))
     assert section.said == ["None above a simple rule, of 3 tested."]  # dep has too few cases
-    assert relations(head_arrays(random_atlas(), "encoder", HeadId(0, 1)), HeadId(0, 1)) == []
+    other = random_atlas()
+    assert relations(other, head_arrays(other, "encoder", HeadId(0, 1)), HeadId(0, 1)) == []
 
 
 def test_coreference_has_rules_of_its_own() -> None:
@@ -93,7 +94,7 @@ def test_a_head_that_is_a_rule_is_never_above_it() -> None:
     for layer in range(3):
         for head in range(4):
             at = head_arrays(atlas, "encoder", HeadId(layer, head))
-            for section in relations(at, HeadId(layer, head)):
+            for section in relations(atlas, at, HeadId(layer, head)):
                 for bar in (bar for chart in section.charts for bar in chart.bars):
                     listed += 1
                     rule = float(best.sel(relation=bar.label.partition(",")[0]))

@@ -10,20 +10,14 @@ import xarray as xr
 from headscope.atlas import Atlas
 from headscope.atlas.atlas import COMPANIONS
 from headscope.errors import AtlasError
+from headscope.facts.comparisons import MEASURES
+from headscope.facts.description import description_of
 from headscope.facts.explanations import CONTRASTS, REPLACED
 from headscope.facts.slices import HeadValues
 from headscope.facts.sweeps import SweepFacts, sweep_facts
 from headscope.facts.vocabulary import role_name, slice_title, value_name
 
-MEASURED = ("entropy", "role_attention", "named_patterns", "offset_attention", "distance_features")
-"""The measures whose change between two models is kept."""
-
 _GROUPS = {
-    "dependency": "Syntax (dependency probe)",
-    "coreference": "Coreference probe",
-    "relations": "Semantic roles (relations probe)",
-    "features": "Kinds of words (features probe)",
-    "parser": "Parser probe",
     "types": "Kinds of heads",
     "patterns": "Patterns",
     "ablation": "Ablation",
@@ -109,7 +103,8 @@ class AtlasWords:
         if probe == "compare":
             return f"Beside {self.other_model}"
         if probe is not None:
-            return _GROUPS.get(probe, probe.replace("_", " ").capitalize())
+            known = description_of(self.atlas, probe).group or _GROUPS.get(probe)
+            return known or probe.replace("_", " ").capitalize()
         return measure.replace("_", " ").capitalize()
 
     def about(self, measure: str, array: xr.DataArray) -> str:
@@ -124,7 +119,7 @@ class AtlasWords:
         """A title for one number per head."""
         measure = picked.measure
         base = measure.removesuffix("_change")
-        if base != measure and base in MEASURED:
+        if base != measure and base in MEASURES:
             title = slice_title(self.atlas, replace(picked, measure=base))
             return f"Change from {self.other_model}: {lower(title)}"
         if measure.startswith("ablation_"):

@@ -1,12 +1,15 @@
 """A head at work: a sentence, the word that asks, and lines to the words its head looks at."""
 
+from collections.abc import Sequence
+
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
 
 from headscope.atlas import Example
 from headscope.errors import OptionError
-from headscope.facts.probe_names import direction_name, looks_back
+from headscope.facts.description import direction_name
 from headscope.facts.wording import printed
 from headscope.figures.colours import ACCENT, INK, MUTED, PAPER, SERIES
 from headscope.figures.sentence import WORD_SIZE, Line, Place, lay_out, text_width
@@ -47,6 +50,25 @@ def head_at_work(example: Example, *, ax: Axes | None = None) -> Axes:
         _word(ax, example, place, scale)
     _arcs(ax, example, line, scale)
     return ax
+
+
+def heads_at_work(examples: Sequence[Example]) -> Figure:
+    """A figure with a picture for each example, in the given order."""
+    if not examples:
+        raise OptionError("there is no example to draw; give at least one")
+    sizes = [arcs_size(example) for example in examples]
+    room = TITLE_ROOM / 72
+    width, height = max(wide for wide, _ in sizes), sum(high + room for _, high in sizes)
+    figure = Figure(figsize=(width, height))
+    top = height
+    for example, (wide, high) in zip(examples, sizes, strict=True):
+        top -= high + room
+        ax = figure.add_axes((0, top / height, wide / width, high / height))
+        head_at_work(example, ax=ax)
+        verdict = "right" if example.is_right else "wrong"
+        title = f"{ax.get_title(loc='left')} ({verdict})"
+        ax.set_title(title, loc="left", fontsize=TITLE_SIZE, color=INK, parse_math=False)
+    return figure
 
 
 def arcs_size(example: Example) -> tuple[float, float]:
@@ -145,7 +167,7 @@ def _arcs(ax: Axes, example: Example, line: Line, scale: float) -> None:
         return
     longest = max(_spans(line, example), default=0.0) or 1.0
     top = min(ax.get_ylim()[1] - ARROW, _highest(line, example))
-    inward = looks_back(example.direction)
+    inward = example.is_inward
     for word in sorted(
         range(len(example.words)), key=lambda word: (word == example.guess, example.weights[word])
     ):

@@ -11,6 +11,7 @@ from headscope.atlas import Atlas, replacing
 from headscope.atlas.atlas import COMPANIONS
 from headscope.errors import AtlasError, HeadscopeError
 from headscope.facts import findings as facts
+from headscope.facts.description import array_text
 from headscope.facts.slices import Array, Choice, HeadValues
 from headscope.facts.titles import AtlasWords
 from headscope.kinds import feature_map, head_map
@@ -202,13 +203,15 @@ def _numbers(
         for part in (array, error)
     )
     assert values is not None
+    text = array_text(words.atlas, name)
     for place in np.ndindex(values.shape[:-2]):
         if not np.isfinite(values[place]).any():
             continue
         select = {dim: known[at] for dim, known, at in zip(dims, labels, place, strict=True)}
         chosen: dict[str, tuple[Choice, ...]] = {dim: (label,) for dim, label in select.items()}
         stderr = None if errors is None or not np.isfinite(errors[place]).any() else errors[place]
-        picked = HeadValues(values[place], stderr, name, chosen, stack, str(array.attrs.get("units", "1")))
+        units = str(array.attrs.get("units", "1"))
+        picked = HeadValues(values[place], stderr, name, chosen, stack, units, text=text)
         key = ":".join(filter(None, (name, ",".join(f"{dim}={label}" for dim, label in select.items()))))
         title = words.title(picked)
         if name == "ablation_significant":

@@ -1,8 +1,9 @@
-"""What one head knows of syntax, coreference and semantic roles, beside what needs no attention."""
+"""What one head knows of what probes asked, beside what needs no attention."""
 
+from headscope.atlas import Atlas
+from headscope.facts.description import Description, direction_name
 from headscope.facts.head_arrays import HeadArrays
-from headscope.facts.head_scores import head_scores
-from headscope.facts.probe_names import direction_name, row_name
+from headscope.facts.probes import head_scores
 from headscope.facts.scores import HeadScore
 from headscope.pages.shapes import Bar, Chart, Section
 from headscope.types import HeadId
@@ -17,21 +18,21 @@ _ABOUT = (
 _PALE = "; pale where the head is not clearly above all rules: its interval reaches theirs"
 
 
-def relations(arrays: HeadArrays, head: HeadId) -> list[Section]:
+def relations(atlas: Atlas, arrays: HeadArrays, head: HeadId) -> list[Section]:
     """The relations where the head is above a simple rule, furthest above first; none where none had cases enough.
 
     `arrays` are the stack's, taken at this head. The rule is the best one on the same cases as the head's own share.
     """
-    asked = [(probe, row) for probe, row in head_scores(arrays, head) if not row.has_few_cases]
-    above = [(probe, row) for probe, row in asked if row.best_baseline is None or _above(row) > 0]
-    above.sort(key=lambda pair: -_above(pair[1]))
+    asked = [pair for pair in head_scores(atlas, arrays, head) if not pair[1].has_few_cases]
+    above = [pair for pair in asked if pair[1].best_baseline is None or pair[1].lead > 0]
+    above.sort(key=lambda pair: -pair[1].lead)
     title = "Relations it finds"
     if not above:
         said = [f"None above a simple rule, of {len(asked)} tested."]
         return [Section(key="relations", title=title, said=said)] if asked else []
     scores: dict[str, list[Bar]] = {}
-    for probe, row in above:
-        scores.setdefault(row.score.name, []).append(_bar(probe, row))
+    for described, row in above:
+        scores.setdefault(row.score.name, []).append(_bar(described, row))
     charts = [Chart(title=name, bars=bars[:MOST], is_share=True) for name, bars in scores.items()]
     is_pale = any(bar.pale for chart in charts for bar in chart.bars)
     return [
@@ -39,21 +40,16 @@ def relations(arrays: HeadArrays, head: HeadId) -> list[Section]:
     ]
 
 
-def _above(row: HeadScore) -> float:
-    """How far above the best rule; 0 where there is none."""
-    return 0.0 if row.best_baseline is None else row.score.value - row.best_baseline.value
-
-
-def _bar(probe: str, row: HeadScore) -> Bar:
+def _bar(described: Description, row: HeadScore) -> Bar:
     rule, direction = row.best_baseline, direction_name(row.direction or "")
     is_unclear = rule is not None and row.verdict != "above"
-    notes = [probe]
+    notes = [described.words]
     if row.cases is not None:
         notes.append(f"{row.cases} cases")
     if is_unclear:
         notes.append("not clearly above the simple rules")
     return Bar(
-        label=", ".join(filter(None, (row_name(probe, row.label), direction))),
+        label=", ".join(filter(None, (described.row_name(row.label), direction))),
         value=row.score.value,
         low=row.score.low,
         high=row.score.high,

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from headscope.atlas import Atlas, Example, Typical
-from headscope.facts.probe_names import direction_name, looks_back, row_name
+from headscope.facts.description import description_of, direction_name
 from headscope.facts.titles import AtlasWords
 from headscope.pages.shapes import HeadExample, TypicalSentence
 from headscope.pages.tokens import is_special, printable
@@ -32,7 +32,7 @@ def examples(atlas: Atlas, stack: str, head: HeadId) -> list[HeadExample]:
         if example.head == head and _is_usable(example)
     ]
     usable.sort(key=lambda example: (not example.is_right, -example.confidence))
-    return [_example(example) for example in usable[:MOST_EXAMPLES]]
+    return [_example(atlas, example) for example in usable[:MOST_EXAMPLES]]
 
 
 def _is_usable(example: Example) -> bool:
@@ -42,19 +42,19 @@ def _is_usable(example: Example) -> bool:
     return len(example.weights) == count and all(0 <= place < count for place in places)
 
 
-def _example(example: Example) -> HeadExample:
+def _example(atlas: Atlas, example: Example) -> HeadExample:
     asking, chosen = example.words[example.asking], example.words[example.guess]
-    is_back = looks_back(example.direction)
-    looks, at = (chosen, asking) if is_back else (asking, chosen)
+    looks, at = (chosen, asking) if example.is_inward else (asking, chosen)
+    label = description_of(atlas, example.probe).row_name(example.label)
     verdict = "right" if example.is_right else "wrong"
-    blue = ". Blue: the attention that words give the framed one." if is_back else ""
+    blue = ". Blue: the attention that words give the framed one." if example.is_inward else ""
     return HeadExample(
         text=" ".join(example.words),
         words=list(example.words),
         marks=[example.asking, *example.right],
         weights=list(example.weights),
-        note=f"{row_name(example.probe, example.label)}, {direction_name(example.direction)}: “{looks}” looks at "
-        f"“{at}” with {example.confidence:.0%} of its attention, which is {verdict} ({example.name}){blue}",
+        note=f"{label}, {direction_name(example.direction)}: “{looks}” looks at “{at}” with "
+        f"{example.confidence:.0%} of its attention, which is {verdict} ({example.name}){blue}",
     )
 
 
