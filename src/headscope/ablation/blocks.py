@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from torch import nn
 
 from headscope.capture import AttentionCall, Capture
-from headscope.capture.capture import probe_inputs
 from headscope.capture.follow import run_calls
+from headscope.capture.surveying import probe_inputs
 from headscope.edits.prune import PROBE_LENGTHS
 from headscope.models.stacks import Place
 

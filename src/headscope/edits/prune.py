@@ -9,10 +9,9 @@ import torch
 from torch import Tensor
 
 from headscope.atlas import Atlas
-from headscope.capture import Capture, surveyed
-from headscope.capture.capture import probe_inputs
-from headscope.capture.follow import run_calls
+from headscope.capture import Capture, attention_modules, surveyed
 from headscope.capture.observe import evaluating, is_edited
+from headscope.capture.surveying import probe_inputs
 from headscope.edits.edit import edit
 from headscope.edits.heads import HeadSet
 from headscope.edits.layouts import remove_heads
@@ -56,7 +55,7 @@ def prune(
             "not be proved right"
         )
     chosen = select_heads(capture.stacks, heads, layers=layers, atlas=atlas)
-    names = _module_names(capture)
+    names = attention_modules(capture)
     _check_sharing(capture, chosen, names)
     smaller = Model(
         f"{original.name} without {len(chosen)} heads",
@@ -83,15 +82,6 @@ def _take_out(capture: Capture, smaller: Model, heads: HeadSet, names: Mapping[P
         if names[place] not in done:
             remove_heads(smaller.core, smaller.adapter, names[place], set(numbers), count=grid.heads)
             done.add(names[place])
-
-
-def _module_names(capture: Capture) -> dict[Place, str]:
-    """The name in the core of the module that computes the attention of each layer."""
-    names = {module: name for name, module in capture.model.core.named_modules()}
-    found: dict[Place, str] = {}
-    inputs = probe_inputs(capture.model, PROBE_LENGTHS)
-    run_calls(capture, inputs, lambda place, call: found.update({place: names[call.module]}))
-    return found
 
 
 def _check_sharing(capture: Capture, heads: HeadSet, names: Mapping[Place, str]) -> None:
@@ -132,9 +122,8 @@ def _prove(capture: Capture, smaller: Model, heads: HeadSet) -> None:
 def probe_states(model: Model) -> Tensor:
     """(text, token, width) the last hidden states of a short probe, real tokens only."""
     inputs = probe_inputs(model, PROBE_LENGTHS)
-    options = {"use_cache": False} if "use_cache" in model.accepts else {}
     with evaluating(model.core), torch.inference_mode():
-        output = model.core(**inputs, **options, return_dict=True)
+        output = model.core(**inputs, **model.no_cache, return_dict=True)
     states: Tensor = output[0]
     real = inputs.get("decoder_attention_mask", inputs["attention_mask"])
     return states * real[:, :, None]

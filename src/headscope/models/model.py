@@ -73,6 +73,11 @@ class Model:
         return frozenset(inspect.signature(self.core.forward).parameters)
 
     @property
+    def no_cache(self) -> dict[str, bool]:
+        """What a forward pass is given beside its inputs so that it keeps nothing for a next one."""
+        return {"use_cache": False} if "use_cache" in self.accepts else {}
+
+    @property
     def has_segments(self) -> bool:
         """True when the network tells a first text from a second one."""
         return "token_type_ids" in self.accepts and self.adapter.segments(self.config) > 1

@@ -15,14 +15,11 @@ from headscope.edits import HeadSet, edit, select_heads
 from headscope.errors import InterventionError, OptionError, TextError
 from headscope.models import Model
 from headscope.run.watch import Watch
-from headscope.server.heads import TaskName
 from headscope.server.shapes import Edit, Guess, Option, Predicted, PredictRequest
 from headscope.tasks import QuestionAnswering, TaskBatch, forward
-from headscope.tasks.classification import encoded_texts
-from headscope.tasks.network import output_of
-from headscope.tasks.qa import USUAL_LENGTH as QUESTION_LENGTH
+from headscope.tasks.batches import output_of
+from headscope.tasks.heads import TaskName
 from headscope.text.encode import EncodedInput, EncodedText, TextEncoder
-from headscope.text.formats.labelled import LabelledText
 from headscope.text.formats.squad import Question, Questions
 from headscope.text.items import TextPair
 from headscope.text.sentences import clean
@@ -124,7 +121,7 @@ def _answers(model: Model, request: PredictRequest, length: int) -> tuple[Ask | 
     asked = Question("asked", question, passage, (), 0)
     task = QuestionAnswering(
         Questions("a question", (asked,), False, Skipped("questions")),
-        max_length=min(length, QUESTION_LENGTH),
+        max_length=min(length, QuestionAnswering.usual_length),
     )
     batches = list(task.batches(model, batch_size=1))
 
@@ -162,7 +159,7 @@ def _spans(model: Model, batch: TaskBatch, most: int) -> Iterator[tuple[tuple[in
 
 def _classes(model: Model, request: PredictRequest, length: int) -> tuple[Ask | None, str]:
     first, second = _texts(request)
-    [encoded] = encoded_texts([LabelledText(first or "", second, "", "")], model, length)
+    encoded = TextEncoder(model.tokenizer, "pair", length).encode(TextPair(first or "", second))
     batch = _batch(model, encoded)
     labels = {int(number): str(name) for number, name in model.config.id2label.items()}
     each = getattr(model.config, "problem_type", None) == "multi_label_classification"

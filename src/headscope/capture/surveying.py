@@ -1,22 +1,17 @@
-"""Running a model over a batch and seeing every layer's attention, or failing loudly."""
+"""Learning what stacks, layers and heads a model has by watching it on a short probe, and whether to trust it."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
 from headscope.capture.fallback import returned_attention
-from headscope.capture.finite import FiniteCheck
+from headscope.capture.follow import Capture, Inputs, run_calls
 from headscope.capture.inputs import padding_token
 from headscope.capture.observe import can_watch, watching, without_edits
 from headscope.errors import CaptureError, HeadscopeError, ModelError
 from headscope.models.model import Model
 from headscope.models.stacks import Call, Place, Stacks, sort_calls
-
-See = Callable[[Place, Tensor], None]
-Inputs = Mapping[str, Tensor | bool]
 
 # Two lengths that no head count or hidden size is mistaken for, and that differ from each other.
 _SOURCE, _TARGET = 7, 5
@@ -24,56 +19,6 @@ _SOURCE, _TARGET = 7, 5
 # What rounding may do to the weights of a probe (we saw 1e-6 in float32).
 _ROUNDING = {torch.float32: 1e-4, torch.float64: 1e-4}
 _ROUNDING_IN_HALF = 1e-2
-
-
-@dataclass(frozen=True)
-class Capture:
-    """How one model is observed: its stacks, and whether through the hook or by asking for its output."""
-
-    model: Model
-    stacks: Stacks
-    hooked: bool
-    pads: bool
-    """Whether texts may be padded; in some architectures (ConvBERT) padding changes the text's own attention."""
-
-    def run(self, inputs: Inputs, see: See) -> None:
-        """One forward pass; `see(place, attention)` is called for every layer of every stack, in order.
-
-        Raises CaptureError when the calls seen are not those expected, or the attention of a real token is nan, so
-        that no result is built on a layer that was missed or broken. On an accelerator that is told at the end.
-        """
-        seen = 0
-        check = FiniteCheck(self.model)
-        places = self.stacks.places
-
-        def watcher(weights: Tensor) -> None:
-            nonlocal seen
-            if seen < len(places):
-                self._check(places[seen], weights, inputs)
-                check.look(places[seen], weights, _mask(places[seen], inputs))
-                see(places[seen], weights)
-            seen += 1
-
-        _forward(self.model, inputs, watcher, hooked=self.hooked)
-        if seen != len(places):
-            raise CaptureError(
-                f"{self.model.name}: {len(places)} attention calls were expected in a forward pass and {seen} were seen"
-            )
-        check.done()
-
-    def _check(self, place: Place, weights: Tensor, inputs: Inputs) -> None:
-        source, target = inputs["input_ids"], inputs.get("decoder_input_ids")
-        assert isinstance(source, Tensor)
-        queries, keys = source.shape[1], source.shape[1]
-        if isinstance(target, Tensor) and place.stack != "encoder":
-            queries = target.shape[1]
-            keys = queries if place.stack == "decoder" else keys
-        expected = (source.shape[0], self.stacks.grid(place.stack).heads, queries, keys)
-        if tuple(weights.shape) != expected:
-            raise CaptureError(
-                f"{self.model.name}: layer {place.layer} of the {place.stack} gave attention of shape "
-                f"{tuple(weights.shape)} where {expected} was expected"
-            )
 
 
 # Without the model in it, which would keep itself alive.
@@ -110,11 +55,9 @@ def _survey(model: Model) -> Capture:
     stacks = sort_calls([_call(weights) for weights in maps], source=_SOURCE, target=target)
     alone = _maps(model, probe_inputs(model, [(_SOURCE - 2, _TARGET - 2)]), hooked=hooked)
     pads = check_probe(model, maps, alone)
-    check = FiniteCheck(model)
-    for place, weights in zip(stacks.places, maps, strict=True):
-        check.look(place, weights, _mask(place, both))
-    check.done()
-    return Capture(model, stacks, hooked, pads)
+    capture = Capture(model, stacks, hooked, pads)
+    capture.look_through(both, maps, lambda place, weights: None)
+    return capture
 
 
 def check_probe(model: Model, maps: list[Tensor], alone: list[Tensor]) -> bool:
@@ -140,12 +83,6 @@ def check_probe(model: Model, maps: list[Tensor], alone: list[Tensor]) -> bool:
     return same
 
 
-def _mask(place: Place, inputs: Inputs) -> Tensor | bool | None:
-    """(text, token) which queries of a stack are real tokens."""
-    reads_source = place.stack == "encoder" or "decoder_input_ids" not in inputs
-    return inputs.get("attention_mask" if reads_source else "decoder_attention_mask")
-
-
 def _call(weights: Tensor) -> Call:
     _, heads, queries, keys = weights.shape
     return Call(queries, keys, heads, causal=queries == keys and not bool(weights[0].triu(1).any()))
@@ -155,7 +92,11 @@ def _maps(model: Model, inputs: Inputs, *, hooked: bool) -> list[Tensor]:
     """Every attention map of one forward pass, in order."""
     maps: list[Tensor] = []
     try:
-        _forward(model, inputs, maps.append, hooked=hooked)
+        if hooked:
+            with watching(model.core, maps.append), torch.inference_mode():
+                model.core(**inputs, **model.no_cache)
+        else:
+            maps = returned_attention(model.core, {**inputs, **model.no_cache})
     except HeadscopeError:
         raise
     except Exception as error:
@@ -170,14 +111,13 @@ def _maps(model: Model, inputs: Inputs, *, hooked: bool) -> list[Tensor]:
     return maps
 
 
-def _forward(model: Model, inputs: Inputs, watcher: Callable[[Tensor], None], *, hooked: bool) -> None:
-    options = {"use_cache": False} if "use_cache" in model.accepts else {}
-    if hooked:
-        with watching(model.core, watcher), torch.inference_mode():
-            model.core(**inputs, **options)
-    else:
-        for weights in returned_attention(model.core, {**inputs, **options}):
-            watcher(weights)
+def attention_modules(capture: Capture) -> dict[Place, str]:
+    """The name in the core of the module that computes each layer's attention; where the hook reaches it."""
+    names = {module: name for name, module in capture.model.core.named_modules()}
+    found: dict[Place, str] = {}
+    inputs = probe_inputs(capture.model, [(_SOURCE, _TARGET)])
+    run_calls(capture, inputs, lambda place, call: found.update({place: names[call.module]}))
+    return found
 
 
 def probe_inputs(model: Model, lengths: list[tuple[int, int]]) -> dict[str, Tensor]:
