@@ -85,7 +85,7 @@ _MODULES = {
 _PUBLIC = {name: module for module, names in _MODULES.items() for name in names}
 _SPELLED = {"open": "open_atlas"}  # there, so as not to hide the built-in function
 
-__all__ = sorted(_PUBLIC)  # pyright: ignore
+__all__ = [*sorted(_PUBLIC)]  # pyright: ignore
 
 
 def __getattr__(name: str) -> Any:

@@ -14,8 +14,7 @@ from tests.helpers.tiny import tiny
 from headscope.atlas import Results
 from headscope.probes.features.classes import FeatureText
 from headscope.probes.features.result import FeaturesResult, StackSums
-from headscope.probes.features.sums import FeatureSums
-from headscope.probes.features.tally import FeatureTally, Values
+from headscope.probes.features.tally import FeatureMeans, FeatureTally, Values
 from headscope.probes.halves import SCORE
 from headscope.probes.parser.result import PARSERS, ParserResult
 from headscope.probes.parser.score import ParserScore
@@ -240,7 +239,7 @@ def dogs_values(tmp_path: Path) -> Values:
 
 def test_features(tmp_path: Path) -> None:
     values = dogs_values(tmp_path)
-    sums = StackSums(GRID, *(FeatureSums.zeros(GRID) for _ in range(3)))
+    sums = StackSums(GRID, *(FeatureMeans.zeros(GRID) for _ in range(3)))
     sums.model.add(values)
     arrays = FeaturesResult(tiny("bert"), NOTHING, {"encoder": sums}).arrays()
     check_map("features", DOGS_TOKENS, DOGS_MAP)
