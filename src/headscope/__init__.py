@@ -82,10 +82,10 @@ _MODULES = {
 }
 """Where the public names are."""
 
-_PUBLIC = {name: module for module, names in _MODULES.items() for name in names}
+_PUBLIC = dict(sorted((name, module) for module, names in _MODULES.items() for name in names))
 _SPELLED = {"open": "open_atlas"}  # there, so as not to hide the built-in function
 
-__all__ = [*sorted(_PUBLIC)]  # pyright: ignore
+__all__ = list(_PUBLIC)  # pyright: ignore
 
 
 def __getattr__(name: str) -> Any:
