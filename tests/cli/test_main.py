@@ -75,3 +75,10 @@ def test_shell_completion_knows_the_commands() -> None:
         check=False,
     )
     assert done.stdout.split() == ["show"]
+
+
+def test_python_can_run_the_package() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "headscope", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip().endswith(hs.__version__)

@@ -12,8 +12,9 @@ from tests.helpers.atlases import dependency_row, empty_atlas, example, previous
 
 from headscope import figures
 from headscope.errors import AtlasError, OptionError
+from headscope.facts.wording import printed
 from headscope.figures.arcs import arcs_size
-from headscope.figures.sentence import LONGEST_WORD, MOST_WIDTH, lay_out, printed, short
+from headscope.figures.sentence import LONGEST_WORD, MOST_WIDTH, lay_out, short
 
 
 def texts(ax: Axes) -> list[str]:

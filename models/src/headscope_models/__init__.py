@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-NAMES = ("demo", "demo-mrpc", "demo-qa")
+NAMES = ("demo", "demo-mrpc", "demo-qa", "demo-lm")
 
 
 def path(name: str) -> Path:

@@ -1,9 +1,11 @@
 """Numbers, lists and sentences as a reader would write them."""
 
+import unicodedata
 from collections.abc import Sequence
 
 from headscope.types import HeadId
 
+_JOINERS = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 Part = str | HeadId
@@ -74,3 +76,15 @@ def readable(largest: float, units: str) -> tuple[float, str]:
     while 0 < largest * 10.0**power < 1:
         power += 3
     return 10.0**power, units if not power else f"10{str(-power).translate(_RAISED)} {units}"
+
+
+def printed(text: str) -> str:
+    """The text without characters that cannot be drawn or would turn the text around them."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        c
+        if c in _JOINERS or unicodedata.category(c) not in ("Cc", "Cs", "Cn", "Co", "Cf", "Zl", "Zp")
+        else "\ufffd"
+        for c in text
+    )

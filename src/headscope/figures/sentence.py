@@ -7,6 +7,7 @@ from itertools import groupby
 from statistics import mean
 
 from headscope.atlas import Example
+from headscope.facts.wording import printed
 
 WORD_SIZE = 9.5  # points
 LONGEST_WORD = 22  # characters; a longer word loses its middle
@@ -16,7 +17,6 @@ MANY = 0.1  # attention that makes a word worth showing in an excerpt
 
 _NARROW = frozenset("fijlrtI.,;:!'|()[]{}`´‘’ ")
 _WIDE = frozenset("mwMW@%—…")
-_JOINERS = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
 
 
 @dataclass(frozen=True)
@@ -110,16 +110,6 @@ def _groups(count: int, shown: Container[int]) -> Iterator[tuple[int, ...]]:
             yield from ((word,) for word in run)
         else:
             yield run
-
-
-def printed(text: str) -> str:
-    """The text without characters that cannot be drawn or would turn the text around them."""
-    return "".join(
-        c
-        if c in _JOINERS or unicodedata.category(c) not in ("Cc", "Cs", "Cn", "Co", "Cf", "Zl", "Zp")
-        else "\ufffd"
-        for c in text
-    )
 
 
 def short(word: str) -> str:

@@ -7,8 +7,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from headscope.errors import OptionError
+from headscope.facts.wording import printed
 from headscope.figures.colours import INK
-from headscope.figures.sentence import printed, short, text_width
+from headscope.figures.sentence import short, text_width
 
 Array = np.ndarray[Any, Any]
 

@@ -15,7 +15,7 @@ from headscope.errors import HeadscopeWarning, ModelError, OptionError
 from headscope.models.model import Model
 from headscope.models.quiet import quiet_transformers
 
-DEMO_MODELS = ("demo", "demo-mrpc", "demo-qa")
+DEMO_MODELS = ("demo", "demo-mrpc", "demo-qa", "demo-lm")
 _NUMBER = re.compile(r"\.\d+\.")
 Precision = Literal["auto", "float32", "float16", "bfloat16", "float64"]
 
@@ -30,8 +30,8 @@ def load(
 ) -> Model:
     """Load a model and its tokenizer.
 
-    `name` is a demo model ("demo", "demo-mrpc", "demo-qa"), a folder that `save_pretrained` wrote, or a name
-    on the hub. Weights must be safetensors unless `allow_pickle`, since unpickling runs code; code that comes
+    `name` is a demo model ("demo", "demo-mrpc", "demo-qa", "demo-lm"), a folder that `save_pretrained` wrote,
+    or a name on the hub. Weights must be safetensors unless `allow_pickle`, since unpickling runs code; code that comes
     with a model is never run. `dtype="auto"` is float32 on a CPU and the weights' own precision elsewhere.
     """
     source, label = _locate(name)

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from headscope import figures
-from headscope.facts.slices import HeadValues, Select, head_values, is_accuracy
+from headscope.facts.slices import HeadValues, Select, head_values
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import slice_title
 from headscope.facts.wording import amount, share
@@ -37,7 +37,7 @@ def _much(picked: HeadValues, where: str) -> str:
         return "the more evenly the head looks; pale cells look at few tokens"
     if picked.is_signed:
         return "the farther from 0; blue is above it and orange below"
-    if is_accuracy(picked.measure):
+    if picked.is_accuracy:
         return "the more often the head is right"
     if picked.measure == "pattern_share":
         return "the more often the head's map shows the pattern"

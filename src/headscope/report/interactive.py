@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 from headscope.atlas import Atlas
 from headscope.facts.findings import findings
-from headscope.pages.atlas_data import grid_shape
-from headscope.pages.atlas_page import embedded_atlas
+from headscope.pages.atlas import embedded_atlas
+from headscope.pages.head_page import grid_shape
 from headscope.pages.page import asset
 from headscope.report.links import HeadLinks
 

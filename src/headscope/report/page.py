@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from headscope.atlas import Atlas, replacing
+from headscope.facts.description import description_of
 from headscope.facts.findings import Finding, findings
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import stack_title
@@ -19,15 +20,6 @@ from headscope.report.render import facts_html, kept_together, row_html, section
 from headscope.report.section import Section
 from headscope.report.sections import sections
 from headscope.report.styles import classed
-
-SUBJECTS = {
-    "dependency": "syntax",
-    "coreference": "coreference",
-    "relations": "semantic roles",
-    "features": "kinds of words",
-    "parser": "syntax",
-}
-"""What each probe that asks what heads know is about."""
 
 
 def write_report(atlas: Atlas, path: str | os.PathLike[str]) -> Path:
@@ -82,7 +74,8 @@ def _shapes(atlas: Atlas) -> str:
 
 def _lead(atlas: Atlas) -> str:
     shapes = _shapes(atlas)
-    subjects = list(dict.fromkeys(SUBJECTS.get(name, name.replace("_", " ")) for name in _asked(atlas)))
+    asked = [description_of(atlas, name) for name in _asked(atlas)]
+    subjects = list(dict.fromkeys(described.subject or described.words for described in asked))
     others = [OUTLOOKS[name] for name in _probes(atlas) if name in OUTLOOKS]
     if _is_measured(atlas):
         more = [f"what they know of {listed(subjects)}"] if subjects else []
@@ -90,8 +83,8 @@ def _lead(atlas: Atlas) -> str:
         return f"What each attention head looked at{shapes} while the model read {_texts(atlas.provenance)}{told}."
     if subjects:
         told = f", and {listed(others)}" if others else ""
-        asked = listed(_probed_on(atlas))
-        return f"What attention heads{shapes} know of {listed(subjects)}, asked on {asked}{told}."
+        data = listed(_probed_on(atlas))
+        return f"What attention heads{shapes} know of {listed(subjects)}, asked on {data}{told}."
     told = listed(others)
     return f"{told[0].upper()}{told[1:]}{shapes}, on {_texts(atlas.provenance)}."
 
@@ -291,7 +284,7 @@ def _limits(atlas: Atlas) -> Iterator[str]:
 def _provenance(atlas: Atlas) -> str:
     facts = {key.replace("_", " "): value for key, value in atlas.provenance.items() if key != "probes"}
     for probe, about in _probes(atlas).items():
-        told = {key: value for key, value in about.items() if key not in ("notes", "arrays")}
+        told = {key: value for key, value in about.items() if key not in ("notes", "arrays", "description")}
         facts[f"{probe} probe"] = told
     rows = [row_html(key, _plain(value)) for key, value in facts.items() if value not in ("", None)]
     return (

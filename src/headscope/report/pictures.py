@@ -12,6 +12,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from headscope.facts.wording import printed
 from headscope.figures.colours import (
     DARK_RAMPS,
     INK,
@@ -25,7 +26,6 @@ from headscope.figures.colours import (
     SERIES,
 )
 from headscope.figures.save import VECTOR_SETTINGS
-from headscope.figures.sentence import printed
 
 POINTS_TO_PIXELS = 96 / 72
 MOST_ENLARGED = 1.3  # pictures grow with their place on the page, up to this

@@ -1,41 +1,25 @@
-"""The sections on what heads know: one for each probe that an atlas holds."""
+"""The sections on what was found beside measures: one for each probe and each other analysis that an atlas holds."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice, product
 from typing import Any
 
-import numpy as np
-
-from headscope.facts.slices import choices
 from headscope.facts.subject import Subject
 from headscope.facts.wording import count
 from headscope.probes.result import without_folders
+from headscope.registry import known_names
 from headscope.report.ablation import ablation_section, uniform_section
-from headscope.report.at_work import at_work
 from headscope.report.compare import compare_section
 from headscope.report.explanation import explanation_section
-from headscope.report.grids import grid
 from headscope.report.importance import importance_section
 from headscope.report.patterns import patterns_section
-from headscope.report.pictures import Picture
-from headscope.report.probe_features import features, parser
-from headscope.report.probe_heads import coreference, dependency, relations
-from headscope.report.probe_table import plain_table
-from headscope.report.section import Part, Section
-
-MOST_UNKNOWN_GRIDS = 6
+from headscope.report.probe_section import probe_section
+from headscope.report.section import Section
 
 _MAKERS: dict[str, Callable[[Subject, int], Section]] = {
     "patterns": patterns_section,
     "ablation": ablation_section,
     "ablation_uniform": uniform_section,
     "importance": importance_section,
-    "dependency": dependency,
-    "coreference": coreference,
-    "relations": relations,
-    "features": features,
-    "parser": parser,
     "explanation": explanation_section,
     "compare": compare_section,
 }
@@ -54,12 +38,13 @@ OUTLOOKS = {
 
 def probe_sections(subject: Subject) -> Iterator[Section]:
     """A section for every probe that was run in the stack, those we know first."""
-    probes = subject.probes
-    heads = _heads(subject)
-    for probe in sorted(probes, key=lambda name: [*_MAKERS, name].index(name)):
-        section = _MAKERS[probe](subject, heads) if probe in _MAKERS else _unknown(subject, probe)
-        section.facts.update(_facts(probes[probe], annotated=probe not in OUTLOOKS))
-        section.notes.extend(_notes(probes[probe]))
+    order = [*list(_MAKERS)[:4], *known_names("probe"), *list(_MAKERS)[4:]]
+    for described in sorted(subject.described, key=lambda one: [*order, one.name].index(one.name)):
+        probe, facts = described.name, subject.probes[described.name]
+        make = _MAKERS.get(probe)
+        section = probe_section(subject, described) if make is None else make(subject, _heads(subject))
+        section.facts.update(_facts(facts, annotated=probe not in OUTLOOKS))
+        section.notes.extend(_notes(facts))
         yield section
 
 
@@ -105,32 +90,3 @@ def _notes(facts: Mapping[str, Any]) -> list[str]:
     notes = facts.get("notes")
     found = [without_folders(str(note)) for note in notes] if isinstance(notes, list) else []
     return [f"{note[0].upper()}{note[1:]}{'' if note.endswith('.') else '.'}" for note in found if note]
-
-
-def _unknown(subject: Subject, probe: str) -> Section:
-    """A probe from elsewhere: its table as it stands, its maps and its examples."""
-    name = probe.replace("_", " ")
-    table = plain_table(subject.atlas.table(probe, stack=subject.stack), f"What the {name} probe found")
-    parts = at_work(subject, probe, [])
-    pictures = list(islice(_grids(subject, probe), MOST_UNKNOWN_GRIDS))
-    if pictures:
-        parts.insert(0, Part("Every head", pictures=pictures))
-    return Section(
-        re.sub(r"[^A-Za-z0-9-]", "-", f"probe-{probe}"),
-        f"{name[:1].upper()}{name[1:]}",
-        "A probe added by another package.",
-        tables=[table] if table is not None else [],
-        parts=parts,
-    )
-
-
-def _grids(subject: Subject, probe: str) -> Iterator[Picture]:
-    for measure in subject.probes[probe].get("arrays", ()):
-        if not subject.has(measure):
-            continue
-        array = subject.array(measure)
-        if not {"layer", "head"} <= set(array.dims) or not np.isfinite(array.values).any():
-            continue
-        dims = [str(dim) for dim in array.dims if dim not in ("layer", "head")]
-        for labels in product(*(choices(array, dim) for dim in dims)):
-            yield grid(subject, measure, dict(zip(dims, labels, strict=True)), "")

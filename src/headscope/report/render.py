@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from html import escape
 from itertools import zip_longest
 
-from headscope.figures.sentence import printed
+from headscope.facts.wording import printed
 from headscope.report.links import HeadLinks
 from headscope.report.pictures import Picture
 from headscope.report.section import Part, Section, Table

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from headscope.figures.sentence import printed
+from headscope.facts.wording import printed
 from headscope.report.section import Section, Table
 
 _MARKUP = re.compile(r"([\\`*_\[\]<>|#])")

@@ -8,7 +8,6 @@ from matplotlib.axes import Axes
 
 from headscope import figures
 from headscope.atlas import Atlas, Example
-from headscope.facts.probe_names import looks_back
 from headscope.figures.arcs import TITLE_ROOM, arcs_size
 from headscope.reproduce import ours as read
 from headscope.reproduce.clark.surface import CLARK
@@ -21,6 +20,8 @@ CLEAR = 0.02
 STANFORD_ONLY = frozenset({"pobj", "dobj", "prep"})
 """Relations by which a treebank with Stanford dependencies is told."""
 WIDE = 6.0  # inches
+INWARD = ("head_to_dependent", "antecedent_to_mention")
+"""Directions in which the word that is asked about is looked at."""
 
 TableRow = Mapping[str, Any]
 
@@ -217,7 +218,7 @@ def _beats(
 
 def _best(row: TableRow) -> Figure | None:
     """The best head; an arrow marks one that looks from the syntactic head, or from the antecedent."""
-    arrow = " ←" if looks_back(str(row.get("direction"))) else ""
+    arrow = " ←" if row.get("direction") in INWARD else ""
     return _figure(row, "accuracy", prefix="", detail=f"{row['head']}{arrow}" if row.get("head") else "")
 
 

@@ -20,10 +20,7 @@ from headscope.reproduce import ours as read
 from headscope.reproduce.paper import PublishedSection, published
 from headscope.reproduce.study import Material, Study
 from headscope.reproduce.table import Figure, Origin, Row, Section
-from headscope.tasks import with_head
-from headscope.tasks.language import LanguageModelling
-from headscope.tasks.masked_lm import MaskedLanguageModelling
-from headscope.tasks.next_token import NextToken
+from headscope.tasks import LanguageModelling, MaskedLanguageModelling, NextToken, with_head
 
 CLARK = published("clark")
 DISTANCE = "head_distance"
