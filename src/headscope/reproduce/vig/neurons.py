@@ -1,14 +1,13 @@
 """Vig 2019: the heads that follow each pattern, the neurons of query and key that carry it, and the three views."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from headscope import figures
 from headscope.atlas import Atlas
-from headscope.facts.explanations import REPLACED, cell, rows_of
+from headscope.facts.explanations import REPLACED, Carried, Cell, HeadExplanation, explained_heads
 from headscope.facts.slices import choices, head_values
 from headscope.facts.vocabulary import slice_title
 from headscope.figures.grid import grid_size
@@ -27,9 +26,6 @@ STAYS = 0.9
 """A sentence-focused head gives at least so much of its attention to its own sentence."""
 MEASURE = "named_patterns"
 MAPS = "example_map"
-
-Explained = Mapping[str, Any]
-"""What `headscope explain` says of a head."""
 
 
 @dataclass(frozen=True)
@@ -125,11 +121,11 @@ def neurons(section: PublishedSection, atlas: Atlas, stack: str) -> Section:
     head = best_head(atlas, stack, NEURONS[section.key].pattern)
     if head is None:
         return section.left_out()
-    explained = next((row for row in rows_of(atlas, stack) if str(row.get("head")) == str(head)), None)
-    if explained is None or cell(_few(explained).get("score")).value is None:
+    explained = next((row for row in explained_heads(atlas, stack) if row.head == str(head)), None)
+    if explained is None or _few(explained).score.value is None:
         return section.left_out(section.remark("not_explained", head=head))
     facts = read.probe_facts(atlas, "explanation")
-    names = {"head": head, "best": _named(explained["best"])}
+    names = {"head": head, "best": _named(explained.best)}
     return section.filled(
         Origin(
             f"head {head} of {read.model_of(atlas, stack)}", f"{facts['data']}, {read.texts(facts['texts'])}"
@@ -146,56 +142,48 @@ def neurons(section: PublishedSection, atlas: Atlas, stack: str) -> Section:
     )
 
 
-def _shares(section: PublishedSection, explained: Explained, texts: int) -> Iterable[Row]:
+def _shares(section: PublishedSection, explained: HeadExplanation, texts: int) -> Iterable[Row]:
     """What the best neurons carry of the score, and what as many at random, or all alike, would."""
-    for carried in explained["carries"]:
-        count = int(carried["neurons"])
-        ours = _figure(carried.get("score"), texts, detail=_named(explained["best"][:count]))
-        key = "few" if count == FEW else "some"
-        yield section.row(key, ours, HALF, count=count, neurons=explained["neurons"])
+    for part in explained.carries:
+        ours = _figure(part.score, texts, detail=_named(explained.best[: part.neurons]))
+        key = "few" if part.neurons == FEW else "some"
+        yield section.row(key, ours, HALF, count=part.neurons, neurons=explained.neurons)
     few = _few(explained)
-    yield section.row("random", _figure(few.get("score_random"), texts), count=FEW)
-    yield section.row("alike", Figure(float(few["isotropic"])), count=FEW)
-    yield section.row("pattern", _figure(few.get("pattern"), texts), count=FEW)
+    yield section.row("random", _figure(few.score_random, texts), count=FEW)
+    yield section.row("alike", Figure(few.isotropic), count=FEW)
+    yield section.row("pattern", _figure(few.pattern, texts), count=FEW)
 
 
-def _told_apart(section: PublishedSection, explained: Explained) -> Iterable[Row]:
+def _told_apart(section: PublishedSection, explained: HeadExplanation) -> Iterable[Row]:
     """The neuron that separates best, by the chance that it ranks a key of the kind above another, or below."""
-    for separated in explained["separates"]:
-        if separated["contrast"] == NEURONS[section.key].contrast and separated["neurons"]:
-            best = separated["neurons"][0]
-            ends = (best["auc"], best["low"], best["high"])
-            value, low, high = ends if best["auc"] >= HALF else (1 - ends[0], 1 - ends[2], 1 - ends[1])
-            name = section.remarks["told_apart"]
-            yield section.row(
-                "auc", Figure(value, low, high, f"neuron {best['neuron']}"), HALF, told_apart=name
-            )
-            clear = Figure(int(separated["clear"]), detail=f"of {explained['neurons']}")
+    for part in explained.separates:
+        if part.contrast == NEURONS[section.key].contrast and part.neurons:
+            best, name = part.neurons[0], section.remarks["told_apart"]
+            ends = (best.auc, best.low, best.high)
+            value, low, high = ends if best.auc >= HALF else (1 - ends[0], 1 - ends[2], 1 - ends[1])
+            ours = Figure(value, low, high, f"neuron {best.neuron}")
+            yield section.row("auc", ours, HALF, told_apart=name)
+            clear = Figure(part.clear, detail=f"of {explained.neurons}")
             yield section.row("clear", clear, told_apart=name)
 
 
-def _left(section: PublishedSection, explained: Explained, texts: int) -> Iterable[Row]:
+def _left(section: PublishedSection, explained: HeadExplanation, texts: int) -> Iterable[Row]:
     """What is left of the pattern when a kind of embedding is replaced by its mean."""
-    for left in explained["left"]:
-        ours = _figure(left.get("left"), texts)
-        if (
-            ours is not None and left["replaced"] != "all"
-        ):  # without all of them nothing is left but even attention
-            yield section.row("left", ours, replaced=REPLACED[left["replaced"]])
+    for name, left in explained.pattern_left.items():
+        if name != "all":  # without all of them nothing is left but even attention
+            yield section.row("left", _figure(left, texts), replaced=REPLACED[name])
 
 
-def _few(explained: Explained) -> dict[str, Any]:
+def _few(explained: HeadExplanation) -> Carried:
     """What few neurons carry, or the most there are."""
-    entries: list[dict[str, Any]] = explained["carries"]
-    return next((entry for entry in entries if entry["neurons"] == FEW), entries[-1])
+    return next((part for part in explained.carries if part.neurons == FEW), explained.carries[-1])
 
 
-def _figure(value: object, texts: int, *, detail: str = "") -> Figure | None:
-    known = cell(value)
-    return None if known.value is None else read.figure(known.value, known.stderr, texts, detail=detail)
+def _figure(cell: Cell, texts: int, *, detail: str = "") -> Figure | None:
+    return None if cell.value is None else read.figure(cell.value, cell.stderr, texts, detail=detail)
 
 
-def _named(neurons: list[int]) -> str:
+def _named(neurons: Sequence[int]) -> str:
     return f"neuron{'' if len(neurons) == 1 else 's'} {', '.join(map(str, neurons))}"
 
 
@@ -208,7 +196,7 @@ def views(section: PublishedSection, atlas: Atlas, stack: str) -> Section:
         drawings.append(section.drawing("model", figures.model_view, atlas, stack=stack, size=size))
     if not drawings:
         return section.left_out()
-    explained = ", ".join(str(row.get("head")) for row in rows_of(atlas, stack))
+    explained = ", ".join(row.head for row in explained_heads(atlas, stack))
     named = f" (heads {explained})" if explained else ""
     return section.filled(read.measured_by(atlas, stack), drawings=drawings, explained=named)
 
