@@ -74,7 +74,7 @@ DESCRIPTION = Description(
             "weight, so a small weight does not mean that a head knows nothing.",
         ),
     ),
-    inward=DIRECTIONS[1:],
+    directions=DIRECTIONS,
     sentences=Sentences(
         "Syntax",
         "A parser that only weighs the heads' attention gets {} of words right",
@@ -93,7 +93,6 @@ DESCRIPTION = Description(
 class ParserResult(ProbeResult):
     """How well each parser finds syntactic heads, and what the attention-only probe weighs each head with."""
 
-    probe = "parser"
     description = DESCRIPTION
 
     grid: HeadGrid
