@@ -10,6 +10,7 @@ from headscope.atlas import Atlas
 from headscope.atlas.atlas import COMPANIONS
 from headscope.errors import AtlasError
 from headscope.facts.slices import Choice, HeadValues
+from headscope.facts.vocabulary import own_name
 from headscope.kinds import feature_map, head_map
 from headscope.pages.atlas_words import AtlasWords
 from headscope.pages.head_explanation import colouring_title, colouring_unit
@@ -41,7 +42,7 @@ def atlas_data(
     A stack in which nothing is known head by head is left out.
     """
     facts = atlas.provenance
-    model = str(facts.get("model", ""))
+    model = own_name(str(facts.get("model", "")))
     found = [_stack(atlas, stack, shape) for stack in atlas.stacks if (shape := grid_shape(atlas, stack))]
     return AtlasData(
         id=id,

@@ -17,7 +17,6 @@ from headscope.figures.ablation import (
     type_changes,
 )
 from headscope.figures.grid import grid_size
-from headscope.report.grids import key_of
 from headscope.report.pictures import Picture, picture
 from headscope.report.section import Part, Section, Table
 
@@ -111,7 +110,6 @@ def _picture(subject: Subject, sweep: str, metric: str, told: dict[str, Any]) ->
         size=size,
         title=f"{_TITLES[sweep]}: {metric_words(metric)}",
         caption=caption,
-        key=key_of(subject, f"ablation-{sweep}"),
         is_wide=sweep != "heads",
     )
 

@@ -9,7 +9,6 @@ from headscope.facts.subject import Subject
 from headscope.facts.wording import count
 from headscope.figures.arcs import arcs_size
 from headscope.figures.sentence import short
-from headscope.report.grids import key_of
 from headscope.report.pictures import Picture, picture
 from headscope.report.section import Part, Table
 
@@ -28,23 +27,21 @@ _HOW_TO_READ = (
 
 def at_work(subject: Subject, probe: str, labels: Sequence[str]) -> list[Part]:
     """The examples of a probe: pictures for the first few of `labels`, and a folded list of the others."""
-    found = {
-        example.label: example for example in _usable(subject.atlas.examples(probe, stack=subject.stack))
-    }
+    found = {example.label: example for example in usable(subject.atlas.examples(probe, stack=subject.stack))}
     shown = [found[label] for label in labels if label in found][:MOST_PICTURES]
     if not shown:
         shown = list(found.values())[:MOST_PICTURES]
     others = [example for example in found.values() if example not in shown]
     parts = []
     if shown:
-        parts.append(Part("Heads at work", _HOW_TO_READ, [_picture(subject, example) for example in shown]))
+        parts.append(Part("Heads at work", _HOW_TO_READ, [example_picture(example) for example in shown]))
     if others:
         title = f"{count(len(others), 'more example')}"
         parts.append(Part(title, tables=[_table(others)], is_folded=True))
     return parts
 
 
-def _usable(examples: Sequence[Example]) -> list[Example]:
+def usable(examples: Sequence[Example]) -> list[Example]:
     """Those that can be drawn; an atlas from elsewhere may hold anything."""
     return [
         one
@@ -54,15 +51,14 @@ def _usable(examples: Sequence[Example]) -> list[Example]:
     ]
 
 
-def _picture(subject: Subject, example: Example) -> Picture:
+def example_picture(example: Example) -> Picture:
+    """A sentence as arcs from the word that asks to those its head looks at."""
     size = arcs_size(example)
-    key = key_of(subject, f"{example.probe}-{example.label}-{example.head}-at-work")
     return picture(
         lambda ax: figures.head_at_work(example, ax=ax),
         size=size,
         title=f"{row_name(example.probe, example.label)}: head {example.head}, {direction_name(example.direction)}",
         caption=_caption(example),
-        key=key,
         is_wide=size[0] > WIDE,
         is_text=True,
     )

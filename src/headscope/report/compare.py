@@ -1,19 +1,14 @@
 """Two models side by side on the page."""
 
-from math import floor
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from headscope import figures
 from headscope.facts.findings.compare import other_model
-from headscope.facts.slices import head_values
 from headscope.facts.subject import Subject
 from headscope.facts.wording import amount
 from headscope.figures.compare import changes_size
-from headscope.figures.grid import grid_size
-from headscope.report.grids import extreme, grid, key_of
 from headscope.report.pictures import Picture, picture
 from headscope.report.section import Part, Section, Table
 from headscope.types import HeadId
@@ -35,7 +30,7 @@ Array = np.ndarray[Any, Any]
 def compare_section(subject: Subject, _: int) -> Section:
     """What changed head by head and layer by layer, the control for weights, and changes of kind."""
     before = other_model(subject)
-    pictures = [_layers(subject), _cosine(subject), grid(subject, "attention_js", {}, "")]
+    pictures = [_layers(subject)]
     if subject.has("kind_transitions"):
         pictures.append(_kinds(subject))
     changed = [
@@ -71,27 +66,8 @@ def _layers(subject: Subject) -> Picture:
         title="Attention change and weight change by layer",
         caption="Means over a layer's heads; bands are one standard error over texts. Grey: how far the weights of "
         "attention moved, as a share of their size.",
-        key=key_of(subject, "compare-layers"),
         is_wide=True,
         least=0.6,
-    )
-
-
-def _cosine(subject: Subject) -> Picture:
-    picked = head_values(subject.atlas, "attention_cosine", stack=subject.stack)
-    low = min(floor(10 * float(np.nanmin(picked.values))) / 10, 0.9)
-
-    def draw(ax: Axes) -> object:
-        return figures.head_grid(
-            subject.atlas, "attention_cosine", limits=(low, 1.0), stack=subject.stack, ax=ax
-        )
-
-    return picture(
-        draw,
-        size=grid_size(*picked.values.shape),
-        title="Cosine of both models' maps",
-        caption=f"The stronger the colour, the more alike; pale heads changed.{extreme(picked)}",
-        key=key_of(subject, "compare-cosine"),
     )
 
 
@@ -103,7 +79,6 @@ def _kinds(subject: Subject) -> Picture:
         title="Kinds of heads, before and after",
         caption="How many heads went from which kind (down) to which (across); the colour is the share of a row. The "
         "kinds are those of the first model.",
-        key=key_of(subject, "compare-kinds"),
     )
 
 

@@ -3,17 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from headscope import figures
 from headscope.facts.probe_names import chart_title, row_name
 from headscope.facts.scores import best_heads, number
-from headscope.facts.slices import choices
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import class_name
 from headscope.facts.wording import interval
 from headscope.figures.dots import dots_size, shown_rows
-from headscope.report.grids import grid, key_of
 from headscope.report.pictures import Picture, picture
 from headscope.report.probe_table import plain, plain_table
 from headscope.report.section import Part, Section, Table
@@ -31,16 +27,7 @@ def features(subject: Subject, heads: int) -> Section:
             "The head that changed most, with an interval wide enough for all heads and classes that were "
             "looked at: the largest of many changes is always large."
         )
-        parts.append(
-            Part("What changed between the models", about, _grids(subject, "feature_change"), [changed])
-        )
-    pictures = _grids(subject, "feature_attention")
-    if pictures:
-        parts.append(Part("Attention to each class, head by head", pictures=pictures))
-    pictures = _grids(subject, "feature_preference")
-    if pictures:
-        about = "The class's share of a head's attention over its share of the tokens: 1 is no preference."
-        parts.append(Part("Preference for each class, head by head", about, pictures, is_folded=True))
+        parts.append(Part("What changed between the models", about, tables=[changed]))
     return Section(
         "probe-features",
         "Words that get attention: nouns, verbs, subjects, negation",
@@ -138,13 +125,6 @@ def parser(subject: Subject, heads: int) -> Section:
         parts.append(Part("At a glance", pictures=[_parser_chart(subject, len(shown_rows(rows)))]))
     if table is not None:
         parts.append(Part("Scores", tables=[table]))
-    pictures = _grids(subject, "parser_weight")
-    if pictures:
-        about = (
-            "What the parser that sees only attention learned to give every head. Heads that do the same "
-            "share their weight, so a small weight does not mean that a head knows nothing."
-        )
-        parts.append(Part("How much each head counts", about, pictures))
     return Section(
         "probe-parser",
         "Parsing: how much syntax all heads together hold",
@@ -193,18 +173,6 @@ def _parser_chart(subject: Subject, rows: int) -> Picture:
         size=dots_size(rows),
         title=chart_title("parser"),
         caption="A dot is the share of words whose head is found (UAS), its bar the 95% interval.",
-        key=key_of(subject, "parser-chart"),
         is_wide=True,
         least=0.8,
     )
-
-
-def _grids(subject: Subject, measure: str) -> list[Picture]:
-    """A map for each label of the measure's own dimension; none where there is nothing to draw."""
-    if not subject.has(measure):
-        return []
-    array = subject.array(measure)
-    dims = [str(dim) for dim in array.dims if dim not in ("layer", "head")]
-    if not {"layer", "head"} <= set(array.dims) or len(dims) != 1 or not np.isfinite(array.values).any():
-        return []
-    return [grid(subject, measure, {dims[0]: label}, "on it") for label in choices(array, dims[0])]

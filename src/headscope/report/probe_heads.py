@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from headscope import figures
-from headscope.errors import OptionError
 from headscope.facts.probe_names import (
     NEAREST,
     RULES,
@@ -14,16 +13,13 @@ from headscope.facts.probe_names import (
     mention_name,
     role_words,
 )
-from headscope.facts.scores import ALL, FEW_CASES, HeadScore, Score, best_heads, convincing
+from headscope.facts.scores import FEW_CASES, HeadScore, Score, best_heads, convincing
 from headscope.facts.subject import Subject
 from headscope.facts.wording import count, interval, share
 from headscope.figures.dots import dots_size, shown_rows
 from headscope.report.at_work import at_work
-from headscope.report.grids import grid, key_of
 from headscope.report.pictures import Picture, picture
 from headscope.report.section import Part, Section, Table
-
-MOST_GRIDS = 5
 
 
 @dataclass(frozen=True)
@@ -31,9 +27,6 @@ class _Kind:
     """How the section of a probe is worded."""
 
     probe: str
-    array: str  # what the maps show
-    label_dim: str
-    overall: str  # the array over all labels
     label_title: str
     labels: str  # what a row is about, in the plural
     caption: str  # of the chart
@@ -43,9 +36,6 @@ def dependency(subject: Subject, heads: int) -> Section:
     """Which head finds the head of a word, relation by relation."""
     kind = _Kind(
         "dependency",
-        "dependency_accuracy",
-        "relation",
-        "dependency_overall",
         "Relation",
         "relations",
         "A dot is a share of right guesses, its bar the 95% interval. Filled: the best head of the relation. "
@@ -93,9 +83,6 @@ def coreference(subject: Subject, heads: int) -> Section:
     """Which head finds what a mention refers to."""
     kind = _Kind(
         "coreference",
-        "coreference_accuracy",
-        "mention_class",
-        "coreference_overall",
         "Mention",
         "kinds of mention",
         "A dot is a share of right guesses, its bar the 95% interval. Filled: the best head. Hollow: rules "
@@ -141,9 +128,6 @@ def relations(subject: Subject, heads: int) -> Section:
     """Which head ties a predicate to its arguments."""
     kind = _Kind(
         "relations",
-        "relation_difference",
-        "role",
-        "relation_overall_difference",
         "Role",
         "roles",
         "A dot is the attention between a predicate and its argument less that between other words of the "
@@ -210,10 +194,6 @@ def _section(
     if few:
         told = f"{len(few)} {kind.labels} with fewer than {FEW_CASES} cases, which say little"
         parts.append(Part(told, tables=[table(few, f"Fewer than {FEW_CASES} cases")], is_folded=True))
-    pictures = _grids(subject, kind, rows, ranked)
-    if pictures:
-        about = "Unlike the table, the maps cover all of the data, and no head was chosen for them."
-        parts.append(Part("Every head", about, pictures))
     parts += at_work(subject, kind.probe, [row.label for row in ranked])
     return Section(f"probe-{kind.probe}", title, introduction, parts=parts)
 
@@ -224,31 +204,9 @@ def _chart(subject: Subject, kind: _Kind, rows: Sequence[HeadScore]) -> Picture:
         size=dots_size(len(shown_rows(rows))),
         title=chart_title(kind.probe),
         caption=kind.caption,
-        key=key_of(subject, f"{kind.probe}-chart"),
         is_wide=True,
         least=0.8,
     )
-
-
-def _grids(
-    subject: Subject, kind: _Kind, rows: Sequence[HeadScore], ranked: Sequence[HeadScore]
-) -> list[Picture]:
-    """Maps of all heads: over everything, and for the labels with the most convincing heads."""
-    by_margin = sorted(ranked, key=lambda row: (not row.is_above, -row.margin))[:MOST_GRIDS]
-    whole = [row for row in rows if row.label == ALL and row.direction is not None]
-    wanted = [(kind.overall, {"direction": str(row.direction)}) for row in whole] + [
-        (kind.array, {kind.label_dim: row.label, "direction": str(row.direction)})
-        for row in by_margin
-        if row.direction is not None
-    ]
-    pictures = []
-    for measure, select in wanted:
-        if subject.has(measure):
-            try:
-                pictures.append(grid(subject, measure, select, ""))
-            except OptionError:  # the table of an atlas from elsewhere names what its arrays lack
-                continue
-    return pictures
 
 
 def _chosen(subject: Subject, kind: _Kind, heads: int) -> str:

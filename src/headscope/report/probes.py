@@ -2,12 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice, product
 from typing import Any
 
-import numpy as np
-
-from headscope.facts.slices import choices
 from headscope.facts.subject import Subject
 from headscope.facts.wording import count
 from headscope.probes.result import without_folders
@@ -15,16 +11,12 @@ from headscope.report.ablation import ablation_section, uniform_section
 from headscope.report.at_work import at_work
 from headscope.report.compare import compare_section
 from headscope.report.explanation import explanation_section
-from headscope.report.grids import grid
 from headscope.report.importance import importance_section
 from headscope.report.patterns import patterns_section
-from headscope.report.pictures import Picture
 from headscope.report.probe_features import features, parser
 from headscope.report.probe_heads import coreference, dependency, relations
 from headscope.report.probe_table import plain_table
-from headscope.report.section import Part, Section
-
-MOST_UNKNOWN_GRIDS = 6
+from headscope.report.section import Section
 
 _MAKERS: dict[str, Callable[[Subject, int], Section]] = {
     "patterns": patterns_section,
@@ -108,13 +100,10 @@ def _notes(facts: Mapping[str, Any]) -> list[str]:
 
 
 def _unknown(subject: Subject, probe: str) -> Section:
-    """A probe from elsewhere: its table as it stands, its maps and its examples."""
+    """A probe from elsewhere: its table as it stands, and its examples."""
     name = probe.replace("_", " ")
     table = plain_table(subject.atlas.table(probe, stack=subject.stack), f"What the {name} probe found")
     parts = at_work(subject, probe, [])
-    pictures = list(islice(_grids(subject, probe), MOST_UNKNOWN_GRIDS))
-    if pictures:
-        parts.insert(0, Part("Every head", pictures=pictures))
     return Section(
         re.sub(r"[^A-Za-z0-9-]", "-", f"probe-{probe}"),
         f"{name[:1].upper()}{name[1:]}",
@@ -122,15 +111,3 @@ def _unknown(subject: Subject, probe: str) -> Section:
         tables=[table] if table is not None else [],
         parts=parts,
     )
-
-
-def _grids(subject: Subject, probe: str) -> Iterator[Picture]:
-    for measure in subject.probes[probe].get("arrays", ()):
-        if not subject.has(measure):
-            continue
-        array = subject.array(measure)
-        if not {"layer", "head"} <= set(array.dims) or not np.isfinite(array.values).any():
-            continue
-        dims = [str(dim) for dim in array.dims if dim not in ("layer", "head")]
-        for labels in product(*(choices(array, dim) for dim in dims)):
-            yield grid(subject, measure, dict(zip(dims, labels, strict=True)), "")
