@@ -56,11 +56,13 @@ check: .venv/installed web-lint
 	$(BIN)/lint-imports
 	$(BIN)/python tools/cli_reference.py --check
 	$(BIN)/python tools/cli_json.py --check
+	$(BIN)/python tools/api_reference.py --check
 	$(BIN)/python tools/web_types.py --check
 
 generated: .venv/installed
 	$(BIN)/python tools/cli_reference.py
 	$(BIN)/python tools/cli_json.py
+	$(BIN)/python tools/api_reference.py
 	$(BIN)/python tools/web_types.py
 
 clean:

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope.probes.pointing.accuracy import Accuracy
+from headscope.probes.means import CaseMeans
 from headscope.stats.intervals import mean_interval, share_interval
 
 BAR = 0.925
@@ -59,11 +59,11 @@ def covered(documents: int, between: float, *, is_share: bool, draws: int, seed:
         document = of_sentence[sentence]
         values = torch.from_numpy((shares if is_share else differences)(rng, document, between))
         for way, fewest in enumerate((documents + 1, 10)):
-            sums = Accuracy(AT_ONCE, fewest_documents=fewest)
+            sums = CaseMeans(AT_ONCE, fewest_documents=fewest)
             labels = ["all"] * len(document)
             sums.add(sums.begin(sentence.tolist(), labels, document.tolist()), values)
             units = sums.sampling("all").effective
-            for mean, error in zip(sums.shares("all"), sums.stderr("all"), strict=True):
+            for mean, error in zip(sums.mean("all"), sums.stderr("all"), strict=True):
                 low, high = (
                     share_interval(mean, error, len(document), units)
                     if is_share

@@ -46,46 +46,15 @@ def main() -> int:
 def typescript(description: Schema) -> str:
     """An interface for every shape, by name."""
     shapes: dict[str, Schema] = description["components"]["schemas"]
-    asked = requested(description)
-    parts = [interface(name, shapes[name], is_asked=name in asked) for name in sorted(shapes)]
-    return HEADER + "".join(f"\n{part}" for part in parts)
+    return HEADER + "".join(f"\n{interface(name, shapes[name])}" for name in sorted(shapes))
 
 
-def requested(description: Schema) -> set[str]:
-    """The shapes that requests are made of: what has a default may be left out of them."""
-    shapes: dict[str, Schema] = description["components"]["schemas"]
-    bodies = [
-        operation["requestBody"]
-        for path in description["paths"].values()
-        for operation in path.values()
-        if "requestBody" in operation
-    ]
-    found: set[str] = set()
-    waiting = [name for body in bodies for name in references(body)]
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += references(shapes[name])
-    return found
-
-
-def references(schema: object) -> list[str]:
-    """The names of all shapes that a schema mentions."""
-    if isinstance(schema, dict):
-        own = [str(schema["$ref"]).rpartition("/")[2]] if "$ref" in schema else []
-        return own + [name for value in schema.values() for name in references(value)]
-    if isinstance(schema, list):
-        return [name for value in schema for name in references(value)]
-    return []
-
-
-def interface(name: str, schema: Schema, *, is_asked: bool) -> str:
-    """One shape."""
+def interface(name: str, schema: Schema) -> str:
+    """One shape; what has a default may be left out."""
     required = set(schema.get("required", ()))
     lines = [f"export interface {name} {{"]
     for field, kind in schema.get("properties", {}).items():
-        mark = "?" if is_asked and field not in required else ""
+        mark = "" if field in required else "?"
         lines.append(f"  {field}{mark}: {type_of(kind)};")
     return f"{comment(schema)}{chr(10).join(lines)}\n}}\n"
 

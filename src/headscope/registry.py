@@ -1,6 +1,7 @@
 """One typed registry: built-ins join by decorator, third parties by entry point."""
 
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Generic, TypeVar
 
@@ -18,6 +19,7 @@ BUILT_IN = {
         "offset_attention",
         "role_attention",
     ),
+    "probe": ("dependency", "coreference", "relations", "features", "parser"),
     "task": ("qa", "classification", "regression", "mlm", "lm"),
 }
 """The names that come with headscope: for the command line, which lists and checks names before torch is loaded."""
@@ -47,8 +49,10 @@ class Registry(Generic[T]):
         my_measure = "my_package.my_module:MyMeasure"
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, *, home: str | None = None) -> None:
+        """`home` is the module that registers the built-in ones, loaded when one is first asked for."""
         self.kind = kind
+        self.home = home
         self.group = _group(kind)
         self._found: dict[str, T] = {}
         self._entry_points_loaded = False
@@ -82,9 +86,16 @@ class Registry(Generic[T]):
             raise no_such(self.kind, name, self._found)
         return self._found[name]
 
+    def find(self, name: str) -> T | None:
+        """What `name` stands for, or None."""
+        self._load_entry_points()
+        return self._found.get(name)
+
     def _load_entry_points(self) -> None:
         if self._entry_points_loaded:
             return
+        if self.home is not None:
+            import_module(self.home)
         for point in entry_points(group=self.group):
             try:
                 thing = point.load()

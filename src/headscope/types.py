@@ -15,6 +15,9 @@ T = TypeVar("T")
 
 StackName = Literal["encoder", "decoder", "cross"]
 
+Layout = Literal["pair", "joined", "source-target"]
+"""How a model takes two texts: as a marked pair, as one running text, or as what it reads and what it writes."""
+
 ROLES = ("cls", "sep", "period", "comma", "other")
 """What a token is to the measures; models without [CLS] and [SEP] have a first token and an end of text."""
 

@@ -1,4 +1,4 @@
-from headscope.ablation.curve import least_harm_first, ordering_metric, plan_curve
+from headscope.ablation.plan import least_harm_first, ordering_metric, plan_curve
 from headscope.edits.heads import Member
 from headscope.tasks.metric import Mean
 from headscope.types import HeadId

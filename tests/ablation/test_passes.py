@@ -9,13 +9,13 @@ from tests.helpers.tasks import headed, questions_file
 from tests.helpers.tiny import tiny
 from torch import Tensor, nn
 
-from headscope.ablation.blocks import find_blocks, run_probe
-from headscope.ablation.passes import Changes, FullPasses, SharedPasses, passes_for
+from headscope.ablation.blocks import find_blocks
+from headscope.ablation.passes import Changes, Passes, passes_for
 from headscope.ablation.plan import PlannedEdit, each_head, each_layer
 from headscope.capture import Capture, surveyed
-from headscope.capture.capture import probe_inputs
 from headscope.edits import HeadSet, How, edit, mean_outputs
 from headscope.edits.changes import Change
+from headscope.edits.prune import probe_states
 from headscope.errors import CaptureError
 from headscope.models import Model
 from headscope.models.stacks import Place
@@ -31,12 +31,7 @@ def changes_of(model: Model, *hows: How) -> Changes:
 
 
 def states(capture: Capture) -> Tensor:
-    found: Tensor = run_probe(capture)[0]
-    return found
-
-
-def inputs_of(model: Model) -> dict[str, Tensor]:
-    return probe_inputs(model, [(9, 6), (7, 4)])
+    return probe_states(capture.model)
 
 
 @pytest.mark.parametrize("architecture", SHARING)
@@ -46,13 +41,12 @@ def test_every_head_gives_what_a_full_pass_gives(architecture: str, how: How) ->
     capture = surveyed(model)
     changes = changes_of(model, how)
     passes = passes_for(capture, changes)
-    assert isinstance(passes, SharedPasses)
-    with passes.ready():
-        plain = passes.untouched(lambda: states(capture), inputs_of(model))
-        found = [
-            passes.edited(lambda: states(capture), one)
-            for one in [*each_head(capture.stacks, how), *each_layer(capture.stacks, how)]
-        ]
+    assert passes.blocks
+    plain = passes.untouched(lambda: states(capture))
+    found = [
+        passes.edited(lambda: states(capture), one)
+        for one in [*each_head(capture.stacks, how), *each_layer(capture.stacks, how)]
+    ]
     torch.testing.assert_close(plain, states(capture), rtol=0, atol=1e-6)
     for one, ours in zip(
         [*each_head(capture.stacks, how), *each_layer(capture.stacks, how)], found, strict=True
@@ -80,10 +74,9 @@ def test_edits_in_any_order_and_over_several_layers() -> None:
         PlannedEdit("", HeadSet.of([("encoder", HeadId(layer, head)) for layer, head in heads]), how)
         for heads, how in EDITS
     ]
-    shared, full = passes_for(capture, changes), FullPasses(capture, changes)
-    with shared.ready():
-        shared.untouched(lambda: states(capture), inputs_of(model))
-        found = [shared.edited(lambda: states(capture), one) for one in planned]
+    shared, full = passes_for(capture, changes), Passes(capture, changes)
+    shared.untouched(lambda: states(capture))
+    found = [shared.edited(lambda: states(capture), one) for one in planned]
     expected = [full.edited(lambda: states(capture), one) for one in planned]
     for ours, theirs in zip(found, expected, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-5)
@@ -94,28 +87,26 @@ def test_layers_below_do_not_run_and_projections_run_once() -> None:
     capture = surveyed(model)
     passes = passes_for(capture, changes_of(model, "zero"))
     ran: list[nn.Module] = []
-    with passes.ready():
-        passes.untouched(lambda: states(capture), inputs_of(model))
-        handles: list[Any] = []
-        blocks = find_blocks(capture)
-        assert blocks is not None
-        for block in blocks:
-            for part in block.module.modules():
-                if isinstance(part, nn.Linear):
-                    original = part.forward
-                    handles.append((part, original))
-                    part.forward = lambda *given, _part=part, _own=original: (
-                        ran.append(_part),
-                        _own(*given),
-                    )[1]
-        try:
-            passes.edited(lambda: states(capture), each_head(capture.stacks, "zero")[8])  # 2.0
-            first = len(ran)
-            passes.edited(lambda: states(capture), each_head(capture.stacks, "zero")[9])  # 2.1
-            second = len(ran) - first
-        finally:
-            for part, original in handles:
-                part.forward = original
+    passes.untouched(lambda: states(capture))
+    handles: list[Any] = []
+    blocks = find_blocks(capture)
+    for block in blocks:
+        for part in block.module.modules():
+            if isinstance(part, nn.Linear):
+                original = part.forward
+                handles.append((part, original))
+                part.forward = lambda *given, _part=part, _own=original: (
+                    ran.append(_part),
+                    _own(*given),
+                )[1]
+    try:
+        passes.edited(lambda: states(capture), each_head(capture.stacks, "zero")[8])  # 2.0
+        first = len(ran)
+        passes.edited(lambda: states(capture), each_head(capture.stacks, "zero")[9])  # 2.1
+        second = len(ran) - first
+    finally:
+        for part, original in handles:
+            part.forward = original
     assert first == 6  # query, key, value, output and two of the feed-forward part, of the last layer alone
     assert second == 3
 
@@ -126,30 +117,29 @@ def test_the_network_is_as_it_was() -> None:
     before = states(capture)
     names = {name: set(vars(module)) for name, module in model.core.named_modules()}
     passes = passes_for(capture, changes_of(model, "zero"))
-    with passes.ready():
-        passes.untouched(lambda: states(capture), inputs_of(model))
-        passes.edited(lambda: states(capture), each_head(capture.stacks, "zero")[-1])
+    passes.untouched(lambda: states(capture))
+    passes.edited(lambda: states(capture), each_head(capture.stacks, "zero")[-1])
 
-        def fail() -> Tensor:
-            states(capture)
-            raise KeyboardInterrupt
+    def fail() -> Tensor:
+        states(capture)
+        raise KeyboardInterrupt
 
-        with pytest.raises(KeyboardInterrupt):
-            passes.edited(fail, each_head(capture.stacks, "zero")[-1])
+    with pytest.raises(KeyboardInterrupt):
+        passes.edited(fail, each_head(capture.stacks, "zero")[-1])
     assert torch.equal(states(capture), before)
     assert {name: set(vars(module)) for name, module in model.core.named_modules()} == names
     assert not any(module._forward_hooks for module in model.core.modules())
 
 
 def test_shared_layers_fall_back_to_full_passes() -> None:
-    assert find_blocks(surveyed(tiny("albert"))) is None
-    assert isinstance(passes_for(surveyed(tiny("albert")), {}), FullPasses)
+    assert not find_blocks(surveyed(tiny("albert")))
+    assert not passes_for(surveyed(tiny("albert")), {}).blocks
 
 
 def test_a_network_that_is_edited_already_falls_back_too() -> None:
     model = tiny("bert")
     with edit(model, "0.0"):
-        assert isinstance(passes_for(surveyed(model), {}), FullPasses)
+        assert not passes_for(surveyed(model), {}).blocks
         states(surveyed(model))
 
 
@@ -158,7 +148,6 @@ def test_layers_that_look_elsewhere_are_found_out(monkeypatch: pytest.MonkeyPatc
     model = tiny("distilbert")
     capture = surveyed(model)
     blocks = find_blocks(capture)
-    assert blocks is not None
     seen: list[Tensor] = []
     own = type(blocks[0].module).forward
 
@@ -172,26 +161,23 @@ def test_layers_that_look_elsewhere_are_found_out(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(blocks[0].module, "forward", first.__get__(blocks[0].module), raising=False)
     monkeypatch.setattr(blocks[-1].module, "forward", last.__get__(blocks[-1].module), raising=False)
-    assert isinstance(passes_for(capture, {}), FullPasses)
+    assert not passes_for(capture, {}).blocks
 
 
 def test_an_edit_that_does_not_happen_is_an_error() -> None:
     model = tiny("bert")
     capture = surveyed(model)
     passes = passes_for(capture, changes_of(model, "zero"))
-    with passes.ready():
-        passes.untouched(lambda: states(capture), inputs_of(model))
-        with pytest.raises(CaptureError, match="was applied at no layer"):
-            passes.edited(lambda: torch.zeros(1), each_head(capture.stacks, "zero")[0])
+    passes.untouched(lambda: states(capture))
+    with pytest.raises(CaptureError, match="was applied at no layer"):
+        passes.edited(lambda: torch.zeros(1), each_head(capture.stacks, "zero")[0])
 
 
 def test_blocks_have_their_places_and_early_parts() -> None:
     blocks = find_blocks(surveyed(tiny("t5")))
-    assert blocks is not None
     assert [len(block.places) for block in blocks] == [1, 1, 1, 2, 2]
     assert blocks[3].places == (Place("decoder", 0), Place("cross", 0))
     llama = find_blocks(surveyed(tiny("llama")))
-    assert llama is not None
     names = {id(module): name for name, module in tiny("llama").core.named_modules()}
     early = [names[id(module)].removeprefix("layers.1.") for module in llama[1].early]
     assert early == ["input_layernorm", "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"]
@@ -203,7 +189,7 @@ def test_sentence_masks_are_the_same_too(tmp_path: Path, how: How) -> None:
     capture = surveyed(model)
     task = task_for("qa", questions_file(tmp_path / "q.json"), model)
     changes = changes_of(model, how)
-    shared, full = passes_for(capture, changes), FullPasses(capture, changes)
+    shared, full = passes_for(capture, changes), Passes(capture, changes)
     (batch, *_) = task.batches(model)
     planned = PlannedEdit("", HeadSet.of([("encoder", HeadId(1, 2)), ("encoder", HeadId(2, 0))]), how)
 
@@ -212,9 +198,8 @@ def test_sentence_masks_are_the_same_too(tmp_path: Path, how: How) -> None:
             logits: Tensor = model.network(**batch.inputs).start_logits
         return logits
 
-    with shared.ready():
-        plain = shared.untouched(run, batch.inputs)
-        ours = shared.edited(run, planned)
+    plain = shared.untouched(run)
+    ours = shared.edited(run, planned)
     torch.testing.assert_close(ours, full.edited(run, planned), rtol=0, atol=1e-5)
     assert not torch.allclose(ours, plain)
 
@@ -224,7 +209,7 @@ def test_nothing_of_one_batch_is_left_in_the_next(tmp_path: Path) -> None:
     capture = surveyed(model)
     task = task_for("qa", questions_file(tmp_path / "q.json"), model)
     changes = changes_of(model, "zero")
-    shared, full = passes_for(capture, changes), FullPasses(capture, changes)
+    shared, full = passes_for(capture, changes), Passes(capture, changes)
     planned = each_head(capture.stacks, "zero")[0]
     batches = task.batches(model, batch_size=1)
     assert len(batches) > 2
@@ -235,9 +220,8 @@ def test_nothing_of_one_batch_is_left_in_the_next(tmp_path: Path) -> None:
                 logits: Tensor = model.network(**inputs).start_logits
                 return logits
 
-            with shared.ready():
-                shared.untouched(run, batch.inputs)
-                ours = [shared.edited(run, planned) for _ in range(2)]
+            shared.untouched(run)
+            ours = [shared.edited(run, planned) for _ in range(2)]
             expected = full.edited(run, planned)
             for one in ours:
                 torch.testing.assert_close(one, expected, rtol=0, atol=1e-5)

@@ -9,11 +9,11 @@ from tests.helpers.tasks import headed, questions_file
 
 import headscope as hs
 from headscope.ablation import Ablations, ablate
-from headscope.ablation.kinds import features_of, kinds_in
-from headscope.ablation.plan import random_set
+from headscope.ablation.known import features_of, kinds_in
 from headscope.capture import surveyed
 from headscope.edits import edit, mean_outputs
 from headscope.errors import AtlasError, HeadscopeWarning, InterventionError, OptionError
+from headscope.facts.sweeps import random_set
 from headscope.importance import gradient_importance
 from headscope.kinds import stability
 from headscope.tasks import QuestionAnswering, Task, task_for

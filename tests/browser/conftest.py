@@ -17,7 +17,7 @@ from tests.browser.material import NASTY, TEXTS, Written, write
 from tests.browser.watching import PATIENCE, Open, watching
 
 from headscope.pages.arrays import from_attentions
-from headscope.pages.atlas_page import write_atlas_view
+from headscope.pages.atlas import write_atlas_view
 from headscope.pages.page import write_view
 from headscope.report import write_report
 

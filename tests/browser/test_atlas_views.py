@@ -1,8 +1,10 @@
 """What the atlas and map views and a head's page show is what the atlas has."""
 
+import csv
 import re
 from pathlib import Path
 from urllib.parse import quote
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.material import HEADS, LAYERS, atlas
 from tests.browser.watching import Open, number, settled
 
-from headscope.pages.atlas_data import atlas_data
+from headscope.pages.atlas import atlas_data
 
 
 def said_of(page: Page, head: str) -> str:
@@ -166,3 +168,39 @@ def test_arrows_move_through_the_atlas(atlas_file: Path, from_file: Open) -> Non
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("article", name="Head 2.3")).to_be_visible()
+
+
+def test_a_head_is_opened_by_its_name(atlas_file: Path, from_file: Open) -> None:
+    page = from_file(f"{atlas_file.as_uri()}#view=atlas")
+    page.get_by_label("Search", exact=True).fill("L2H3")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("article", name="Head 2.3", exact=True)).to_be_visible()
+    expect(page.get_by_label("Search", exact=True)).to_have_value("")
+
+
+def test_any_two_measures_span_a_plane(atlas_file: Path, from_file: Open) -> None:
+    page = from_file(f"{atlas_file.as_uri()}#view=map")
+    page.get_by_role("button", name="two measures").click()
+    points = page.locator(".mp-point")
+    expect(page.locator(".mp-tick").first).to_be_attached()
+    before = points.first.get_attribute("cx")
+    page.get_by_label("Next colouring").nth(1).click()  # the first is the colour, the second what is across
+    expect(points.first).not_to_have_attribute("cx", str(before))
+    settled(page)
+    assert "x-across=" in page.url
+
+
+def test_the_picture_and_its_numbers_can_be_saved(atlas_file: Path, from_file: Open) -> None:
+    page = from_file(f"{atlas_file.as_uri()}#view=atlas")
+    heads = page.locator(".hg-cell").count()
+    saved = {}
+    for form in ("PNG", "SVG", "CSV"):
+        with page.expect_download() as download:
+            page.get_by_role("group", name="Save").get_by_role("button", name=form, exact=True).click()
+        assert download.value.suggested_filename.endswith(f".{form.lower()}")
+        saved[form] = download.value.path().read_bytes()
+    assert saved["PNG"].startswith(b"\x89PNG")
+    assert ElementTree.fromstring(saved["SVG"]).tag.endswith("svg")
+    rows = list(csv.DictReader(saved["CSV"].decode().splitlines()))
+    assert len(rows) == heads
+    assert {"layer", "head"} < set(rows[0])

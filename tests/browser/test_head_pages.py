@@ -201,4 +201,4 @@ def test_lines_are_95_per_cent_intervals(atlas_file: Path, from_file: Open) -> N
     said = (commas.get_attribute("title") or "").replace("−", "-")
     low, high = map(float, re.findall(r"-?[\d.]+", said.split("(")[1].split(")")[0]))
     assert high - low == pytest.approx(2 * 1.96 * 0.01, abs=0.0015)
-    expect(card(page).get_by_text("1.96 standard errors")).to_have_count(1)
+    expect(card(page).get_by_text("are 95 % intervals.")).to_have_count(1)

@@ -298,3 +298,11 @@ def test_help_says_which_keys_are_of_which_view(
     expect(file.locator(".hs-head")).to_be_visible()
     file.keyboard.press("?")
     expect(file.get_by_role("dialog")).to_contain_text("sends nothing anywhere")
+
+
+def test_the_link_can_be_copied(demo_file: Written, from_file: Open) -> None:
+    page = from_file(f"{demo_file.address}#view=matrix&layer=3&heads=2")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy the link").click()
+    expect(page.get_by_role("button", name="Link copied")).to_be_visible()
+    assert page.evaluate("() => navigator.clipboard.readText()") == page.url

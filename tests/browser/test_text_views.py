@@ -1,8 +1,10 @@
 """What the views of a text show is what Python has: clicks, filters and numbers."""
 
+import csv
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -137,6 +139,35 @@ def at_cell(page: Page, query: int, key: int) -> float:
     read = page.locator(f".hs-read[data-query='{query}'][data-key='{key}']")
     expect(read).to_be_visible()
     return number(read, "weight")
+
+
+@pytest.mark.parametrize("view", ["head", "matrix"])
+def test_maps_can_be_saved(view: str, demo_file: Written, from_file: Open) -> None:
+    page = from_file(f"{demo_file.address}#view={view}&layer={LAYER}&heads={HEAD}")
+    exact = demo_file.observed.layer("encoder", LAYER)[HEAD]
+    saved = {}
+    for form in ("PNG", "SVG", "CSV"):
+        with page.expect_download() as download:
+            page.get_by_role("group", name="Save").get_by_role("button", name=form, exact=True).click()
+        saved[form] = download.value.path().read_bytes()
+    assert saved["PNG"].startswith(b"\x89PNG")
+    words = "".join(ElementTree.fromstring(saved["SVG"]).itertext())
+    rows = list(csv.DictReader(saved["CSV"].decode().splitlines()))
+    assert all(row["query_token"] in words for row in rows)
+    weights = np.zeros_like(exact)
+    for row in rows:
+        weights[int(row["query"]), int(row["key"])] = float(row["weight"])
+    np.testing.assert_allclose(weights, exact, atol=CLOSE)
+
+
+def test_colours_can_be_scaled_to_the_largest_weight(demo_file: Written, from_file: Open) -> None:
+    page = from_file(f"{demo_file.address}#view=matrix&layer={LAYER}&heads={HEAD}")
+    exact = demo_file.observed.layer("encoder", LAYER)[HEAD]
+    page.get_by_role("button", name="to max").click()
+    legend = page.get_by_role("img", name="Colours from weight 0 to weight")
+    assert float(str(legend.get_attribute("aria-label")).split()[-1]) == pytest.approx(exact.max(), abs=CLOSE)
+    settled(page)
+    assert "scale=max" in page.url
 
 
 def test_the_matrix_reads_out_weights(demo_file: Written, from_file: Open) -> None:
@@ -276,9 +307,9 @@ def test_the_error_is_that_of_the_level_shown(demo_file: Written, tmp_path: Path
     path = tmp_path / "errors.html"
     path.write_text(page_of, encoding="utf-8")
     page = from_file(path.as_uri())
-    expect(page.get_by_role("contentinfo")).to_contain_text("±0.0017")
+    expect(page.get_by_role("contentinfo")).to_contain_text("max. error 0.0017")
     page.get_by_role("button", name="words", exact=True).click()
-    expect(page.get_by_role("contentinfo")).to_contain_text("±0.0042")
+    expect(page.get_by_role("contentinfo")).to_contain_text("max. error 0.0042")
 
 
 def test_the_model_view_shows_the_head_that_is_pointed_at(demo_file: Written, from_file: Open) -> None:

@@ -8,8 +8,9 @@ from torch import Tensor
 from headscope.capture import survey
 from headscope.models.stacks import Place
 from headscope.text.batching import TextBatch, collate
-from headscope.text.encode import Layout, TextEncoder
+from headscope.text.encode import TextEncoder
 from headscope.text.items import TextPair
+from headscope.types import Layout
 
 TEXTS = [
     TextPair("The cat sat on the mat.", "It was red, and the dog saw it."),

@@ -9,8 +9,8 @@ import transformers as tf
 from tests.helpers.tiny import sentencepiece_tokenizer, tiny, wordpiece_tokenizer
 
 from headscope.capture import survey
-from headscope.capture.capture import check_probe
 from headscope.capture.observe import watching
+from headscope.capture.surveying import check_probe
 from headscope.errors import CaptureError, ModelError
 from headscope.models import wrap
 from headscope.models.stacks import Call, Place, sort_calls
@@ -57,7 +57,7 @@ def test_training_mode_does_not_drop_weights() -> None:
 def test_an_architecture_that_takes_the_hook_and_never_calls_it_is_asked_for_its_output(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("headscope.capture.capture.can_watch", lambda network: True)
+    monkeypatch.setattr("headscope.capture.surveying.can_watch", lambda network: True)
     capture = survey(tiny("mpnet"))
     assert not capture.hooked
     assert capture.stacks.grids[0].layers == 3

@@ -14,19 +14,19 @@ from tests.helpers.tiny import tiny
 from headscope.atlas import Results
 from headscope.probes.features.classes import FeatureText
 from headscope.probes.features.result import FeaturesResult, StackSums
-from headscope.probes.features.sums import FeatureSums
-from headscope.probes.features.tally import FeatureTally, Values
+from headscope.probes.features.tally import FeatureMeans, FeatureTally, Values
 from headscope.probes.halves import SCORE
 from headscope.probes.parser.result import PARSERS, ParserResult
 from headscope.probes.parser.score import ParserScore
 from headscope.probes.parser.scorers import AttentionScorer, Scene
 from headscope.probes.parser.training import Learner
+from headscope.probes.pointing.cases import Pointing
 from headscope.probes.pointing.coreference import CoreferenceProbe, CoreferenceResult
 from headscope.probes.pointing.coreference_rules import RULES
 from headscope.probes.pointing.dependency import OFFSETS, DependencyProbe, DependencyResult
-from headscope.probes.pointing.scoring import Pointing, PointingTally
-from headscope.probes.relations.result import RelationsResult
-from headscope.probes.relations.tally import RelationsTally
+from headscope.probes.pointing.pairs import PairBatch
+from headscope.probes.pointing.relations import RelationsResult
+from headscope.probes.pointing.tally import PointingTally
 from headscope.stats.documents import Sampling
 from headscope.text.annotated.coreference import read_coreference
 from headscope.text.annotated.treebank import read_treebank
@@ -197,7 +197,7 @@ def test_coreference(tmp_path: Path) -> None:
 
 
 def test_relations() -> None:
-    tally = RelationsTally(GRID)
+    tally = PointingTally(GRID, batch_kind=PairBatch)
     count(tally, [item(6, ([1], [2]), ([1], [3, 4]), labels=("ARG2", "ARG1"))], GAVE_MAP)
     arrays = RelationsResult(tiny("bert"), NOTHING, {"encoder": tally}, (), "", scores_all=False).arrays()
     check_map("relations", GAVE_WORDS, GAVE_MAP)
@@ -239,7 +239,7 @@ def dogs_values(tmp_path: Path) -> Values:
 
 def test_features(tmp_path: Path) -> None:
     values = dogs_values(tmp_path)
-    sums = StackSums(GRID, *(FeatureSums.zeros(GRID) for _ in range(3)))
+    sums = StackSums(GRID, *(FeatureMeans.zeros(GRID) for _ in range(3)))
     sums.model.add(values)
     arrays = FeaturesResult(tiny("bert"), NOTHING, {"encoder": sums}).arrays()
     check_map("features", DOGS_TOKENS, DOGS_MAP)

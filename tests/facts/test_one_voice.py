@@ -4,14 +4,16 @@ import re
 
 import numpy as np
 import pytest
+from tests.helpers.atlas_views import bars_of
 from tests.helpers.atlases import probe_facts, random_atlas
 
 import headscope as hs
 from headscope.atlas import Atlas
-from headscope.facts.scores import HeadScore, best_heads
-from headscope.pages.atlas_page import embedded_atlas
+from headscope.facts.probes import best_heads
+from headscope.facts.scores import HeadScore
+from headscope.pages.atlas import embedded_atlas
 from headscope.pages.head_page import head_page
-from headscope.pages.shapes import RelationScore
+from headscope.pages.shapes import Bar
 from headscope.report.page import render
 from headscope.stats.intervals import share_interval
 from headscope.types import LabelledArray
@@ -71,8 +73,9 @@ def rows(atlas: Atlas) -> dict[str, HeadScore]:
 
 
 @pytest.fixture(scope="module")
-def on_page(atlas: Atlas) -> dict[str, RelationScore]:
-    return {one.relation: one for one in head_page(atlas, "encoder", 1, 2).relations}
+def on_page(atlas: Atlas) -> dict[str, Bar]:
+    bars = bars_of(head_page(atlas, "encoder", 1, 2), "relations")
+    return {bar.label.partition(",")[0]: bar for bar in bars}
 
 
 def test_verdicts(rows: dict[str, HeadScore]) -> None:
@@ -84,12 +87,12 @@ def test_verdicts(rows: dict[str, HeadScore]) -> None:
     }
 
 
-def test_the_head_page_says_the_same(rows: dict[str, HeadScore], on_page: dict[str, RelationScore]) -> None:
+def test_the_head_page_says_the_same(rows: dict[str, HeadScore], on_page: dict[str, Bar]) -> None:
     assert set(on_page) == {"det", "nmod", "case"}  # what has few cases is not asked
     for label, shown in on_page.items():
         assert shown.verdict == rows[label].verdict
         assert (shown.low, shown.high) == pytest.approx(rows[label].score.interval, rel=1e-4)
-        assert shown.baseline == pytest.approx(rows[label].baselines[0].value)
+        assert shown.mark == pytest.approx(rows[label].baselines[0].value)
 
 
 def test_findings_say_the_same(atlas: Atlas, rows: dict[str, HeadScore]) -> None:

@@ -12,7 +12,7 @@ from tests.helpers.tasks import headed, questions_file
 
 import headscope as hs
 from headscope import figures
-from headscope.ablation.store import added_to
+from headscope.ablation.result import added_to
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
 from headscope.facts.findings.ablation import ablation
@@ -35,8 +35,9 @@ def facts(**more: object) -> dict[str, object]:
         "data": "q.json",
         "edit": "zero",
         "examples": 40,
-        "documents": 5,
+        "documents": 50,
         "metrics": METRICS,
+        "correction": "holm",
     }
     return {**told, "baseline": {"em": 30.0, "f1": 40.0}, "types_from": "", "ordered_by": "", **more}
 
@@ -138,6 +139,23 @@ def test_findings_say_which_heads_matter(atlas: Atlas) -> None:
         "F1 loses most with the 2 heads called near removed: -8.0 points. 1 of 2 kinds matter" in kinds.text
     )
     assert "As many random heads: +4.5 points in the mean of 2 draws." in kinds.text
+
+
+def test_no_finding_says_that_nothing_matters_where_nothing_could_show() -> None:
+    change = np.zeros((LAYERS, HEADS, 2))
+    grid = {"layer": range(LAYERS), "head": range(HEADS)}
+    arrays = family("ablation", change, np.zeros_like(change, dtype=bool), grid)
+    arrays["ablation_p"] = arrays["ablation_change"]
+    for documents, expected in {
+        8: "8 independent texts cannot make any of 12 edits significant, whatever they do: that takes 9.",
+        9: "No single head of 12 changes F1 significantly when removed.",
+    }.items():
+        made = added_to(
+            random_atlas(LAYERS, HEADS), "heads", {"encoder": arrays}, facts(documents=documents), []
+        )
+        (finding,) = ablation(Subject(made, "encoder"))
+        assert finding.text.startswith(f"{expected} The most is lost with")
+        assert finding.verdict == ("too few" if documents == 8 else "unclear")
 
 
 def test_clear_words_when_there_is_nothing_to_draw(atlas: Atlas) -> None:

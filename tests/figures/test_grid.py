@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from tests.helpers.atlases import atlas_of, per_head, previous_token_atlas, random_atlas
+from tests.helpers.atlases import (
+    atlas_of,
+    empty_atlas,
+    per_head,
+    previous_token_atlas,
+    probe_facts,
+    random_atlas,
+)
 
 from headscope import figures
 from headscope.errors import AtlasError, OptionError
@@ -190,7 +197,9 @@ def test_values_on_both_sides_of_0_have_colours_that_say_so() -> None:
 )
 def test_what_probes_found(measure: str, coords: dict[str, tuple[str, ...]], title: str, bar: str) -> None:
     values = np.full((2, 2, *map(len, coords.values())), 0.7)
-    atlas = atlas_of(per_head(measure, values, coords))
+    probe = {"feature_preference": "features"}.get(measure, measure.partition("_")[0])
+    arrays = {"encoder": per_head(measure, values, coords)}
+    atlas = empty_atlas().with_probe(probe, arrays, facts=probe_facts(), table={}, examples={})
     select = {dim: labels[0] for dim, labels in coords.items()}
     ax = figures.head_grid(atlas, measure, select=select)
     assert ax.get_title(loc="left").startswith(title)

@@ -6,7 +6,19 @@ import numpy as np
 from tests.helpers.atlases import probe_facts
 
 from headscope.atlas import Atlas
+from headscope.pages.shapes import Bar, HeadPage, Section
 from headscope.types import LabelledArray
+
+
+def section_of(page: HeadPage, key: str) -> Section | None:
+    """The section of one analysis on a head's page; None where there is none."""
+    return next((section for section in page.sections if section.key == key), None)
+
+
+def bars_of(page: HeadPage, key: str) -> list[Bar]:
+    """All numbers of one analysis on a head's page."""
+    section = section_of(page, key)
+    return [] if section is None else [bar for chart in section.charts for bar in chart.bars]
 
 
 def with_kinds(atlas: Atlas, kinds: np.ndarray[Any, Any]) -> Atlas:

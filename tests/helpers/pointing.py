@@ -11,7 +11,7 @@ from tests.helpers.treebanks import by_words
 
 from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.observe import Tally
-from headscope.probes.pointing.scoring import Case, Pointing
+from headscope.probes.pointing.cases import Case, Pointing
 from headscope.probes.words import words_present
 from headscope.text.words import WordText
 from headscope.types import HeadGrid

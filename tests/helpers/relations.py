@@ -12,7 +12,7 @@ import torch
 from tests.helpers.tiny import tiny
 
 from headscope.probes.halves import SCORE
-from headscope.probes.relations.pairs import Pair
+from headscope.probes.pointing.pairs import Pair
 from headscope.text.words import WordText
 from headscope.types import TokenBatch
 

@@ -16,7 +16,7 @@ import headscope as hs
 from headscope.cli.main import app
 from headscope.errors import AtlasError
 from headscope.models import Model, wrap
-from headscope.pages.atlas_data import atlas_data
+from headscope.pages.atlas import atlas_data
 from headscope.report.page import render
 from headscope.tasks import MaskedLanguageModelling
 from headscope.text.corpus import as_corpus

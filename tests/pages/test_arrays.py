@@ -93,7 +93,7 @@ def test_segments_say_what_is_special() -> None:
     source = from_attentions(weights(), names, segments=[-1, 0, 1, 1, -1]).source
     assert source.special == [True, False, False, False, True]
     assert source.word == [-1, 0, 1, 2, -1]
-    assert from_attentions(weights(), names).source.special == [True, False, True, True, False]
+    assert from_attentions(weights(), names).source.special == [True, False, True, False, False]
 
 
 def broken(value: float) -> np.ndarray:

@@ -15,7 +15,7 @@ from tests.helpers.atlases import (
 from tests.helpers.kinds import kinds_atlas, kinds_of_heads
 
 from headscope.atlas import Atlas
-from headscope.pages.atlas_data import atlas_data
+from headscope.pages.atlas import atlas_data
 from headscope.pages.shapes import AtlasStack, Colouring, Finding, FindingPart
 from headscope.types import LabelledArray
 

@@ -8,9 +8,8 @@ from tests.helpers.atlases import per_head, probe_facts, random_atlas
 
 from headscope.atlas import Atlas
 from headscope.facts.head_arrays import head_arrays
-from headscope.pages.atlas_words import AtlasWords
+from headscope.facts.titles import AtlasWords
 from headscope.pages.head_ablation import ablation_effects
-from headscope.pages.shapes import AblationEffect
 from headscope.stats.correction import SIGNIFICANT, adjusted
 from headscope.stats.paired import least_p
 from headscope.types import HeadId
@@ -34,36 +33,37 @@ def ablated(*, missing: int = 0, stacks: tuple[str, ...] = ("encoder",), **told:
     )
 
 
-def effects(atlas: Atlas) -> list[AblationEffect]:
-    return ablation_effects(atlas, head_arrays(atlas, "encoder", HeadId(0, 1)), AtlasWords(atlas))
+def said(atlas: Atlas) -> str:
+    """What the section says of its pale bars."""
+    [section] = ablation_effects(head_arrays(atlas, "encoder", HeadId(0, 1)), AtlasWords(atlas))
+    assert all(bar.pale and bar.note == "not significant" for chart in section.charts for bar in chart.bars)
+    return section.about.partition("orange is worse. ")[2]
 
 
 def test_how_many_edits_it_is_corrected_for() -> None:
-    assert [one.edits for one in effects(ablated())] == [12, 12]
-    assert [one.edits for one in effects(ablated(missing=2))] == [10, 10]
-    both = ablated(stacks=("encoder", "decoder"))
-    assert [one.edits for one in effects(both)] == [24, 24]
-    none = effects(ablated(correction="none"))
-    assert [(one.edits, one.corrected) for one in none] == [(None, False)] * 2
-    assert effects(ablated())[0].corrected is True
+    assert said(ablated()) == "Pale: not significant after correction for 12 tests."
+    assert said(ablated(missing=2)) == "Pale: not significant after correction for 10 tests."
+    assert "for 24 tests" in said(ablated(stacks=("encoder", "decoder")))
+    assert said(ablated(correction="none")) == "Pale: not significant (p ≥ 0.05, not corrected)."
 
 
-@pytest.mark.parametrize("correction", ["holm", "benjamini-hochberg", "none"])
+@pytest.mark.parametrize("correction", ["holm", "benjamini-hochberg"])
 @pytest.mark.parametrize("documents", [2, 4, 6, 8, 9, 20])
 def test_whether_any_could_be_significant(correction: Any, documents: int) -> None:
     """As if every document changed alike under every edit."""
     expected = adjusted([least_p(documents)] * 12, correction).min() < SIGNIFICANT
-    found = effects(ablated(correction=correction, documents=documents))
-    assert [one.possible for one in found] == [expected, expected]
+    words = said(ablated(correction=correction, documents=documents))
+    assert ("cannot make any of 12 edits significant" in words) != expected
 
 
 def test_both_answers_occur() -> None:
-    assert effects(ablated(documents=4))[0].possible is False
-    assert effects(ablated(documents=12))[0].possible is True
+    assert said(ablated(documents=4)) == (
+        "Pale: 4 independent texts cannot make any of 12 edits significant, whatever they do: that takes 9."
+    )
+    assert "cannot" not in said(ablated(documents=12))
 
 
 def test_what_is_not_known_is_not_said() -> None:
-    assert effects(ablated(documents=None))[0].possible is None
-    assert effects(ablated(correction="of one's own"))[0].possible is None
-    one = effects(ablated(correction=None))[0]
-    assert (one.edits, one.possible, one.corrected) == (None, None, None)
+    assert "cannot" not in said(ablated(documents=None))
+    assert said(ablated(correction="of one's own")) == "Pale: not significant after correction for all edits."
+    assert said(ablated(correction=None)) == "Pale: not significant after correction for all edits."

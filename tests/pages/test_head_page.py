@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binomtest, t
-from tests.helpers.atlas_views import with_kinds
+from tests.helpers.atlas_views import bars_of, section_of, with_kinds
 from tests.helpers.atlases import (
     atlas_of,
     example,
@@ -22,46 +22,56 @@ from headscope.errors import AtlasError, OptionError
 from headscope.pages.head_page import head_page
 from headscope.types import HeadId, LabelledArray
 
+TICKS = [
+    *(f"\N{MINUS SIGN}{offset}" for offset in range(8, 0, -1)),
+    "0",
+    *(f"+{offset}" for offset in range(1, 9)),
+]
+
 
 def test_profile_features_and_roles_are_the_heads_own() -> None:
     atlas = random_atlas()
     page = head_page(atlas, "encoder", 2, 1)
     assert (page.stack, page.layer, page.head) == ("encoder", 2, 1)
     offsets = atlas["offset_attention"].sel(layer=2, head=1)
-    assert [point.offset for point in page.profile] == list(range(-8, 9))
-    np.testing.assert_allclose([point.value for point in page.profile], offsets.values, rtol=1e-4)
-    for point in page.profile:  # 64 texts, each number with an error of 0.01
+    profile = bars_of(page, "offset_attention")
+    assert [point.label for point in profile] == [f"offset {offset}" for offset in range(-8, 9)]
+    assert [point.tick for point in profile] == ["" if at % 2 else tick for at, tick in enumerate(TICKS, -8)]
+    assert [point.label for point in profile if point.muted] == ["offset 0"]
+    np.testing.assert_allclose([point.value for point in profile], offsets.values, rtol=1e-4)
+    for point in profile:  # 64 texts, each number with an error of 0.01
         assert point.value is not None
         expected = t(63).interval(0.95)[1] * 0.01
         assert (point.low, point.high) == pytest.approx(
             (point.value - expected, point.value + expected), abs=1e-5
         )
-    features = atlas["distance_features"].sel(layer=2, head=1)
-    np.testing.assert_allclose([one.value for one in page.distances], features.values, rtol=1e-4)
-    even = atlas["distance_features_uniform"].values
-    np.testing.assert_allclose([one.uniform for one in page.distances], even, rtol=1e-4)
-    assert [one.feature for one in page.distances][:6] == [
-        "[CLS]",
-        "[SEP]",
-        "commas",
-        "full stops",
-        "itself",
-        "0 to 6.25% of the text away",
-    ]
+    windows = [f"w{window:02}" for window in range(16)]
+    shown = [*windows, "self"]  # what the roles say already is not said twice
+    distances = bars_of(page, "distance_features")
+    features = atlas["distance_features"].sel(layer=2, head=1, feature=shown)
+    np.testing.assert_allclose([bar.value for bar in distances], features.values, rtol=1e-4)
+    even = atlas["distance_features_uniform"].sel(feature=shown).values
+    np.testing.assert_allclose([bar.mark for bar in distances], even, rtol=1e-4)
+    assert (distances[0].label, distances[-1].label) == ("0 to 6.25% of the text away", "itself")
+    assert {bar.mark_name for bar in distances} == {"even attention"}
     roles = atlas["role_attention"].sel(layer=2, head=1, query_role="all")
-    np.testing.assert_allclose([one.value for one in page.roles], roles.values, rtol=1e-4)
-    assert page.roles[0].role == "[CLS]"
+    shares = bars_of(page, "role_attention")
+    np.testing.assert_allclose([bar.value for bar in shares], roles.values, rtol=1e-4)
+    assert shares[0].label == "[CLS]"
     habits = atlas["named_patterns"].sel(layer=2, head=1)
-    np.testing.assert_allclose([one.value for one in page.habits], habits.values, rtol=1e-4)
-    assert page.habits[0].role == "the next word"
+    shares = bars_of(page, "named_patterns")
+    np.testing.assert_allclose([bar.value for bar in shares], habits.values, rtol=1e-4)
+    assert shares[0].label == "the next word"
 
 
 def test_nearest_heads_by_distance() -> None:
     atlas = random_atlas()
     page = head_page(atlas, "encoder", 1, 3)
     row = atlas["head_distance"].sel(head_a="1.3").to_series().drop("1.3").sort_values()
-    assert [one.head for one in page.nearest] == list(row.index[:8])
-    np.testing.assert_allclose([one.distance for one in page.nearest], row.values[:8], rtol=1e-4)
+    section = section_of(page, "head_distance")
+    assert section is not None
+    assert [near.head for near in section.heads] == list(row.index[:8])
+    np.testing.assert_allclose([near.distance for near in section.heads], row.values[:8], rtol=1e-4)
 
 
 def test_kind_and_example_map() -> None:
@@ -69,10 +79,12 @@ def test_kind_and_example_map() -> None:
     atlas = with_kinds(kinds_atlas(6, 8), kinds)
     page = head_page(atlas, "encoder", 3, 5)
     assert page.kind == kinds[3, 5]
-    assert page.example_map is not None
-    cells = np.array(page.example_map.cells, dtype=float)
+    section = section_of(page, "example_map")
+    assert section is not None
+    assert section.map is not None
+    cells = np.array(section.map.cells, dtype=float)
     np.testing.assert_allclose(cells, atlas["example_map"].values[3, 5], rtol=5e-3)
-    assert page.example_map.queries is None
+    assert section.map.queries is None
 
 
 def test_intervals_are_wilsons_of_the_cases_that_the_error_is_worth() -> None:
@@ -91,10 +103,10 @@ def test_intervals_are_wilsons_of_the_cases_that_the_error_is_worth() -> None:
     atlas = random_atlas(1, 1).with_probe(
         "dependency", {"encoder": arrays}, facts=probe_facts(), table={}, examples={}
     )
-    [one] = head_page(atlas, "encoder", 0, 0).relations
+    [one] = bars_of(head_page(atlas, "encoder", 0, 0), "relations")
     expected = binomtest(90, 100).proportion_ci(method="wilson")  # 0.9 * 0.1 / 0.03² are 100 cases
     assert (one.low, one.high) == pytest.approx((expected.low, expected.high), abs=1e-5)
-    assert (one.baseline, one.baseline_name) == (None, "")
+    assert (one.mark, one.mark_name) == (None, "")
 
 
 def test_semantic_roles_are_attention_beside_its_control() -> None:
@@ -115,10 +127,13 @@ def test_semantic_roles_are_attention_beside_its_control() -> None:
     atlas = random_atlas(1, 1).with_probe(
         "relations", {"encoder": arrays}, facts=probe_facts(), table={}, examples={}
     )
-    [one] = head_page(atlas, "encoder", 0, 0).relations
-    assert (one.relation, one.accuracy, one.baseline, one.cases) == ("ARG0", 0.4, 0.1, 64)
-    assert one.direction == "argument to predicate"
-    assert "attention" in one.what
+    page = head_page(atlas, "encoder", 0, 0)
+    [one] = bars_of(page, "relations")
+    assert (one.label, one.value, one.mark) == ("ARG0 (mostly who does it), argument to predicate", 0.4, 0.1)
+    assert one.note == "relations, 64 cases"
+    section = section_of(page, "relations")
+    assert section is not None
+    assert "attention" in section.charts[0].title
     assert (one.low, one.high) == (pytest.approx(0.4 - 1.96 * 0.02), pytest.approx(0.4 + 1.96 * 0.02))
 
 
@@ -131,7 +146,7 @@ def test_examples_are_this_heads_right_ones_first() -> None:
         example(guess=99, name="broken"),
     ]
     page = head_page(with_dependency(random_atlas(), examples=found), "encoder", 1, 2)
-    assert [one.note.rpartition("(")[2] for one in page.examples] == ["surest)", "sentence-1)", "wrong)"]
+    assert [shown.note.rpartition("(")[2] for shown in page.examples] == ["surest)", "sentence-1)", "wrong)"]
     first = page.examples[1]
     assert (first.text, first.marks) == ("The red cat sat .", [0, 2])
     assert first.weights == [0.1, 0.06, 0.7, 0.02, 0.001]
@@ -141,7 +156,7 @@ def test_examples_are_this_heads_right_ones_first() -> None:
     inward = example(direction="head_to_dependent")
     page = head_page(with_dependency(random_atlas(), examples=[inward]), "encoder", 1, 2)
     assert "“cat” looks at “The”" in page.examples[0].note
-    assert (first.looked_at, page.examples[0].looked_at) == (False, True)
+    assert page.examples[0].note.endswith("Blue: the attention that words give the framed one.")
 
 
 def typical(**changes: Any) -> Typical:
@@ -176,6 +191,7 @@ def test_typical_sentences_in_words() -> None:
     assert first.weights == [0.5, 0.988, 0.0, 0.25, 1.0]
     assert first.likeness == 0.9877
     assert [one.likeness for one in others] == [0.9, 0.8]  # three in all, without the broken ones
+    assert first.special == ["[CLS]", "[SEP]"]
     assert len(head_page(atlas, "encoder", 0, 0).typical) == 1
     assert head_page(atlas, "encoder", 0, 1).typical == []
 
@@ -210,29 +226,15 @@ def ablated() -> Atlas:
 
 
 def test_ablation_with_intervals() -> None:
-    f1, loss = head_page(ablated(), "encoder", 0, 1).ablation
-    assert (f1.metric, f1.change, f1.low, f1.high, f1.significant) == ("F1", -1.5, -2.5, -0.5, True)
-    assert (f1.data, f1.unit, f1.edit, f1.higher_is_better) == ("dev.json", "points", "made even", True)
-    assert (loss.unit, loss.higher_is_better) == ("nats", False)
-
-
-def test_how_sure_an_effect_is_stands_on_the_page() -> None:
-    p = per_head("ablation_p", np.full((3, 4, 2), 0.01), {"metric": ("f1", "loss")}, stderr=None)
-    facts = probe_facts(sweeps={"heads": {"correction": "holm", "documents": 4, "metrics": {}}})
-    change = per_head("ablation_change", np.ones((3, 4, 2)), {"metric": ("f1", "loss")})
-    atlas = random_atlas().with_probe("ablation", {"encoder": p | change}, facts=facts, table={}, examples={})
-    assert [(one.edits, one.possible) for one in head_page(atlas, "encoder", 0, 1).ablation] == [
-        (12, False)
-    ] * 2
-
-
-def test_relations_that_were_tested_are_counted() -> None:
-    atlas = with_dependency(random_atlas())
-    assert (
-        head_page(atlas, "encoder", 1, 2).relations_tested
-        == len(head_page(atlas, "encoder", 1, 2).relations)
-        > 0
-    )
+    section = section_of(head_page(ablated(), "encoder", 0, 1), "ablation")
+    assert section is not None
+    points, nats = section.charts
+    assert [points.title, nats.title] == ["dev.json · made even · points", "dev.json · made even · nats"]
+    [f1], [loss] = points.bars, nats.bars
+    assert (f1.label, f1.value, f1.low, f1.high, f1.note) == ("F1", -1.5, -2.5, -0.5, "significant")
+    assert (f1.worse, f1.pale) == (True, False)
+    assert (loss.label, loss.worse) == ("loss (lower is better)", False)
+    assert "Pale" not in section.about
 
 
 def test_changes_that_stand_out_from_their_error() -> None:
@@ -245,15 +247,19 @@ def test_changes_that_stand_out_from_their_error() -> None:
         arrays[name] = LabelledArray(np.full((3, 4), kind, dtype=object), ("layer", "head"), grid, "kind")
     facts = probe_facts(options={"against": "demo-mrpc"})
     atlas = random_atlas().with_probe("compare", {"encoder": arrays}, facts=facts, table={}, examples={})
-    js, kind, entropy = head_page(atlas, "encoder", 1, 1).compare
+    page = head_page(atlas, "encoder", 1, 1)
+    js, entropy = bars_of(page, "compare")
+    section = section_of(page, "compare")
+    assert section is not None
+    assert section.title == "Beside demo-mrpc"
+    assert section.said == ["kind: was dense, is nearest to vertical"]
+    assert [chart.title for chart in section.charts] == ["", "change"]
     assert js.value == 0.25
     assert js.low == pytest.approx(0.25 - t(119).interval(0.95)[1] * 0.01, abs=1e-5)  # 120 texts
-    assert kind.what == "kind: was dense, is nearest to vertical"
-    assert entropy.what == "Change from demo-mrpc: entropy of attention"
-    assert (entropy.value, entropy.other) == (0.5, "demo-mrpc")
+    assert (entropy.label, entropy.value) == ("entropy of attention", 0.5)
 
 
-def test_an_explanation_is_told_flat() -> None:
+def test_an_explanation_in_words_and_bars() -> None:
     row = {
         "head": "1.2",
         "neurons": 8,
@@ -280,11 +286,17 @@ def test_an_explanation_is_told_flat() -> None:
     atlas = random_atlas().with_probe(
         "explanation", {"encoder": arrays}, facts=probe_facts(), table={"encoder": [row]}, examples={}
     )
-    told = head_page(atlas, "encoder", 1, 2).explanation
-    assert told is not None
-    assert (told["best"], told["counts"], told["score_share"]) == ([3, 5], [1, 2], [0.6, 0.8])
-    assert (told["replaced"], told["left"]) == (["token"], [0.9])
-    assert head_page(atlas, "encoder", 1, 1).explanation is None
+    page = head_page(atlas, "encoder", 1, 2)
+    section = section_of(page, "explanation")
+    assert section is not None
+    assert section.said[0].startswith("One neuron (3) carries 60% of its score, of 8")
+    first, second = bars_of(page, "explanation")
+    assert (first.label, first.value, first.mark) == ("best neuron", 0.6, 0.125)
+    assert (second.label, second.value, second.mark) == ("best 2", 0.8, 0.25)
+    assert first.low is not None
+    [left] = bars_of(page, "explanation_left")
+    assert (left.label, left.value) == ("without tokens", 0.9)
+    assert section_of(head_page(atlas, "encoder", 1, 1), "explanation") is None
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder", "cross"])
@@ -294,7 +306,7 @@ def test_every_head_of_every_stack_has_a_page(stack: str) -> None:
         for head in range(3):
             page = head_page(atlas, stack, layer, head)
             assert json.loads(page.model_dump_json())["head"] == head
-    assert page.profile == [] if stack == "cross" else page.profile
+    assert (section_of(page, "offset_attention") is None) == (stack == "cross")
 
 
 def test_heads_and_stacks_that_are_not_there() -> None:
@@ -310,4 +322,9 @@ def test_a_bare_atlas_has_a_bare_page() -> None:
     page = head_page(
         atlas_of(per_head("entropy", np.ones((1, 2, 1)), {"query_role": ("all",)})), "encoder", 0, 1
     )
-    assert page.model_dump(exclude_defaults=True) == {"stack": "encoder", "layer": 0, "head": 1}
+    assert page.model_dump(exclude_defaults=True) == {
+        "stack": "encoder",
+        "layer": 0,
+        "head": 1,
+        "notes": ["The atlas knows nothing more of this head."],
+    }

@@ -9,7 +9,7 @@ import headscope as hs
 from headscope.atlas import Atlas
 from headscope.facts.head_arrays import head_arrays
 from headscope.pages.head_relations import relations
-from headscope.pages.shapes import RelationScore
+from headscope.pages.shapes import Bar
 from headscope.text.annotated.treebank import read_treebank
 from headscope.types import HeadId, LabelledArray
 
@@ -37,28 +37,29 @@ def probed() -> Atlas:
     )
 
 
-def found(atlas: Atlas, head: int = 0) -> list[RelationScore]:
-    return relations(head_arrays(atlas, "encoder", HeadId(0, head)), HeadId(0, head))[0]
+def found(atlas: Atlas, head: int = 0) -> list[Bar]:
+    sections = relations(atlas, head_arrays(atlas, "encoder", HeadId(0, head)), HeadId(0, head))
+    return [bar for section in sections for chart in section.charts for bar in chart.bars]
 
 
 def test_only_what_is_above_the_best_rule_is_listed_furthest_first() -> None:
     det, nmod = found(probed())
-    assert (det.relation, det.accuracy, det.baseline) == ("det", 0.9, 0.5)
-    assert (det.baseline_name, det.direction) == ("best fixed offset (−1)", "dependent to head")
-    assert (det.cases, det.verdict) == (900, "above")
-    assert (nmod.relation, nmod.accuracy, nmod.baseline) == ("nmod", 0.3, 0.28)
+    assert (det.label, det.value, det.mark) == ("det, dependent to head", 0.9, 0.5)
+    assert (det.mark_name, det.note) == ("best fixed offset (−1)", "dependency, 900 cases")
+    assert (det.verdict, det.pale) == ("above", False)
+    assert (nmod.label, nmod.value, nmod.mark) == ("nmod, dependent to head", 0.3, 0.28)
     assert nmod.low is not None
     assert nmod.low < 0.28
-    assert nmod.verdict == "unclear"
+    assert (nmod.verdict, nmod.pale) == ("unclear", True)
+    assert nmod.note.endswith("not clearly above the simple rules")
 
 
 def test_how_many_were_asked_for_is_told_where_none_is_above() -> None:
     atlas = probed()
-    assert found(atlas, 1) == []
-    assert (
-        relations(head_arrays(atlas, "encoder", HeadId(0, 1)), HeadId(0, 1))[1] == 3
-    )  # dep has too few cases
-    assert relations(head_arrays(random_atlas(), "encoder", HeadId(0, 1)), HeadId(0, 1))[1] == 0
+    [section] = relations(atlas, head_arrays(atlas, "encoder", HeadId(0, 1)), HeadId(0, 1))
+    assert section.said == ["None above a simple rule, of 3 tested."]  # dep has too few cases
+    other = random_atlas()
+    assert relations(other, head_arrays(other, "encoder", HeadId(0, 1)), HeadId(0, 1)) == []
 
 
 def test_coreference_has_rules_of_its_own() -> None:
@@ -79,7 +80,7 @@ def test_coreference_has_rules_of_its_own() -> None:
         "coreference", {"encoder": arrays}, facts=probe_facts(), table={}, examples={}
     )
     [one] = found(atlas)
-    assert (one.accuracy, one.baseline, one.baseline_name) == (0.6, 0.4, "nearest with the same head word")
+    assert (one.value, one.mark, one.mark_name) == (0.6, 0.4, "nearest with the same head word")
     assert one.verdict == "unclear"  # nothing says how sure it is
 
 
@@ -93,9 +94,11 @@ def test_a_head_that_is_a_rule_is_never_above_it() -> None:
     for layer in range(3):
         for head in range(4):
             at = head_arrays(atlas, "encoder", HeadId(layer, head))
-            for one in relations(at, HeadId(layer, head))[0]:
-                listed += 1
-                assert one.baseline == pytest.approx(float(best.sel(relation=one.relation)), rel=1e-4)
-                assert one.accuracy is not None
-                assert one.accuracy > one.baseline
+            for section in relations(atlas, at, HeadId(layer, head)):
+                for bar in (bar for chart in section.charts for bar in chart.bars):
+                    listed += 1
+                    rule = float(best.sel(relation=bar.label.partition(",")[0]))
+                    assert bar.mark == pytest.approx(rule, rel=1e-4)
+                    assert bar.value is not None
+                    assert bar.value > bar.mark
     assert listed

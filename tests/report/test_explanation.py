@@ -12,7 +12,7 @@ from tests.helpers.atlases import per_head, probe_facts, random_atlas
 from headscope import figures
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
-from headscope.pages.atlas_data import atlas_data
+from headscope.pages.atlas import atlas_data
 from headscope.pages.head_explanation import explanation, in_words
 from headscope.report import findings, page
 from headscope.types import HeadId
@@ -109,15 +109,18 @@ def test_a_head_that_looks_away_and_one_that_does_not_care(auc: float, words: st
 
 
 def test_the_head_page_has_what_is_sure() -> None:
-    told = explanation(explained(), "encoder", HeadId(0, 1))
-    assert told is not None
-    assert told["counts"] == [1, 2, 4]
-    assert told["score_share"] == [0.6, 0.7, 0.8]
-    assert told["score_share_random"] == [0.0625, 0.125, 0.25]
-    assert told["apart_what"] == ["[SEP] from other keys"]
-    assert (told["neuron_number"], told["neuron_low"]) == ([5], [0.9])
-    assert (told["replaced"], told["left"]) == (list(REPLACED), [0.9, 0.02, 0.95, 0])
-    assert explanation(explained(), "encoder", HeadId(0, 0)) is None
+    why, apart, left = explanation(explained(), "encoder", HeadId(0, 1))
+    score = why.charts[0].bars
+    assert [bar.label for bar in score] == ["best neuron", "best 2", "best 4"]
+    assert [bar.value for bar in score] == [0.6, 0.7, 0.8]
+    assert [bar.mark for bar in score] == [0.0625, 0.125, 0.25]
+    [contrast] = apart.charts
+    assert contrast.title == "[SEP] from other keys"
+    assert [bar.label for bar in contrast.bars] == ["whole score", "neuron 5"]
+    assert contrast.bars[1].low == 0.9
+    assert [bar.value for bar in left.charts[0].bars] == [0.9, 0.02, 0.95, 0]
+    assert [bar.label for bar in left.charts[0].bars][-1] == "without all of these"
+    assert explanation(explained(), "encoder", HeadId(0, 0)) == []
 
 
 def test_a_head_whose_scores_do_not_vary_has_no_shares() -> None:
@@ -125,9 +128,11 @@ def test_a_head_whose_scores_do_not_vary_has_no_shares() -> None:
     for one in still["carries"]:
         one["score"] = cell(None, None)
     atlas = explained(rows=[still])
-    told = explanation(atlas, "encoder", HeadId(1, 1))
-    assert told is not None
-    assert told["counts"] == told["score_share"] == []
+    assert all(
+        "share of the" not in chart.title
+        for s in explanation(atlas, "encoder", HeadId(1, 1))
+        for chart in s.charts
+    )
     with pytest.raises(AtlasError, match=r"head 1\.1 do not vary"):
         figures.explanation(atlas, "1.1")
     assert "What carries the score of head" not in page.render(atlas)

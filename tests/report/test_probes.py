@@ -264,7 +264,7 @@ def test_roles_are_a_finding_where_the_difference_is_above_0() -> None:
         "Head 0.1 ties predicates to ARG1 (mostly what it is done to), predicate to argument"
     ]
     _, _, words = read(atlas)
-    assert "45.0%18.0%27.0%21.0 to 33.0%" in words
+    assert "45.00%18.00%27.00%21.00 to 33.00%clearly" in words
 
 
 def feature_row(feature: str, queries: str, **more: Any) -> dict[str, Any]:
@@ -279,7 +279,7 @@ def test_features_of_one_model_and_of_two() -> None:
     arrays = per_cell("feature_attention", np.full((2, 2, 2), 0.2), feature=("noun", "cls"))
     one = with_table("features", [feature_row("noun", "all"), feature_row("cls", "cls")], arrays)
     _, _, words = read(one)
-    assert "nouns901.019.0% ± 0.512.0%4.0%1.12.06 ± 0.05" in words
+    assert "nouns901.019.00% ± 0.5012.00%4.00%1.12.06 ± 0.05" in words
     assert "From [CLS] in the last layer alone" in words
     assert "What changed between the models" not in words
     change = {
@@ -291,7 +291,7 @@ def test_features_of_one_model_and_of_two() -> None:
     }
     second = {"head_against": "0.0", "attention_against": 0.1, "attention_stderr_against": 0.004}
     _, _, words = read(with_table("features", [feature_row("noun", "all", **change, **second)], arrays))
-    assert "nouns1.0: 19.0% ± 0.50.0: 10.0% ± 0.40.1−7.0−9.0 to −5.0yes" in words
+    assert "nounsall1.019.00% ± 0.500.010.00% ± 0.400.1−7.00−9.00 to −5.00yes" in words
 
 
 def test_parsers_stand_beside_what_needs_no_attention() -> None:

@@ -13,7 +13,7 @@ from tests.helpers.tiny import tiny
 from tests.server.conftest import HOST, TOKEN, MakeClient, client_of, make_app
 
 from headscope.errors import CaptureError, ModelError
-from headscope.pages.atlas_data import atlas_data
+from headscope.pages.atlas import atlas_data
 from headscope.pages.head_page import head_page
 from headscope.server.problems import explained
 
@@ -60,7 +60,7 @@ def test_an_atlas_that_findings_do_not_understand_is_still_shown(
     def fail(atlas: object) -> None:
         raise KeyError("stacks")
 
-    monkeypatch.setattr("headscope.pages.findings.facts.findings", fail)
+    monkeypatch.setattr("headscope.pages.atlas.facts.findings", fail)
     told = serving(random_atlas()).get("/api/atlas/tiny").json()
     assert told["findings"] == []
     assert told["stacks"]

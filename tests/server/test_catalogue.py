@@ -7,8 +7,8 @@ from tests.helpers.tiny import tiny
 
 from headscope.errors import AtlasError, ModelError
 from headscope.server.catalogue import Catalogue
-from headscope.server.heads import ready_task, task_of, with_task_head
 from headscope.server.problems import NotThereError
+from headscope.tasks.heads import ready_task, task_of, with_task_head
 
 
 def saved(folder: Path, architecture: str, task: str) -> Path:

@@ -7,8 +7,7 @@ from tests.helpers.tiny import tiny
 from tests.server.conftest import HOST, TOKEN, client_of, make_app
 
 from headscope.server import Catalogue, create_app, guard, hosts_of
-from headscope.server.guard import CONTENT_SECURITY_POLICY
-from headscope.server.limits import BODY_BYTES
+from headscope.server.guard import BODY_BYTES, CONTENT_SECURITY_POLICY
 
 ASKED = {"model": "tiny-bert", "text_a": "the cat"}
 

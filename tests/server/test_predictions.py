@@ -11,7 +11,7 @@ from tests.server.conftest import MakeClient
 
 import headscope as hs
 from headscope.models import Model
-from headscope.server.limits import EDITS, HEADS_CHARACTERS
+from headscope.server.explorer import EDITS, HEADS_CHARACTERS
 
 DIM = WIDTH // HEADS
 

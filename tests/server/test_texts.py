@@ -14,9 +14,7 @@ from tests.server.conftest import MakeClient
 
 from headscope.models import Model, wrap
 from headscope.pages.shapes import Seen, SeenRequest, Tokens
-from headscope.server.limits import TEXT_CHARACTERS
-from headscope.server.problems import NotThereError
-from headscope.server.texts import Look, Texts, look_id
+from headscope.server.explorer import TEXT_CHARACTERS, Explorer, Kept, Look, look_id
 
 Maps = dict[str, list[torch.Tensor]]
 
@@ -109,19 +107,21 @@ def test_the_same_text_is_read_once(serving: MakeClient, monkeypatch: pytest.Mon
     client = serving(tiny("bert"))
     asked = {"model": "tiny-bert", "text_a": "the cat", "text_b": ""}
     first = client.post("/api/seen", json=asked).json()
-    monkeypatch.setattr("headscope.server.explorer.look", lambda *given, **named: pytest.fail("read again"))
+    monkeypatch.setattr(
+        "headscope.server.explorer.observe", lambda *given, **named: pytest.fail("read again")
+    )
     assert client.post("/api/seen", json=asked | {"text_b": None}).json()["id"] == first["id"]
     assert client.get(f"/api/seen/{first['id']}/maps/encoder/0").status_code == 200
 
 
 def test_a_text_that_had_to_go_is_read_again(serving: MakeClient) -> None:
     client = serving(tiny("bert"))
-    texts = client.app.state.explorer.texts  # type: ignore[attr-defined]
-    texts._most_bytes = 1
+    looks = client.app.state.explorer.looks  # type: ignore[attr-defined]
+    looks.room = 1
     first = client.post("/api/seen", json={"model": "tiny-bert", "text_a": "the cat"}).json()
     before = client.get(f"/api/seen/{first['id']}/maps/encoder/1").content
     client.post("/api/seen", json={"model": "tiny-bert", "text_a": "a dog saw it"})
-    assert texts.find(first["id"]) is None
+    assert looks.find(first["id"]) is None
     assert client.get(f"/api/seen/{first['id']}/maps/encoder/1").content == before
 
 
@@ -189,28 +189,20 @@ def _json(text: str) -> bytes:
     return f'"{escaped}"'.encode()
 
 
-def fake_look(id: str, size: int, seen: object) -> Look:
-    return Look(seen.model_copy(update={"id": id}), {"maps/encoder/0": b"x" * size})  # type: ignore[attr-defined]
-
-
-def test_memory_is_bounded_and_the_last_used_stays(serving: MakeClient) -> None:
-    client = serving(tiny("bert"))
-    client.post("/api/seen", json={"model": "tiny-bert", "text_a": "the cat"})
-    explorer = client.app.state.explorer  # type: ignore[attr-defined]
-    seen = next(iter(explorer.texts._looks.values())).seen
-    texts = Texts(most_bytes=10_000, most_requests=3)
-    requests = {name: SeenRequest(model="m", text_a=name) for name in "abcde"}
+def test_memory_is_bounded_and_the_last_used_stays() -> None:
+    kept: Kept[bytes] = Kept(10, len)
     for name in "abc":
-        texts.keep(requests[name], fake_look(name, 2_000, seen))
-    assert texts.find("a") is not None  # used, so b is the oldest now
-    texts.keep(requests["d"], fake_look("d", 4_000, seen))
-    assert texts.size <= 10_000
-    assert [name for name in "abcd" if texts.find(name)] == ["a", "c", "d"]
-    texts.keep(requests["e"], fake_look("e", 50_000, seen))  # larger than all room: it alone
-    assert [name for name in "abcde" if texts.find(name)] == ["e"]
-    assert [name for name in "cde" if texts.request(name)] == ["c", "d", "e"]
-    with pytest.raises(NotThereError, match="send it again"):
-        texts.request("a")
+        kept.keep(name, b"xxx")
+    assert kept.find("a") is not None  # used, so b is the oldest now
+    kept.keep("d", b"xxxx")
+    assert kept.size == 10
+    assert [name for name in "abcd" if kept.find(name)] == ["a", "c", "d"]
+    kept.keep("e", b"x" * 50)  # larger than all room: it alone
+    assert [name for name in "abcde" if kept.find(name)] == ["e"]
+
+
+def test_how_large_looks_are() -> None:
+    assert Look(SEEN, {"maps/encoder/0": b"x" * 70, "maps/encoder/1": b"x" * 30}).size == 200
 
 
 def test_ids_tell_texts_apart() -> None:
@@ -219,34 +211,25 @@ def test_ids_tell_texts_apart() -> None:
     assert len(ids) == len(asked)
 
 
-def test_requests_take_little_room() -> None:
-    texts = Texts(most_bytes=10**9, most_characters=1_000)
-    look = Look(SEEN, {})
-    for name in "abcd":
-        texts.keep(SeenRequest(model="m", text_a=name * 200, text_b="x" * 200), look_of(look, name))
-    assert texts.characters == 800
-    assert texts.request("d").text_a == "d" * 200
-    with pytest.raises(NotThereError):
-        texts.request("b")
-    texts.keep(
-        SeenRequest(model="m", text_a="e" * 5_000), look_of(look, "e")
-    )  # larger than all room: it alone
-    assert texts.characters == 5_000
-
-
-def look_of(look: Look, id: str) -> Look:
-    return Look(look.seen.model_copy(update={"id": id}), look.chunks)
+def test_requests_take_little_room(serving: MakeClient) -> None:
+    explorer: Explorer = serving(tiny("bert")).app.state.explorer  # type: ignore[attr-defined]
+    requests = explorer.requests
+    for number in range(1_002):
+        requests.keep(str(number), SeenRequest(model="m", text_a="short"))
+    assert requests.size == requests.room == 4_000_000
+    assert [requests.find(str(number)) is None for number in (1, 2)] == [True, False]
+    requests.keep("long", SeenRequest(model="m", text_a="e" * 10_000, text_b="f" * 10_000))
+    assert requests.size == 4_000_000  # five short ones had to go
 
 
 def test_looks_are_found_while_others_are_kept() -> None:
     """As the event loop and the worker do it."""
-    texts = Texts(most_bytes=1)
-    look, request = Look(SEEN, {"maps/encoder/0": b"xx"}), SeenRequest(model="m", text_a="a")
+    kept: Kept[str] = Kept(1, len)
     done, failed = Event(), list[Exception]()
 
     def keep() -> None:
         for number in range(4_000):
-            texts.keep(request, look_of(look, str(number)))
+            kept.keep(str(number), "xx")
         done.set()
 
     thread = Thread(target=keep)
@@ -255,9 +238,9 @@ def test_looks_are_found_while_others_are_kept() -> None:
     try:
         thread.start()
         while not done.is_set():
-            for id in list(texts._looks):
+            for id in list(kept._things):
                 try:
-                    texts.find(id)
+                    kept.find(id)
                 except KeyError as error:
                     failed.append(error)
     finally:
@@ -267,7 +250,7 @@ def test_looks_are_found_while_others_are_kept() -> None:
 
 
 def test_a_head_that_is_never_come_by_is_told(serving: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headscope.server.texts.read_neurons", lambda *given, **options: iter(()))
+    monkeypatch.setattr("headscope.server.explorer.read_neurons", lambda *given, **options: iter(()))
     client = serving(tiny("bert"))
     seen = client.post("/api/seen", json={"model": "tiny-bert", "text_a": "the cat"}).json()
     answer = client.get(f"/api/seen/{seen['id']}/neurons/encoder/0/1")
@@ -321,6 +304,6 @@ def test_short_texts_are_stored_finely_and_long_ones_are_not(
     client = serving(tiny("bert"))
     request = {"model": tiny("bert").name, "text_a": "the cat sat"}
     assert client.post("/api/seen", json=request).json()["fine"] is True
-    monkeypatch.setattr("headscope.server.texts.FINE_WEIGHTS", 100)
+    monkeypatch.setattr("headscope.server.explorer.FINE_WEIGHTS", 100)
     longer = request | {"text_a": "the cat sat on the mat"}
     assert client.post("/api/seen", json=longer).json()["fine"] is False

@@ -8,9 +8,8 @@ from tests.helpers.loops import run_apart
 from tests.helpers.tiny import tiny
 
 from headscope.errors import OptionError
-from headscope.server.limits import REQUESTS_WAITING
 from headscope.server.problems import StoppedError, TooBusyError
-from headscope.server.worker import Job, Worker
+from headscope.server.worker import REQUESTS_WAITING, Job, Worker
 
 
 async def never() -> None:

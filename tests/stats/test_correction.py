@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import false_discovery_control
 
-from headscope.stats.correction import adjusted
+from headscope.stats.correction import SIGNIFICANT, adjusted, units_needed
+from headscope.stats.paired import least_p
 
 
 def slow_holm(p_values: list[float]) -> list[float]:
@@ -44,3 +45,16 @@ def test_what_is_not_known_does_not_count(correction: str) -> None:
 
 def test_none_leaves_them() -> None:
     assert adjusted([0.3, 0.01], "none").tolist() == [0.3, 0.01]
+
+
+def test_how_many_texts_it_takes() -> None:
+    """By hand: 2 ** (1 - n) x 96 < 0.05 from n = 12 on; uncorrected from n = 6 on."""
+    assert [units_needed(tests, "holm") for tests in (1, 3, 12, 96)] == [6, 7, 9, 12]
+    assert units_needed(96, "benjamini-hochberg") == units_needed(96, "none") == 6
+
+
+@pytest.mark.parametrize("correction", ["holm", "benjamini-hochberg", "none"])
+def test_with_one_text_fewer_nothing_can_be_significant(correction: str) -> None:
+    needed = units_needed(40, correction)  # type: ignore[arg-type]
+    best = [adjusted([least_p(n)] * 40, correction).min() for n in (needed - 1, needed)]  # type: ignore[arg-type]
+    assert best[1] < SIGNIFICANT <= best[0]

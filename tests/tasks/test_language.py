@@ -8,7 +8,7 @@ from tests.helpers.tasks import headed
 from headscope.errors import ModelError, OptionError, TextError
 from headscope.models import Model
 from headscope.tasks import MaskedLanguageModelling, NextToken, Task, forward
-from headscope.tasks.base import IGNORED, Row
+from headscope.tasks.batches import IGNORED, Row
 from headscope.text.corpus import as_corpus
 from headscope.text.encode import TextEncoder
 from headscope.text.items import TextPair

@@ -10,7 +10,7 @@ from tests.helpers.tasks import CONTEXT, asked, headed, questions_file, squad, w
 
 from headscope.errors import OptionError
 from headscope.tasks import QuestionAnswering, TaskResult, forward
-from headscope.tasks.base import IGNORED, TaskBatches
+from headscope.tasks.batches import IGNORED, TaskBatches
 from headscope.tasks.qa import best_spans
 from headscope.text.formats.squad import read_questions
 

@@ -1,6 +1,6 @@
 import pytest
 
-from headscope.tasks.squad_metric import normalise, squad_scores
+from headscope.tasks.qa import normalise, squad_scores
 
 
 @pytest.mark.parametrize(

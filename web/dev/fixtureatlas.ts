@@ -1,6 +1,6 @@
 /** A made-up atlas: its numbers are random, but the pages of heads and the colourings say the same. */
 
-import type { AtlasData, Colouring, Finding, HeadPage, TypicalSentence } from "../src/data/api";
+import type { AtlasData, Bar, Colouring, Finding, HeadPage, Section, TypicalSentence } from "../src/data/api";
 import { bell, type FixtureOptions, numbers, ODD, WORDS } from "./made";
 
 const RELATIONS = ["nsubj", "obj", "det", "amod", "case", "advmod", "conj", "mark", "aux", "compound"];
@@ -144,6 +144,9 @@ function typicalOf(index: number): TypicalSentence[] {
       }),
       weights: words.map(() => 0.25 + 0.75 * next()),
       likeness: 0.97 - 0.2 * rank,
+      special: ["[CLS]", "[SEP]", "</s>"],
+      strongest: [1, 2, 3],
+      said: "much what it usually does",
     };
   });
 }
@@ -160,79 +163,8 @@ export function pageOf(options: FixtureOptions, atlas: AtlasData, layer: number,
     layer,
     head,
     kind: kind === null ? null : (KINDS[kind] ?? null),
-    pattern: { vertical: 0.61, diagonal: 0.22, block: 0.09, heterogeneous: 0.08 },
-    profile: Array.from({ length: 17 }, (_, at) => at - 8).map((offset) => {
-      const share = Math.abs(offset) <= 3 ? value(`offset_attention:offset=${offset}`) : 0.05 * next();
-      const error = 2 * ((share ?? 0) * 0.08 + 0.003);
-      return { offset, value: share, low: (share ?? 0) - error, high: (share ?? 0) + error };
-    }),
-    distances: [
-      ...["[CLS]", "[SEP]", "commas", "full stops", "itself"].map((feature) => ({
-        feature,
-        value: next() * 0.3,
-        uniform: 0.03,
-      })),
-      ...Array.from({ length: 16 }, (_, window) => ({
-        feature: `w${`${window}`.padStart(2, "0")}`,
-        value: next() * 0.1 * (1 - window / 20),
-        uniform: 0.06,
-      })),
-    ],
-    roles: ["[CLS]", "[SEP]", "full stops", "commas", "everything else"].map((role) => ({
-      role,
-      value: next() * 0.5,
-      low: null,
-      high: null,
-      uniform: 0.05,
-    })),
-    habits: ["the next word", "the previous word", "the same word in the other sentence"].map((role) => ({
-      role,
-      value: next() * 0.4,
-      low: null,
-      high: null,
-      uniform: 0.04,
-    })),
-    nearest: Array.from({ length: 6 }, (_, rank) => ({
-      head: `${Math.floor(next() * options.layers)}.${Math.floor(next() * options.heads)}`,
-      distance: 0.02 * (rank + 1) + 0.01 * next(),
-    })),
-    relations: RELATIONS.map((relation) => {
-      const accuracy = value(`dependency_accuracy:${relation}`);
-      return {
-        relation,
-        accuracy,
-        low: accuracy === null ? null : Math.max(0, accuracy - 0.05),
-        high: accuracy === null ? null : Math.min(1, accuracy + 0.05),
-        baseline: 0.2 + 0.3 * next(),
-        baseline_name: "the word before",
-        probe: "dependency",
-        direction: "from the dependent",
-        what: "share of right guesses",
-        cases: 311,
-        verdict: accuracy !== null && accuracy > 0.6 ? ("above" as const) : ("unclear" as const),
-      };
-    }),
-    relations_tested: RELATIONS.length,
-    ablation: ["F1", "exact match"].map((metric) => {
-      const change = metric === "F1" ? value("ablation:f1") : bell(next);
-      return {
-        metric,
-        change,
-        low: (change ?? 0) - 1,
-        high: (change ?? 0) + 1,
-        significant: Math.abs(change ?? 0) > 1,
-        data: "made-up questions",
-        unit: "points",
-        edit: "output set to zero",
-        higher_is_better: true,
-        edits: options.layers * options.heads,
-        corrected: true,
-        possible: true,
-      };
-    }),
-    compare: [
-      { what: "change of entropy (nats)", value: value("compare:js"), low: -0.1, high: 0.2, other: "made-up-qa" },
-    ],
+    sections: sectionsOf(options, next, value),
+    notes: ["Lines across bars and columns are 95 % intervals."],
     examples: [1, 2, 3].map((at) => {
       const raw = words.map(() => next() ** 4);
       const total = raw.reduce((sum, one) => sum + one, 0);
@@ -241,40 +173,69 @@ export function pageOf(options: FixtureOptions, atlas: AtlasData, layer: number,
         words,
         marks: [at + 3, at],
         weights: raw.map((one) => one / total),
-        looked_at: at === 3,
         note: `nsubj, right, sentence ${at}`,
       };
     }),
     typical: typicalOf(index),
-    example_map: {
-      cells: Array.from({ length: 32 }, (_, row) =>
-        Array.from({ length: 32 }, (_, column) => Math.exp(-Math.abs(row - column - 1)) * (0.5 + 0.5 * next())),
-      ),
-      queries: 96,
-      keys: 96,
-    },
-    explanation:
-      index % 2
-        ? null
-        : {
-            words: ["2 neurons (12, 4) carry 60% of its score, of 16; as many at random carry 12%."],
-            counts: [1, 2, 4, 8],
-            score_share: [0.41, 0.6, 0.74, 0.88],
-            score_error: [0.02, 0.02, 0.01, 0.01],
-            score_share_random: [0.06, 0.12, 0.25, 0.5],
-            score_pattern: [0.3, 0.5, 0.7, 0.9],
-            score_pattern_random: [0.05, 0.1, 0.2, 0.4],
-            apart_what: ["[SEP] from other keys"],
-            apart_auc: [0.89],
-            apart_error: [0.01],
-            neuron_what: ["[SEP] from other keys"],
-            neuron_number: [12],
-            neuron_auc: [0.97],
-            neuron_low: [0.92],
-            neuron_high: [1],
-            replaced: ["token", "position", "all"],
-            left: [-0.1, 0.65, 0],
-            left_error: [0.02, 0.01, 0],
-          },
   };
+}
+
+type Value = (key: string) => number | null;
+
+/** Every kind of section that a page may have. */
+function sectionsOf(options: FixtureOptions, next: () => number, value: Value): Section[] {
+  const share = (label: string, most: number, mark: number): Bar => ({
+    label,
+    value: next() * most,
+    mark,
+    mark_name: "even attention",
+  });
+  const offsets = Array.from({ length: 17 }, (_, at) => at - 8).map((offset): Bar => {
+    const known = (Math.abs(offset) <= 3 ? value(`offset_attention:offset=${offset}`) : 0.05 * next()) ?? 0;
+    const error = 2 * (known * 0.08 + 0.003);
+    const tick = offset % 2 === 0 ? `${offset}` : "";
+    return { label: `offset ${offset}`, value: known, low: known - error, high: known + error, muted: !offset, tick };
+  });
+  const relations = RELATIONS.slice(0, 8).map((relation): Bar => {
+    const accuracy = value(`dependency_accuracy:${relation}`) ?? 0;
+    return {
+      label: `${relation}, from the dependent`,
+      value: accuracy,
+      low: Math.max(0, accuracy - 0.05),
+      high: Math.min(1, accuracy + 0.05),
+      mark: 0.2 + 0.3 * next(),
+      mark_name: "the word before",
+      pale: accuracy < 0.6,
+      note: "dependency, 311 cases",
+    };
+  });
+  const change = value("ablation:f1") ?? 0;
+  const effect = { label: "F1", value: change, low: change - 1, high: change + 1, pale: Math.abs(change) < 1 };
+  const windows = Array.from({ length: 16 }, (_, window) => share(`window ${window}`, 0.1 * (1 - window / 20), 0.06));
+  const cells = Array.from({ length: 32 }, (_, row) =>
+    Array.from({ length: 32 }, (_, column) => Math.exp(-Math.abs(row - column - 1)) * (0.5 + 0.5 * next())),
+  );
+  const near = Array.from({ length: 6 }, (_, rank) => ({
+    head: `${Math.floor(next() * options.layers)}.${Math.floor(next() * options.heads)}`,
+    distance: 0.02 * (rank + 1) + 0.01 * next(),
+  }));
+  const roles = ["[CLS]", "[SEP]", "full stops", "commas", "everything else"].map((role) => share(role, 0.5, 0.05));
+  return [
+    {
+      key: "offset_attention",
+      title: "Attention by offset",
+      charts: [{ kind: "columns", bars: offsets, caption: "tokens back (−) or ahead (+)" }],
+    },
+    { key: "role_attention", title: "What it looks at", charts: [{ bars: roles }], about: "The tick is made up." },
+    {
+      key: "relations",
+      title: "Relations it finds",
+      charts: [{ title: "share of right guesses", bars: relations, is_share: true }],
+    },
+    { key: "ablation", title: "When it is switched off", charts: [{ title: "made-up questions", bars: [effect] }] },
+    { key: "explanation", title: "Why it does that", said: ["2 neurons (12, 4) carry 60% of its score, of 16."] },
+    { key: "head_distance", title: "Heads most like it", heads: near },
+    { key: "example_map", title: "On one text of the corpus", map: { cells, queries: 96, keys: 96 } },
+    { key: "distance_features", title: "How far it looks", charts: [{ kind: "columns", bars: windows }] },
+  ];
 }

@@ -3,20 +3,16 @@
 Names in a network lie, so a layer is the entry of a list of modules that makes the attention calls of one layer.
 """
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
-import torch
 from torch import nn
 
-from headscope.capture import AttentionCall, Capture, Forward, following
-from headscope.capture.capture import probe_inputs
-from headscope.capture.observe import evaluating
+from headscope.capture import AttentionCall, Capture
+from headscope.capture.follow import run_calls
+from headscope.capture.surveying import probe_inputs
+from headscope.edits.prune import PROBE_LENGTHS
 from headscope.models.stacks import Place
-
-_LENGTHS = [(9, 6), (7, 4)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,104 +21,63 @@ class Block:
 
     module: nn.Module
     places: tuple[Place, ...]
-    attention: tuple[nn.Module, ...]
-    """The module that makes the call of each place."""
     early: tuple[nn.Module, ...]
     """Modules without parts that are done before the first attention call: no edit of the layer reaches them."""
 
 
-def find_blocks(capture: Capture) -> tuple[Block, ...] | None:
-    """The layers in the order in which they run; None where layers are not modules of their own (ALBERT)."""
-    attention = _attention_modules(capture)
-    if len(set(map(id, attention.values()))) < len(attention):
-        return None  # shared
+def find_blocks(capture: Capture) -> tuple[Block, ...]:
+    """The layers in the order in which they run; none where layers are not modules of their own (ALBERT)."""
+    events, attention = _watched(capture)
     owners = _owners(capture.model.core)
-    grouped: list[tuple[nn.Module, list[Place]]] = []
+    places_of: dict[nn.Module, list[Place]] = {}
     for place in capture.stacks.places:
-        owner = owners.get(id(attention[place]))
-        if owner is None:
-            return None
-        if not grouped or grouped[-1][0] is not owner:
-            grouped.append((owner, []))
-        grouped[-1][1].append(place)
-    modules = [module for module, _ in grouped]
-    if len(set(map(id, modules))) < len(modules):
-        return None
-    early = _early(capture, modules)
+        owner = owners.get(attention[place])
+        if owner is None or (owner in places_of and owner is not list(places_of)[-1]):
+            return ()
+        places_of.setdefault(owner, []).append(place)
+    if len(set(attention.values())) < len(attention):
+        return ()  # shared
     return tuple(
-        Block(module, tuple(places), tuple(attention[place] for place in places), early[id(module)])
-        for module, places in grouped
+        Block(module, tuple(places), _early(module, events[: events.index(places[0])], events))
+        for module, places in places_of.items()
     )
 
 
-def run_probe(capture: Capture) -> Any:
-    """What the core gives for two short texts."""
-    options = {"use_cache": False} if "use_cache" in capture.model.accepts else {}
-    inputs = probe_inputs(capture.model, _LENGTHS)
-    with evaluating(capture.model.core), torch.inference_mode():
-        return capture.model.core(**inputs, **options, return_dict=True)
+def _watched(capture: Capture) -> tuple[list[nn.Module | Place], dict[Place, nn.Module]]:
+    """Modules without parts and attention calls in the order in which they were done; the module of each call."""
+    events: list[nn.Module | Place] = []
+    attention: dict[Place, nn.Module] = {}
+
+    def see(place: Place, call: AttentionCall) -> None:
+        events.append(place)
+        attention[place] = call.module
+
+    with ExitStack() as hooks:
+        for module in capture.model.core.modules():
+            if next(module.children(), None) is None:
+                note = module.register_forward_hook(lambda module, *_: events.append(module))
+                hooks.callback(note.remove)
+        run_calls(capture, probe_inputs(capture.model, PROBE_LENGTHS), see)
+    return events, attention
 
 
-def _attention_modules(capture: Capture) -> dict[Place, nn.Module]:
-    found: dict[Place, nn.Module] = {}
-
-    def handle(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
-        found[place] = call.module
-        return call
-
-    with following(capture, capture.stacks.places, handle):
-        run_probe(capture)
-    return found
-
-
-def _owners(network: nn.Module) -> dict[int, nn.Module]:
+def _owners(network: nn.Module) -> dict[nn.Module, nn.Module]:
     """For every module inside a list of modules, the entry it is a part of; of lists in lists, the outer one's."""
-    owners: dict[int, nn.Module] = {}
+    owners: dict[nn.Module, nn.Module] = {}
     for module in network.modules():  # parents before their parts
-        if isinstance(module, nn.ModuleList):
-            for entry in module:
-                for part in entry.modules():
-                    owners.setdefault(id(part), entry)
+        for entry in module if isinstance(module, nn.ModuleList) else ():
+            for part in entry.modules():
+                owners.setdefault(part, entry)
     return owners
 
 
-def _early(capture: Capture, blocks: list[nn.Module]) -> dict[int, tuple[nn.Module, ...]]:
-    """By id of each block: its modules without parts that run once, before the block's first attention call."""
-    events: list[nn.Module | None] = []  # None is an attention call
-
-    def handle(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
-        events.append(None)
-        return call
-
-    leaves = {
-        id(leaf): block for block in blocks for leaf in block.modules() if next(leaf.children(), None) is None
-    }
-    watched = [module for module in capture.model.core.modules() if id(module) in leaves]
-    with _noting(watched, events), following(capture, capture.stacks.places, handle):
-        run_probe(capture)
-    times = {id(module): events.count(module) for module in events if module is not None}
-    found: dict[int, list[nn.Module]] = {id(block): [] for block in blocks}
-    closed: set[int] = set()
-    current: nn.Module | None = None
-    for event in events:
-        if event is None:
-            if current is not None:
-                closed.add(id(current))
-            continue
-        current = leaves[id(event)]
-        if id(current) not in closed and times[id(event)] == 1:
-            found[id(current)].append(event)
-    return {block: tuple(modules) for block, modules in found.items()}
-
-
-@contextmanager
-def _noting(modules: list[nn.Module], events: list[nn.Module | None]) -> Iterator[None]:
-    """Inside, every module that has run is put down."""
-
-    def note(module: nn.Module, *_: Any) -> None:
-        events.append(module)
-
-    with ExitStack() as stack:
-        for module in modules:
-            stack.callback(module.register_forward_hook(note).remove)
-        yield
+def _early(
+    block: nn.Module, before: list[nn.Module | Place], events: list[nn.Module | Place]
+) -> tuple[nn.Module, ...]:
+    """The block's modules that run once, and `before` its first attention call."""
+    inside = set(block.modules())
+    return tuple(
+        event
+        for event in before
+        if isinstance(event, nn.Module) and event in inside and events.count(event) == 1
+    )

@@ -1,28 +1,26 @@
-"""Forward passes with edits: the plain way, and one that runs only what an edit can change.
+"""Forward passes with edits, which run only what an edit can change.
 
 Layers below the first edited one do what they did in the untouched pass. So that pass keeps what every layer gave (a
 few hidden states; maps are not kept), and in an edited pass the layers below hand that out instead of running. In the
 first edited layer, the projections in front of its attention are the same for every edit and are run once too.
 """
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from headscope.ablation.blocks import Block, find_blocks, run_probe
+from headscope.ablation.blocks import Block, find_blocks
 from headscope.ablation.plan import PlannedEdit
-from headscope.capture import AttentionCall, Capture, Forward
-from headscope.capture.capture import probe_inputs
-from headscope.capture.follow import sections
-from headscope.capture.observe import Handler, intercepting, is_edited
-from headscope.edits import How, edit
+from headscope.capture import AttentionCall, Capture, Forward, following
+from headscope.capture.observe import intercepting, is_edited
+from headscope.edits import How
 from headscope.edits.changes import Change
 from headscope.edits.heads import HeadSet
-from headscope.errors import CaptureError, HeadscopeWarning
+from headscope.edits.prune import probe_states
+from headscope.errors import CaptureError
 from headscope.models.stacks import Place
 from headscope.types import HeadId
 
@@ -34,141 +32,53 @@ _ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-5}
 _ROUNDING_IN_HALF = 2e-2
 
 
-class Passes(Protocol):
-    """Passes of one batch after another: `untouched` first, then any number of `edited` ones."""
+class Passes:
+    """Passes of one batch after another: `untouched` first, then any number of `edited` ones.
 
-    reuses: bool
+    Those start at the first edited one of the `blocks`; where there are none, at the first layer.
+    """
 
-    def ready(self) -> AbstractContextManager[None]:
-        """Around all passes."""
+    def __init__(self, capture: Capture, changes: Changes, blocks: tuple[Block, ...] = ()) -> None:
+        self.blocks = blocks
+        self._capture = capture
+        self._changes = changes
+        self._outputs: dict[nn.Module, Any] = {}  # what each layer gave in the untouched pass
+        self._early: tuple[int, dict[nn.Module, Any]] = (-1, {})  # of one layer at a time
 
-    def untouched(self, run: Run, inputs: Mapping[str, Tensor]) -> Any:
+    def untouched(self, run: Run) -> Any:
         """What the network gives for the batch that `run` runs, as it is."""
+        self._early, self._outputs = (-1, {}), {}  # an accelerator may have no room for two batches
+        # By the same attention function as in the edited passes, so that what an edit leaves alone is equal to the bit.
+        with (
+            _recording([block.module for block in self.blocks]) as outputs,
+            intercepting(self._capture.model.core, lambda module: None),
+        ):
+            output = run()
+        self._outputs = outputs
+        return output
 
     def edited(self, run: Run, planned: PlannedEdit) -> Any:
         """What it gives for the same batch with heads changed."""
+        change, device = self._changes[planned.how], self._capture.model.device
+        heads = {place: torch.tensor(here, device=device) for place, here in planned.heads.by_place.items()}
+        first = next((at for at, block in enumerate(self.blocks) if heads.keys() & set(block.places)), 0)
+        below = self.blocks[:first]
 
+        def handle(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
+            return change.apply(place, heads[place], call, forward)
 
-def passes_for(capture: Capture, changes: Changes) -> Passes:
-    """Passes that share work where the architecture allows it, proved on a probe; else full ones."""
-    blocks = None if is_edited(capture.model.core) else find_blocks(capture)
-    if blocks is None or not _is_same(capture, blocks):
-        return FullPasses(capture, changes)
-    return SharedPasses(capture, changes, blocks)
-
-
-class FullPasses:
-    """Every pass from the first layer to the last."""
-
-    reuses = False
-
-    def __init__(self, capture: Capture, changes: Changes) -> None:
-        self._capture = capture
-        self._changes = changes
-
-    def ready(self) -> AbstractContextManager[None]:
-        """Nothing to get ready."""
-        return nullcontext()
-
-    def untouched(self, run: Run, inputs: Mapping[str, Tensor]) -> Any:
-        """A plain pass."""
-        return run()
-
-    def edited(self, run: Run, planned: PlannedEdit) -> Any:
-        """A plain pass inside the edit."""
-        change = self._changes[planned.how]
-        with warnings.catch_warnings():
-            # A batch may hold single texts only; that no batch has pairs is told before.
-            warnings.simplefilter("ignore", HeadscopeWarning)
-            with edit(
-                self._capture,
-                planned.heads,
-                how=planned.how,
-                renormalise=change.renormalise,
-                means=change.means,
-                sentences=change.sentences,
-            ):
-                return run()
-
-
-class SharedPasses:
-    """Passes that start at the first edited layer."""
-
-    reuses = True
-
-    def __init__(self, capture: Capture, changes: Changes, blocks: tuple[Block, ...]) -> None:
-        self._capture = capture
-        self._changes = changes
-        self._blocks = blocks
-        self._block_of = {place: number for number, block in enumerate(blocks) for place in block.places}
-        self._place_of = {
-            id(module): place
-            for block in blocks
-            for place, module in zip(block.places, block.attention, strict=True)
-        }
-        self._sections = {place: one for one in sections(capture) for place in one.places}
-        self._device = capture.model.device
-        self._inputs: Mapping[str, Tensor] = {}
-        self._given: list[Any] = []  # what each layer gave in the untouched pass
-        self._early: tuple[int, dict[nn.Module, Any]] = (-1, {})  # of one layer at a time
-        self._numbers: dict[HeadSet, dict[Place, Tensor]] = {}
-        self._wanted: dict[Place, tuple[Change, Tensor]] = {}
-        self._handled: list[Place] = []
-
-    @contextmanager
-    def ready(self) -> Iterator[None]:
-        """Inside, the attention of the network goes through us."""
-        with intercepting(self._capture.model.core, self._ask):
-            yield
-
-    def untouched(self, run: Run, inputs: Mapping[str, Tensor]) -> Any:
-        """A plain pass, in which what every layer gives is kept."""
-        self._inputs = inputs
-        self._wanted = {}
-        self._early, self._given = (-1, {}), []  # an accelerator may have no room for two batches
-        kept: dict[nn.Module, Any] = {}
-        with _recording([block.module for block in self._blocks], kept):
+        left_out = {place for block in below for place in block.places}
+        with (
+            _giving({block.module: self._outputs[block.module] for block in below}),
+            self._shared(first),
+            following(self._capture, heads, handle, edit=planned.name, left_out=left_out) as follower,
+        ):
             output = run()
-        self._given = [kept[block.module] for block in self._blocks]
-        return output
-
-    def edited(self, run: Run, planned: PlannedEdit) -> Any:
-        """A pass from the first edited layer on."""
-        change = self._changes[planned.how]
-        self._wanted = {place: (change, heads) for place, heads in self._heads(planned.heads).items()}
-        self._handled = []
-        first = min(self._block_of[place] for place in self._wanted)
-        below = {block.module: given for block, given in zip(self._blocks[:first], self._given, strict=False)}
-        with _giving(below), self._shared(first):
-            output = run()
-        if sorted(map(str, self._handled)) != sorted(map(str, self._wanted)):
+        if not all(section.forwards for section in follower.chosen):
             raise CaptureError(
-                f"{self._capture.model.name}: an edit of {', '.join(map(str, self._wanted))} was applied at "
-                f"{', '.join(map(str, self._handled)) or 'no layer'}"
+                f"{self._capture.model.name}: an edit of {', '.join(map(str, heads))} was applied at no layer"
             )
-        self._wanted = {}
         return output
-
-    def _heads(self, heads: HeadSet) -> dict[Place, Tensor]:
-        """The numbers of the heads by place, kept for the next batch."""
-        if heads not in self._numbers:
-            self._numbers[heads] = {
-                place: torch.tensor(numbers, device=self._device) for place, numbers in heads.by_place.items()
-            }
-        return self._numbers[heads]
-
-    def _ask(self, module: nn.Module) -> Handler | None:
-        place = self._place_of.get(id(module))
-        if place is None or place not in self._wanted:
-            return None
-
-        def handle(call: AttentionCall) -> AttentionCall:
-            self._handled.append(place)
-            forward = Forward(self._sections[place], (), self._inputs)
-            change, heads = self._wanted[place]
-            return change.apply(place, heads, call, forward)
-
-        return handle
 
     @contextmanager
     def _shared(self, number: int) -> Iterator[None]:
@@ -177,25 +87,26 @@ class SharedPasses:
             with _giving(self._early[1]):
                 yield
             return
-        kept: dict[nn.Module, Any] = {}
-        with _recording(self._blocks[number].early, kept):
+        with _recording(self.blocks[number].early if self.blocks else ()) as outputs:
             yield
-        self._early = (number, kept)
+        self._early = (number, outputs)
+
+
+def passes_for(capture: Capture, changes: Changes) -> Passes:
+    """Passes that share work where the architecture allows it, proved on a probe; else full ones."""
+    blocks = () if is_edited(capture.model.core) else find_blocks(capture)
+    return Passes(capture, changes, blocks if blocks and _is_same(capture, blocks) else ())
 
 
 @contextmanager
-def _recording(
-    modules: tuple[nn.Module, ...] | list[nn.Module], kept: dict[nn.Module, Any]
-) -> Iterator[None]:
+def _recording(modules: Sequence[nn.Module]) -> Iterator[dict[nn.Module, Any]]:
     """Inside, what the modules give is kept."""
-
-    def keep(module: nn.Module, arguments: Any, output: Any) -> None:
-        kept[module] = output
-
-    with ExitStack() as stack:
+    outputs: dict[nn.Module, Any] = {}
+    with ExitStack() as hooks:
         for module in modules:
-            stack.callback(module.register_forward_hook(keep).remove)
-        yield
+            hook = module.register_forward_hook(lambda module, _, output: outputs.update({module: output}))
+            hooks.callback(hook.remove)
+        yield outputs
 
 
 @contextmanager
@@ -217,23 +128,21 @@ def _giving(outputs: Mapping[nn.Module, Any]) -> Iterator[None]:
 def _is_same(capture: Capture, blocks: tuple[Block, ...]) -> bool:
     """Whether shared passes give what full ones do, for a head of the middle and of the last layer, each twice."""
     changes: Changes = {"zero": Change(capture.model, "zero")}
-    shared, full = SharedPasses(capture, changes, blocks), FullPasses(capture, changes)
     chosen = [blocks[len(blocks) // 2].places[-1], blocks[-1].places[0]]
     edits = [PlannedEdit("", HeadSet.of([(place.stack, HeadId(place.layer, 0))]), "zero") for place in chosen]
+    full, shared = Passes(capture, changes), Passes(capture, changes, blocks)
 
     def run() -> Tensor:
-        states: Tensor = run_probe(capture)[0]
-        return states
+        return probe_states(capture.model)
 
     expected = [full.edited(run, planned) for planned in edits]
     try:
-        with shared.ready():
-            plain = shared.untouched(run, probe_inputs(capture.model, [(9, 6), (7, 4)]))
-            found = [shared.edited(run, planned) for planned in (*edits, *edits)]
+        plain = shared.untouched(run)
+        ours = [shared.edited(run, planned) for planned in (*edits, *edits)]
     except (CaptureError, KeyError, IndexError, TypeError, RuntimeError):
         return False
     rounding = _ROUNDING.get(capture.model.dtype, _ROUNDING_IN_HALF) * max(1.0, float(plain.abs().amax()))
     return all(
-        torch.allclose(ours, theirs, rtol=0, atol=rounding)
-        for ours, theirs in zip(found, (*expected, *expected), strict=True)
+        torch.allclose(mine, theirs, rtol=0, atol=rounding)
+        for mine, theirs in zip(ours, (*expected, *expected), strict=True)
     )

@@ -1,21 +1,37 @@
-"""What a sweep edits: each head, each layer, each kind of head, pairs of kinds, attention within sentences."""
+"""What a sweep edits: heads, layers, kinds of heads, pairs of kinds, attention within sentences, ever more heads."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
-from headscope.edits import HeadSet, How
+from headscope.edits import HeadSet, How, select_heads
+from headscope.edits.heads import Member
+from headscope.facts.sweeps import random_set
 from headscope.models.stacks import Stacks
-from headscope.types import HeadId
+from headscope.tasks.metric import Metric
 
 Sweep = Literal["heads", "layers", "types", "pairs-of-types", "sentence-masks", "cumulative"]
 SWEEPS: tuple[Sweep, ...] = ("heads", "layers", "types", "pairs-of-types", "sentence-masks", "cumulative")
+Order = Literal["importance", "effect", "random"]
+ORDERS: tuple[Order, ...] = ("importance", "effect", "random")
+"""By gradient importance, by what editing each head alone does, or at random only."""
+
+STEPS = 10
+RANDOM_ORDERS = 5
+RANDOM_SETS = 3
+"""How many sets of random heads stand beside each kind."""
 
 Kinds = Mapping[str, HeadSet]
 """The heads of each kind, by its name."""
+
+MASKS: dict[How, str] = {
+    "intra": "no attention within sentences",
+    "inter": "no attention between sentences",
+}
+"""What is removed from heads in a sweep of sentence masks, in words."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +43,30 @@ class PlannedEdit:
     how: How
 
 
+@dataclass(frozen=True)
+class Curve:
+    """Which edits make up each point of a pruning curve: by order and number of heads."""
+
+    orders: tuple[str, ...]
+    counts: tuple[int, ...]
+    names: Mapping[tuple[str, int], str]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The edits of a sweep, and how they were chosen."""
+
+    edits: list[PlannedEdit]
+    kinds: Kinds = field(default_factory=dict)
+    types_from: str = ""
+    curve: Curve | None = None
+    ordered_by: str = ""
+
+
 def each_head(stacks: Stacks, how: How) -> list[PlannedEdit]:
     """Every head alone."""
-    return [PlannedEdit(str_of(stacks, member), HeadSet.of([member]), how) for member in all_heads(stacks)]
+    every = select_heads(stacks, "all")
+    return [PlannedEdit(str_of(stacks, member), HeadSet.of([member]), how) for member in every]
 
 
 def each_layer(stacks: Stacks, how: How) -> list[PlannedEdit]:
@@ -38,7 +75,7 @@ def each_layer(stacks: Stacks, how: How) -> list[PlannedEdit]:
     return [
         PlannedEdit(
             f"{grid.stack} layer {layer}" if several else f"layer {layer}",
-            HeadSet.of((grid.stack, HeadId(layer, head)) for head in range(grid.heads)),
+            select_heads(grid, layers=layer),
             how,
         )
         for grid in stacks.grids
@@ -46,42 +83,10 @@ def each_layer(stacks: Stacks, how: How) -> list[PlannedEdit]:
     ]
 
 
-RANDOM_SETS = 3
-"""How many sets of random heads stand beside each kind."""
-
-MASKS: dict[How, str] = {
-    "intra": "no attention within sentences",
-    "inter": "no attention between sentences",
-}
-"""What is removed from heads in a sweep of sentence masks, in words."""
-
-
 def each_kind(kinds: Kinds, how: How) -> list[PlannedEdit]:
     """Every kind edited, then all kinds but one (Guan et al. 2020), then as many heads as each kind has, at random."""
-    edited = [PlannedEdit(name, heads, how) for name, heads in kinds.items()]
-    kept_alone = [PlannedEdit(name, heads, how) for name, heads in _all_but_each(kinds).items()]
-    at_random = [PlannedEdit(name, heads, how) for name, heads in _random_sets(kinds).items()]
-    return edited + kept_alone + at_random
-
-
-def all_but(kind: str) -> str:
-    """What the heads of all kinds but one are called."""
-    return f"all but {kind}"
-
-
-def random_set(heads: int, draw: int) -> str:
-    """What so many random heads are called."""
-    return f"{heads} random head{'' if heads == 1 else 's'} ({draw + 1})"
-
-
-def masked(heads: str, mask: How) -> str:
-    """What an edit is called that masks heads of this name."""
-    return f"{heads}: {MASKS[mask]}"
-
-
-def pair(first: str, second: str) -> str:
-    """What the heads of two kinds are called."""
-    return f"{first}, {second}"
+    sets = {**kinds, **_all_but_each(kinds), **_random_sets(kinds)}
+    return [PlannedEdit(name, heads, how) for name, heads in sets.items()]
 
 
 def each_pair(kinds: Kinds, how: How) -> list[PlannedEdit]:
@@ -99,6 +104,69 @@ def sentence_masks(kinds: Kinds) -> list[PlannedEdit]:
     """
     sets = {"all heads": _union(kinds.values()), **kinds, **_all_but_each(kinds), **_random_sets(kinds)}
     return [PlannedEdit(masked(name, mask), heads, mask) for name, heads in sets.items() for mask in MASKS]
+
+
+def plan_curve(
+    heads: Sequence[Member], ranked: Mapping[str, Sequence[Member]], how: How, *, steps: int, seeds: int
+) -> tuple[Curve, list[PlannedEdit]]:
+    """The edits of a curve. `ranked` has, by name of the order, the head to go first at the start; it may be empty."""
+    total = len(heads)
+    counts = sorted({round(share * total) for share in np.linspace(0, 1, steps + 1)[1:].tolist()} - {0})
+    orders = dict(ranked)
+    for seed in range(seeds):
+        shuffled = np.random.default_rng(seed).permutation(total)
+        orders[f"random {seed}"] = [heads[place] for place in shuffled]
+    planned: dict[str, PlannedEdit] = {}
+    names: dict[tuple[str, int], str] = {}
+    for name, members in orders.items():
+        for count in counts:
+            # All heads are the same heads in any order.
+            label = f"all {total} heads" if count == total else f"{name}: {count} heads"
+            planned[label] = PlannedEdit(label, HeadSet.of(members[:count]), how)
+            names[name, count] = label
+    return Curve(tuple(orders), tuple(counts), names), list(planned.values())
+
+
+def least_first(importance: Mapping[Member, float]) -> list[Member]:
+    """Heads from the least to the most important; ties by place."""
+    return sorted(importance, key=lambda member: (importance[member], member))
+
+
+def least_harm_first(changes: Mapping[Member, float], metric: Metric) -> list[Member]:
+    """Heads from the one whose edit harms the metric least to the one whose edit harms most; ties by place."""
+    sign = -1 if metric.higher_is_better else 1
+    return least_first({member: sign * change for member, change in changes.items()})
+
+
+def ordering_metric(metrics: Sequence[Metric]) -> Metric:
+    """The metric that tells heads apart best: F1 of answers, else a loss where there is one, else the first.
+
+    A loss moves with every head, but that of answers does not go with how many are right: a model that is too sure
+    of its answers has a lower loss without some of the heads that find them.
+    """
+    by_name = {metric.name: metric for metric in metrics}
+    return (by_name.get("f1") if "em" in by_name else by_name.get("loss")) or metrics[0]
+
+
+def all_but(kind: str) -> str:
+    """What the heads of all kinds but one are called."""
+    return f"all but {kind}"
+
+
+def masked(heads: str, mask: How) -> str:
+    """What an edit is called that masks heads of this name."""
+    return f"{heads}: {MASKS[mask]}"
+
+
+def pair(first: str, second: str) -> str:
+    """What the heads of two kinds are called."""
+    return f"{first}, {second}"
+
+
+def str_of(stacks: Stacks, member: Member) -> str:
+    """A head's name; with its stack where there are several."""
+    stack, head = member
+    return f"{stack} {head}" if len(stacks.grids) > 1 else str(head)
 
 
 def _all_but_each(kinds: Kinds) -> Kinds:
@@ -119,24 +187,5 @@ def _random_sets(kinds: Kinds) -> Kinds:
     }
 
 
-def all_heads(stacks: Stacks) -> HeadSet:
-    """Every head of a model."""
-    return HeadSet.of(
-        (grid.stack, HeadId(layer, head))
-        for grid in stacks.grids
-        for layer in range(grid.layers)
-        for head in range(grid.heads)
-    )
-
-
-def str_of(stacks: Stacks, member: tuple[str, HeadId]) -> str:
-    """A head's name; with its stack where there are several."""
-    stack, head = member
-    return f"{stack} {head}" if len(stacks.grids) > 1 else str(head)
-
-
 def _union(sets: Iterable[HeadSet]) -> HeadSet:
-    found = HeadSet(frozenset())
-    for one in sets:
-        found |= one
-    return found
+    return HeadSet.of(member for heads in sets for member in heads)

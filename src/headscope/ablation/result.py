@@ -1,23 +1,39 @@
 """What a sweep found: every edit's effect with its interval, as rows, as arrays, and in an atlas."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from headscope.ablation.arrays import arrays_of, curve_arrays
-from headscope.ablation.curve import Curve
-from headscope.ablation.plan import Kinds, PlannedEdit, Sweep, str_of
-from headscope.ablation.store import added_to
+import numpy as np
+
+from headscope.ablation.plan import Curve, Kinds, PlannedEdit, Sweep, str_of
 from headscope.atlas import Atlas
+from headscope.facts.sweeps import ABLATION, SWEEP_KINDS, SweepFacts
 from headscope.models import Model
 from headscope.models.stacks import Stacks
 from headscope.run.provenance import ModelState, provenance
 from headscope.stats.correction import SIGNIFICANT, Correction, adjusted
 from headscope.tasks import Difference, Metric, TaskResult, paired_difference
+from headscope.tasks.metric import Array
 from headscope.types import LabelledArray
 
 Row = dict[str, Any]
+Coords = dict[str, Sequence[str] | Sequence[int]]
+
+_UNITS = {"%": "points", "nats": "nats", "": "the metric's own"}
+_DESCRIPTIONS = {
+    "curve": "metric with so many heads edited ({how})",
+    "change": "change of the metric by the edit ({how})",
+    "change_stderr": "standard error of the change, paired",
+    "change_low": "lower end of the change's 95 % interval{curve}",
+    "change_high": "upper end of the change's 95 % interval{curve}",
+    "p": "two-sided p of no change",
+    "adjusted_p": "p after correction ({correction})",
+    "significant": "1 where the corrected p is below 0.05",
+}
+"""What the arrays of a sweep are, by how their names end."""
+_WITHOUT_UNIT = ("p", "adjusted_p", "significant")
 
 
 @dataclass(frozen=True)
@@ -79,8 +95,10 @@ class Ablations:
         return {
             metric.name: dict(
                 zip(
-                    [one.edit.name for one in self.edits],
-                    adjusted([one.changes[metric.name].p for one in self.edits], self.correction).tolist(),
+                    [ablation.edit.name for ablation in self.edits],
+                    adjusted(
+                        [ablation.changes[metric.name].p for ablation in self.edits], self.correction
+                    ).tolist(),
                     strict=True,
                 )
             )
@@ -93,16 +111,15 @@ class Ablations:
 
     def table(self) -> list[Row]:
         """A row for each edit, as plain data; what is known of each metric stands under its name."""
-        return [self._row(one) for one in self.edits]
+        return [self._row(ablation) for ablation in self.edits]
 
-    def _row(self, one: Ablation) -> Row:
-        name = one.edit.name
-        changes = one.changes
+    def _row(self, ablation: Ablation) -> Row:
+        name, changes = ablation.edit.name, ablation.changes
         return {
             "sweep": self.origin.sweep,
             "name": name,
-            "heads": [str_of(self.origin.stacks, member) for member in one.edit.heads],
-            "values": dict(one.values),
+            "heads": [str_of(self.origin.stacks, member) for member in ablation.edit.heads],
+            "values": dict(ablation.values),
             "change": {metric: change.value for metric, change in changes.items()},
             "interval": {metric: [change.low, change.high] for metric, change in changes.items()},
             "p": {metric: change.p for metric, change in changes.items()},
@@ -115,6 +132,7 @@ class Ablations:
         baseline, origin = self.baseline, self.origin
         return {
             "task": baseline.task,
+            "does": baseline.does,
             "data": baseline.data,
             "data_hash": f"sha256:{origin.data_hash}",
             "edit": origin.how,
@@ -144,28 +162,126 @@ class Ablations:
             "duration_s": round(origin.duration, 3),
         }
 
+    def described(self) -> SweepFacts:
+        """The sweep as it is shown."""
+        tests = {
+            name: int(np.isfinite(list(p.values())).sum()) or len(p) for name, p in self.adjusted_p.items()
+        }
+        return SweepFacts(self.origin.sweep, self.facts(), self.table(), tests)
+
     def arrays(self) -> dict[str, dict[str, LabelledArray]]:
-        """The numbers by stack and name."""
+        """The numbers by stack and name: change, its interval, p and significance, (..., metric) each; or a curve's.
+
+        `pruning_curve` is the metric with so many heads edited, (order, pruned, metric).
+        """
+        sweep, grids = self.origin.sweep, self.origin.stacks.grids
         if self.curve is not None:
-            return {self.origin.stacks.grids[0].stack: curve_arrays(self, self.curve)}
-        return arrays_of(self)
+            return {grids[0].stack: self._curve_arrays(self.curve)}
+        numbers = np.array([self._numbers(ablation) for ablation in self.edits])  # (edit, metric, number)
+        if sweep not in ("heads", "layers"):
+            stack = next(iter(self.edits[0].edit.heads))[0]
+            return {stack: self._labelled(numbers, {"edit": [ablation.edit.name for ablation in self.edits]})}
+        by_stack: dict[str, dict[str, LabelledArray]] = {}
+        for grid in grids:
+            coords: Coords = {"layer": range(grid.layers)}
+            if sweep == "heads":
+                coords["head"] = range(grid.heads)
+            count = int(np.prod([len(labels) for labels in coords.values()]))
+            by_stack[grid.stack] = self._labelled(numbers[:count], coords)
+            numbers = numbers[count:]
+        return by_stack
+
+    def _numbers(self, ablation: Ablation) -> list[list[float]]:
+        """(metric, number) in the order of the names of a sweep's arrays."""
+        name = ablation.edit.name
+        return [
+            [
+                *(change.value, change.stderr, change.low, change.high, change.p),
+                self.adjusted_p[metric][name],
+                self.is_significant(metric, name),
+            ]
+            for metric, change in ablation.changes.items()
+        ]
+
+    def _curve_arrays(self, curve: Curve) -> dict[str, LabelledArray]:
+        by_name = {ablation.edit.name: ablation for ablation in self.edits}
+        untouched = [[value, 0.0, 0.0] for value in self.baseline.values.values()]
+
+        def point(order: str, count: int) -> list[list[float]]:
+            ablation = by_name[curve.names[order, count]]
+            return [
+                [ablation.values[name], change.low, change.high] for name, change in ablation.changes.items()
+            ]
+
+        numbers = [
+            [untouched, *(point(order, count) for count in curve.counts)] for order in curve.orders
+        ]  # (order, pruned, metric, number)
+        return self._labelled(np.array(numbers), {"order": curve.orders, "pruned": (0, *curve.counts)})
+
+    def _labelled(self, numbers: Array, coords: Coords) -> dict[str, LabelledArray]:
+        """The arrays of numbers (..., metric, number), of which the first dimensions may be flat."""
+        kind, origin = SWEEP_KINDS[self.origin.sweep], self.origin
+        labels: Coords = {**coords, "metric": [metric.name for metric in self.metrics]}
+        shape = [len(along) for along in labels.values()]
+        units = {_UNITS[metric.unit] for metric in self.metrics}
+        unit = units.pop() if len(units) == 1 else "the metric's own"
+        curve = f" with so many heads edited ({origin.how})" if self.curve else ""
+        return {
+            name: LabelledArray(
+                numbers[..., place].reshape(shape),
+                tuple(labels),
+                labels,
+                _DESCRIPTIONS[ending].format(how=origin.how, correction=self.correction, curve=curve),
+                "1" if ending in _WITHOUT_UNIT else unit,
+            )
+            for place, (name, ending) in enumerate(zip(kind.arrays, kind.endings, strict=True))
+        }
 
     def to_atlas(self, atlas: Atlas | None = None) -> Atlas:
         """A new atlas of this sweep, or the given one with it added; other sweeps in it stay."""
-        arrays = self.arrays()
+        arrays, facts, state = self.arrays(), self.facts(), self.origin.state
         if atlas is None:
             about = provenance(
-                self.origin.state,
+                state,
                 corpus=self.baseline.data,
                 corpus_hash=self.origin.data_hash,
                 texts=len(self.baseline),
-                documents=len(set(self.baseline.documents.tolist())),
+                documents=facts["documents"],
                 tokens=self.origin.tokens,
                 texts_cut=self.baseline.cut,
                 options={"task": self.baseline.task, "sweep": self.origin.sweep, "edit": self.origin.how},
                 duration=self.origin.duration,
             )
             atlas = Atlas.build({stack: {} for stack in arrays}, provenance=about)
-        state = self.origin.state
         atlas.check_model(state.name, state.weights_hash, state.edits)
-        return added_to(atlas, self.origin.sweep, arrays, self.facts(), self.table())
+        return added_to(atlas, self.origin.sweep, arrays, facts, self.table())
+
+
+def added_to(
+    atlas: Atlas,
+    sweep: str,
+    arrays: Mapping[str, Mapping[str, LabelledArray]],
+    facts: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+) -> Atlas:
+    """The atlas with a sweep in it, in the place of an earlier one of the same name."""
+    sweeps = dict(atlas.provenance.get("probes", {}).get(ABLATION, {}).get("sweeps", {}))
+    sweeps.pop(sweep, None)
+    kept = {name for other in sweeps for name in SWEEP_KINDS[other].arrays}
+    merged = {
+        stack: {name: array for name, array in earlier.items() if name in kept}
+        for stack, earlier in (atlas.found_by(ABLATION) if sweeps else {}).items()
+    }
+    for stack, own in arrays.items():
+        merged.setdefault(stack, {}).update(own)
+    stacks = atlas.stacks if sweeps else ()  # an atlas that was just made has none to read from
+    old = [row for stack in stacks for row in atlas.table(ABLATION, stack=stack) if row["sweep"] in sweeps]
+    sweeps[sweep] = dict(facts)
+    data = ", ".join(dict.fromkeys(str(about["data"]) for about in sweeps.values()))
+    return atlas.with_probe(
+        ABLATION,
+        merged,
+        facts={"data": data, "sweeps": sweeps},
+        table={next(iter(arrays)): [*old, *rows]},
+        examples={},
+    )

@@ -3,53 +3,49 @@
 import hashlib
 import os
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from time import perf_counter
 
 import torch
 
-from headscope.ablation.curve import (
+from headscope.ablation.known import by_head, features_of, kinds_in, numbers_in
+from headscope.ablation.passes import Changes, Passes, passes_for
+from headscope.ablation.plan import (
     ORDERS,
     RANDOM_ORDERS,
     STEPS,
-    Curve,
-    Order,
-    least_first,
-    least_harm_first,
-    ordering_metric,
-    plan_curve,
-)
-from headscope.ablation.kinds import features_of, kinds_in
-from headscope.ablation.passes import Changes, FullPasses, passes_for
-from headscope.ablation.plan import (
     SWEEPS,
-    Kinds,
+    Order,
+    Plan,
     PlannedEdit,
     Sweep,
-    all_heads,
     each_head,
     each_kind,
     each_layer,
     each_pair,
+    least_first,
+    least_harm_first,
+    ordering_metric,
+    plan_curve,
     sentence_masks,
 )
-from headscope.ablation.ranking import effects_in, importance_in, importance_of
-from headscope.ablation.result import Ablation, Ablations, Origin, compared
+from headscope.ablation.result import Ablations, Origin, compared
 from headscope.atlas import Atlas
 from headscope.capture import Capture, surveyed
 from headscope.capture.observe import evaluating, is_edited
-from headscope.edits import HOWS, How, mean_outputs
+from headscope.edits import HOWS, How, mean_outputs, select_heads
 from headscope.edits.changes import Change
 from headscope.edits.heads import Member
 from headscope.errors import HeadscopeWarning, InterventionError, OptionError
+from headscope.importance import gradient_importance
 from headscope.models import Model
 from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize
 from headscope.run.progress import RunProgress, progress_bar
 from headscope.run.provenance import ModelState
-from headscope.stats.correction import CORRECTIONS, SIGNIFICANT, Correction
-from headscope.stats.paired import least_p
+from headscope.stats.correction import CORRECTIONS, Correction
 from headscope.tasks import Task, TaskBatch, TaskBatches, TaskResult, forward, with_head
 from headscope.tasks.base import Records
 
@@ -70,23 +66,13 @@ class _Run:
     renormalise: bool
     reuse: bool
     progress: bool
-    _baseline: TaskResult | None = None
-    _changes: Changes | None = None
 
-    @property
-    def baseline(self) -> TaskResult:
-        """How the untouched model does."""
-        assert self._baseline is not None
-        return self._baseline
-
-    def results(self, edits: Sequence[PlannedEdit], see: Callable[[PlannedEdit, TaskResult], None]) -> None:
-        """`see(edit, result)` for each edit; all edits of a batch before the next batch."""
-        network = self.capture.model.network
-        passes = (
-            passes_for(self.capture, self.changes) if self.reuse else FullPasses(self.capture, self.changes)
-        )
-        records = Records(tuple([] for _ in range(len(edits) + 1)))
+    def results(self, edits: Sequence[PlannedEdit]) -> tuple[TaskResult, Iterator[TaskResult]]:
+        """How the untouched model does, and how it does with each edit; all edits of a batch before the next batch."""
         model = self.capture.model
+        make = passes_for if self.reuse else Passes
+        passes = make(self.capture, self.changes)
+        records = Records(tuple([] for _ in range(len(edits) + 1)))
         expected, done = self.batches.rows * len(records.passes), 0
         title = f"{model.name} on {self.task.data}, {len(records.passes)} times"
 
@@ -97,41 +83,35 @@ class _Run:
                 return forward(model, batch)
 
             for edit, rows in zip((None, *edits), part.passes, strict=True):
-                output = passes.untouched(run, batch.inputs) if edit is None else passes.edited(run, edit)
+                output = passes.untouched(run) if edit is None else passes.edited(run, edit)
                 rows.append(self.task.read(output, batch))
                 done += batch.rows
                 tell(RunProgress(done, expected))
 
         with (
             progress_bar(title if self.progress else None) as tell,
-            evaluating(network),
+            evaluating(model.network),
             torch.inference_mode(),
-            passes.ready(),
         ):
             run_pass(whole(self.batches), records, count, batches=iter)
         results = (self.task.result(rows, self.batches, model=model.name) for rows in records.passes)
-        self._baseline = next(results)
-        for edit, result in zip(edits, results, strict=True):
-            see(edit, result)
+        return next(results), results
 
-    @property
+    @cached_property
     def changes(self) -> Changes:
         """Every way to edit, made ready once."""
-        if self._changes is None:
-            model = self.capture.model
-            means = None
-            if self.how == "mean":
-                means = mean_outputs(self.capture, (batch.inputs for batch in self.batches))
-            self._changes = {
-                how: Change(
-                    model,
-                    how,
-                    renormalise=self.renormalise and how in ("intra", "inter"),
-                    means=means if how == "mean" else None,
-                )
-                for how in HOWS
-            }
-        return self._changes
+        model, means = self.capture.model, None
+        if self.how == "mean":
+            means = mean_outputs(self.capture, (batch.inputs for batch in self.batches))
+        return {
+            how: Change(
+                model,
+                how,
+                renormalise=self.renormalise and how in ("intra", "inter"),
+                means=means if how == "mean" else None,
+            )
+            for how in HOWS
+        }
 
 
 def ablate(
@@ -184,15 +164,10 @@ def ablate(
     if atlas is not None:
         atlas.check_model(model.name, model.weights_hash, None)
     batches = task.batches(model, batch_size=batch_size)
-    found: list[Ablation] = []
     run = _Run(capture, task, batches, how, renormalise, reuse, progress)
     plan = _plan(run, sweep, atlas, order, k=k, steps=steps, seeds=random_orders)
-
-    def see(edit: PlannedEdit, result: TaskResult) -> None:
-        found.append(compared(edit, run.baseline, result))
-
-    run.results(plan.edits, see)
-    _warn(task, batches, edits=len(plan.edits), correction=correction, edited=is_edited(model.network))
+    baseline, results = run.results(plan.edits)
+    edits = tuple(compared(edit, baseline, result) for edit, result in zip(plan.edits, results, strict=True))
     origin = Origin(
         capture.stacks,
         sweep,
@@ -206,64 +181,57 @@ def ablate(
         ModelState.of(model),
         perf_counter() - started,
     )
-    return Ablations(model, run.baseline, tuple(found), correction, origin, plan.kinds, plan.curve)
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """The edits of a sweep, and how they were chosen."""
-
-    edits: list[PlannedEdit]
-    kinds: Kinds = field(default_factory=dict)
-    types_from: str = ""
-    curve: Curve | None = None
-    ordered_by: str = ""
+    result = Ablations(model, baseline, edits, correction, origin, plan.kinds, plan.curve)
+    _warn(result, edited=is_edited(model.network))
+    return result
 
 
 def _plan(
     run: _Run, sweep: Sweep, atlas: Atlas | None, order: Order, *, k: int, steps: int, seeds: int
-) -> _Plan:
+) -> Plan:
     stacks, how = run.capture.stacks, run.how
     if sweep == "heads":
-        return _Plan(each_head(stacks, how))
+        return Plan(each_head(stacks, how))
     if sweep == "layers":
-        return _Plan(each_layer(stacks, how))
+        return Plan(each_layer(stacks, how))
     if sweep == "cumulative":
         ranked, ordered_by = _ranked(run, atlas, order)
-        curve, edits = plan_curve(list(all_heads(stacks)), ranked, how, steps=steps, seeds=seeds)
-        return _Plan(edits, curve=curve, ordered_by=ordered_by)
+        curve, edits = plan_curve(list(select_heads(stacks, "all")), ranked, how, steps=steps, seeds=seeds)
+        return Plan(edits, curve=curve, ordered_by=ordered_by)
     if sweep == "sentence-masks":
         _check_sentences(run)
     kinds = kinds_in(atlas or features_of(run.capture, run.batches), stacks, k=k)
     types_from = "the task's own inputs" if atlas is None else f"an atlas of {atlas.provenance['corpus']}"
     if sweep == "sentence-masks":
-        return _Plan(sentence_masks(kinds), kinds, types_from)
-    return _Plan((each_kind if sweep == "types" else each_pair)(kinds, how), kinds, types_from)
+        return Plan(sentence_masks(kinds), kinds, types_from)
+    return Plan((each_kind if sweep == "types" else each_pair)(kinds, how), kinds, types_from)
 
 
 def _ranked(run: _Run, atlas: Atlas | None, order: Order) -> tuple[dict[str, list[Member]], str]:
     """The heads in the order asked for, and where it comes from."""
+    stacks, metric = run.capture.stacks, ordering_metric(run.task.metrics)
     if order == "random":
         return {}, ""
-    stacks, metric = run.capture.stacks, ordering_metric(run.task.metrics)
-    kept = (
-        None
-        if atlas is None
-        else (importance_in if order == "importance" else effects_in)(atlas, stacks, metric)
-    )
-    where = "on the same examples" if kept is None else "in the given atlas"
     if order == "importance":
-        found = kept or importance_of(run.capture.model, run.task, stacks, progress=run.progress)
-        return {order: least_first(found)}, f"gradient importance {where}"
-    if kept is None:
-        kept = {}
-
-        def see(edit: PlannedEdit, result: TaskResult) -> None:
-            (member,) = edit.heads
-            kept[member] = result.metric(metric.name) - run.baseline.metric(metric.name)
-
-        run.results(each_head(stacks, run.how), see)
-    return {order: least_harm_first(kept, metric)}, f"changes of {metric.name} by single heads {where}"
+        numbers = numbers_in(atlas, stacks, "head_importance")
+        where = "on the same examples" if numbers is None else "in the given atlas"
+        if numbers is None:
+            result = gradient_importance(run.capture.model, run.task, progress=run.progress).arrays()
+            numbers = by_head(
+                {grid.stack: result[grid.stack]["head_importance"].values for grid in stacks.grids}
+            )
+        return {order: least_first(numbers)}, f"gradient importance {where}"
+    numbers = numbers_in(atlas, stacks, "ablation_change", metric.name)
+    where = "on the same examples" if numbers is None else "in the given atlas"
+    if numbers is None:
+        edits = each_head(stacks, run.how)
+        baseline, results = run.results(edits)
+        numbers = {
+            member: result.metric(metric.name) - baseline.metric(metric.name)
+            for edit, result in zip(edits, results, strict=True)
+            for member in edit.heads
+        }
+    return {order: least_harm_first(numbers, metric)}, f"changes of {metric.name} by single heads {where}"
 
 
 def _check(sweep: str, how: str, order: str, correction: str) -> None:
@@ -295,28 +263,19 @@ def has_pairs(model: Model, batches: TaskBatches) -> bool:
     return model.has_segments and any(bool((batch.text.source.segment == 1).any()) for batch in batches)
 
 
-def _warn(task: Task, batches: TaskBatches, *, edits: int, correction: Correction, edited: bool) -> None:
+def _warn(result: Ablations, *, edited: bool) -> None:
     """Tell what a user should know before trusting the numbers."""
-    texts = len(set(batches.documents.tolist()))
-    told = None
-    if texts < 2:
-        told = f"{task.data} is a single text or article, so no interval can be given; use data with several"
-    elif least_p(texts) * (edits if correction == "holm" else 1) >= SIGNIFICANT:
-        told = (
-            f"{texts} independent texts cannot make any of {edits} edits significant, whatever they do; use data "
-            "with more texts or articles"
-        )
-    if told is not None:
-        warnings.warn(told, HeadscopeWarning, stacklevel=3)
-    note = batches.skipped.note()
-    if note is not None:
-        warnings.warn(note, HeadscopeWarning, stacklevel=3)
+    described = result.described()
+    notes = [described.too_few_texts(result.metrics[0].name), result.baseline.skipped.note()]
+    if described.facts["documents"] < 2:
+        data = result.baseline.data
+        notes[0] = f"{data} is a single text or article, so no interval can be given; use data with several"
     if edited:
-        warnings.warn(
-            "an edit of the model is in force already: the untouched model of this sweep is the edited one",
-            HeadscopeWarning,
-            stacklevel=3,
+        notes.append(
+            "an edit of the model is in force already: the untouched model of this sweep is the edited one"
         )
+    for note in filter(None, notes):
+        warnings.warn(note, HeadscopeWarning, stacklevel=3)
 
 
 def _digest(batches: TaskBatches) -> str:

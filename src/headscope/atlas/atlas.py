@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from headscope.atlas.examples import Example, as_text, from_text
 from headscope.atlas.files import FORMAT, FORMAT_KEY, NESTED, PLAIN_FORMAT, read_tree, write_tree
+from headscope.atlas.frames import Library, all_heads, one_head, top_heads
 from headscope.atlas.notebook import view_of
 from headscope.atlas.typical import Typical, typical_as_text, typical_from_text
 from headscope.errors import AtlasError
@@ -295,6 +298,34 @@ class Atlas:
             if {"layer", "head"} <= set(array.dims):
                 return array.sizes["layer"], array.sizes["head"]
         return None
+
+    def to_dataframe(
+        self, *, stack: str | None = None, errors: bool = True, library: Library = "pandas"
+    ) -> Any:
+        """One row a head, one column a number: `entropy[all]`, `offset_attention[-1]`, with standard errors.
+
+        A pandas data frame, or with `library="polars"` one of polars. Maps and distances between heads, which
+        have very many numbers for each head, are left out.
+        """
+        return all_heads(self, stack, errors, library)
+
+    def head(self, head: HeadId | str, *, stack: str | None = None) -> pd.DataFrame:
+        """Every number of one head, such as "7.4" or "encoder:7.4": a row each, beside its error and even attention."""
+        return one_head(self, head, stack)
+
+    def top(
+        self, measure: str, *, n: int = 5, stack: str | None = None, lowest: bool = False, **labels: object
+    ) -> pd.DataFrame:
+        """The `n` heads with the most of a measure (with `lowest`, the least) at the labels given.
+
+        For example `atlas.top("offset_attention", offset=-1)`.
+        """
+        ordered = top_heads(self, measure, stack=stack, labels=labels)
+        return (ordered[::-1] if lowest else ordered).head(n).reset_index(drop=True)
+
+    def findings(self, *, stack: str | None = None) -> Any:
+        """What stands out, as sentences with heads, values and controls: those of report, explorer and `show`."""
+        return import_module("headscope.facts.findings").findings(self, stack=stack)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one NetCDF file; it appears under its name only when it is whole."""

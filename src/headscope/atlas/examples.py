@@ -7,6 +7,8 @@ from typing import Any
 
 from headscope.types import HeadId
 
+_INWARD = ("head_to_dependent", "antecedent_to_mention", "argument_to_predicate")
+
 
 @dataclass(frozen=True)
 class Example:
@@ -22,6 +24,14 @@ class Example:
     guess: int  # the word the head chose
     weights: tuple[float, ...]  # (word,) attention between the asking word and every word, in that direction
     name: str  # the sentence's id, or where it stands
+    looked_at: bool | None = (
+        None  # whether the asking word is looked at, and does not look itself; None: see below
+    )
+
+    @property
+    def is_inward(self) -> bool:
+        """Whether the asking word is looked at; an atlas of an older headscope tells it by the direction's name."""
+        return self.direction in _INWARD if self.looked_at is None else self.looked_at
 
     @property
     def is_right(self) -> bool:

@@ -1,12 +1,18 @@
 """Watching and changing attention in the real model."""
 
 from headscope.capture.call import AttentionCall
-from headscope.capture.capture import Capture, survey, surveyed
 from headscope.capture.finite import FiniteCheck, nan_advice
-from headscope.capture.follow import Follower, Forward, check_reachable, following, run_calls
-from headscope.capture.retain import retained
-from headscope.capture.rotation import is_rotated
+from headscope.capture.follow import (
+    Capture,
+    Follower,
+    Forward,
+    check_reachable,
+    following,
+    retained,
+    run_calls,
+)
 from headscope.capture.scores import TextScores
+from headscope.capture.surveying import attention_modules, survey, surveyed
 
 __all__ = [
     "AttentionCall",
@@ -15,9 +21,9 @@ __all__ = [
     "Follower",
     "Forward",
     "TextScores",
+    "attention_modules",
     "check_reachable",
     "following",
-    "is_rotated",
     "nan_advice",
     "retained",
     "run_calls",

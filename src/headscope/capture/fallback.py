@@ -12,6 +12,7 @@ from transformers import PreTrainedModel
 
 from headscope.capture.observe import attention_function, evaluating
 from headscope.errors import CaptureError
+from headscope.models.adapters import adapter_for
 
 # In the order of a forward pass, as far as stacks go: the encoder is done before the decoder starts.
 _OUTPUTS = ("encoder_attentions", "attentions", "decoder_attentions", "cross_attentions")
@@ -19,8 +20,8 @@ _OUTPUTS = ("encoder_attentions", "attentions", "decoder_attentions", "cross_att
 
 def returned_attention(network: PreTrainedModel, inputs: Mapping[str, Tensor | bool]) -> list[Tensor]:
     """Every attention map of one forward pass, (text, head, query, key) each, stack by stack."""
-    # Forced: Falcon ignores the request but reads the setting, and with "sdpa" its masks would not be masks.
-    with attention_function(network, "eager", force=True), evaluating(network), torch.inference_mode():
+    force = adapter_for(network.config).reads_attention_setting
+    with attention_function(network, "eager", force=force), evaluating(network), torch.inference_mode():
         output = network(**inputs, output_attentions=True, return_dict=True)
     maps = [layer for name in _OUTPUTS for layer in (getattr(output, name, None) or ())]
     if any(not isinstance(layer, Tensor) or layer.dim() != 4 for layer in maps):

@@ -6,9 +6,9 @@ a model that has both count for themselves, because `generate` runs the encoder 
 
 import inspect
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,11 +16,72 @@ import torch
 from torch import Tensor, nn
 
 from headscope.capture.call import AttentionCall
-from headscope.capture.capture import Capture
+from headscope.capture.fallback import returned_attention
 from headscope.capture.finite import FiniteCheck
 from headscope.capture.observe import Handler, edits_suspended, evaluating, intercepting
 from headscope.errors import CaptureError
-from headscope.models.stacks import Place
+from headscope.models.model import Model
+from headscope.models.stacks import Place, Stacks
+
+See = Callable[[Place, Tensor], None]
+Inputs = Mapping[str, Tensor | bool]
+
+
+@dataclass(frozen=True)
+class Capture:
+    """How one model is observed: its stacks, and whether through the hook or by asking for its output."""
+
+    model: Model
+    stacks: Stacks
+    hooked: bool
+    pads: bool
+    """Whether texts may be padded; in some architectures (ConvBERT) padding changes the text's own attention."""
+
+    def run(self, inputs: Inputs, see: See) -> None:
+        """One forward pass; `see(place, attention)` is called for every layer of every stack, in order.
+
+        Raises CaptureError when the calls seen are not those expected, or the attention of a real token is nan, so
+        that no result is built on a layer that was missed or broken. On an accelerator that is told at the end.
+        """
+        if not self.hooked:
+            maps = returned_attention(self.model.core, {**inputs, **self.model.no_cache})
+            self.look_through(inputs, maps, see)
+            return
+
+        def look(place: Place, call: AttentionCall) -> None:
+            self._check(place, call.weights, inputs)
+            see(place, call.weights)
+
+        run_calls(self, inputs, look)
+
+    def look_through(self, inputs: Inputs, maps: Sequence[Tensor], see: See) -> None:
+        """The same checks of `maps` that a forward pass has given all at once."""
+        places = self.stacks.places
+        if len(maps) != len(places):
+            raise _wrong_count(self.model.name, len(places), len(maps))
+        finite = FiniteCheck(self.model)
+        for place, weights in zip(places, maps, strict=True):
+            self._check(place, weights, inputs)
+            reads_source = place.stack == "encoder" or "decoder_input_ids" not in inputs
+            finite.look(
+                place, weights, inputs.get("attention_mask" if reads_source else "decoder_attention_mask")
+            )
+            see(place, weights)
+        finite.done()
+
+    def _check(self, place: Place, weights: Tensor, inputs: Inputs) -> None:
+        source, target = inputs["input_ids"], inputs.get("decoder_input_ids")
+        assert isinstance(source, Tensor)
+        queries, keys = source.shape[1], source.shape[1]
+        if isinstance(target, Tensor) and place.stack != "encoder":
+            queries = target.shape[1]
+            keys = queries if place.stack == "decoder" else keys
+        expected = (source.shape[0], self.stacks.grid(place.stack).heads, queries, keys)
+        if tuple(weights.shape) != expected:
+            raise CaptureError(
+                f"{self.model.name}: layer {place.layer} of the {place.stack} gave attention of shape "
+                f"{tuple(weights.shape)} where {expected} was expected"
+            )
 
 
 @dataclass(eq=False)
@@ -60,11 +121,18 @@ class Follower:
     """Counts the calls of every forward pass and hands those at the chosen places to `handle`."""
 
     def __init__(
-        self, capture: Capture, places: Collection[Place], handle: Handle, *, everywhere: bool
+        self,
+        capture: Capture,
+        places: Collection[Place],
+        handle: Handle,
+        *,
+        everywhere: bool,
+        left_out: Collection[Place] = (),
     ) -> None:
+        """`everywhere` is for edits: in all threads, and nan may pass, as an edit may be there to take it away."""
         self.model = capture.model
         self.name = capture.model.name
-        self.sections = sections(capture)
+        self.sections = sections(capture, left_out)
         self.places = frozenset(places)
         self._handle = handle
         self._heads = {grid.stack: grid.heads for grid in capture.stacks.grids}
@@ -105,19 +173,15 @@ class Follower:
         return handle
 
     @contextmanager
-    def hooks(self) -> Iterator[None]:
-        """Inside, the start and the end of every forward pass is noticed."""
-        handles: list[Any] = []
-        try:
+    def active(self, *, edit: str | None = None) -> Iterator[None]:
+        """Inside, every forward pass is followed; `edit`: see `intercepting`."""
+        with ExitStack() as stack:
+            stack.enter_context(intercepting(self.model.core, self.ask, edit=edit))
             for section in self.sections:
-                handles += [
-                    section.module.register_forward_pre_hook(self._begin(section), with_kwargs=True),
-                    section.module.register_forward_hook(self._end(section), always_call=True),
-                ]
+                begin, end = self._begin(section), self._end(section)
+                stack.callback(section.module.register_forward_pre_hook(begin, with_kwargs=True).remove)
+                stack.callback(section.module.register_forward_hook(end, always_call=True).remove)
             yield
-        finally:
-            for handle in handles:
-                handle.remove()
 
     @property
     def _forwards(self) -> list[Forward]:
@@ -129,7 +193,9 @@ class Follower:
 
     @property
     def _looks_away(self) -> bool:
-        return edits_suspended() or self._thread not in (None, threading.get_ident())
+        if self._thread is None:
+            return edits_suspended()
+        return self._thread != threading.get_ident()
 
     def _begin(self, section: Section) -> Callable[[nn.Module, tuple[Any, ...], dict[str, Any]], None]:
         def begin(module: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
@@ -162,10 +228,7 @@ class Follower:
     def _check(self, forward: Forward) -> None:
         places = forward.section.places
         if forward.seen != len(places):
-            raise CaptureError(
-                f"{self.name}: {len(places)} attention calls were expected in a forward pass and {forward.seen} "
-                "were seen"
-            )
+            raise _wrong_count(self.name, len(places), forward.seen)
         missed = (self.places & set(places)) - forward.handled
         if missed:
             raise CaptureError(f"{self.name}: a forward pass left out {', '.join(map(str, missed))}")
@@ -173,9 +236,10 @@ class Follower:
             forward.finite.done()
 
 
-def sections(capture: Capture) -> tuple[Section, ...]:
-    """The parts of the network that are run as one, in the order in which they run."""
-    core, places = capture.model.core, capture.stacks.places
+def sections(capture: Capture, left_out: Collection[Place] = ()) -> tuple[Section, ...]:
+    """The parts of the network that are run as one, in the order in which they run; `left_out` does not run."""
+    core = capture.model.core
+    places = tuple(place for place in capture.stacks.places if place not in left_out)
     if not capture.model.is_encoder_decoder:
         return (Section(core, places),)
     reading = tuple(place for place in places if place.stack == "encoder")
@@ -196,25 +260,29 @@ def check_reachable(capture: Capture) -> None:
 
 @contextmanager
 def following(
-    capture: Capture, places: Collection[Place], handle: Handle, *, edit: str | None = None
+    capture: Capture,
+    places: Collection[Place],
+    handle: Handle,
+    *,
+    edit: str | None = None,
+    left_out: Collection[Place] = (),
 ) -> Iterator[Follower]:
     """Inside, `handle(place, call, forward)` is given every call at `places` and says what becomes of it.
 
-    `edit` says in words what it changes, if it does; see `intercepting`.
+    `edit` says in words what it changes, if it does; see `intercepting`. `left_out` are places whose layers do not run
+    inside, as when what they gave earlier is handed out again.
 
     Every forward pass is checked at its end: CaptureError when it had more or fewer attention calls than the
     network has layers, or left out one of `places`, or the attention of a real token there is nan. The last does not
     hold for edits.
     """
     check_reachable(capture)
-    follower = Follower(capture, places, handle, everywhere=edit is not None)
-    with intercepting(capture.model.core, follower.ask, edit=edit), follower.hooks():
+    follower = Follower(capture, places, handle, everywhere=edit is not None, left_out=left_out)
+    with follower.active(edit=edit):
         yield follower
 
 
-def run_calls(
-    capture: Capture, inputs: Mapping[str, Tensor], see: Callable[[Place, AttentionCall], None]
-) -> None:
+def run_calls(capture: Capture, inputs: Inputs, see: Callable[[Place, AttentionCall], None]) -> None:
     """One forward pass in eval mode; `see(place, call)` is called for every layer of every stack, after any edit.
 
     All layers go through the hook, also for who wants one: after fast kernels in the layers before it, its numbers
@@ -226,6 +294,39 @@ def run_calls(
         return call
 
     core = capture.model.core
-    options = {"use_cache": False} if "use_cache" in capture.model.accepts else {}
     with following(capture, capture.stacks.places, handle), evaluating(core), torch.inference_mode():
-        core(**inputs, **options)
+        core(**inputs, **capture.model.no_cache)
+
+
+def _wrong_count(name: str, expected: int, seen: int) -> CaptureError:
+    return CaptureError(
+        f"{name}: {expected} attention calls were expected in a forward pass and {seen} were seen"
+    )
+
+
+@contextmanager
+def retained(capture: Capture, places: Collection[Place] | None = None) -> Iterator[dict[Place, Tensor]]:
+    """Inside, the weights (text, head, query, key) of the last forward pass by place; `.grad` after a backward.
+
+    `places` are all of the network's when None. The outputs of the heads are computed anew from the weights, so
+    that the gradient is with respect to exactly these, after any edit; a head whose output an edit has made
+    independent of its weights has gradient 0. The network's mode is left alone: put it in eval mode, or weights
+    are after dropout. Parameters may be frozen, which saves time.
+    """
+    kept: dict[Place, Tensor] = {}
+
+    def handle(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
+        if not torch.is_grad_enabled():
+            raise CaptureError("gradients are switched off; leave torch.no_grad and torch.inference_mode")
+        count = call.weights.shape[1]
+        every = torch.arange(count, device=call.weights.device)
+        call.check(every)
+        weights = call.weights if call.weights.requires_grad else call.weights.detach().requires_grad_()
+        weights.retain_grad()
+        kept[place] = weights
+        heads = every[[head not in call.constant for head in range(count)]]
+        output = call.output.index_copy(2, heads, call.output_of(heads, weights[:, heads]))
+        return replace(call, weights=weights, output=output)
+
+    with following(capture, capture.stacks.places if places is None else places, handle):
+        yield kept

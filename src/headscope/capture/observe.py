@@ -15,7 +15,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 from transformers.masking_utils import eager_mask
@@ -23,6 +22,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from headscope.capture.call import AttentionCall
 from headscope.errors import CaptureError
+from headscope.models.adapters import adapter_for
 from headscope.models.quiet import quiet_transformers
 
 NAME = "headscope"
@@ -185,11 +185,12 @@ def _attend(
     **options: Any,
 ) -> tuple[Tensor, Tensor | None]:
     handlers = _handlers(module)
-    own_name = _own_names.get(id(getattr(module, "config", None)))
+    config = getattr(module, "config", None)
+    own_name = _own_names.get(id(config))
     if not handlers and own_name == _FAST and not options.get("output_attentions"):
         fast: Callable[..., tuple[Tensor, None]] = ALL_ATTENTION_FUNCTIONS[_FAST]
         return fast(module, query, key, value, attention_mask, *positional, **options)
-    mask = _additive(attention_mask, query.dtype)
+    mask = adapter_for(config).additive_mask(attention_mask, query.dtype)
     output, weights = own_attention(type(module))(module, query, key, value, mask, *positional, **options)
     if not handlers:
         return output, weights
@@ -215,14 +216,6 @@ def _handlers(module: nn.Module) -> list[Handler]:
     asked = (*(() if _suspended.get() else _everywhere), *_here.get())
     answers = [one.interceptor(module) for one in asked if id(module) in one.modules]
     return [answer for answer in answers if answer is not None]
-
-
-def _additive(mask: Tensor | None, dtype: torch.dtype) -> Tensor | None:
-    """The mask as eager functions take it; one that a user made for sdpa may say True for visible keys."""
-    if mask is None or mask.dtype != torch.bool:
-        return mask
-    hidden = torch.finfo(dtype).min
-    return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, hidden)
 
 
 AttentionInterface.register(NAME, _attend)

@@ -11,9 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headscope.capture import Capture, FiniteCheck
+from headscope.capture import Capture, FiniteCheck, attention_modules
 from headscope.capture.observe import is_edited, watching
-from headscope.comparison.modules import attention_modules
 from headscope.comparison.sums import GIVERS
 from headscope.errors import CaptureError
 from headscope.models.stacks import Place

@@ -8,8 +8,7 @@ import numpy as np
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
-from headscope.capture import Capture
-from headscope.comparison.modules import attention_modules
+from headscope.capture import Capture, attention_modules
 from headscope.models.stacks import Place
 from headscope.types import StackName
 

@@ -1,6 +1,5 @@
-"""Where an attention module keeps the weights of each head, for those whose layout is known."""
+"""Taking heads out of an attention module, where its adapter knows where the weights of each head are."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -8,39 +7,16 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from headscope.errors import InterventionError
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The names of a module's projections; "../" goes one module up."""
-
-    query: str
-    key: str
-    value: str
-    output: str
-
-
-LAYOUTS = (
-    Layout("query", "key", "value", "../output.dense"),  # BERT, RoBERTa, ELECTRA and their kin
-    Layout("query", "key", "value", "dense"),  # ALBERT
-    Layout("q_lin", "k_lin", "v_lin", "out_lin"),  # DistilBERT
-    Layout("q_proj", "k_proj", "v_proj", "o_proj"),  # Llama, Qwen, Mistral, Gemma
-    Layout("q_proj", "k_proj", "v_proj", "out_proj"),  # BART, OPT
-    Layout("q", "k", "v", "o"),  # T5
-    Layout("c_attn", "c_attn", "c_attn", "c_proj"),  # GPT-2: all three in one
-)
-
-_BY_HEAD = ("sinks", "relative_attention_bias")
-"""What else has an entry for each head: gpt-oss's sinks, T5's position bias."""
+from headscope.models.adapters import Adapter, Projections
 
 _HEAD_COUNTS = ("num_attention_heads", "num_heads", "n_heads")
 _WIDTHS = ("all_head_size", "inner_dim", "split_size")
 
 
-def remove_heads(network: nn.Module, name: str, heads: set[int], *, count: int) -> None:
+def remove_heads(network: nn.Module, adapter: Adapter, name: str, heads: set[int], *, count: int) -> None:
     """Take `heads` out of the attention module `name`, which has `count` of them."""
     module = network.get_submodule(name)
-    layout = _layout(network, name)
+    layout = _layout(network, adapter, name)
     kept = [head for head in range(count) if head not in heads]
     output = network.get_submodule(_resolve(name, layout.output))
     width = _inputs(output)
@@ -59,7 +35,7 @@ def remove_heads(network: nn.Module, name: str, heads: set[int], *, count: int) 
         ):
             _keep_outputs(network.get_submodule(_resolve(name, projection)), _spread(numbers, size))
     _keep_inputs(output, _spread(kept, size))
-    _keep_by_head(module, kept)
+    _keep_by_head(module, adapter, kept)
     for attribute in _HEAD_COUNTS:
         if getattr(module, attribute, None) == count:
             setattr(module, attribute, len(kept))
@@ -68,9 +44,9 @@ def remove_heads(network: nn.Module, name: str, heads: set[int], *, count: int) 
             setattr(module, attribute, len(kept) * size)
 
 
-def _layout(network: nn.Module, name: str) -> Layout:
+def _layout(network: nn.Module, adapter: Adapter, name: str) -> Projections:
     modules = dict(network.named_modules())
-    for layout in LAYOUTS:
+    for layout in adapter.projections:
         names = {_resolve(name, part) for part in (layout.query, layout.key, layout.value, layout.output)}
         if all(isinstance(modules.get(one), nn.Linear | Conv1D) for one in names):
             return layout
@@ -124,8 +100,8 @@ def _keep_inputs(module: nn.Module, columns: Tensor) -> None:
     setattr(module, "nx" if isinstance(module, Conv1D) else "in_features", len(columns))
 
 
-def _keep_by_head(module: nn.Module, kept: list[int]) -> None:
-    for name in _BY_HEAD:
+def _keep_by_head(module: nn.Module, adapter: Adapter, kept: list[int]) -> None:
+    for name in adapter.by_head:
         part = getattr(module, name, None)
         if isinstance(part, nn.Embedding):
             _keep(part, "weight", torch.tensor(kept), 1)

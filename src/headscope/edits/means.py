@@ -39,7 +39,6 @@ def mean_outputs(
             f"{capture.model.name} ({capture.model.architecture}) does not show what each head gives"
         )
     network = capture.model.core
-    options = {"use_cache": False} if "use_cache" in capture.model.accepts else {}
 
     def count(part: _Outputs, batch: _Inputs) -> None:
         # By whether it is the target's: (text, token) True for real tokens.
@@ -51,7 +50,7 @@ def mean_outputs(
             return call
 
         with following(capture, capture.stacks.places, handle):
-            network(**batch.tensors, **options)
+            network(**batch.tensors, **capture.model.no_cache)
 
     outputs = _Outputs()
     with evaluating(network), torch.inference_mode():

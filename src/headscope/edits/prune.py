@@ -6,12 +6,12 @@ from functools import partial
 from typing import NoReturn
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from headscope.atlas import Atlas
-from headscope.capture import AttentionCall, Capture, Forward, following, surveyed
-from headscope.capture.capture import probe_inputs
+from headscope.capture import Capture, attention_modules, surveyed
 from headscope.capture.observe import evaluating, is_edited
+from headscope.capture.surveying import probe_inputs
 from headscope.edits.edit import edit
 from headscope.edits.heads import HeadSet
 from headscope.edits.layouts import remove_heads
@@ -20,7 +20,8 @@ from headscope.errors import InterventionError
 from headscope.models import Model
 from headscope.models.stacks import Place
 
-_LENGTHS = [(9, 6), (7, 4)]
+PROBE_LENGTHS = [(9, 6), (7, 4)]
+"""Source and target tokens of the two texts that show whether two networks do the same."""
 _ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-4}
 _ROUNDING_IN_HALF = 5e-2
 
@@ -54,7 +55,7 @@ def prune(
             "not be proved right"
         )
     chosen = select_heads(capture.stacks, heads, layers=layers, atlas=atlas)
-    names = _module_names(capture)
+    names = attention_modules(capture)
     _check_sharing(capture, chosen, names)
     smaller = Model(
         f"{original.name} without {len(chosen)} heads",
@@ -79,32 +80,16 @@ def _take_out(capture: Capture, smaller: Model, heads: HeadSet, names: Mapping[P
                 "edit(how='zero'), which gives the same output"
             )
         if names[place] not in done:
-            remove_heads(smaller.core, names[place], set(numbers), count=grid.heads)
+            remove_heads(smaller.core, smaller.adapter, names[place], set(numbers), count=grid.heads)
             done.add(names[place])
-
-
-def _module_names(capture: Capture) -> dict[Place, str]:
-    """The name in the core of the module that computes the attention of each layer."""
-    modules: dict[Place, nn.Module] = {}
-
-    def handle(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
-        modules[place] = call.module
-        return call
-
-    with following(capture, capture.stacks.places, handle):
-        _run(capture.model)
-    names = {id(module): name for name, module in capture.model.core.named_modules()}
-    return {place: names[id(module)] for place, module in modules.items()}
 
 
 def _check_sharing(capture: Capture, heads: HeadSet, names: Mapping[Place, str]) -> None:
     """Layers that share weights, or a position bias, can only lose the same heads."""
     chosen = heads.by_place
-    core = capture.model.core
     for place in chosen:
         stack = [other for other in capture.stacks.places if other.stack == place.stack]
-        module = core.get_submodule(names[place])
-        if hasattr(module, "has_relative_attention_bias"):
+        if capture.model.adapter.shares_position_bias:
             tied, what = stack, "position bias"
         else:
             tied, what = [other for other in stack if names[other] == names[place]], "weights"
@@ -117,14 +102,14 @@ def _check_sharing(capture: Capture, heads: HeadSet, names: Mapping[Place, str])
 
 def _prove(capture: Capture, smaller: Model, heads: HeadSet) -> None:
     try:
-        ours = _run(smaller)
+        ours = probe_states(smaller)
     except Exception as error:
         raise InterventionError(
             f"{capture.model.name} ({capture.model.architecture}) does not run with heads taken out: "
             f"{str(error).splitlines()[0]}; use edit(how='zero'), which gives the same output"
         ) from error
     with edit(capture, heads, how="zero"):
-        expected = _run(capture.model)
+        expected = probe_states(capture.model)
     rounding = _ROUNDING.get(smaller.dtype, _ROUNDING_IN_HALF)
     if not torch.allclose(ours, expected, rtol=0, atol=rounding * float(expected.abs().amax())):
         raise InterventionError(
@@ -134,12 +119,11 @@ def _prove(capture: Capture, smaller: Model, heads: HeadSet) -> None:
         )
 
 
-def _run(model: Model) -> Tensor:
+def probe_states(model: Model) -> Tensor:
     """(text, token, width) the last hidden states of a short probe, real tokens only."""
-    inputs = probe_inputs(model, _LENGTHS)
-    options = {"use_cache": False} if "use_cache" in model.accepts else {}
+    inputs = probe_inputs(model, PROBE_LENGTHS)
     with evaluating(model.core), torch.inference_mode():
-        output = model.core(**inputs, **options, return_dict=True)
+        output = model.core(**inputs, **model.no_cache, return_dict=True)
     states: Tensor = output[0]
     real = inputs.get("decoder_attention_mask", inputs["attention_mask"])
     return states * real[:, :, None]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums
-from headscope.capture import AttentionCall, Capture, TextScores, is_rotated, surveyed
+from headscope.capture import AttentionCall, Capture, TextScores, surveyed
 from headscope.capture.scores import wide
 from headscope.edits import Heads, select_heads
 from headscope.errors import TextError
@@ -242,7 +242,7 @@ def _notes(run: _Run, choice: Choice, reader: Reader) -> Iterator[str]:
     """What a user should know before trusting the numbers."""
     if note := reader.cut_note():
         yield note
-    rotates = is_rotated(run.capture.model)
+    rotates = run.capture.model.is_rotated
     if rotates:
         yield (
             "queries and keys are taken after rotation (RoPE), which turns neurons in pairs: look at what a few "

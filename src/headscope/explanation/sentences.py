@@ -3,9 +3,10 @@
 from bisect import bisect_right
 
 from headscope.text.align import word_spans
-from headscope.text.encode import EncodedInput, EncodedText, Layout
+from headscope.text.encode import EncodedInput, EncodedText
 from headscope.text.items import TextPair
 from headscope.text.sentences import split_sentences
+from headscope.types import Layout
 
 
 def token_sentences(

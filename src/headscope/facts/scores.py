@@ -1,21 +1,14 @@
-"""Scores of heads beside their baselines, the verdict on them, and the best heads of a probe's table."""
+"""Scores of heads beside their baselines, and the one verdict on them."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from headscope.atlas import Atlas
-from headscope.errors import AtlasError, OptionError
-from headscope.facts.probe_names import NEAREST, OFFSET, RULES, SAME_WORD
+from headscope.errors import OptionError
+from headscope.facts.description import ALL, FEW_CASES, Description
 from headscope.stats.intervals import mean_interval, share_interval
 from headscope.types import HeadId
-
-ALL = "all"
-"""The label of the row over all cases."""
-
-FEW_CASES = 30
-"""Fewer cases than this say little about a head: of 30, a share of one half is known to 17 points either way."""
 
 Verdict = Literal["above", "below", "unclear", "too few"]
 """How a head compares with what needs no attention; see `compared`."""
@@ -53,19 +46,21 @@ NOTHING = Score("nothing", 0.0)
 """What a difference is held against."""
 
 
-def compared(score: Score, baselines: Sequence[Score], cases: int | None = None) -> Verdict:
+def compared(
+    score: Score, baselines: Sequence[Score], cases: int | None = None, *, few_cases: int = FEW_CASES
+) -> Verdict:
     """The one verdict on a head beside its baselines.
 
     `above` when its whole interval lies above those of all baselines, `below` when it lies below that of the best,
     else `unclear`. A score without interval or baseline is `unclear`, one of few cases `too few`.
     """
-    if cases is not None and cases < FEW_CASES:
+    if cases is not None and cases < few_cases:
         return "too few"
     if not baselines:
         return "unclear"
-    if score.low is not None and score.low > max(one.highest for one in baselines):
+    if score.low is not None and score.low > max(baseline.highest for baseline in baselines):
         return "above"
-    if score.high is not None and score.high < max(baselines, key=lambda one: one.value).lowest:
+    if score.high is not None and score.high < max(baselines, key=lambda baseline: baseline.value).lowest:
         return "below"
     return "unclear"
 
@@ -84,11 +79,13 @@ class HeadScore:
     """True for a row that is itself a baseline, as the parsers have them."""
     is_difference: bool = False
     """True for a score from which its control is taken off already, so that it is held against 0."""
+    few_cases: int = FEW_CASES
 
     @property
     def verdict(self) -> Verdict:
         """How the head compares with its baselines."""
-        return compared(self.score, (NOTHING,) if self.is_difference else self.baselines, self.cases)
+        against = (NOTHING,) if self.is_difference else self.baselines
+        return compared(self.score, against, self.cases, few_cases=self.few_cases)
 
     @property
     def has_few_cases(self) -> bool:
@@ -103,7 +100,12 @@ class HeadScore:
     @property
     def best_baseline(self) -> Score | None:
         """The strongest of the baselines."""
-        return max(self.baselines, key=lambda one: one.value, default=None)
+        return max(self.baselines, key=lambda baseline: baseline.value, default=None)
+
+    @property
+    def lead(self) -> float:
+        """How far the score is above the best baseline; 0 where there is none."""
+        return 0.0 if self.best_baseline is None else self.score.value - self.best_baseline.value
 
     @property
     def margin(self) -> float:
@@ -117,92 +119,45 @@ def convincing(rows: Sequence[HeadScore]) -> list[HeadScore]:
     return sorted(enough, key=lambda row: (not row.is_above, -(row.cases or 0)))
 
 
-@dataclass(frozen=True)
-class Columns:
-    """Which columns of a probe's table mean what; a baseline's are its share, low and high."""
-
-    label: str
-    value: str
-    value_name: str
-    baselines: Mapping[str, tuple[str, str, str]]
-    """Name and columns of every baseline."""
-    detail: str = ""
-    """The column that says which baseline it is, where there were several to choose from."""
-
-
-COLUMNS = {
-    "dependency": Columns(
-        "relation",
-        "accuracy",
-        "share of right guesses",
-        {OFFSET: ("offset_accuracy", "offset_low", "offset_high")},
-        detail="offset",
-    ),
-    "coreference": Columns(
-        "mention_class",
-        "accuracy",
-        "share of right guesses",
-        {
-            NEAREST: ("nearest", "nearest_low", "nearest_high"),
-            SAME_WORD: ("head_match", "head_match_low", "head_match_high"),
-            RULES: ("rules", "rules_low", "rules_high"),
-        },
-    ),
-    "relations": Columns(
-        "role",
-        "difference",
-        "attention of the pair, less that of other pairs as far apart",
-        {},
-    ),
-    "parser": Columns("parser", "uas", "share of words with the right head (UAS)", {}),
-}
-"""The probes whose tables can be drawn."""
-
-
-_WITH_THE_MODEL = ("attention", "attention_words")
-"""The parsers that see the attention of the model itself; all others are there for comparison."""
-
-
-def best_heads(atlas: Atlas, probe: str, *, stack: str | None = None) -> list[HeadScore]:
-    """The rows of a probe's table that have a score, in the table's order."""
-    if probe not in COLUMNS:
-        raise OptionError(f"there is no chart of {probe!r}; choose from {', '.join(COLUMNS)}")
-    columns = COLUMNS[probe]
-    rows = [_best_head(row, columns) for row in atlas.table(probe, stack=stack)]
-    return [row for row in rows if row is not None]
-
-
-def check_probed(atlas: Atlas, probe: str) -> None:
-    """Raise AtlasError unless the atlas holds what this probe found."""
-    probes = atlas.provenance.get("probes") or {}
-    if probe not in probes:
-        has = f"it has {', '.join(probes)}" if probes else "it has no probe's results"
-        raise AtlasError(f"this atlas has no {probe!r} probe; {has}; add it with: headscope probe {probe}")
-
-
-def _best_head(row: Mapping[str, Any], columns: Columns) -> HeadScore | None:
-    value = number(row.get(columns.value))
+def row_score(row: Mapping[str, Any], described: Description) -> HeadScore | None:
+    """The score of a row of a probe's table; None for a row without one."""
+    value = number(row.get(described.value)) if described.value else None
     if value is None:
         return None
-    which = number(row.get(columns.detail))
-    detail = "" if which is None else signed(which)
+    label, cases, direction = (
+        str(row.get(described.label, "")),
+        number(row.get("cases")),
+        row.get("direction"),
+    )
     baselines = [
-        Score(name, share, number(row.get(low)), number(row.get(high)), detail)
-        for name, (column, low, high) in columns.baselines.items()
-        if (share := number(row.get(column))) is not None
+        Score(
+            one.name, share, number(row.get(one.low)), number(row.get(one.high)), _detail(row.get(one.detail))
+        )
+        for one in described.baselines
+        if (share := number(row.get(one.value))) is not None
     ]
-    cases = number(row.get("cases"))
-    direction = row.get("direction")
     return HeadScore(
-        label=str(row.get(columns.label, "")),
+        label=label,
         cases=None if cases is None else int(cases),
         head=_head(row.get("head")),
         direction=None if direction is None else str(direction),
-        score=Score(columns.value_name, value, number(row.get("low")), number(row.get("high"))),
+        score=Score(described.value_name, value, number(row.get("low")), number(row.get("high"))),
         baselines=tuple(baselines),
-        is_baseline=columns.value == "uas" and str(row.get(columns.label)) not in _WITH_THE_MODEL,
-        is_difference=columns.value == "difference",
+        is_baseline=bool(described.own_rows) and label not in described.own_rows,
+        is_difference=described.is_difference,
+        few_cases=described.few_cases,
     )
+
+
+def judged(rows: Sequence[Mapping[str, Any]], described: Description) -> list[dict[str, Any]]:
+    """The rows of a probe's table, each with its verdict where they are held against anything."""
+    if not described.has_verdict:
+        return [dict(row) for row in rows]
+    scores = [row_score(row, described) for row in rows]
+    return [
+        {**row, "verdict": None if score is None else score.verdict}
+        for row, score in zip(rows, scores, strict=True)
+    ]
 
 
 def mean_ends(mean: float, stderr: float, units: float | None) -> tuple[float, float] | None:
@@ -232,6 +187,11 @@ def number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return float(value)
+
+
+def _detail(value: object) -> str:
+    which = number(value)
+    return "" if which is None else signed(which)
 
 
 def _head(value: object) -> HeadId | None:

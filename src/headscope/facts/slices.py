@@ -9,6 +9,7 @@ import xarray as xr
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
+from headscope.facts.description import ArrayText, array_text
 from headscope.types import HeadChoice, HeadId
 
 Array = np.ndarray[Any, Any]
@@ -28,11 +29,18 @@ class HeadValues:
     units: str
     sample_size: int | None = None
     """How many independent texts or documents the standard errors are over, where that is known."""
+    text: ArrayText | None = None
+    """What the probe that found them says of them."""
 
     @property
     def is_share(self) -> bool:
         """True for shares, False for nats, ratios, weights and the like."""
-        return self.units == "1" and not _is_ratio(self.measure)
+        return self.units == "1" and (self.text is None or self.text.kind != "number")
+
+    @property
+    def is_accuracy(self) -> bool:
+        """True for shares of right guesses, which are no shares of attention."""
+        return self.text is not None and self.text.kind == "guesses"
 
     @property
     def is_signed(self) -> bool:
@@ -51,15 +59,6 @@ class HeadValues:
         value = float(self.values[head.layer, head.head])
         error = None if self.stderr is None else float(self.stderr[head.layer, head.head])
         return value, error if error is not None and np.isfinite(error) else None
-
-
-def is_accuracy(measure: str) -> bool:
-    """True for shares of right guesses, which are no shares of attention."""
-    return measure.removesuffix("_stderr").endswith(("_accuracy", "_overall"))
-
-
-def _is_ratio(measure: str) -> bool:
-    return measure.removesuffix("_stderr").startswith(("feature_preference", "parser_weight"))
 
 
 def stack_with(atlas: Atlas, measure: str, stack: str | None) -> str:
@@ -98,7 +97,8 @@ def head_values(
             f"{measure!r} is not a number per head: its dimensions are {dims}, not layer and head"
         )
     units = str(array.attrs.get("units", "1"))
-    chosen = _chosen(array, measure, select or {}, units)
+    text = array_text(atlas, measure)
+    chosen = _chosen(array, measure, select or {}, units, text)
     added = any(len(labels) > 1 for labels in chosen.values())
     error = dataset.get(f"{measure}_stderr")
     return HeadValues(
@@ -109,10 +109,13 @@ def head_values(
         name,
         units,
         atlas.sample_size(measure),
+        text,
     )
 
 
-def _chosen(array: xr.DataArray, measure: str, select: Select, units: str) -> dict[str, tuple[Choice, ...]]:
+def _chosen(
+    array: xr.DataArray, measure: str, select: Select, units: str, text: ArrayText | None
+) -> dict[str, tuple[Choice, ...]]:
     dims = [str(dim) for dim in array.dims if dim not in ("layer", "head")]
     unknown = [dim for dim in select if dim not in dims]
     if unknown:
@@ -128,7 +131,7 @@ def _chosen(array: xr.DataArray, measure: str, select: Select, units: str) -> di
             chosen[dim] = (known[0],)
             continue
         chosen[dim] = tuple(_known(label, known, dim, listed) for label in _listed(select[dim]))
-        if len(chosen[dim]) > 1 and (units != "1" or _is_ratio(measure) or is_accuracy(measure)):
+        if len(chosen[dim]) > 1 and (units != "1" or (text is not None and text.kind != "share")):
             what = "a ratio" if units == "1" else f"in {units}"
             raise OptionError(f"{measure!r} is {what}, which cannot be added up; select one {dim}: {listed}")
         if not chosen[dim]:

@@ -9,8 +9,10 @@ import xarray as xr
 
 from headscope.atlas import Atlas
 from headscope.atlas.atlas import COMPANIONS, DERIVED
+from headscope.facts.description import Description, description_of
 from headscope.facts.scores import mean_ends
 from headscope.kinds import Likeness
+from headscope.registry import known_names
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,13 @@ class Subject:
     def probes(self) -> dict[str, dict[str, Any]]:
         """What is known about every probe that was run in this stack, by its name."""
         return {name: facts for name, facts in self._results.items() if DERIVED not in facts}
+
+    @property
+    def described(self) -> list[Description]:
+        """How to speak of the probes that were run in this stack, those of headscope first."""
+        known = known_names("probe")
+        order = sorted(self.probes, key=lambda name: [*known, name].index(name))
+        return [description_of(self.atlas, name) for name in order]
 
     @property
     def derived(self) -> dict[str, dict[str, Any]]:

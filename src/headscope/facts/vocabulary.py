@@ -1,7 +1,10 @@
 """What slices of an atlas are called, in the words a reader of that kind of model would use."""
 
+from collections.abc import Callable
+from functools import partial
+
 from headscope.atlas import Atlas
-from headscope.facts.probe_names import feature_name, probe_slice_title, probe_value_name
+from headscope.facts.description import Description, array_text, description_of, descriptions, direction_name
 from headscope.facts.slices import Choice, HeadValues
 
 FEATURE_WINDOWS = 16
@@ -19,6 +22,12 @@ _PATTERNS = {
     "first_token": "the first token (sink)",
 }
 
+
+_UNITS = {
+    "pattern_share": "share of texts",
+    "head_type_certainty": "certainty",
+    "head_type_changed": "fits of ten that changed it",
+}
 
 _STACKS = {
     "encoder": "Encoder",
@@ -71,41 +80,68 @@ def pattern_name(pattern: Choice) -> str:
     return _PATTERNS.get(str(pattern), str(pattern).replace("_", " "))
 
 
+def label_name(atlas: Atlas, stack: str, described: Description, label: Choice) -> str:
+    """A label of a probe in words; what special tokens are called depends on the model."""
+    special = label in ("cls", "sep") and label not in described.names
+    return role_name(atlas, stack, label) if special else described.row_name(str(label))
+
+
 def class_name(atlas: Atlas, stack: str, feature: Choice) -> str:
     """A class of words or a special token, as the features probe tells them apart."""
-    return role_name(atlas, stack, feature) if feature in ("cls", "sep") else feature_name(feature)
+    return label_name(atlas, stack, description_of(atlas, "features"), feature)
 
 
 def slice_title(atlas: Atlas, picked: HeadValues) -> str:
     """A title for one number per head."""
     measure, is_error = picked.measure.removesuffix("_stderr"), picked.measure.endswith("_stderr")
-    probed = probe_slice_title(
-        measure, picked.select, feature=lambda name: class_name(atlas, picked.stack, name)
-    )
-    title = probed or _title(atlas, picked, measure)
+    title = _probe_title(atlas, picked, measure) or _title(atlas, picked, measure)
     return f"Standard error: {title[0].lower()}{title[1:]}" if is_error else title
+
+
+def _probe_title(atlas: Atlas, picked: HeadValues, measure: str) -> str | None:
+    """A title for what a probe found; None for what no probe describes."""
+    text = array_text(atlas, measure)
+    if text is None:
+        return None
+    owner = next(one for one in descriptions(atlas).values() if text in one.arrays.values())
+    names = [
+        label_name(atlas, picked.stack, owner, label) if dim == owner.label else str(label)
+        for dim, labels in picked.select.items()
+        if dim != "direction"
+        for label in labels
+    ]
+    ways = [direction_name(label) for label in picked.select.get("direction", ())]
+    second = ["second model"] if measure.endswith("_against") else []
+    return ", ".join([text.title.replace("{}", " and ".join(names)), *ways, *second])
 
 
 def _title(atlas: Atlas, picked: HeadValues, measure: str) -> str:
     select, stack = picked.select, picked.stack
-    if measure == "offset_attention":
-        return "Attention to " + " and ".join(offset_name(int(offset)) for offset in select["offset"])
-    if measure == "role_attention":
-        target = " and ".join(role_name(atlas, stack, role) for role in select["role"])
-        return f"Attention to {target}{_asked_by(atlas, stack, select['query_role'])}"
+    targets: dict[str, tuple[str, Callable[[Choice], str]]] = {
+        "offset_attention": ("offset", lambda offset: offset_name(int(offset))),
+        "role_attention": ("role", partial(role_name, atlas, stack)),
+        "named_patterns": ("pattern", pattern_name),
+    }
+    asked = _asked_by(atlas, stack, select["query_role"]) if "query_role" in select else ""
+    if measure in targets:
+        dim, name = targets[measure]
+        return f"Attention to {' and '.join(map(name, select[dim]))}{asked}"
     if measure == "entropy":
-        return f"Entropy of attention{_asked_by(atlas, stack, select['query_role'])}"
+        return f"Entropy of attention{asked}"
     if measure == "distance_features":
         return f"Attention to {_features(atlas, stack, select['feature'])}"
-    if measure == "named_patterns":
-        return "Attention to " + " and ".join(pattern_name(pattern) for pattern in select["pattern"])
+    if measure == "pattern_share":
+        return f"Maps that are {' and '.join(map(str, select['pattern']))}"
     chosen = "; ".join(f"{dim} {', '.join(map(str, labels))}" for dim, labels in select.items())
     return measure.replace("_", " ").capitalize() + (f" ({chosen})" if chosen else "")
 
 
 def value_name(picked: HeadValues) -> str:
     """What the numbers are, for the bar that explains their colours."""
-    return probe_value_name(picked) or ("share of attention" if picked.is_share else picked.units)
+    if picked.text is not None:
+        return picked.text.unit
+    measure = picked.measure.removesuffix("_stderr").removesuffix("_against")
+    return _UNITS.get(measure) or ("share of attention" if picked.is_share else picked.units)
 
 
 def _asked_by(atlas: Atlas, stack: str, query_roles: tuple[Choice, ...]) -> str:

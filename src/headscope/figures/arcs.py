@@ -6,7 +6,7 @@ from matplotlib.path import Path
 
 from headscope.atlas import Example
 from headscope.errors import OptionError
-from headscope.facts.probe_names import direction_name, looks_back
+from headscope.facts.description import direction_name
 from headscope.facts.wording import printed
 from headscope.figures.colours import ACCENT, INK, MUTED, PAPER, SERIES
 from headscope.figures.sentence import WORD_SIZE, Line, Place, lay_out, text_width
@@ -145,7 +145,7 @@ def _arcs(ax: Axes, example: Example, line: Line, scale: float) -> None:
         return
     longest = max(_spans(line, example), default=0.0) or 1.0
     top = min(ax.get_ylim()[1] - ARROW, _highest(line, example))
-    inward = looks_back(example.direction)
+    inward = example.is_inward
     for word in sorted(
         range(len(example.words)), key=lambda word: (word == example.guess, example.weights[word])
     ):

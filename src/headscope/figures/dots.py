@@ -7,8 +7,9 @@ from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
-from headscope.facts.probe_names import chart_title, row_name
-from headscope.facts.scores import ALL, COLUMNS, HeadScore, Score, best_heads, check_probed
+from headscope.facts.description import ALL, Description, description_of
+from headscope.facts.probes import best_heads, check_probed
+from headscope.facts.scores import HeadScore, Score
 from headscope.facts.wording import printed
 from headscope.figures.colours import ACCENT, INK, MUTED, RULE, SERIES
 from headscope.figures.theme import SMALL_SIZE, axes, dress, legend
@@ -38,7 +39,7 @@ def relation_accuracy(
     if not rows:
         raise AtlasError(f"the {probe!r} probe of this atlas has no row with a score to draw")
     ax = axes(ax, size=dots_size(len(rows)))
-    return _draw(ax, probe, rows)
+    return _draw(ax, description_of(atlas, probe), rows)
 
 
 def shown_rows(rows: Sequence[HeadScore], *, most: int = MOST_ROWS) -> list[HeadScore]:
@@ -55,7 +56,7 @@ def dots_size(rows: int) -> tuple[float, float]:
     return 6.6, ROW * rows + 1.0
 
 
-def _draw(ax: Axes, probe: str, rows: Sequence[HeadScore]) -> Axes:
+def _draw(ax: Axes, described: Description, rows: Sequence[HeadScore]) -> Axes:
     places = np.arange(len(rows))
     names = list(dict.fromkeys(one.name for row in rows for one in row.baselines))
     ax.hlines(places, 0, 1, color=RULE, linewidth=0.6, zorder=0, transform=ax.get_yaxis_transform())
@@ -70,9 +71,9 @@ def _draw(ax: Axes, probe: str, rows: Sequence[HeadScore]) -> Axes:
     if scores:
         label = "with the model's attention" if controls else "best head"
         _dots(ax, scores, label=label, marker="o", colour=ACCENT, hollow=False)
-    dress(ax, title=chart_title(probe), x=COLUMNS[probe].value_name, y="")
+    dress(ax, title=described.chart or described.heading, x=described.value_name, y="")
     ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.set_yticks(places, [printed(row_name(probe, row.label)) for row in rows], parse_math=False)
+    ax.set_yticks(places, [printed(described.row_name(row.label)) for row in rows], parse_math=False)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     _scale(ax, [one for row in rows for one in (row.score, *row.baselines)])

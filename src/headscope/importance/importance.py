@@ -22,14 +22,11 @@ from headscope.probes.result import Source
 from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize
 from headscope.run.watch import HELD_BYTES, HELD_BYTES_ELSEWHERE
-from headscope.tasks import Task, TaskBatch, TaskBatches, with_head
-from headscope.tasks.base import IGNORED
+from headscope.tasks import IGNORED, Task, TaskBatch, TaskBatches, with_head
 from headscope.types import LabelledArray, StackName
 
 # A weight is held as such, as its gradient, and by the backward pass as scores, softmax and products.
 TENSORS_HELD = 6
-SETTINGS = {"max_length": "max_length", "stride": "stride", "share": "share", "hide": "how", "seed": "seed"}
-"""What decides a task's loss: the options, and the attributes that keep them."""
 
 
 def gradient_importance(
@@ -66,9 +63,8 @@ def gradient_importance(
     if not tally.rows:
         raise TextError(f"{task.data}: no text has anything to predict, so there is no loss to differentiate")
     source = _source(tally, task, batches, model, limit=limit)
-    units = "squared error" if task.name == "regression" else "nats"
     found: dict[str, dict[str, LabelledArray]] = {
-        stack: sums.result(units) for stack, sums in tally.sums.items()
+        stack: sums.result(task.loss_units) for stack, sums in tally.sums.items()
     }
     source = replace(source, duration=perf_counter() - started)
     return ImportanceResult(model, source, found, float(tally.loss.mean()), float(tally.loss.stderr()))
@@ -120,7 +116,6 @@ def _check(sums: ImportanceSums, model: Model) -> None:
 
 
 def _source(tally: _Tally, task: Task, batches: TaskBatches, model: Model, *, limit: int | None) -> Source:
-    settings = {option: getattr(task, name) for option, name in SETTINGS.items() if hasattr(task, name)}
     limit = getattr(task, "limit", None) if limit is None else limit
     return Source(
         data=task.data,
@@ -131,7 +126,7 @@ def _source(tally: _Tally, task: Task, batches: TaskBatches, model: Model, *, li
         tokens=tally.tokens,
         texts_cut=tally.cut,
         skipped=batches.skipped.count,
-        options={"task": task.name, "limit": limit, **settings},
+        options={"task": task.name, "does": task.does, "limit": limit, **task.settings},
         duration=0.0,
         notes=tuple(_notes(tally, batches, model)),
     )

@@ -10,6 +10,8 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from headscope.models.adapters import Adapter, adapter_for
+
 
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -41,6 +43,11 @@ class Model:
         return self.network.config
 
     @property
+    def adapter(self) -> Adapter:
+        """What must be known of the network's architecture."""
+        return adapter_for(self.config)
+
+    @property
     def device(self) -> torch.device:
         """Where the network lies."""
         return self.network.device
@@ -66,11 +73,19 @@ class Model:
         return frozenset(inspect.signature(self.core.forward).parameters)
 
     @property
+    def no_cache(self) -> dict[str, bool]:
+        """What a forward pass is given beside its inputs so that it keeps nothing for a next one."""
+        return {"use_cache": False} if "use_cache" in self.accepts else {}
+
+    @property
     def has_segments(self) -> bool:
-        """True when the network tells a first text from a second one by segment embeddings."""
-        # GPT-2 takes token_type_ids too, but for something else; XLNet has segments without a table of them.
-        segments = getattr(self.config, "type_vocab_size", 2 if self.config.model_type == "xlnet" else 0)
-        return "token_type_ids" in self.accepts and segments > 1
+        """True when the network tells a first text from a second one."""
+        return "token_type_ids" in self.accepts and self.adapter.segments(self.config) > 1
+
+    @cached_property
+    def is_rotated(self) -> bool:
+        """True when queries and keys are turned by their position (RoPE)."""
+        return self.adapter.is_rotated(self.core)
 
     @property
     def vocabulary(self) -> int | None:
@@ -89,14 +104,7 @@ class Model:
             self.config, "n_positions", None
         )
         if positions and positions > 0:  # XLNet says -1 for no limit
-            # RoBERTa and its kin start counting after the padding index, and lose those places.
-            tables = [
-                m for name, m in self.core.named_modules() if name.endswith("embeddings.position_embeddings")
-            ]
-            padding = [
-                table.padding_idx for table in tables if getattr(table, "padding_idx", None) is not None
-            ]
-            limits.append(positions - max((index + 1 for index in padding), default=0))
+            limits.append(positions - self.adapter.lost_positions(self.core))
         limit = min(limits)
         return limit if limit < 10**9 else None
 

@@ -1,63 +1,68 @@
 """What a task loses or gains without one head, and how sure that is."""
 
-import numpy as np
+import math
+from collections.abc import Collection
 
-from headscope.atlas import Atlas
-from headscope.facts.head_arrays import HeadArrays, stack_arrays
-from headscope.facts.sweeps import edit_words, is_higher_better, metric_words, unit_words
-from headscope.pages.atlas_words import AtlasWords
-from headscope.pages.numbers import plain
-from headscope.pages.shapes import AblationEffect
-from headscope.stats.correction import CORRECTIONS, SIGNIFICANT, Correction, adjusted
-from headscope.stats.paired import least_p
+from headscope.facts.head_arrays import HeadArrays
+from headscope.facts.sweeps import MetricFacts, SweepFacts
+from headscope.facts.titles import AtlasWords
+from headscope.pages.shapes import Bar, Chart, Section
+from headscope.stats.correction import SIGNIFICANT
 
 
-def ablation_effects(atlas: Atlas, arrays: HeadArrays, words: AtlasWords) -> list[AblationEffect]:
+def ablation_effects(arrays: HeadArrays, words: AtlasWords) -> list[Section]:
     """The effect on every metric; `arrays` are those of the head's stack, taken at the head."""
-    array = arrays.get("ablation_change")
-    told = words.sweep
-    found = []
-    for metric in [] if array is None else [str(one) for one in array.labels["metric"]]:
-        sure = plain(arrays.number("ablation_significant", metric=metric))
-        edits = edits_tested(atlas, metric)
-        correction = _correction(told.get("correction"))
-        found.append(
-            AblationEffect(
-                metric=metric_words(metric),
-                change=plain(arrays.number("ablation_change", metric=metric)),
-                low=plain(arrays.number("ablation_change_low", metric=metric)),
-                high=plain(arrays.number("ablation_change_high", metric=metric)),
-                significant=None if sure is None else sure > 0.5,
-                data=str(told.get("data", "")),
-                unit=unit_words(told, metric).strip(" ()"),
-                edit=edit_words(told),
-                higher_is_better=is_higher_better(told, metric),
-                edits=edits if edits and correction not in (None, "none") else None,
-                corrected=None if correction is None else correction != "none",
-                possible=_possible(edits, correction, told.get("documents")),
-            )
+    array, sweep = arrays.get("ablation_change"), words.sweep
+    metrics = [] if array is None else [sweep.about(str(metric)) for metric in array.labels["metric"]]
+    groups: dict[str, list[Bar]] = {}
+    for metric in metrics:
+        parts = (str(sweep.facts.get("data", "")), sweep.done, metric.change_unit)
+        groups.setdefault(" · ".join(filter(None, parts)), []).append(_effect(arrays, metric))
+    if not groups:
+        return []
+    about = "Change of the task's score with its 95 % interval, by the test of the sweep; orange is worse."
+    pale = {metric.name for metric in metrics if _significant(arrays, metric.name) is False}
+    return [
+        Section(
+            key="ablation",
+            title="When it is switched off",
+            charts=[Chart(title=title, bars=bars) for title, bars in groups.items()],
+            about=" ".join(filter(None, (about, _pale_words(sweep, pale)))),
         )
-    return found
+    ]
 
 
-def edits_tested(atlas: Atlas, metric: str) -> int:
-    """How many heads, of all stacks, have a p value for this metric: as many as it was corrected for."""
-    count = 0
-    for stack in atlas.stacks:
-        tested = stack_arrays(atlas, stack).get("ablation_p")
-        if tested is not None and metric in tested.labels.get("metric", []):
-            place = tested.labels["metric"].index(metric)
-            values = np.take(tested.values, place, axis=tested.dims.index("metric"))
-            count += int(np.isfinite(values).sum())
-    return count
+def _effect(arrays: HeadArrays, metric: MetricFacts) -> Bar:
+    change, low, high = (
+        arrays.number(f"ablation_change{end}", metric=metric.name) for end in ("", "_low", "_high")
+    )
+    significant = _significant(arrays, metric.name)
+    return Bar(
+        label=metric.label if metric.higher_is_better else f"{metric.label} (lower is better)",
+        value=change,
+        low=low,
+        high=high,
+        pale=significant is False,
+        note="" if significant is None else "significant" if significant else "not significant",
+        worse=metric.harm(change) > 0,
+    )
 
 
-def _correction(said: object) -> Correction | None:
-    return next((known for known in CORRECTIONS if known == said), None)
+def _significant(arrays: HeadArrays, metric: str) -> bool | None:
+    """Whether the sweep's test found an effect; None where it was not tested."""
+    value = arrays.number("ablation_significant", metric=metric)
+    return value > 0.5 if math.isfinite(value) else None
 
 
-def _possible(edits: int, correction: Correction | None, documents: object) -> bool | None:
-    """Whether the smallest p that so many documents can give would be significant, all edits having it."""
-    if not edits or correction is None or not isinstance(documents, int) or documents < 1:
-        return None
-    return bool(adjusted([least_p(documents)] * edits, correction)[0] < SIGNIFICANT)
+def _pale_words(sweep: SweepFacts, metrics: Collection[str]) -> str:
+    """Why the effects on these metrics are not significant: tested how, and whether any edit could have been."""
+    if not metrics:
+        return ""
+    if sweep.correction == "none":
+        return f"Pale: not significant (p ≥ {SIGNIFICANT}, not corrected)."
+    reasons = [sweep.too_few_texts(metric) for metric in sorted(metrics)]
+    if all(reasons):
+        return f"Pale: {reasons[0]}."
+    tests = max((sweep.tests or {}).get(metric, 0) for metric in metrics)
+    tested = sweep.correction is not None and tests > 1
+    return f"Pale: not significant after correction for {f'{tests} tests' if tested else 'all edits'}."

@@ -5,63 +5,24 @@ from typing import Any
 from headscope.atlas import Atlas
 from headscope.facts.explanations import CONTRASTS, REPLACED, cell, rows_of
 from headscope.facts.scores import mean_ends
-from headscope.facts.slices import HeadValues
 from headscope.facts.subject import Subject, texts_of
-from headscope.pages.numbers import plain
+from headscope.pages.shapes import Bar, Chart, Section
 from headscope.types import HeadId
 
 Row = dict[str, Any]
-Told = dict[str, float | str | list[float | None] | list[str] | None]
 
 MOST_NEURONS = 3
 """How many neurons that tell keys apart are named, of each contrast."""
 
-_TITLES = {
-    "score_share": "Score carried by the best {}",
-    "score_share_random": "Score carried by {} at random",
-    "score_share_bias": "Score carried by the bias for position",
-    "score_pattern": "Pattern given by the best {} alone",
-    "score_pattern_random": "Pattern given by {} at random alone",
-    "score_auc": "How well the score tells {}",
-    "pattern_left": "Pattern left without {}",
-    "replaced_js": "Difference of the map without {}",
-    "replaced_cosine": "Likeness of the map without {} (cosine)",
-    "replaced_overlap": "Attention shared with the map without {}",
-}
-_EVEN = {
-    "replaced_js": "Difference of the map from even attention",
-    "replaced_cosine": "Likeness of the map to even attention (cosine)",
-    "replaced_overlap": "Attention shared with even attention",
-}
-_UNITS = {
-    "score_share": "share of the score",
-    "score_pattern": "share of the pattern",
-    "score_auc": "AUC",
-    "pattern_left": "share of the pattern",
-    "replaced_cosine": "cosine",
-    "replaced_overlap": "share of attention",
-}
 
-
-def explanation(atlas: Atlas, stack: str, head: HeadId) -> Told | None:
-    """The row of the explanation's table that is about this head, flat; None where there is none.
-
-    `words` say it in sentences. Lists belong together item by item: shares are of the best 1, 2, 4 ... neurons
-    (`counts`); `apart_` of each contrast that the score may tell; `neuron_` of the neurons, counted from 0, that
-    surely tell one by themselves; `left` of the pattern with each of `replaced` made its mean.
-    """
+def explanation(atlas: Atlas, stack: str, head: HeadId) -> list[Section]:
+    """What carries the head's score, what it tells apart and what it needs; none where it was not explained."""
     rows = [row for row in rows_of(atlas, stack) if row.get("head") == str(head)]
     if not rows:
-        return None
+        return []
     row, texts = rows[-1], texts_of(Subject(atlas, stack).probes.get("explanation", {}))
-    told: Told = {
-        "words": in_words(row, texts),
-        **_shares(row, texts),
-        **_apart(row, texts),
-        **_left(row, texts),
-    }
-    bias = plain(cell(row.get("bias")).value)
-    return told if bias is None else {**told, "bias": bias}
+    sections = (_why(row, texts), _apart(row, texts), _left(row, texts))
+    return [section for section in sections if section.said or section.charts]
 
 
 def in_words(row: Row, texts: int | None = None) -> list[str]:
@@ -69,70 +30,81 @@ def in_words(row: Row, texts: int | None = None) -> list[str]:
     return [line for line in (_carried_words(row), _apart_words(row, texts), _left_words(row)) if line]
 
 
-def colouring_title(picked: HeadValues) -> str | None:
-    """A title for one of the explanation's numbers per head; None for any other."""
-    title = _TITLES.get(picked.measure)
-    named = {dim: labels[0] for dim, labels in picked.select.items()}
-    if title is None or set(named) - {"neurons", "contrast", "replaced"} or len(named) != ("{}" in title):
-        return None
-    if named.get("neurons") == 1:
-        return title.format("neuron" if "best" in title else "a neuron")
-    if "neurons" in named:
-        return title.format(f"{named['neurons']} neurons")
-    if named.get("replaced") == "even":
-        return _EVEN.get(picked.measure, title.format("anything"))
-    known = CONTRASTS if "contrast" in named else REPLACED
-    label = str(next(iter(named.values()), ""))
-    return title.format(known.get(label, label))
+def _why(row: Row, texts: int | None) -> Section:
+    """What the best 1, 2, 4 ... neurons carry of the score and give of the pattern, beside as many at random."""
+    known = _with(row, "carries", "score")
+    score = [_share_bar(part, "score", texts) for part in known]
+    pattern = [_share_bar(part, "pattern", texts) for part in known]
+    bias = Bar(label="bias for position", value=cell(row.get("bias")).value)
+    charts = [
+        Chart(title="share of the score that its best neurons carry", bars=score, is_share=True),
+        Chart(title="share of the pattern that they alone give", bars=pattern),
+        Chart(bars=[bias], is_share=True),
+    ]
+    return Section(
+        key="explanation",
+        title="Why it does that",
+        said=in_words(row, texts),
+        charts=[chart for chart in charts if any(bar.value is not None for bar in chart.bars)],
+        about="The tick is what as many neurons drawn at random give." if score else "",
+    )
 
 
-def colouring_unit(picked: HeadValues) -> str:
-    """What such a number is counted in."""
-    base = picked.measure.removesuffix("_random").removesuffix("_bias")
-    return _UNITS.get(base, "" if picked.units == "1" else picked.units)
+def _share_bar(part: Row, key: str, texts: int | None) -> Bar:
+    count = part.get("neurons")
+    label = "best neuron" if count == 1 else f"best {count}"
+    random = cell(part.get(f"{key}_random")).value
+    return _bar(label, part.get(key), texts, mark=random, mark_name="as many at random")
 
 
-def _shares(row: Row, texts: int | None) -> Told:
-    found = [one for one in _dicts(row.get("carries")) if cell(one.get("score")).value is not None]
-    best: list[float | None] = [float(one) for one in row.get("best") or [] if isinstance(one, int | float)]
-    return {
-        "neurons": plain(cell(row.get("neurons")).value),
-        "best": best,
-        "counts": _column(found, "neurons"),
-        "score_share": _column(found, "score"),
-        **_ends("score", found, "score", texts),
-        "score_share_random": _column(found, "score_random"),
-        "score_pattern": _column(found, "pattern"),
-        "score_pattern_random": _column(found, "pattern_random"),
-    }
+def _apart(row: Row, texts: int | None) -> Section:
+    """What the whole score, and the neurons that surely tell it by themselves, tell apart."""
+    charts = []
+    for contrast in _with(row, "separates", "score"):
+        bars = [_bar("whole score", contrast.get("score"), texts, mark=0.5, mark_name="tells nothing")]
+        for neuron in _sure(contrast)[:MOST_NEURONS]:
+            auc, low, high = (cell(neuron.get(key)).value for key in ("auc", "low", "high"))
+            label = f"neuron {neuron.get('neuron')}"
+            bars.append(Bar(label=label, value=auc, low=low, high=high, mark=0.5, mark_name="tells nothing"))
+        charts.append(Chart(title=_contrast(contrast), bars=bars, is_share=True))
+    return Section(
+        key="explanation_apart",
+        title="What its score tells apart",
+        charts=charts,
+        about="AUC: 0.5, the tick, tells nothing. Only neurons whose interval, of 95 % for all of them at once, leaves "
+        "it out are named.",
+    )
 
 
-def _apart(row: Row, texts: int | None) -> Told:
-    known = [one for one in _dicts(row.get("separates")) if cell(one.get("score")).value is not None]
-    neurons = [(one, neuron) for one in known for neuron in _sure(one)[:MOST_NEURONS]]
-    return {
-        "apart_what": [_contrast(one) for one in known],
-        "apart_auc": _column(known, "score"),
-        **_ends("apart", known, "score", texts),
-        "neuron_what": [_contrast(one) for one, _ in neurons],
-        "neuron_number": _column([neuron for _, neuron in neurons], "neuron"),
-        "neuron_auc": _column([neuron for _, neuron in neurons], "auc"),
-        "neuron_low": _column([neuron for _, neuron in neurons], "low"),
-        "neuron_high": _column([neuron for _, neuron in neurons], "high"),
-    }
+def _left(row: Row, texts: int | None) -> Section:
+    """What is left of the pattern when embeddings are replaced by their mean."""
+    bars = [
+        _bar(f"without {REPLACED.get(str(name), name)}", part.get("left"), texts)
+        for part in _with(row, "left", "left")
+        for name in [part.get("replaced")]
+    ]
+    return Section(
+        key="explanation_left",
+        title="What is left of its pattern",
+        charts=[Chart(bars=bars)] if bars else [],
+        about="With embeddings replaced by their mean: 1 is the whole pattern, 0 no better than even attention.",
+    )
 
 
-def _left(row: Row, texts: int | None) -> Told:
-    known = [one for one in _dicts(row.get("left")) if cell(one.get("left")).value is not None]
-    return {
-        "replaced": [str(one.get("replaced")) for one in known],
-        "left": _column(known, "left"),
-        **_ends("left", known, "left", texts),
-    }
+def _bar(
+    label: str, number: object, texts: int | None, *, mark: float | None = None, mark_name: str = ""
+) -> Bar:
+    """A number of the table with the interval that its standard error over `texts` gives."""
+    found = cell(number)
+    ends = None
+    if found.value is not None and found.stderr is not None:
+        ends = mean_ends(found.value, found.stderr, texts)
+    low, high = ends or (None, None)
+    return Bar(label=label, value=found.value, low=low, high=high, mark=mark, mark_name=mark_name)
 
 
 def _carried_words(row: Row) -> str:
-    found = [one for one in _dicts(row.get("carries")) if cell(one.get("score")).value is not None]
+    found = _with(row, "carries", "score")
     if not found:
         return ""
     total = row.get("neurons")
@@ -199,20 +171,6 @@ def _dicts(value: object) -> list[Row]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _column(rows: list[Row], key: str) -> list[float | None]:
-    """The numbers of all rows; none where one is missing."""
-    found = [plain(cell(row.get(key)).value) for row in rows]
-    return [] if None in found else found
-
-
-def _ends(name: str, rows: list[Row], key: str, texts: int | None) -> Told:
-    """Both ends of the numbers' intervals, as `name_low` and `name_high`; None where no error is known."""
-    cells = [cell(row.get(key)) for row in rows]
-    ends = [
-        None if one.value is None or one.stderr is None else mean_ends(one.value, one.stderr, texts)
-        for one in cells
-    ]
-    return {
-        f"{name}_{end}": [None if pair is None else plain(pair[place]) for pair in ends]
-        for place, end in enumerate(("low", "high"))
-    }
+def _with(row: Row, part: str, key: str) -> list[Row]:
+    """The rows of one part of the table in which a number is known."""
+    return [known for known in _dicts(row.get(part)) if cell(known.get(key)).value is not None]

@@ -1,212 +1,234 @@
-"""All that an atlas knows of one head, for its page."""
+"""All that an atlas knows of one head, for its page: a section for each analysis, and sentences."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from headscope.atlas import Atlas, Example
+from headscope.atlas import Atlas
 from headscope.errors import OptionError
 from headscope.facts.head_arrays import HeadArrays, head_arrays
-from headscope.facts.probe_names import direction_name, looks_back, row_name
-from headscope.facts.scores import mean_ends
+from headscope.facts.scores import EVEN, mean_ends, signed
 from headscope.facts.slices import Choice
 from headscope.facts.subject import texts_of
+from headscope.facts.titles import AtlasWords
 from headscope.facts.vocabulary import FEATURE_WINDOWS, pattern_name, role_name
 from headscope.kinds import Likeness
-from headscope.pages.atlas_data import grid_shape
-from headscope.pages.atlas_words import AtlasWords
 from headscope.pages.head_ablation import ablation_effects
 from headscope.pages.head_changes import comparisons
 from headscope.pages.head_explanation import explanation
 from headscope.pages.head_relations import relations
-from headscope.pages.numbers import plain
-from headscope.pages.shapes import (
-    DistanceFeature,
-    ExampleMap,
-    HeadExample,
-    HeadPage,
-    NearHead,
-    ProfilePoint,
-    RoleShare,
-    TypicalSentence,
-)
-from headscope.pages.tokens import printable
+from headscope.pages.head_sentences import examples, typical_sentences
+from headscope.pages.shapes import Bar, Chart, ExampleMap, HeadPage, NearHead, Section
 from headscope.types import HeadId
 
 NEAREST = 8
-MOST_EXAMPLES = 12
-MOST_TYPICAL = 3
+_EVEN = "The tick is what even attention would give."
+_INTERVALS = "Lines across bars and columns are 95 % intervals."
+_NOTHING = "The atlas knows nothing more of this head."
+_NO_SENTENCES = (
+    "This atlas keeps no sentences; headscope analyze keeps those where each head is most typical."
+)
 
 
 def head_page(atlas: Atlas, stack: str, layer: int, head: int) -> HeadPage:
-    """The page of one head; what the atlas does not know is empty."""
-    one = _known(atlas, stack, HeadId(layer, head))
-    arrays = head_arrays(atlas, stack, one)
-    words = AtlasWords(atlas)
-    found, tested = relations(arrays, one)
+    """The page of one head; what the atlas does not know is left out."""
+    subject = _Subject(atlas, stack, HeadId(layer, head))
+    subject.check()
+    sections = [section for describe in _SECTIONS for section in describe(subject)]
+    found = examples(atlas, stack, subject.head)
+    typical = typical_sentences(atlas, stack, subject.head)
+    notes = [_INTERVALS if sections or found else _NOTHING]
+    if not typical and {section.key for section in sections} & {"offset_attention", "role_attention"}:
+        notes.append(_NO_SENTENCES)
     return HeadPage(
         stack=stack,
         layer=layer,
         head=head,
-        kind=str(arrays["head_type"].values) if "head_type" in arrays else None,
-        pattern=_patterns(arrays),
-        profile=_profile(atlas, arrays),
-        distances=_distances(atlas, stack, arrays),
-        roles=_roles(atlas, stack, arrays),
-        habits=_habits(atlas, arrays),
-        nearest=_nearest(atlas, stack, one, arrays),
-        relations=found,
-        relations_tested=tested,
-        ablation=ablation_effects(atlas, arrays, words),
-        compare=comparisons(stack, arrays, words),
-        examples=_examples(atlas, stack, one, words),
-        typical=_typical(atlas, stack, one),
-        example_map=_example_map(arrays),
-        explanation=explanation(atlas, stack, one),
+        kind=str(subject.arrays["head_type"].values) if "head_type" in subject.arrays else None,
+        sections=sections,
+        examples=found,
+        typical=typical,
+        notes=notes,
     )
 
 
-def _known(atlas: Atlas, stack: str, head: HeadId) -> HeadId:
-    atlas.stack(stack)  # raises when there is none of that name
-    layers, heads = grid_shape(atlas, stack) or (0, 0)
-    if not (0 <= head.layer < layers and 0 <= head.head < heads):
-        raise OptionError(
-            f"there is no head {head} in the {stack} of this atlas, which has {layers} layers of {heads} heads"
-        )
-    return head
+def grid_shape(atlas: Atlas, stack: str) -> tuple[int, int] | None:
+    """How many layers and heads a stack has; None when the atlas does not say."""
+    shape = atlas.shape(stack)
+    distance = atlas.stack(stack).get("head_distance")
+    if shape is not None or distance is None or not distance.size:
+        return shape
+    heads = [HeadId.parse(str(label)) for label in distance["head_a"].values]
+    return max(head.layer for head in heads) + 1, max(head.head for head in heads) + 1
 
 
-def _patterns(arrays: HeadArrays) -> dict[str, float] | None:
-    shares = arrays.get("pattern_share")
+@dataclass(frozen=True)
+class _Subject:
+    """The head that a page is about."""
+
+    atlas: Atlas
+    stack: str
+    head: HeadId
+
+    def check(self) -> None:
+        """Raise unless the atlas has this head."""
+        self.atlas.stack(self.stack)  # raises when there is none of that name
+        layers, heads = grid_shape(self.atlas, self.stack) or (0, 0)
+        if not (0 <= self.head.layer < layers and 0 <= self.head.head < heads):
+            raise OptionError(
+                f"there is no head {self.head} in the {self.stack} of this atlas, which has {layers} layers of "
+                f"{heads} heads"
+            )
+
+    @cached_property
+    def arrays(self) -> HeadArrays:
+        """The arrays of its stack, taken at it."""
+        return head_arrays(self.atlas, self.stack, self.head)
+
+    def role(self, role: Choice) -> str:
+        """A kind of token in words."""
+        return role_name(self.atlas, self.stack, role)
+
+    def feature(self, feature: Choice) -> str:
+        """A distance feature in words: a stretch of distances, or a kind of token."""
+        name = str(feature)
+        if name[:1] != "w" or not name[1:].isdigit():
+            return self.role(name)
+        start, end = (100 * (int(name[1:]) + step) / FEATURE_WINDOWS for step in (0, 1))
+        return f"{start:.3g} to {end:.3g}% of the text away"
+
+    def bars(
+        self, measure: str, dim: str, name: Callable[[Choice], str], **labels: Choice
+    ) -> list[tuple[Choice, Bar]]:
+        """Each label of a measure with its mean over texts, its interval, and what even attention would give."""
+        array, texts = self.arrays.get(measure), texts_of(self.atlas.provenance)
+        bars = []
+        for label in [] if array is None else array.choices(dim):
+            place = {**labels, dim: label}
+            value, error, even = (
+                self.arrays.number(measure + ending, **place) for ending in ("", "_stderr", "_uniform")
+            )
+            low, high = mean_ends(value, error, texts) or (None, None)
+            marked = EVEN if math.isfinite(even) else ""
+            bars.append(
+                (label, Bar(label=name(label), value=value, low=low, high=high, mark=even, mark_name=marked))
+            )
+        return bars
+
+
+def _profile(subject: _Subject) -> Iterator[Section]:
+    """Attention by offset, as columns in their order."""
+    known = sorted(
+        (int(offset), bar)
+        for offset, bar in subject.bars("offset_attention", "offset", lambda offset: f"offset {offset}")
+    )
+    every = 2 * math.ceil(len(known) / 20) if len(known) > 11 else 1
+    bars = [
+        bar.model_copy(update={"muted": offset == 0, "tick": "" if offset % every else _tick(offset)})
+        for offset, bar in known
+    ]
+    if bars:
+        chart = Chart(kind="columns", bars=bars, caption="tokens back (−) or ahead (+)")
+        yield Section(key="offset_attention", title="Attention by offset", charts=[chart])
+
+
+def _tick(offset: int) -> str:
+    return signed(offset) if offset else "0"
+
+
+def _role_bars(subject: _Subject) -> list[Bar]:
+    bars = subject.bars("role_attention", "role", subject.role, query_role="all")
+    return [bar for _, bar in bars]
+
+
+def _roles(subject: _Subject) -> Iterator[Section]:
+    yield from _beside_even("role_attention", "What it looks at", Chart(bars=_role_bars(subject)))
+
+
+def _habits(subject: _Subject) -> Iterator[Section]:
+    bars = [bar for _, bar in subject.bars("named_patterns", "pattern", pattern_name)]
+    yield from _beside_even("named_patterns", "Habits", Chart(bars=bars))
+
+
+def _distances(subject: _Subject) -> Iterator[Section]:
+    """How far it looks, and those of the features that do not stand with the roles already."""
+    told = {bar.label for bar in _role_bars(subject)}
+    windows, others = [], []
+    for feature, bar in subject.bars("distance_features", "feature", subject.feature):
+        if subject.role(feature) != bar.label:
+            windows.append(bar)
+        elif bar.label not in told:
+            others.append(bar)
+    caption = "near – distance, in shares of the text's length – far"
+    columns = Chart(kind="columns", bars=windows, caption=caption)
+    yield from _beside_even("distance_features", "How far it looks", columns, Chart(bars=others))
+
+
+def _beside_even(key: str, title: str, *charts: Chart) -> Iterator[Section]:
+    """A section of shares of attention, none where there are none."""
+    bars = [bar for chart in charts for bar in chart.bars]
+    if bars:
+        about = _EVEN if any(bar.mark is not None for bar in bars) else ""
+        yield Section(key=key, title=title, charts=[chart for chart in charts if chart.bars], about=about)
+
+
+def _patterns(subject: _Subject) -> Iterator[Section]:
+    shares = subject.arrays.get("pattern_share")
     if shares is None or shares.dims != ("pattern",):
-        return None
-    found = {str(name): plain(shares.number(pattern=name)) for name in shares.labels["pattern"]}
-    return {name: value for name, value in found.items() if value is not None} or None
+        return
+    bars = [Bar(label=str(name), value=shares.number(pattern=name)) for name in shares.choices("pattern")]
+    if bars:
+        chart = Chart(bars=sorted(bars, key=lambda bar: -(bar.value or 0)), is_share=True)
+        yield Section(key="patterns", title="Patterns of its maps", charts=[chart], about="Share of texts.")
 
 
-def _profile(atlas: Atlas, arrays: HeadArrays) -> list[ProfilePoint]:
-    array = arrays.get("offset_attention")
-    return [
-        ProfilePoint(
-            offset=int(offset),
-            **_with_ends(atlas, arrays, "offset_attention", offset=offset),
-        )
-        for offset in ([] if array is None else array.choices("offset"))
-    ]
-
-
-def _with_ends(atlas: Atlas, arrays: HeadArrays, measure: str, **labels: Choice) -> dict[str, float | None]:
-    """A mean over the texts of the atlas, and the ends of its interval."""
-    value, error = arrays.number(measure, **labels), arrays.number(f"{measure}_stderr", **labels)
-    low, high = mean_ends(value, error, texts_of(atlas.provenance)) or (None, None)
-    return {"value": plain(value), "low": plain(low), "high": plain(high)}
-
-
-def _distances(atlas: Atlas, stack: str, arrays: HeadArrays) -> list[DistanceFeature]:
-    array = arrays.get("distance_features")
-    return [
-        DistanceFeature(
-            feature=_feature_name(atlas, stack, str(feature)),
-            value=plain(arrays.number("distance_features", feature=feature)),
-            uniform=plain(arrays.number("distance_features_uniform", feature=feature)),
-        )
-        for feature in ([] if array is None else array.choices("feature"))
-    ]
-
-
-def _feature_name(atlas: Atlas, stack: str, feature: str) -> str:
-    if feature[:1] == "w" and feature[1:].isdigit():
-        window = int(feature[1:])
-        ends = (100 * window / FEATURE_WINDOWS, 100 * (window + 1) / FEATURE_WINDOWS)
-        return f"{ends[0]:.3g} to {ends[1]:.3g}% of the text away"
-    return role_name(atlas, stack, feature)
-
-
-def _roles(atlas: Atlas, stack: str, arrays: HeadArrays) -> list[RoleShare]:
-    array = arrays.get("role_attention")
-    return [
-        RoleShare(
-            role=role_name(atlas, stack, role),
-            **_with_ends(atlas, arrays, "role_attention", query_role="all", role=role),
-            uniform=plain(arrays.number("role_attention_uniform", query_role="all", role=role)),
-        )
-        for role in ([] if array is None else array.choices("role"))
-    ]
-
-
-def _habits(atlas: Atlas, arrays: HeadArrays) -> list[RoleShare]:
-    array = arrays.get("named_patterns")
-    return [
-        RoleShare(
-            role=pattern_name(pattern),
-            **_with_ends(atlas, arrays, "named_patterns", pattern=pattern),
-            uniform=plain(arrays.number("named_patterns_uniform", pattern=pattern)),
-        )
-        for pattern in ([] if array is None else array.choices("pattern"))
-    ]
-
-
-def _nearest(atlas: Atlas, stack: str, head: HeadId, arrays: HeadArrays) -> list[NearHead]:
-    if "head_distance" not in arrays or not np.isfinite(arrays["head_distance"].values).all():
-        return []
-    return [
-        NearHead(head=str(one.head), distance=plain(one.distance) or 0.0)
-        for one in Likeness(atlas, stack=stack).neighbours(head, most=NEAREST)
-    ]
-
-
-def _examples(atlas: Atlas, stack: str, head: HeadId, words: AtlasWords) -> list[HeadExample]:
-    """The texts that show what this head is the best at, the surest first."""
-    found = [
-        one
-        for probe in words.probes
-        for one in atlas.examples(probe, stack=stack)
-        if one.head == head and _is_usable(one)
-    ]
-    found.sort(key=lambda one: (not one.is_right, -one.confidence))
-    return [_example(one) for one in found[:MOST_EXAMPLES]]
-
-
-def _is_usable(one: Example) -> bool:
-    """An atlas from elsewhere may hold anything."""
-    places = (one.asking, one.guess, *one.right)
-    return len(one.weights) == len(one.words) and all(0 <= place < len(one.words) for place in places)
-
-
-def _example(one: Example) -> HeadExample:
-    asking, chosen = one.words[one.asking], one.words[one.guess]
-    looks, at = (chosen, asking) if looks_back(one.direction) else (asking, chosen)
-    verdict = "right" if one.is_right else "wrong"
-    return HeadExample(
-        text=" ".join(one.words),
-        words=list(one.words),
-        marks=[one.asking, *one.right],
-        weights=[plain(weight) or 0.0 for weight in one.weights],
-        looked_at=looks_back(one.direction),
-        note=f"{row_name(one.probe, one.label)}, {direction_name(one.direction)}: “{looks}” looks at “{at}” with "
-        f"{one.confidence:.0%} of its attention, which is {verdict} ({one.name})",
+def _nearest(subject: _Subject) -> Iterator[Section]:
+    distances = subject.arrays.get("head_distance")
+    if distances is None or not np.isfinite(distances.values).all():
+        return
+    likeness = Likeness(subject.atlas, stack=subject.stack)
+    yield Section(
+        key="head_distance",
+        title="Heads most like it",
+        heads=[
+            NearHead(head=str(near.head), distance=near.distance)
+            for near in likeness.neighbours(subject.head, most=NEAREST)
+        ],
+        about="Distance in brackets: 0 is the same attention everywhere.",
     )
 
 
-def _typical(atlas: Atlas, stack: str, head: HeadId) -> list[TypicalSentence]:
-    found = [one for one in atlas.typical(head, stack=stack) if one.is_whole]
-    return [
-        TypicalSentence(
-            words=[printable(word) for word in one.words],
-            keys=None if one.keys is None else [printable(word) for word in one.keys],
-            looks_at=list(one.looks_at),
-            weights=[plain(weight, digits=3) or 0.0 for weight in one.weights],
-            likeness=plain(one.likeness) or 0.0,
-        )
-        for one in found[:MOST_TYPICAL]
-    ]
-
-
-def _example_map(arrays: HeadArrays) -> ExampleMap | None:
-    cells = arrays.get("example_map")
+def _example_map(subject: _Subject) -> Iterator[Section]:
+    cells = subject.arrays.get("example_map")
     if cells is None or cells.dims != ("row", "column") or not np.isfinite(cells.values).any():
-        return None
-    queries, keys = (plain(arrays.number("example_map_lengths", side=side)) for side in ("query", "key"))
-    return ExampleMap(
-        cells=[[plain(float(value), digits=3) for value in row] for row in cells.values],
-        queries=None if queries is None else int(queries),
-        keys=None if keys is None else int(keys),
+        return
+    queries, keys = (subject.arrays.number("example_map_lengths", side=side) for side in ("query", "key"))
+    yield Section(
+        key="example_map",
+        title="On one text of the corpus",
+        map=ExampleMap(
+            cells=cells.values.tolist(),
+            queries=int(queries) if math.isfinite(queries) else None,
+            keys=int(keys) if math.isfinite(keys) else None,
+        ),
+        about="Queries down, keys across; the same text for all heads.",
     )
+
+
+_SECTIONS: tuple[Callable[[_Subject], Iterable[Section]], ...] = (
+    _profile,
+    _roles,
+    lambda subject: relations(subject.atlas, subject.arrays, subject.head),
+    lambda subject: ablation_effects(subject.arrays, AtlasWords(subject.atlas)),
+    lambda subject: explanation(subject.atlas, subject.stack, subject.head),
+    _nearest,
+    _example_map,
+    _distances,
+    _habits,
+    _patterns,
+    lambda subject: comparisons(subject.stack, subject.arrays, AtlasWords(subject.atlas)),
+)
+"""What makes the sections, in their order on the page."""

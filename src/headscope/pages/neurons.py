@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.capture import AttentionCall, TextScores, is_rotated, run_calls, surveyed
+from headscope.capture import AttentionCall, TextScores, run_calls, surveyed
 from headscope.capture.scores import softmax
 from headscope.models import Model
 from headscope.models.stacks import Place
@@ -77,7 +77,7 @@ def neuron_reader(
 def _neurons(model: Model, place: Place, head: int, exact: TextScores) -> Neurons:
     scores, queries = shortened(exact)  # what is said below is said of the numbers that are sent
     sink = None if scores.sink is None else float(scores.sink)
-    rotated = is_rotated(model) and place.stack != "cross"
+    rotated = model.is_rotated and place.stack != "cross"
     said = []
     if rotated:
         said.append("Queries and keys are those after rotation by position (RoPE).")

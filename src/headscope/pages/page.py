@@ -12,12 +12,12 @@ from urllib.parse import urlencode
 
 from headscope.atlas import replacing
 from headscope.errors import OutputError
-from headscope.pages.choices import ViewName, check_view
 from headscope.pages.neurons import NeuronReader
 from headscope.pages.quantise import FINE_WEIGHTS, Quantised, deflated, quantise
 from headscope.pages.seen import Observed
 from headscope.pages.shapes import About, Embedded, ModelInfo, Neurons
 from headscope.pages.tokens import printable
+from headscope.pages.views import ViewName, check_view
 
 # What the whole file may take for 72 heads: a megabyte up to 128 tokens, 8 for 512; more heads may take more.
 _HEADS = 72
@@ -131,7 +131,7 @@ def page_html(embedded: Embedded, chunks: Mapping[str, bytes], *, title: str) ->
             "form-action 'none'",
         ]
     )
-    data = embedded.model_dump_json().replace("<", "\\u003c")
+    data = embedded.model_dump_json(exclude_defaults=True).replace("<", "\\u003c")
     stored = "\n".join(
         f'<script type="text/plain" data-chunk="{escape(key)}">{base64.b64encode(chunk).decode()}</script>'
         for key, chunk in chunks.items()

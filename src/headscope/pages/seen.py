@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from torch import Tensor
 
-from headscope.capture import is_rotated, surveyed
+from headscope.capture import surveyed
 from headscope.errors import OptionError, TextError
 from headscope.models import Model
 from headscope.models.stacks import Place
@@ -195,7 +195,7 @@ def observe(
         target=target,
         stacks=tuple(_shape(model, grid) for grid in prepared.watch.capture.stacks.grids),
         maps=maps,
-        rotated=is_rotated(model),
+        rotated=model.is_rotated,
         note=_note(model, prepared),
     )
 

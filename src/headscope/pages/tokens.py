@@ -1,5 +1,6 @@
 """The tokens of a text as people read them: pieces, and the words they belong to."""
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from headscope.text.encode import EncodedText, TextEncoder
 
 Array = np.ndarray[Any, Any]
 
+_SPECIAL = re.compile(r"\[(?:[A-Z]+|unused)\d*\]|<[\w|/-]*\w[\w|/-]*>")
 _SPACES = {"\n": "↵", "\r": "↵", "\t": "⇥"}
 
 
@@ -49,10 +51,10 @@ def plain_tokens(pieces: Sequence[str], segments: Sequence[int] | None = None) -
 
     Special are those of segment -1; without segments those in brackets, as [CLS] and <s>.
     """
-    special = [_is_special(piece) for piece in pieces] if segments is None else [one < 0 for one in segments]
+    special = [is_special(piece) for piece in pieces] if segments is None else [one < 0 for one in segments]
     word, words = [], list[str]()
-    for piece, is_special in zip(pieces, special, strict=True):
-        if is_special:
+    for piece, is_mark in zip(pieces, special, strict=True):
+        if is_mark:
             word.append(-1)
             continue
         if piece.startswith("##") and len(piece) > 2 and words and word[-1] >= 0:
@@ -76,10 +78,9 @@ def word_starts(tokens: Tokens) -> Array:
     return np.flatnonzero(np.concatenate([[True], ~goes_on])[: len(word)])
 
 
-def _is_special(piece: str) -> bool:
-    inner = piece[1:-1]
-    closed = piece[:1] + piece[-1:] in ("[]", "<>")
-    return closed and bool(inner) and all(one.isalnum() or one in "_|/-" for one in inner) and inner != "|"
+def is_special(piece: str) -> bool:
+    """Whether a token looks like a special one: [CLS], [unused1], <s>, <|endoftext|>."""
+    return _SPECIAL.fullmatch(piece) is not None
 
 
 def _shown(tokenizer: Any, text: str, spans: Sequence[Span]) -> list[str | None]:

@@ -5,7 +5,7 @@ from headscope.probes.parser.probe import ParserProbe
 from headscope.probes.parser.table import parser_table
 from headscope.probes.pointing.coreference import CoreferenceProbe
 from headscope.probes.pointing.dependency import DependencyProbe
-from headscope.probes.relations.probe import RelationsProbe
+from headscope.probes.pointing.relations import RelationsProbe
 
 __all__ = [
     "CoreferenceProbe",

@@ -1,14 +1,10 @@
 """Choosing on one half and scoring on the other: texts dealt out by their documents."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Generic, Protocol, TypeVar
 
-from headscope.text.annotated.treebank import ParsedSentence
-from headscope.text.words import WordText
-
-SELECT, SCORE = 0, 1
+SELECT, SCORE = HALVES = (0, 1)
 LOOK_AHEAD = 10_000
 """How many texts are read in search of a second document."""
 
@@ -51,37 +47,3 @@ class Turns(Generic[Text]):
                 half = SCORE if half == SELECT else SELECT  # the first one is scored
             document = text.document
             yield text, half, number
-
-
-@dataclass(frozen=True)
-class Placed:
-    """A sentence, what it is for, and its place among all that were read."""
-
-    sentence: ParsedSentence
-    half: int  # SELECT or SCORE
-    number: int
-
-    @property
-    def content(self) -> WordText:
-        """The words the model is shown."""
-        return self.sentence.content
-
-
-class Halves:
-    """The sentences of a treebank, dealt out by turns."""
-
-    def __init__(self, sentences: Iterable[ParsedSentence]) -> None:
-        self._turns = Turns(sentences, kind="sentence")
-
-    @property
-    def unit(self) -> str:
-        """What is dealt out: document or sentence; known once the first sentence was asked for."""
-        return self._turns.unit
-
-    def __iter__(self) -> Iterator[Placed]:
-        return (Placed(sentence, half, number) for sentence, half, number in self._turns)
-
-
-def all_for(sentences: Iterable[ParsedSentence], half: int) -> Iterator[Placed]:
-    """Every sentence for one purpose."""
-    return (Placed(sentence, half, number) for number, sentence in enumerate(sentences))

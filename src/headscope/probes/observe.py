@@ -1,5 +1,6 @@
 """Showing a model annotated texts and letting tallies count what its heads do with their words."""
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize, check_batch_size, longest_text
 from headscope.run.reader import expected_texts
 from headscope.run.watch import Watch
+from headscope.stats.documents import Documents
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.words import WordText
 from headscope.types import AttentionBatch, HeadGrid, StackName, TokenBatch
@@ -76,6 +78,45 @@ class Pass(Sums):
         self.texts += 1
         self.tokens += len(text.source) + (0 if text.target is None else len(text.target))
         self.texts_cut += text.cut
+
+    def cut_note(self, texts: str, max_length: int) -> str | None:
+        """What to tell where texts (`texts` is what they are) lost their end."""
+        if not self.texts_cut:
+            return None
+        return (
+            f"{self.texts_cut:,} of {self.texts:,} {texts} were longer than {max_length} tokens and were cut after a "
+            "whole word"
+        )
+
+
+class Signed(Protocol):
+    """A text of a document, and all of it that an analysis depends on, in writing."""
+
+    @property
+    def document(self) -> int:
+        """The number of its document."""
+
+    @property
+    def signature(self) -> str:
+        """What the hash of the data is made of."""
+
+
+SignedText = TypeVar("SignedText", bound=Signed)
+
+
+class Account:
+    """What was read of the data: a digest, and how many documents."""
+
+    def __init__(self) -> None:
+        self.digest = hashlib.sha256()
+        self.documents = Documents()
+
+    def of(self, texts: Iterable[SignedText]) -> Iterator[SignedText]:
+        """The texts as they come, accounted for."""
+        for text in texts:
+            self.documents.add(text.document)
+            self.digest.update(text.signature.encode())
+            yield text
 
 
 Tallies = Mapping[StackName, Sequence[Tally[Item]]]

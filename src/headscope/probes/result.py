@@ -2,16 +2,22 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Self
 
 from headscope.atlas import Atlas, Example, Results
+from headscope.errors import OptionError
+from headscope.facts.description import Description
+from headscope.facts.scores import judged
 from headscope.models import Model
+from headscope.probes.observe import Account, Pass
 from headscope.run.provenance import ModelState, provenance
 from headscope.run.reader import Reader
 from headscope.stats.documents import FEWEST_DOCUMENTS, Sampling
+from headscope.text.annotated.files import AnnotatedFiles
+from headscope.types import StackName
 
 _FOLDER = re.compile(r"[^\s('\"]*[/\\](?=[^\s/\\:]+:\d)")
 
@@ -72,6 +78,32 @@ class Source:
     """What a user should know before trusting the numbers, one line each."""
 
     @classmethod
+    def of_annotated(
+        cls,
+        data: AnnotatedFiles,
+        account: Account,
+        seen: Pass,
+        *,
+        options: Mapping[str, object],
+        duration: float,
+        notes: Iterable[str],
+    ) -> Self:
+        """What was read of annotated files, and seen of it by a model."""
+        return cls(
+            data=data.name,
+            data_hash=account.digest.hexdigest(),
+            annotator=data.annotator,
+            texts=seen.texts,
+            documents=len(account.documents),
+            tokens=seen.tokens,
+            texts_cut=seen.texts_cut,
+            skipped=data.skipped.count,
+            options=options,
+            duration=duration,
+            notes=tuple(notes),
+        )
+
+    @classmethod
     def of_corpus(
         cls, reader: Reader, *, options: Mapping[str, object], duration: float, notes: tuple[str, ...] = ()
     ) -> Self:
@@ -96,6 +128,8 @@ class ProbeResult(ABC):
     """What a probe found in a model."""
 
     probe: ClassVar[str]
+    description: ClassVar[Description | None] = None
+    """How to speak of it; written into the atlas."""
 
     model: Model
     source: Source
@@ -107,6 +141,15 @@ class ProbeResult(ABC):
     def __post_init__(self) -> None:
         object.__setattr__(self, "state", ModelState.of(self.model))
 
+    def stack_of(self, probed: Iterable[StackName], stack: str | None) -> StackName:
+        """The stack of this name among those that were probed, the first one for None."""
+        names = list(probed)
+        if stack is not None and stack not in names:
+            raise OptionError(
+                f"{self.probe} was not probed in a stack {stack!r}; choose from {', '.join(names)}"
+            )
+        return next(name for name in names if stack in (None, name))
+
     @abstractmethod
     def arrays(self) -> Results:
         """The numbers by stack and name."""
@@ -114,6 +157,11 @@ class ProbeResult(ABC):
     @abstractmethod
     def table(self, *, stack: str | None = None) -> list[Row]:
         """The rows the command prints, of one stack; the first one by default."""
+
+    def rows(self, *, stack: str | None = None) -> list[Row]:
+        """The table with the verdict on every row, where its description holds rows against anything."""
+        rows = self.table(stack=stack)
+        return judged(rows, self.description) if self.description else rows
 
     def intervals(self) -> str | None:
         """What intervals are over, documents or texts, in words; None where the table does not say."""
@@ -154,6 +202,7 @@ class ProbeResult(ABC):
                 "options": dict(source.options),
                 "created": datetime.now(UTC).isoformat(timespec="seconds"),
                 "duration_s": round(source.duration, 3),
+                **({"description": self.description.to_data()} if self.description else {}),
             },
             table={stack: self.table(stack=stack) for stack in arrays},
             examples=self.examples,

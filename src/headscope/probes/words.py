@@ -3,6 +3,8 @@
 Attention *to* a word split into pieces is the sum over its pieces, attention *from* it the mean over them.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -17,6 +19,11 @@ def word_attention(batch: AttentionBatch) -> Tensor:
 def word_attention_by_first_piece(batch: AttentionBatch) -> Tensor:
     """The same, from a word's first piece alone: what the released code of Clark et al. computes."""
     return _from_words(batch, batch.queries.derive(_first_pieces))
+
+
+def word_attention_by(*, faithful: bool) -> Callable[[AttentionBatch], Tensor]:
+    """How attention between words is made: as the released code of Clark et al. does, or by means over pieces."""
+    return word_attention_by_first_piece if faithful else word_attention
 
 
 def words_present(tokens: TokenBatch) -> Tensor:

@@ -1,15 +1,15 @@
 """Ablations on the page: what a task loses without heads, layers and kinds of heads."""
 
-import math
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 from matplotlib.axes import Axes
 
 from headscope.facts.subject import Subject
-from headscope.facts.sweeps import SWEEP_ARRAYS, edit_words, metric_of, metric_words, sweeps_of, task_words
+from headscope.facts.sweeps import SweepFacts, sweep_facts, sweeps_of
 from headscope.facts.wording import count
 from headscope.figures.ablation import (
+    LISTED,
     ablation_grid,
     layer_changes,
     list_size,
@@ -20,23 +20,26 @@ from headscope.figures.grid import grid_size
 from headscope.report.pictures import Picture, picture
 from headscope.report.section import Part, Section, Table
 
+UNIFORM = "ablation_uniform"
 LAYERS_SIZE = (6.8, 3.2)
 CURVE_SIZE = (6.4, 3.4)
 MOST_ROWS = 24
 
-_TITLES = {
-    "heads": "Every head alone",
-    "layers": "Every layer",
-    "types": "Kinds of heads",
-    "pairs-of-types": "Pairs of kinds",
-    "sentence-masks": "Attention within and between sentences",
-    "cumulative": "Ever more heads",
+_DRAW: dict[str, Callable[..., Axes]] = {
+    "heads": ablation_grid,
+    "layers": layer_changes,
+    "cumulative": pruning_curve,
+    **{sweep: partial(type_changes, sweep=sweep) for sweep in LISTED},
+}
+_BARS = "Orange is worse, blue better, grey not significant; whiskers are 95 % intervals."
+_KEYS = {
+    "heads": "Orange is worse, blue better. Framed cells are significant.",
+    "cumulative": "The band spans the random orders.",
 }
 
 
 def ablation_section(subject: Subject, _: int) -> Section:
     """A part for each sweep that was made."""
-    sweeps = sweeps_of(subject)
     return Section(
         "ablation",
         "Ablation: what a task loses",
@@ -44,131 +47,88 @@ def ablation_section(subject: Subject, _: int) -> Section:
         "examples. Changes come with 95 % intervals over independent texts; significant are those that remain so when "
         "the number of edits of the sweep is allowed for. No change on these examples does not mean that a head does "
         "nothing: others may do the same.",
-        parts=[_part(subject, sweep, sweeps[sweep]) for sweep in SWEEP_ARRAYS if sweep in sweeps],
+        parts=[_part(subject, sweep) for sweep in sweeps_of(subject).values()],
     )
 
 
 def uniform_section(subject: Subject, _: int) -> Section:
     """The sweeps over heads that look evenly instead, which were kept beside those of heads removed."""
-    sweeps = subject.probes["ablation_uniform"]["sweeps"]
-    table = subject.atlas.table("ablation_uniform", stack=subject.stack)
+    sweeps = [
+        sweep_facts(subject.atlas, name, stack=subject.stack, probe=UNIFORM)
+        for name in subject.probes[UNIFORM]["sweeps"]
+    ]
     return Section(
         "ablation-uniform",
         "Ablation: heads that look evenly",
         "The same with heads that look evenly at all tokens instead of nowhere. A kind that does little harm removed "
         "and much harm here stands in the way once it looks everywhere.",
-        parts=[
-            Part(
-                _TITLES[sweep],
-                _introduction(sweep, told),
-                tables=[_table([row for row in table if row["sweep"] == sweep], told)],
-            )
-            for sweep, told in sweeps.items()
-        ],
+        parts=[Part(sweep.kind.title, _introduction(sweep), tables=[_table(sweep)]) for sweep in sweeps],
     )
 
 
-def _part(subject: Subject, sweep: str, told: dict[str, Any]) -> Part:
-    array = subject.array(SWEEP_ARRAYS[sweep])
-    metric = metric_of(array, None)
-    rows = [row for row in subject.atlas.table("ablation", stack=subject.stack) if row.get("sweep") == sweep]
-    small = bool(rows) and sweep != "cumulative" and (len(rows) <= MOST_ROWS or "edit" in array.dims)
+def _part(subject: Subject, sweep: SweepFacts) -> Part:
+    is_list = "edit" in subject.array(sweep.kind.arrays[0]).dims
+    has_table = sweep.rows and sweep.name != "cumulative" and (is_list or len(sweep.rows) <= MOST_ROWS)
     return Part(
-        _TITLES[sweep],
-        _introduction(sweep, told),
-        [_picture(subject, sweep, metric, told)],
-        [_table(rows, told)] if small else [],
+        sweep.kind.title,
+        _introduction(sweep),
+        [_picture(subject, sweep)],
+        [_table(sweep)] if has_table else [],
     )
 
 
-def _introduction(sweep: str, told: dict[str, Any]) -> str:
+def _introduction(sweep: SweepFacts) -> str:
+    facts = sweep.facts
     scores = ", ".join(
-        f"{metric_words(name)} {value:.{told['metrics'][name]['digits']}f}"
-        for name, value in told["baseline"].items()
+        f"{sweep.about(name).label} {sweep.about(name).written(value)}"
+        for name, value in facts["baseline"].items()
     )
-    text = (
-        f"{count(int(told['examples']), 'example')} of {told['data']} "
-        f"({count(int(told['documents']), 'independent text')}), {task_words(told['task'])}. "
-        f"Untouched: {scores}."
-    )
-    if told.get("types_from"):
-        text += f" Kinds were sorted on {told['types_from']}."
-    if sweep == "sentence-masks":
-        text += " Attention was removed from each kind, from all kinds but one, and from as many random heads; no head "
-        text += "was pruned."
-    if sweep == "cumulative" and told.get("ordered_by"):
-        text += f" The order goes by {told['ordered_by']}."
-        if "same examples" in told["ordered_by"]:
-            text += " That they are the same flatters the curve."
-    return text
+    sentences = [
+        f"{count(int(facts['examples']), 'example')} of {facts['data']} "
+        f"({count(int(facts['documents']), 'independent text')}), {sweep.task}.",
+        f"Untouched: {scores}.",
+    ]
+    if why := sweep.too_few_texts(sweep.metric().name):
+        sentences.append(f"{why}.")
+    if facts.get("types_from"):
+        sentences.append(f"Kinds were sorted on {facts['types_from']}.")
+    if sweep.name == "sentence-masks":
+        sentences.append(
+            "Attention was removed from each kind, from all kinds but one, and from as many random heads; no head was "
+            "pruned."
+        )
+    if facts.get("ordered_by"):
+        sentences.append(f"The order goes by {facts['ordered_by']}.")
+        if "same examples" in facts["ordered_by"]:
+            sentences.append("That they are the same flatters the curve.")
+    return " ".join(sentences)
 
 
-def _picture(subject: Subject, sweep: str, metric: str, told: dict[str, Any]) -> Picture:
-    draw, size, caption = _drawing(subject, sweep, metric, told)
+def _picture(subject: Subject, sweep: SweepFacts) -> Picture:
+    metric = sweep.metric()
+    array = subject.array(sweep.kind.arrays[0])
+    sizes = {
+        "heads": lambda: grid_size(array.sizes["layer"], array.sizes["head"]),
+        "layers": lambda: LAYERS_SIZE,
+        "cumulative": lambda: CURVE_SIZE,
+    }
+    what = f"{metric.label} with" if sweep.name == "cumulative" else f"The change of {metric.label} with"
     return picture(
-        draw,
-        size=size,
-        title=f"{_TITLES[sweep]}: {metric_words(metric)}",
-        caption=caption,
-        is_wide=sweep != "heads",
+        lambda ax: _DRAW[sweep.name](subject.atlas, metric=metric.name, stack=subject.stack, ax=ax),
+        size=sizes.get(sweep.name, lambda: list_size(array.sizes["edit"]))(),
+        title=f"{sweep.kind.title}: {metric.label}",
+        caption=f"{what} {sweep.edited}. {_KEYS.get(sweep.name, _BARS)}",
+        is_wide=sweep.name != "heads",
     )
 
 
-def _drawing(
-    subject: Subject, sweep: str, metric: str, told: dict[str, Any]
-) -> tuple[Callable[[Axes], object], tuple[float, float], str]:
-    atlas, stack = subject.atlas, subject.stack
-    bars = "Orange is worse, blue better, grey not significant; whiskers are 95 % intervals."
-    if sweep == "heads":
-        shape = subject.array("ablation_change").sel(metric=metric).transpose("layer", "head").shape
-        return (
-            lambda ax: ablation_grid(atlas, metric=metric, stack=stack, ax=ax),
-            grid_size(*shape),
-            f"The change of {metric_words(metric)} with a single head {edit_words(told)}: orange is worse, blue "
-            "better. Framed cells are significant.",
-        )
-    if sweep == "layers":
-        return (
-            lambda ax: layer_changes(atlas, metric=metric, stack=stack, ax=ax),
-            LAYERS_SIZE,
-            f"The change of {metric_words(metric)} with all heads of a layer {edit_words(told)}. {bars}",
-        )
-    if sweep == "cumulative":
-        return (
-            lambda ax: pruning_curve(atlas, metric=metric, stack=stack, ax=ax),
-            CURVE_SIZE,
-            f"{metric_words(metric)} with ever more heads {edit_words(told)}. The band spans the random orders.",
-        )
-    edits = subject.array(SWEEP_ARRAYS[sweep]).sizes["edit"]
-    return (
-        lambda ax: type_changes(atlas, sweep=sweep, metric=metric, stack=stack, ax=ax),  # type: ignore[arg-type]
-        list_size(edits),
-        f"The change of {metric_words(metric)}. {bars}",
-    )
-
-
-def _table(rows: list[dict[str, Any]], told: dict[str, Any]) -> Table:
-    metrics = list(told["metrics"])
-    columns = ["Edit", "Heads"]
-    for metric in metrics:
-        columns += [metric_words(metric), "Change", "95 % interval"]
+def _table(sweep: SweepFacts) -> Table:
     return Table(
         "Every edit; * is significant",
-        tuple(columns),
-        tuple(_cells(row, told["metrics"]) for row in rows),
+        tuple(
+            sweep.metrics[title].label if title in sweep.metrics else title.capitalize()
+            for title in sweep.columns
+        ),
+        tuple(sweep.cells(row) for row in sweep.rows),
         is_figures=True,
     )
-
-
-def _cells(row: dict[str, Any], metrics: dict[str, Any]) -> tuple[str, ...]:
-    cells = [str(row["name"]), str(len(row["heads"]))]
-    for name, facts in metrics.items():
-        digits = int(facts["digits"])
-        low, high = row["interval"][name]
-        star = " *" if row["significant"][name] else ""
-        cells += [
-            f"{row['values'][name]:z.{digits}f}",
-            f"{row['change'][name]:+z.{digits}f}{star}",
-            "-" if low is None or math.isnan(low) else f"{low:z.{digits}f} to {high:z.{digits}f}",
-        ]
-    return tuple(cells)

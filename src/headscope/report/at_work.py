@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from headscope import figures
 from headscope.atlas import Example
-from headscope.facts.probe_names import direction_name, looks_back, row_name
+from headscope.facts.description import Description, direction_name
 from headscope.facts.subject import Subject
 from headscope.facts.wording import count
 from headscope.figures.arcs import arcs_size
@@ -25,19 +25,21 @@ _HOW_TO_READ = (
 )
 
 
-def at_work(subject: Subject, probe: str, labels: Sequence[str]) -> list[Part]:
+def at_work(subject: Subject, described: Description, labels: Sequence[str]) -> list[Part]:
     """The examples of a probe: pictures for the first few of `labels`, and a folded list of the others."""
-    found = {example.label: example for example in usable(subject.atlas.examples(probe, stack=subject.stack))}
-    shown = [found[label] for label in labels if label in found][:MOST_PICTURES]
-    if not shown:
-        shown = list(found.values())[:MOST_PICTURES]
-    others = [example for example in found.values() if example not in shown]
+    examples = usable(subject.atlas.examples(described.name, stack=subject.stack))
+    by_label = {example.label: example for example in examples}
+    shown = [by_label[label] for label in labels if label in by_label][:MOST_PICTURES]
+    shown = shown or list(by_label.values())[:MOST_PICTURES]
+    others = [example for example in by_label.values() if example not in shown]
     parts = []
     if shown:
-        parts.append(Part("Heads at work", _HOW_TO_READ, [example_picture(example) for example in shown]))
+        parts.append(
+            Part("Heads at work", _HOW_TO_READ, [example_picture(described, example) for example in shown])
+        )
     if others:
         title = f"{count(len(others), 'more example')}"
-        parts.append(Part(title, tables=[_table(others)], is_folded=True))
+        parts.append(Part(title, tables=[_table(described, others)], is_folded=True))
     return parts
 
 
@@ -51,13 +53,13 @@ def usable(examples: Sequence[Example]) -> list[Example]:
     ]
 
 
-def example_picture(example: Example) -> Picture:
+def example_picture(described: Description, example: Example) -> Picture:
     """A sentence as arcs from the word that asks to those its head looks at."""
     size = arcs_size(example)
     return picture(
         lambda ax: figures.head_at_work(example, ax=ax),
         size=size,
-        title=f"{row_name(example.probe, example.label)}: head {example.head}, {direction_name(example.direction)}",
+        title=f"{described.row_name(example.label)}: head {example.head}, {direction_name(example.direction)}",
         caption=_caption(example),
         is_wide=size[0] > WIDE,
         is_text=True,
@@ -69,17 +71,17 @@ def _caption(example: Example) -> str:
     much = f"{example.confidence:.0%}"
     what = (
         f"“{chosen}” looks at “{asking}” with {much} of its attention"
-        if looks_back(example.direction)
+        if example.is_inward
         else f"“{asking}” looks at “{chosen}” with {much} of its attention"
     )
     verdict = "which is right" if example.is_right else "which is wrong"
     return f"{what}, {verdict}. Text: {_name(example)}."
 
 
-def _table(examples: Sequence[Example]) -> Table:
+def _table(described: Description, examples: Sequence[Example]) -> Table:
     rows = tuple(
         (
-            row_name(example.probe, example.label),
+            described.row_name(example.label),
             f"{example.head}, {direction_name(example.direction)}",
             example.words[example.asking],
             example.words[example.guess] + ("" if example.is_right else " (wrong)"),

@@ -7,7 +7,7 @@ from headscope import figures
 from headscope.atlas import Atlas, Example
 from headscope.facts.findings import Finding
 from headscope.facts.headlines import headlines, most_telling
-from headscope.facts.scores import best_heads
+from headscope.facts.probes import best_heads
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import slice_title
 from headscope.figures.arcs import arcs_size
@@ -66,16 +66,17 @@ def _at_work(atlas: Atlas, leading: list[Finding]) -> tuple[str, list[Picture]]:
     for stack in atlas.stacks:
         subject = Subject(atlas, stack)
         found = [
-            (row, example)
-            for probe in ("dependency", "coreference", "relations")
-            if probe in subject.probes
-            for row in best_heads(atlas, probe, stack=stack)
-            for example in usable(atlas.examples(probe, stack=stack))
+            (row, example, described)
+            for described in subject.described
+            if described.value
+            for row in best_heads(atlas, described.name, stack=stack)
+            for example in usable(atlas.examples(described.name, stack=stack))
             if row.is_above and example.label == row.label and example.head == row.head and example.is_right
         ]
         if found:
-            found.sort(key=lambda pair: (_is_plain(pair[1]), -pair[0].margin))
-            return "Heads at work", [example_picture(example) for _, example in found[:SENTENCES]]
+            found.sort(key=lambda triple: (_is_plain(triple[1]), -triple[0].margin))
+            shown = [example_picture(described, example) for _, example, described in found[:SENTENCES]]
+            return "Heads at work", shown
         named = {
             finding.topic: finding.heads[0] for finding in leading if finding.stack == stack and finding.heads
         }

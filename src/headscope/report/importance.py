@@ -17,12 +17,14 @@ MOST_HEADS = 10
 def importance_section(subject: Subject, _: int) -> Section:
     """Gradients by layer, the importance of every head, and whether ablation agrees."""
     options = subject.probes["importance"].get("options")
-    task = str(options.get("task", "")) if isinstance(options, dict) else ""
-    picked = _importance(subject)
+    options = options if isinstance(options, dict) else {}
+    task = str(options.get("task", ""))
+    does = task_words(task, options.get("does")) or "a task"
+    picked = head_values(subject.atlas, "head_importance", stack=subject.stack)
     return Section(
         "importance",
         "Importance: what the loss says of attention",
-        f"How much the loss of {task_words(task) or 'a task'} would change with each attention weight (its gradient), "
+        f"How much the loss of {does} would change with each attention weight (its gradient), "
         "and how fast it changes as a head's output is turned down. A large gradient says that it matters where a head "
         "looks; it speaks of small changes, and removing a head is not small.",
         [
@@ -40,10 +42,6 @@ def importance_section(subject: Subject, _: int) -> Section:
         [agreement_words(one) for one in agreement(subject.atlas, stack=subject.stack)],
         {"Task": task} if task else {},
     )
-
-
-def _importance(subject: Subject) -> HeadValues:
-    return head_values(subject.atlas, "head_importance", stack=subject.stack)
 
 
 def _table(picked: HeadValues) -> Table:

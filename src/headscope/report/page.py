@@ -13,8 +13,8 @@ from headscope.facts.findings import Finding, findings
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import own_name, stack_title
 from headscope.facts.wording import count, listed
-from headscope.pages.atlas_data import grid_shape
-from headscope.pages.atlas_page import embedded_atlas
+from headscope.pages.atlas import embedded_atlas
+from headscope.pages.head_page import grid_shape
 from headscope.report.document import document
 from headscope.report.front import first_screen
 from headscope.report.links import HeadLinks
@@ -23,23 +23,20 @@ from headscope.report.section import Chapter, Section, Table
 from headscope.report.sections import sections
 
 _TOPICS = {
-    "Syntax": ("probe-dependency", "probe-parser"),
-    "Coreference": ("probe-coreference",),
-    "Roles": ("probe-relations",),
-    "Ablation": ("ablation",),
-    "Importance": ("importance",),
-    "Change": ("compare",),
-    "Why": ("explanation",),
-    "Patterns": ("patterns",),
-    "Kinds": ("kinds",),
-    "Neighbours": ("neighbours",),
-    "Special tokens and punctuation": ("roles",),
-    "Breadth": ("breadth",),
-    "Distance": ("distances",),
-    "Named habits": ("habits",),
-    "Likeness": ("likeness",),
+    "Ablation": "ablation",
+    "Importance": "importance",
+    "Change": "compare",
+    "Why": "explanation",
+    "Patterns": "patterns",
+    "Kinds": "kinds",
+    "Neighbours": "neighbours",
+    "Special tokens and punctuation": "roles",
+    "Breadth": "breadth",
+    "Distance": "distances",
+    "Named habits": "habits",
+    "Likeness": "likeness",
 }
-"""The sections, the first that is there, that show the findings on each topic."""
+"""The section that shows the findings on each topic, but for topics of probes, which say it themselves."""
 
 
 def write_report(
@@ -63,10 +60,7 @@ def render(atlas: Atlas, *, atlas_file: str = "atlas.nc", report_file: str = "re
     chapters = [
         Chapter(
             stack,
-            _with_findings(
-                list(sections(Subject(atlas, stack))),
-                [finding for finding in drawn if finding.stack == stack],
-            ),
+            _with_findings(Subject(atlas, stack), [finding for finding in drawn if finding.stack == stack]),
             f"{stack_title(stack)}: {_shape(atlas, stack)}" if len(atlas.stacks) > 1 else "",
             links=links[stack],
         )
@@ -83,18 +77,16 @@ def render(atlas: Atlas, *, atlas_file: str = "atlas.nc", report_file: str = "re
     )
 
 
-def _with_findings(parts: list[Section], drawn: Sequence[Finding]) -> list[Section]:
-    """Each section with its findings, and one for those that no section is about."""
-    keys = {section.key for section in parts}
-    places = [next((key for key in _TOPICS.get(finding.topic, ()) if key in keys), None) for finding in drawn]
-    rest = [finding for finding, place in zip(drawn, places, strict=True) if place is None]
-    told = [
-        replace(
-            section,
-            findings=[finding for finding, place in zip(drawn, places, strict=True) if place == section.key],
-        )
-        for section in parts
-    ]
+def _with_findings(subject: Subject, drawn: Sequence[Finding]) -> list[Section]:
+    """The sections of a stack with their findings, and one for those that no section is about."""
+    parts = list(sections(subject))
+    probes = [described for described in subject.described if described.sentences is not None]
+    topics = _TOPICS | {one.sentences.topic: f"probe-{one.name}" for one in reversed(probes) if one.sentences}
+    by_key: dict[str, list[Finding]] = {section.key: [] for section in parts}
+    rest: list[Finding] = []
+    for finding in drawn:
+        by_key.get(topics.get(finding.topic, ""), rest).append(finding)
+    told = [replace(section, findings=by_key[section.key]) for section in parts]
     return [*told, Section("findings", "What else was found?", "", findings=rest)] if rest else told
 
 
@@ -254,7 +246,7 @@ def _provenance(atlas: Atlas) -> Section:
     facts |= {"title": "", "model": _model(atlas)}
     for probe, about in _probes(atlas).items():
         facts[f"{probe} probe"] = {
-            key: value for key, value in about.items() if key not in ("notes", "arrays")
+            key: value for key, value in about.items() if key not in ("notes", "arrays", "description")
         }
     rows = [(key.replace("_", " "), _plain(value)) for key, value in facts.items() if value not in ("", None)]
     caption = "What was analysed, how, and by which versions"

@@ -1,21 +1,18 @@
-"""The sections on what heads know: one for each probe that an atlas holds."""
+"""The sections on what was found beside measures: one for each probe and each other analysis that an atlas holds."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from headscope.facts.subject import Subject
 from headscope.facts.wording import count
 from headscope.probes.result import without_folders
+from headscope.registry import known_names
 from headscope.report.ablation import ablation_section, uniform_section
-from headscope.report.at_work import at_work
 from headscope.report.compare import compare_section
 from headscope.report.explanation import explanation_section
 from headscope.report.importance import importance_section
 from headscope.report.patterns import patterns_section
-from headscope.report.probe_features import features, parser
-from headscope.report.probe_heads import coreference, dependency, relations
-from headscope.report.probe_table import plain_table
+from headscope.report.probe_section import probe_section
 from headscope.report.section import Section
 
 _MAKERS: dict[str, Callable[[Subject, int], Section]] = {
@@ -23,11 +20,6 @@ _MAKERS: dict[str, Callable[[Subject, int], Section]] = {
     "ablation": ablation_section,
     "ablation_uniform": uniform_section,
     "importance": importance_section,
-    "dependency": dependency,
-    "coreference": coreference,
-    "relations": relations,
-    "features": features,
-    "parser": parser,
     "explanation": explanation_section,
     "compare": compare_section,
 }
@@ -46,12 +38,13 @@ OUTLOOKS = {
 
 def probe_sections(subject: Subject) -> Iterator[Section]:
     """A section for every probe that was run in the stack, those we know first."""
-    probes = subject.probes
-    heads = _heads(subject)
-    for probe in sorted(probes, key=lambda name: [*_MAKERS, name].index(name)):
-        section = _MAKERS[probe](subject, heads) if probe in _MAKERS else _unknown(subject, probe)
-        section.facts.update(_facts(probes[probe], annotated=probe not in OUTLOOKS))
-        section.notes.extend(_notes(probes[probe]))
+    order = [*list(_MAKERS)[:4], *known_names("probe"), *list(_MAKERS)[4:]]
+    for described in sorted(subject.described, key=lambda one: [*order, one.name].index(one.name)):
+        probe, facts = described.name, subject.probes[described.name]
+        make = _MAKERS.get(probe)
+        section = probe_section(subject, described) if make is None else make(subject, _heads(subject))
+        section.facts.update(_facts(facts, annotated=probe not in OUTLOOKS))
+        section.notes.extend(_notes(facts))
         yield section
 
 
@@ -97,17 +90,3 @@ def _notes(facts: Mapping[str, Any]) -> list[str]:
     notes = facts.get("notes")
     found = [without_folders(str(note)) for note in notes] if isinstance(notes, list) else []
     return [f"{note[0].upper()}{note[1:]}{'' if note.endswith('.') else '.'}" for note in found if note]
-
-
-def _unknown(subject: Subject, probe: str) -> Section:
-    """A probe from elsewhere: its table as it stands, and its examples."""
-    name = probe.replace("_", " ")
-    table = plain_table(subject.atlas.table(probe, stack=subject.stack), f"What the {name} probe found")
-    parts = at_work(subject, probe, [])
-    return Section(
-        re.sub(r"[^A-Za-z0-9-]", "-", f"probe-{probe}"),
-        f"{name[:1].upper()}{name[1:]}",
-        "A probe added by another package.",
-        tables=[table] if table is not None else [],
-        parts=parts,
-    )

@@ -12,8 +12,8 @@ from headscope.models import Model
 from headscope.models.stacks import Place
 from headscope.run.options import BatchSize
 from headscope.text.batching import TextBatch, bucketed
-from headscope.text.encode import EncodedInput, Layout, TextEncoder
-from headscope.types import AttentionBatch, StackName, TokenBatch
+from headscope.text.encode import EncodedInput, TextEncoder
+from headscope.types import AttentionBatch, Layout, StackName, TokenBatch
 
 # How much is put through the model at once. On a CPU one batch's maps of one layer should stay in cache; an
 # accelerator wants to be kept busy. What holds all layers' maps of a batch bounds it too.
@@ -40,9 +40,7 @@ class Watch:
     @property
     def layout(self) -> Layout:
         """How the model takes two texts."""
-        if self.model.is_encoder_decoder:
-            return "source-target"
-        return "joined" if self.capture.stacks.grids[0].causal else "pair"
+        return self.model.adapter.layout(self.model.config, causal=self.capture.stacks.grids[0].causal)
 
     def encoder(self, max_length: int) -> TextEncoder:
         """What turns texts into input for this model."""

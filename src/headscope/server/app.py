@@ -9,30 +9,19 @@ from typing import Annotated, Any
 import torch
 from fastapi import APIRouter, Body, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, JSONResponse
+from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
 from headscope.errors import HeadscopeError
-from headscope.pages.shapes import (
-    About,
-    AtlasData,
-    HeadPage,
-    Neurons,
-    Predicted,
-    PredictRequest,
-    Problem,
-    Seen,
-    SeenRequest,
-    Status,
-)
+from headscope.pages.shapes import About, AtlasData, Embedded, HeadPage, Neurons, Seen, SeenRequest
 from headscope.server.catalogue import Catalogue
-from headscope.server.explorer import Explorer
+from headscope.server.explorer import Explorer, check_request
 from headscope.server.guard import Guard
-from headscope.server.limits import BODY_BYTES, check_request
-from headscope.server.problems import StoppedError, explained, one_line
-from headscope.server.schema import described
-from headscope.server.texts import chunk
+from headscope.server.problems import StoppedError, explained
+from headscope.server.shapes import Predicted, PredictRequest, Problem, Status
 
 LONGEST = 512
 """Most tokens of a text, unless told otherwise."""
@@ -71,13 +60,12 @@ def create_app(
         redoc_url=None,
         separate_input_output_schemas=False,
         lifespan=lifespan,
-        middleware=[Middleware(Guard, token=token, hosts=hosts, body_bytes=BODY_BYTES)],
+        middleware=[Middleware(Guard, token=token, hosts=hosts)],
     )
     app.state.explorer = explorer
     app.include_router(_page_routes())
-    app.include_router(_model_routes(explorer))
-    app.include_router(_atlas_routes(explorer))
-    app.openapi = lambda: described(app)  # type: ignore[method-assign]  # as FastAPI's own docs say
+    app.include_router(_api_routes(explorer))
+    app.openapi = lambda: _described(app)  # type: ignore[method-assign]  # as FastAPI's own docs say
     _answer_problems(app)
     return app
 
@@ -100,7 +88,7 @@ def _page_routes() -> APIRouter:
     return routes
 
 
-def _model_routes(explorer: Explorer) -> APIRouter:
+def _api_routes(explorer: Explorer) -> APIRouter:
     routes = APIRouter(prefix="/api", responses=PROBLEMS)
 
     @routes.get("/about")
@@ -117,47 +105,38 @@ def _model_routes(explorer: Explorer) -> APIRouter:
     async def seen(request: Request, asked: Annotated[SeenRequest, Body()]) -> Seen:
         """Send a text through a model; its maps are then there under the id."""
         check_request(asked)
-        return (await explorer.work(request, "reading a text", explorer.look(asked))).seen
+        return (await explorer.work(request, "reading a text", explorer.look, asked)).seen
 
     @routes.get("/seen/{id}/maps/{stack}/{layer}", response_class=_Octets)
     async def maps(request: Request, id: str, stack: str, layer: int) -> Response:
         """Raw-deflated uint8[head][query][key], as `Seen` has it; `Seen.levels` says what each byte stands for."""
-        found = explorer.texts.find(id)
-        if found is None:
-            asked = explorer.texts.request(id)
-            found = await explorer.work(request, "reading a text", explorer.look(asked))
-        return _Octets(chunk(found, stack, layer))
+        look = explorer.looks.find(id)
+        if look is None:
+            look = await explorer.work(request, "reading a text", explorer.look, explorer.asked(id))
+        return _Octets(look.chunk(stack, layer))
 
     @routes.get("/seen/{id}/neurons/{stack}/{layer}/{head}")
     async def head_neurons(request: Request, id: str, stack: str, layer: int, head: int) -> Neurons:
         """Queries and keys of one head on the text."""
-        asked = explorer.texts.request(id)
-        return await explorer.work(request, "reading neurons", explorer.neurons(asked, (stack, layer, head)))
+        asked = explorer.asked(id)
+        return await explorer.work(request, "reading neurons", explorer.neurons, asked, stack, layer, head)
 
     @routes.post("/predict")
     async def predicted(request: Request, asked: Annotated[PredictRequest, Body()]) -> Predicted:
         """What a model says, as it is and with heads switched off."""
         check_request(asked)
-        return await explorer.work(request, "asking a model", explorer.predict(asked))
-
-    return routes
-
-
-def _atlas_routes(explorer: Explorer) -> APIRouter:
-    routes = APIRouter(prefix="/api", responses=PROBLEMS)
+        return await explorer.work(request, "asking a model", explorer.predict, asked)
 
     @routes.get("/atlas/{id}")
     async def atlas(request: Request, id: str) -> AtlasData:
         """Every number per head, and heads as points."""
-        offered = explorer.catalogue.atlas(id)
-        return await explorer.work(request, "reading an atlas", explorer.atlas(offered))
+        return await explorer.work(request, "reading an atlas", explorer.atlas, id)
 
     @routes.get("/atlas/{id}/head/{stack}/{layer}/{head}")
     async def page_of_head(request: Request, id: str, stack: str, layer: int, head: int) -> HeadPage:
         """All that the atlas knows of one head."""
-        offered = explorer.catalogue.atlas(id)
-        job = explorer.head_page(offered, (stack, layer, head))
-        return await explorer.work(request, f"looking up head {layer}.{head}", job)
+        what = f"looking up head {layer}.{head}"
+        return await explorer.work(request, what, explorer.head_page, id, stack, layer, head)
 
     return routes
 
@@ -167,27 +146,23 @@ def _answer_problems(app: FastAPI) -> None:
 
     async def failed(request: Request, error: Exception) -> JSONResponse:
         code, line = explained(error)
-        return _problem(code, line)
+        return JSONResponse(Problem(error=line).model_dump(), status_code=code)
 
-    async def refused(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, HTTPException)
-        return _problem(error.status_code, one_line(error.detail))
-
-    async def malformed(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, RequestValidationError)
-        told = [
-            f"{'.'.join(map(str, one['loc'][1:])) or 'the request'}: {one['msg']}"
-            for one in error.errors()[:3]
-        ]
-        return _problem(422, one_line("; ".join(told)))
-
-    app.add_exception_handler(HTTPException, refused)
-    app.add_exception_handler(RequestValidationError, malformed)
-    app.add_exception_handler(Exception, failed)
-    # Named as well: what only Exception stands for is also raised again, as the bug that it is.
-    for kind in (HeadscopeError, StoppedError, MemoryError, torch.OutOfMemoryError):
+    # Besides Exception those that are no bugs: what only Exception stands for is also raised again.
+    expected = (HTTPException, RequestValidationError, HeadscopeError, StoppedError, MemoryError)
+    for kind in (Exception, *expected, torch.OutOfMemoryError):
         app.add_exception_handler(kind, failed)
 
 
-def _problem(code: int, line: str) -> JSONResponse:
-    return JSONResponse(Problem(error=line).model_dump(), status_code=code)
+def _described(app: FastAPI) -> dict[str, Any]:
+    """The interface (OpenAPI): the routes and all shapes, those of the single file and the widget included."""
+    if app.openapi_schema is None:
+        schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
+        _, more = models_json_schema([(Embedded, "validation")], ref_template="#/components/schemas/{model}")
+        shapes = more["$defs"] | schema["components"]["schemas"]
+        # FastAPI's own account of a malformed request, which is answered with a Problem here.
+        schema["components"]["schemas"] = {
+            name: shape for name, shape in shapes.items() if not name.endswith("ValidationError")
+        }
+        app.openapi_schema = schema
+    return app.openapi_schema

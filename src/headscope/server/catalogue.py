@@ -17,8 +17,8 @@ from headscope.models import Model, load
 from headscope.models.load import DEMO_MODELS
 from headscope.models.quiet import quiet_transformers
 from headscope.pages.shapes import About, AtlasInfo, ModelInfo
-from headscope.server.heads import TaskName, ready_task, task_of, with_task_head
 from headscope.server.problems import NotThereError
+from headscope.tasks.heads import TaskName, ready_task, task_of, with_task_head
 
 Source = str | Path | Model | Atlas
 

@@ -5,18 +5,20 @@ name can be made to point there (DNS rebinding). So every request must carry the
 come from another page, and must have the access token, which is in no cookie.
 """
 
-import json
 import secrets
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 TOKEN_HEADER = "x-headscope-token"
 OPEN_PATHS = ("/", "/assets/", "/favicon.ico")
 """What needs no token: the page and its bundle, which are the same for everybody."""
+BODY_BYTES = 1 << 18
+"""How large a request may be: far more than a person types."""
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
@@ -36,7 +38,9 @@ HEADERS = {
 class Guard:
     """Looks at every request before the application does, and at every answer before it leaves."""
 
-    def __init__(self, app: ASGIApp, *, token: str, hosts: Iterable[str], body_bytes: int) -> None:
+    def __init__(
+        self, app: ASGIApp, *, token: str, hosts: Iterable[str], body_bytes: int = BODY_BYTES
+    ) -> None:
         """`hosts` are what a Host header may say, with the port."""
         self.app = app
         self.token = token.encode()
@@ -44,7 +48,7 @@ class Guard:
         self.body_bytes = body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """As ASGI has it."""
+        """Answer one request (the interface of ASGI): a refusal, or what the application says."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -53,7 +57,8 @@ class Guard:
             return
         refusal = self._refusal(scope)
         if refusal is not None:
-            await _answer(send, *refusal)
+            code, error = refusal
+            await JSONResponse({"error": error}, code, HEADERS)(scope, receive, send)
             return
 
         async def sending(message: Message) -> None:
@@ -110,11 +115,3 @@ class Guard:
             return message
 
         return counting
-
-
-async def _answer(send: Send, code: int, error: str) -> None:
-    body = json.dumps({"error": error}).encode()
-    headers = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
-    headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": code, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

@@ -1,6 +1,6 @@
 """What a model says, and what it says with some heads switched off."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
 
@@ -14,17 +14,16 @@ from headscope.capture.observe import evaluating
 from headscope.edits import HeadSet, edit, select_heads
 from headscope.errors import InterventionError, OptionError, TextError
 from headscope.models import Model
-from headscope.pages.shapes import Edit, Guess, Option, Predicted, PredictRequest
 from headscope.run.watch import Watch
-from headscope.server.answers import likely_answers
-from headscope.server.heads import TaskName
-from headscope.tasks import TaskBatch, forward
-from headscope.tasks.classification import encoded_texts
-from headscope.tasks.network import output_of
+from headscope.server.shapes import Edit, Guess, Option, Predicted, PredictRequest
+from headscope.tasks import QuestionAnswering, TaskBatch, forward
+from headscope.tasks.batches import output_of
+from headscope.tasks.heads import TaskName
 from headscope.text.encode import EncodedInput, EncodedText, TextEncoder
-from headscope.text.formats.labelled import LabelledText
+from headscope.text.formats.squad import Question, Questions
 from headscope.text.items import TextPair
 from headscope.text.sentences import clean
+from headscope.text.skipped import Skipped
 
 MOST_OPTIONS = 5
 MASK = "[MASK]"
@@ -111,20 +110,56 @@ def _hidden(encoded: EncodedText, mask: int, places: list[list[str]]) -> list[tu
 
 
 def _answers(model: Model, request: PredictRequest, length: int) -> tuple[Ask | None, str]:
+    """The most probable answers to a question, of which the first is the one that the task would give.
+
+    The probability of an answer is the softmax of start plus end logit over all spans of all windows that may be an
+    answer; a span that two windows see counts once, at its higher score.
+    """
     question, passage = _texts(request)
     if passage is None or not question or not question.strip():
         raise TextError("give a question as the first text and the passage that answers it as the second")
-    find, note = likely_answers(model, question, passage, max_length=length, most=MOST_OPTIONS)
+    asked = Question("asked", question, passage, (), 0)
+    task = QuestionAnswering(
+        Questions("a question", (asked,), False, Skipped("questions")),
+        max_length=min(length, QuestionAnswering.usual_length),
+    )
+    batches = list(task.batches(model, batch_size=1))
 
     def ask() -> list[Guess]:
-        return [Guess(place=question, options=find())]
+        scores: dict[tuple[int, int], float] = {}
+        for batch in batches:
+            for span, score in _spans(model, batch, task.max_answer):
+                scores[span] = max(scores.get(span, -torch.inf), score)
+        spans = sorted(scores, key=lambda span: (-scores[span], span))
+        shares = torch.tensor([scores[span] for span in spans], dtype=torch.float64).softmax(-1).tolist()
+        options = [
+            Option(text=passage[start:end], probability=share)
+            for (start, end), share in zip(spans[:MOST_OPTIONS], shares, strict=False)
+        ]
+        return [Guess(place=question, options=options)]
 
-    return ask, note
+    # Whether the question was too long is told by how many of its tokens are there.
+    tokens = len(model.tokenizer(question.strip(), add_special_tokens=False, verbose=False)["input_ids"])
+    kept = int((batches[0].text.source.segment[0] == 0).sum()) if batches else tokens
+    return ask, f"The question was longer than {kept} tokens and lost its end." if kept < tokens else ""
+
+
+def _spans(model: Model, batch: TaskBatch, most: int) -> Iterator[tuple[tuple[int, int], float]]:
+    """The first and last character of everything that may be an answer, and its score; of so many tokens at most."""
+    output = forward(model, batch)
+    assert batch.characters is not None
+    edges = batch.characters[0].tolist()  # (token, 2)
+    places = [place for place, (start, end) in enumerate(edges) if end > start]
+    start, end = (output_of(output, f"{side}_logits")[0].double().tolist() for side in ("start", "end"))
+    for number, first in enumerate(places):
+        for last in places[number : number + most]:
+            if last - first < most:
+                yield (edges[first][0], edges[last][1]), start[first] + end[last]
 
 
 def _classes(model: Model, request: PredictRequest, length: int) -> tuple[Ask | None, str]:
     first, second = _texts(request)
-    [encoded] = encoded_texts([LabelledText(first or "", second, "", "")], model, length)
+    encoded = TextEncoder(model.tokenizer, "pair", length).encode(TextPair(first or "", second))
     batch = _batch(model, encoded)
     labels = {int(number): str(name) for number, name in model.config.id2label.items()}
     each = getattr(model.config, "problem_type", None) == "multi_label_classification"

@@ -1,6 +1,8 @@
 """What goes wrong, as an answer: a status code and one line."""
 
 import torch
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
 
 from headscope.errors import (
     AtlasError,
@@ -46,6 +48,14 @@ def explained(error: Exception) -> tuple[int, str]:
     if isinstance(error, HeadscopeError):
         code = next((code for kind, code in _CODES if isinstance(error, kind)), 500)
         return code, one_line(error)
+    if isinstance(error, HTTPException):
+        return error.status_code, one_line(error.detail)
+    if isinstance(error, RequestValidationError):
+        wrong = [
+            f"{'.'.join(map(str, field['loc'][1:])) or 'the request'}: {field['msg']}"
+            for field in error.errors()[:3]
+        ]
+        return 422, one_line("; ".join(wrong))
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return (
             507,

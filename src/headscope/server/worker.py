@@ -15,10 +15,12 @@ from typing import Any, Generic, TypeVar
 
 from torch import nn
 
-from headscope.server.limits import REQUESTS_WAITING
 from headscope.server.problems import StoppedError, TooBusyError
 
 T = TypeVar("T")
+
+REQUESTS_WAITING = 16
+"""More are sent away."""
 
 
 @dataclass(eq=False)

@@ -7,10 +7,13 @@ those called significant below 5 %: it finds more, and wants edits that are inde
 """
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any, Literal
 
 import numpy as np
 from scipy.stats import false_discovery_control
+
+from headscope.stats.paired import least_p
 
 Correction = Literal["holm", "benjamini-hochberg", "none"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "benjamini-hochberg", "none")
@@ -28,6 +31,16 @@ def adjusted(p_values: Sequence[float], correction: Correction) -> Array:
     elif correction == "benjamini-hochberg":
         result[known] = false_discovery_control(result[known])
     return result
+
+
+def units_needed(tests: int, correction: Correction) -> int:
+    """The fewest independent texts with which one of so many tests can come out significant.
+
+    With fewer, even if every text changed alike under every edit (the sign test's smallest p), none would.
+    """
+    return next(
+        units for units in count(2) if adjusted([least_p(units)] * tests, correction)[0] < SIGNIFICANT
+    )
 
 
 def _holm(p_values: Array) -> Array:

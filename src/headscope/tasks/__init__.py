@@ -1,21 +1,22 @@
 """Tasks: what a model can be good at, and how good it is with and without some of its heads."""
 
-from headscope.tasks.base import TASKS, Task, TaskBatch, TaskBatches, forward
-from headscope.tasks.classification import Classification
+from headscope.tasks.base import TASKS, Task, task_for
+from headscope.tasks.batches import IGNORED, TaskBatch, TaskBatches, forward, output_of
 from headscope.tasks.heads import has_head, with_head
-from headscope.tasks.masked_lm import MaskedLanguageModelling
-from headscope.tasks.metric import Metric
-from headscope.tasks.next_token import NextToken
+from headscope.tasks.labelled import Classification, Regression
+from headscope.tasks.language import LanguageModelling, MaskedLanguageModelling, NextToken, TokenTask
+from headscope.tasks.metric import Mean, Metric
 from headscope.tasks.qa import QuestionAnswering
-from headscope.tasks.registry import task_for
-from headscope.tasks.regression import Regression
 from headscope.tasks.result import Difference, TaskResult, paired_difference
 
 __all__ = [
+    "IGNORED",
     "TASKS",
     "Classification",
     "Difference",
+    "LanguageModelling",
     "MaskedLanguageModelling",
+    "Mean",
     "Metric",
     "NextToken",
     "QuestionAnswering",
@@ -24,8 +25,10 @@ __all__ = [
     "TaskBatch",
     "TaskBatches",
     "TaskResult",
+    "TokenTask",
     "forward",
     "has_head",
+    "output_of",
     "paired_difference",
     "task_for",
     "with_head",

@@ -1,10 +1,10 @@
-"""What every task has in common: batches that are encoded once, a forward pass, losses and scores by example."""
+"""What every task has in common: data encoded once for a model, losses and scores by example, a result."""
 
+import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, fields
-from inspect import signature
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
@@ -15,109 +15,20 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headscope.accumulator import Sums
-from headscope.capture.inputs import model_inputs
 from headscope.capture.observe import evaluating
+from headscope.errors import OptionError
 from headscope.models import Model
 from headscope.registry import Registry
 from headscope.run.one_pass import run_pass, whole
-from headscope.run.options import BatchSize, check_batch_size, check_limit
-from headscope.run.watch import ACCELERATOR_TOKENS, CPU_TOKENS
+from headscope.run.options import BatchSize, check_batch_size, check_limit, longest_text
+from headscope.tasks.batches import Encoded, Row, TaskBatch, TaskBatches, batched, forward
 from headscope.tasks.heads import Head, check_head
 from headscope.tasks.metric import Array, Metric
-from headscope.tasks.network import check_output
 from headscope.tasks.result import TaskResult
-from headscope.text.align import Span
-from headscope.text.batching import TextBatch, by_length
-from headscope.text.corpus import Corpus
-from headscope.text.encode import EncodedInput
+from headscope.text.corpus import Corpus, as_corpus
+from headscope.text.encode import EncodedInput, TextEncoder
+from headscope.text.items import TextPair
 from headscope.text.skipped import Skipped
-from headscope.types import TokenBatch, padded
-
-IGNORED = -100
-"""The label of what is not predicted."""
-
-OUTPUT_BYTES = 1 << 30
-"""Most bytes of logits at a time: those over a vocabulary are by far the largest tensor."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One input for the network: an example, or one window of it."""
-
-    encoded: EncodedInput
-    example: int
-    labels: Sequence[int] | float
-    characters: Sequence[Span] | None = None
-
-    def __len__(self) -> int:
-        return len(self.encoded)
-
-
-@dataclass(frozen=True)
-class TaskBatch:
-    """A padded batch: what the network is given, and what its output is held against."""
-
-    text: TextBatch
-    example: Tensor  # (row,) which example each row belongs to
-    labels: (
-        Tensor  # (row, label) class; first and last token of the answer; token to predict. (row,) a score.
-    )
-    characters: Tensor | None = None  # (row, token, 2) where in the passage each token stands; 0, 0 elsewhere
-
-    @property
-    def inputs(self) -> dict[str, Tensor]:
-        """What the network is given."""
-        return self.text.inputs
-
-    @property
-    def rows(self) -> int:
-        """How many inputs the batch holds."""
-        return len(self.example)
-
-    @property
-    def units(self) -> Tensor:
-        """(row,) how many predictions a row's loss is the mean of; 0 for rows that have none."""
-        if self.labels.is_floating_point():
-            return torch.ones_like(self.labels)
-        return (self.labels != IGNORED).sum(-1).to(torch.float32)
-
-    def __len__(self) -> int:
-        return self.rows
-
-    def __getitem__(self, part: slice, /) -> "TaskBatch":
-        return self.take(range(self.rows)[part])
-
-    def take(self, rows: Sequence[int]) -> "TaskBatch":
-        """Some of the rows."""
-        index = torch.tensor(list(rows), device=self.example.device)
-        text = TextBatch(
-            {name: tensor[index] for name, tensor in self.inputs.items()},
-            _rows_of(self.text.source, index),
-            None if self.text.target is None else _rows_of(self.text.target, index),
-        )
-        characters = None if self.characters is None else self.characters[index]
-        return TaskBatch(text, self.example[index], self.labels[index], characters)
-
-
-@dataclass(frozen=True)
-class TaskBatches:
-    """All batches of a task for one model, longest first; can be iterated over as often as wanted."""
-
-    batches: tuple[TaskBatch, ...]
-    documents: Array  # (example,) numbered from 0 up
-    skipped: Skipped
-    cut: int
-
-    def __iter__(self) -> Iterator[TaskBatch]:
-        return iter(self.batches)
-
-    def __len__(self) -> int:
-        return len(self.batches)
-
-    @property
-    def rows(self) -> int:
-        """How many inputs there are."""
-        return sum(batch.rows for batch in self.batches)
 
 
 @dataclass
@@ -129,18 +40,35 @@ class Records(Sums):
 
 
 class Task(ABC):
-    """Something a model can be good or bad at: data, a loss, and metrics.
+    """Something a model can be good or bad at: examples, a loss, and metrics.
 
-    The data are encoded once for a model and kept, about 70 bytes a token. `evaluate` does all; a sweep that has
-    outputs of its own uses its parts: `batches`, `read` for each output, `result`.
+    A task of one text or pair an example says what each example's text and labels are (`pair`, `labels_of`), and what
+    its loss and scores are; others `encode` by themselves. The data are encoded once for a model and kept, about 70
+    bytes a token. `evaluate` does all; a sweep that has outputs of its own uses its parts: `batches`, `read` for each
+    output, `result`.
     """
 
     name: ClassVar[str]
     head: ClassVar[Head]
+    does: ClassVar[str]
+    """What a model does in it, such as "classifying texts"."""
+    loss_units: ClassVar[str] = "nats"
+    usual_length: ClassVar[int] = 512
+    """Most tokens of a text where nobody asked for another number."""
 
-    def __init__(self, data: str) -> None:
-        """`data` is what the data are called."""
+    def __init__(
+        self,
+        data: str,
+        examples: Sequence[Any],
+        *,
+        max_length: int | None = None,
+        skipped: Skipped | None = None,
+    ) -> None:
+        """`data` is what the data are called; `skipped` what of them could not be used."""
         self.data = data
+        self.examples = list(examples)
+        self.max_length = max_length
+        self.skipped = skipped or Skipped("examples")
         self._kept: WeakKeyDictionary[PreTrainedModel, tuple[BatchSize, TaskBatches]] = WeakKeyDictionary()
 
     @classmethod
@@ -154,24 +82,58 @@ class Task(ABC):
         """The task's metrics, the most important one first."""
 
     @abstractmethod
-    def corpus(self) -> Corpus:
-        """The task's inputs as texts without their labels, for what is measured on texts."""
-
-    @abstractmethod
-    def encode(self, model: Model) -> "Encoded":
-        """The task's data as input for a model."""
-
-    @abstractmethod
     def loss(self, output: Any, batch: TaskBatch) -> Tensor:
         """(row,) each row's mean loss over what it predicts (`batch.units`), differentiable; 0 for none."""
 
     @abstractmethod
-    def read(self, output: Any, batch: TaskBatch) -> Array:
-        """(row,) with named fields, `example` among them: all that the scores need of the network's output."""
+    def scores(self, output: Any, batch: TaskBatch) -> Mapping[str, Tensor]:
+        """(row,) each, by name: all that the metrics need of the network's output."""
 
-    @abstractmethod
+    def pair(self, example: Any) -> TextPair:
+        """The text, or pair of texts, of an example."""
+        raise NotImplementedError
+
+    def labels_of(self, example: Any, encoded: EncodedInput, model: Model) -> Sequence[int] | float:
+        """What is to be predicted of an example: classes or tokens, or a score."""
+        raise NotImplementedError
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """The options that decide its loss."""
+        return {"max_length": self.max_length}
+
+    def check(self, model: Model) -> None:
+        """Raise unless the model can do the task."""
+        check_head(model, self.head)
+
+    def corpus(self) -> Corpus:
+        """The task's inputs as texts without their labels, for what is measured on texts."""
+        return as_corpus([self.pair(example) for example in self.examples], name=self.data)
+
+    def encode(self, model: Model) -> Encoded:
+        """The task's data as input for a model; here a row and a document for each example."""
+        encoder = TextEncoder(
+            model.tokenizer, "pair", longest_text(model, self.max_length, self.usual_length)
+        )
+        rows = []
+        for number, example in enumerate(self.examples):
+            encoded = encoder.encode(self.pair(example))
+            rows.append(Row(encoded, number, self.labels_of(example, encoded, model)))
+        return Encoded(rows, list(range(len(rows))), self.skipped)
+
+    def read(self, output: Any, batch: TaskBatch) -> Array:
+        """(row,) with named fields: `example`, and the scores of the network's output."""
+        fields = {"example": batch.example, **self.scores(output, batch)}
+        rows = np.zeros(batch.rows, [(name, "i8" if name == "example" else "f8") for name in fields])
+        for name, values in fields.items():
+            rows[name] = values.detach().cpu().numpy()
+        return rows
+
     def keep(self, limit: int) -> None:
-        """Drop all but `limit` examples."""
+        """Drop all but `limit` examples, spread evenly over the data."""
+        count = len(self.examples)
+        places = np.linspace(0, count - 1, min(count, limit)).round()
+        self.examples = [self.examples[int(place)] for place in places]
 
     def limited(self, limit: int | None) -> Self:
         """The task on at most `limit` of its examples; of questions and labelled texts, spread evenly over the data.
@@ -187,12 +149,6 @@ class Task(ABC):
         fewer.keep(limit)
         return fewer
 
-    def result(self, rows: Sequence[Array], batches: TaskBatches, *, model: str) -> TaskResult:
-        """The scores of what was read of all batches, in any order."""
-        found = np.concatenate(list(rows))
-        order = np.argsort(found["example"], kind="stable")
-        return self._result(found[order], batches, model=model)
-
     def batches(self, model: Model, *, batch_size: BatchSize = "auto") -> TaskBatches:
         """The task's data as padded batches for a model, kept for the next time it is asked for them."""
         check_batch_size(batch_size)
@@ -200,13 +156,9 @@ class Task(ABC):
         kept = self._kept.get(model.network)
         if kept is None or kept[0] != batch_size:
             with torch.inference_mode(False):  # a gradient may be asked for later, with the same batches
-                kept = batch_size, self._batched(model, batch_size)
+                kept = batch_size, batched(self.encode(model), model, self.head, batch_size)
             self._kept[model.network] = kept
         return kept[1]
-
-    def check(self, model: Model) -> None:
-        """Raise unless the model can do the task."""
-        check_head(model, self.head)
 
     def evaluate(self, model: Model, *, batch_size: BatchSize = "auto", progress: bool = False) -> TaskResult:
         """How well the model does the task on all examples."""
@@ -223,7 +175,10 @@ class Task(ABC):
             )
         return self.result(records.passes[0], batches, model=model.name)
 
-    def _result(self, records: Array, batches: TaskBatches, *, model: str) -> TaskResult:
+    def result(self, rows: Sequence[Array], batches: TaskBatches, *, model: str) -> TaskResult:
+        """The scores of what was read of all batches, in any order."""
+        read = np.concatenate(list(rows))
+        records, predictions = self.by_example(read[np.argsort(read["example"], kind="stable")])
         return TaskResult(
             self.name,
             model,
@@ -233,100 +188,37 @@ class Task(ABC):
             batches.documents,
             skipped=batches.skipped,
             cut=batches.cut,
+            does=self.does,
+            predictions=predictions,
         )
 
-    def _batched(self, model: Model, batch_size: BatchSize) -> TaskBatches:
-        encoded = self.encode(model)
-        rows = sorted(encoded.rows, key=len, reverse=True)
-        size = _size(model, self.head) if batch_size == "auto" else lambda length: batch_size
-        groups = by_length(rows, size if _can_pad(rows, model) else lambda length: 1)
-        batches = tuple(_collated(group, model) for group in groups)
-        _, documents = np.unique(np.array(encoded.documents, dtype=np.int64), return_inverse=True)
-        cut = sum(row.encoded.cut for row in rows)
-        return TaskBatches(batches, documents, encoded.skipped, cut)
+    def by_example(self, rows: Array) -> tuple[Array, tuple[str, ...]]:
+        """One record an example, of all rows in the order of examples; and what was answered, in words, if it was."""
+        return rows, ()
 
 
 TASKS: Registry[type[Task]] = Registry("task")
 """Every task by the name that --task takes."""
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """A task's data for one model."""
+def task_for(name: str, data: str | Path | Sequence[str | Path], model: Model, **options: object) -> Task:
+    """The task of that name ("qa", "classification", "regression", "mlm", "lm") on some files, for a model.
 
-    rows: Iterable[Row]
-    documents: list[int]  # of each example
-    skipped: Skipped
-
-
-def forward(model: Model, batch: TaskBatch) -> Any:
-    """The whole network's output, task head and all; raises where what it predicts is nan."""
-    options = {"use_cache": False} if "use_cache" in signature(model.network.forward).parameters else {}
-    output = model.network(**batch.inputs, **options)
-    check_output(model, output, batch.text)
-    return output
-
-
-def spread_evenly(count: int, limit: int) -> list[int]:
-    """At most `limit` of so many places, from the first to the last."""
-    return [int(place) for place in np.linspace(0, count - 1, min(count, limit)).round()]
-
-
-def _size(model: Model, head: Head) -> Callable[[int], int]:
-    """How many rows of a length go through the network together."""
-    tokens = CPU_TOKENS if model.device.type == "cpu" else ACCELERATOR_TOKENS
-    if head in ("masked-lm", "next-token"):
-        tokens = min(tokens, OUTPUT_BYTES // (4 * int(model.config.vocab_size)))
-    return lambda length: tokens // length
-
-
-def _collated(rows: Sequence[Row], model: Model) -> TaskBatch:
-    # Some networks find a text's end, or its positions, by the padding token that their config names.
-    pad: int | None = getattr(model.config, "pad_token_id", None)
-    text = model_inputs(model, [row.encoded for row in rows], pad=pad)
-    whole = [row.labels for row in rows if not isinstance(row.labels, float)]
-    labels = (
-        padded(whole, value=IGNORED)  # (row, label)
-        if whole
-        else torch.tensor([row.labels for row in rows], dtype=torch.float32)  # (row,)
-    )
-    characters = None
-    spans = [row.characters for row in rows if row.characters is not None]
-    if spans:
-        starts, ends = (padded([[span[k] for span in row] for row in spans], value=0) for k in (0, 1))
-        characters = torch.stack([starts, ends], dim=-1).to(model.device)  # (row, token, 2)
-    example = torch.tensor([row.example for row in rows], device=model.device)
-    return TaskBatch(text, example, labels.to(model.device), characters)
-
-
-def _can_pad(rows: Sequence[Row], model: Model) -> bool:
-    """Whether the network gives a padded row the same output as the row alone, by trying with the shortest one.
-
-    In some architectures (ConvBERT) padding changes the text, and decoders that classify by the last token cannot
-    tell it from padding unless their config names a padding token.
+    `options` are those of the task's class. The model is asked for what its labels are called; whether it has the
+    head that the task needs is seen to when it is evaluated.
     """
-    short = rows[-1]
-    longer = next((row for row in reversed(rows) if len(row) > len(short)), None)
-    if longer is None:
-        return True
-    with evaluating(model.network), torch.inference_mode():
-        alone = forward(model, _collated([short], model))
-        try:
-            both = forward(model, _collated([short, longer], model))
-        except ValueError:  # no padding token
-            return False
-    rounding = 1e-3 if model.dtype in (torch.float32, torch.float64) else 5e-2
-    for name, single in alone.items():
-        if isinstance(single, Tensor) and single.is_floating_point() and single.dim() > 1:
-            kept = both[name][:1][tuple(slice(size) for size in single.shape)]
-            if (kept - single).abs().max() > rounding * single.abs().max().clamp_min(1):
-                return False
-    return True
-
-
-def _rows_of(tokens: TokenBatch, index: Tensor) -> TokenBatch:
-    names = [f.name for f in fields(tokens) if not f.name.startswith("_")]
-    chosen: dict[str, Any] = {
-        name: None if getattr(tokens, name) is None else getattr(tokens, name)[index] for name in names
-    }
-    return TokenBatch(**chosen)
+    kind = TASKS.get(name)
+    known = [
+        option
+        for option, parameter in inspect.signature(kind).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY and option != "labels"
+    ]
+    for option in options:
+        if option not in known:
+            raise OptionError(
+                f"the task {name} has no option called {option!r}; choose from {', '.join(known)}"
+            )
+    paths = [data] if isinstance(data, str | Path) else list(data)
+    if not paths:
+        raise OptionError(f"the task {name} was given no file")
+    return kind.from_files([Path(path) for path in paths], model, **options)

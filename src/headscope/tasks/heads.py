@@ -4,8 +4,9 @@
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import torch
@@ -13,6 +14,7 @@ from transformers import (
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
     AutoModelForQuestionAnswering,
+    AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     PreTrainedModel,
 )
@@ -23,63 +25,107 @@ from headscope.errors import ModelError
 from headscope.models import Model, load, wrap
 from headscope.models.quiet import quiet_transformers
 
-Head = Literal["question-answering", "classification", "masked-lm", "next-token"]
+Head = Literal["writing", "question-answering", "classification", "masked-lm", "next-token"]
+TaskName = Literal["mlm", "qa", "classification", "lm"]
+"""What a model can be asked to predict in the explorer, by the task of that name."""
 
 
 @dataclass(frozen=True)
 class _Kind:
+    """One kind of task head."""
+
+    task: TaskName
     words: str
     loader: Any
-    classes: frozenset[str]
+    mappings: tuple[Mapping[str, str | tuple[str, ...]], ...]
+    """The classes that have it, as transformers lists them."""
+    endings: tuple[str, ...]
+    """How the names of such classes end."""
     advice: str
+    others: frozenset[str] = frozenset()
+    """Classes that have it beside something else."""
 
-
-def _names(*mappings: Mapping[str, str | tuple[str, ...]]) -> frozenset[str]:
-    found: set[str] = set()
-    for mapping in mappings:
-        for name in mapping.values():
-            found.update([name] if isinstance(name, str) else name)
-    return frozenset(found)
+    @cached_property
+    def classes(self) -> frozenset[str]:
+        """The names of the classes that have it."""
+        listed = [name for mapping in self.mappings for name in mapping.values()]
+        return self.others.union(*([name] if isinstance(name, str) else name for name in listed))
 
 
 _KINDS: dict[Head, _Kind] = {
+    # First, as transformers lists BART's among those that predict masked tokens too.
+    "writing": _Kind(
+        "lm",
+        "head that writes text",
+        AutoModelForSeq2SeqLM,
+        (auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,),
+        ("ForConditionalGeneration",),
+        "use an encoder-decoder, such as t5-small",
+    ),
     "question-answering": _Kind(
+        "qa",
         "question-answering head",
         AutoModelForQuestionAnswering,
-        _names(auto.MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES),
+        (auto.MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES,),
+        ("ForQuestionAnswering", "ForQuestionAnsweringSimple"),
         "use demo-qa or a model fine-tuned on questions",
     ),
     "classification": _Kind(
+        "classification",
         "classification head",
         AutoModelForSequenceClassification,
-        _names(auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES),
+        (auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,),
+        ("ForSequenceClassification",),
         "use demo-mrpc or a model fine-tuned to classify",
     ),
     "masked-lm": _Kind(
+        "mlm",
         "masked-language-model head",
         AutoModelForMaskedLM,
-        # Those that predict masked tokens and something else beside; ELECTRA's discriminator does not.
-        _names(auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES)
-        | {
-            name
-            for name in _names(auto.MODEL_FOR_PRETRAINING_MAPPING_NAMES)
-            if name.endswith("BertForPreTraining") or name == "AlbertForPreTraining"
-        },
+        (auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,),
+        ("ForMaskedLM", "WithLMHeadModel", "BertForPreTraining"),
         "use demo or another pretrained encoder, such as bert-base-uncased",
+        # ELECTRA's discriminator, which is for pretraining too, does not predict tokens.
+        frozenset(
+            str(name)
+            for name in auto.MODEL_FOR_PRETRAINING_MAPPING_NAMES.values()
+            if str(name).endswith("BertForPreTraining") or name == "AlbertForPreTraining"
+        ),
     ),
     "next-token": _Kind(
+        "lm",
         "next-token head",
         AutoModelForCausalLM,
-        _names(auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
+        (auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,),
+        ("LMHeadModel", "ForCausalLM"),
         "use a causal language model, such as gpt2",
     ),
 }
 
 
+def task_of(classes: Iterable[str]) -> TaskName | None:
+    """What a model predicts whose config names these classes; None when none of them predicts."""
+    endings = {ending: kind.task for kind in _KINDS.values() for ending in kind.endings}
+    return next((task for name in classes for ending, task in endings.items() if name.endswith(ending)), None)
+
+
+def ready_task(network: PreTrainedModel) -> TaskName | None:
+    """What a network predicts as it is; None when its task head is not there."""
+    return next((kind.task for head, kind in _KINDS.items() if has_head(network, head)), None)
+
+
+def with_task_head(model: Model, task: TaskName, *, allow_pickle: bool = False) -> Model:
+    """The model with the head that the task needs: itself, or loaded again with it."""
+    if ready_task(model.network) == task:
+        return model
+    writes = model.is_encoder_decoder and task == "lm"
+    fitting: list[Head] = [head for head, kind in _KINDS.items() if kind.task == task]
+    return with_head(model, "writing" if writes else fitting[-1], allow_pickle=allow_pickle)
+
+
 def has_head(network: PreTrainedModel, head: Head) -> bool:
     """Whether the network has the head, by its class or one that its class is derived from."""
-    classes = _KINDS[head].classes
-    return any(kind.__name__ in classes for kind in type(network).__mro__)
+    return any(kind.__name__ in _KINDS[head].classes for kind in type(network).__mro__)
 
 
 def with_head(model: Model | str | os.PathLike[str], head: Head, *, allow_pickle: bool = False) -> Model:
@@ -116,10 +162,10 @@ def with_head(model: Model | str | os.PathLike[str], head: Head, *, allow_pickle
         raise ModelError(f"{model.name} has no {kind.words}; {kind.advice}")
     _check_same(model, network)
     network.to(model.device).eval()
-    found = wrap(network, model.tokenizer, name=model.name, revision=model.revision)
+    headed = wrap(network, model.tokenizer, name=model.name, revision=model.revision)
     if head == "next-token":
-        check_causal(found)
-    return found
+        check_causal(headed)
+    return headed
 
 
 def check_causal(model: Model) -> None:

@@ -1,5 +1,8 @@
 """Extractive question answering: the answer is a span of the passage."""
 
+import re
+import string
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,41 +16,18 @@ from torch.nn.functional import cross_entropy
 from headscope.errors import OptionError
 from headscope.models import Model
 from headscope.run.options import longest_text
-from headscope.tasks.base import (
-    IGNORED,
-    TASKS,
-    Encoded,
-    Row,
-    Task,
-    TaskBatch,
-    TaskBatches,
-    spread_evenly,
-)
-from headscope.tasks.metric import Array, Mean, Metric
-from headscope.tasks.network import output_of
-from headscope.tasks.result import TaskResult
-from headscope.tasks.squad_metric import squad_scores
-from headscope.text.corpus import Corpus, as_corpus
+from headscope.tasks.base import TASKS, Task
+from headscope.tasks.batches import IGNORED, Encoded, Row, TaskBatch, output_of
+from headscope.tasks.metric import Array, Mean
 from headscope.text.encode import EncodedInput
 from headscope.text.formats.squad import Question, Questions, read_questions
 from headscope.text.items import TextPair
 from headscope.text.question_encode import QuestionEncoder, Window
 from headscope.types import CLS
 
-USUAL_LENGTH = 384
-
-_ROW = np.dtype(
-    [
-        ("example", "i8"),
-        ("score", "f8"),
-        ("start", "i8"),
-        ("end", "i8"),
-        ("none", "f8"),
-        ("loss", "f8"),
-        ("has_loss", "f8"),
-    ]
-)
 _RECORD = np.dtype([("em", "f8"), ("f1", "f8"), ("answerable", "?"), ("loss", "f8"), ("windows", "f8")])
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 @TASKS.register("qa")
@@ -62,6 +42,13 @@ class QuestionAnswering(Task):
 
     name = "qa"
     head = "question-answering"
+    does = "answering questions"
+    usual_length = 384
+    metrics = (
+        Mean("em", "%", low=0, high=100, field="em"),
+        Mean("f1", "%", low=0, high=100, field="f1"),
+        Mean("loss", "nats", digits=3, higher_is_better=False, low=0, field="loss", count="windows"),
+    )
 
     def __init__(
         self,
@@ -74,11 +61,12 @@ class QuestionAnswering(Task):
         threshold: float = 0.0,
     ) -> None:
         """`stride` is how many tokens the window moves on; None or 0 cuts long passages instead."""
-        super().__init__(questions.name)
+        super().__init__(
+            questions.name, questions.questions, max_length=max_length, skipped=questions.skipped
+        )
         if max_answer < 1:
             raise OptionError(f"max_answer must be at least 1, not {max_answer}")
-        self.questions = questions
-        self.max_length = max_length
+        self._all = questions
         self.stride = stride or None
         self.max_answer = max_answer
         self.max_question = max_question
@@ -90,41 +78,34 @@ class QuestionAnswering(Task):
         return cls(read_questions(*paths), **options)
 
     @property
-    def metrics(self) -> tuple[Metric, ...]:
-        """Exact match and F1 in %, and the loss over all windows that have one."""
-        return (
-            Mean("em", "%", low=0, high=100, field="em"),
-            Mean("f1", "%", low=0, high=100, field="f1"),
-            Mean("loss", "nats", digits=3, higher_is_better=False, low=0, field="loss", count="windows"),
-        )
+    def questions(self) -> Questions:
+        """The questions that are asked."""
+        return replace(self._all, questions=tuple(self.examples))
 
-    def keep(self, limit: int) -> None:
-        """Drop all but some questions, spread over the articles."""
-        own = self.questions
-        chosen = tuple(own.questions[place] for place in spread_evenly(len(own), limit))
-        self.questions = replace(own, questions=chosen)
+    @property
+    def settings(self) -> dict[str, object]:
+        """How passages are cut."""
+        return {**super().settings, "stride": self.stride}
 
-    def corpus(self) -> Corpus:
-        """Each question with its whole passage, as a pair."""
-        pairs = [TextPair(question.question, question.context) for question in self.questions.questions]
-        return as_corpus(pairs, name=self.data)
+    def pair(self, example: Question) -> TextPair:
+        """The question with its whole passage."""
+        return TextPair(example.question, example.context)
 
     def encode(self, model: Model) -> Encoded:
         """A row for each window of each question's passage."""
         encoder = QuestionEncoder(
             model.tokenizer,
             "pair",
-            longest_text(model, self.max_length, USUAL_LENGTH),
+            longest_text(model, self.max_length, self.usual_length),
             stride=self.stride,
             max_question=self.max_question,
         )
-        rows = []
-        for number, question in enumerate(self.questions.questions):
-            for window in encoder.windows(question.question, question.context):
-                labels = self._labels(question, window)
-                rows.append(Row(EncodedInput(window.encoded), number, labels, window.characters))
-        documents = [question.article for question in self.questions.questions]
-        return Encoded(rows, documents, self.questions.skipped)
+        rows = [
+            Row(EncodedInput(window.encoded), number, self._labels(question, window), window.characters)
+            for number, question in enumerate(self.examples)
+            for window in encoder.windows(question.question, question.context)
+        ]
+        return Encoded(rows, [question.article for question in self.examples], self.skipped)
 
     def loss(self, output: Any, batch: TaskBatch) -> Tensor:
         """(row,) mean cross-entropy of the answer's first and last token.
@@ -132,58 +113,53 @@ class QuestionAnswering(Task):
         A window that lacks the answer has no loss, unless some questions have none: then it is that of the first
         token, as in training for version 2.0.
         """
-        logits = torch.stack([_logits(output, "start"), _logits(output, "end")], dim=-1)  # (row, token, 2)
+        logits = torch.stack(_logits(output), dim=-1)  # (row, token, 2)
         # So that the loss does not depend on how much padding the batch happens to have.
         logits = logits.masked_fill(~batch.text.source.is_token[..., None], -torch.inf)
         losses = cross_entropy(logits, batch.labels, ignore_index=IGNORED, reduction="none")  # (row, 2)
         return losses.mean(-1)
 
-    def read(self, output: Any, batch: TaskBatch) -> Array:
-        """(row,) the best span of each window by characters, its score, that of no answer, and the loss."""
+    def scores(self, output: Any, batch: TaskBatch) -> dict[str, Tensor]:
+        """The best span of each window by characters, its score, that of no answer, and the loss."""
         assert batch.characters is not None
-        start_logits, end_logits = _logits(output, "start").detach(), _logits(output, "end").detach()
+        starts, ends = _logits(output)
         outside = batch.characters[..., 1] <= batch.characters[..., 0]  # (row, token)
         score, start, end = best_spans(
-            start_logits.masked_fill(outside, -torch.inf),
-            end_logits.masked_fill(outside, -torch.inf),
+            starts.masked_fill(outside, -torch.inf),
+            ends.masked_fill(outside, -torch.inf),
             most=self.max_answer,
         )
         row = torch.arange(batch.rows, device=start.device)
         first = (batch.text.source.role == CLS).int().argmax(-1)  # (row,)
-        rows = np.zeros(batch.rows, _ROW)
-        for name, values in (
-            ("example", batch.example),
-            ("score", score),
-            ("start", batch.characters[row, start, 0]),
-            ("end", batch.characters[row, end, 1]),
-            ("none", start_logits[row, first] + end_logits[row, first]),
-            ("loss", self.loss(output, batch).detach()),
-            ("has_loss", batch.units > 0),
-        ):
-            rows[name] = values.cpu().numpy()
-        return rows
+        return {
+            "score": score,
+            "start": batch.characters[row, start, 0],
+            "end": batch.characters[row, end, 1],
+            "none": starts[row, first] + ends[row, first],
+            "loss": self.loss(output, batch),
+            "has_loss": batch.units > 0,
+        }
 
-    def result(self, rows: Sequence[Array], batches: TaskBatches, *, model: str) -> TaskResult:
+    def by_example(self, rows: Array) -> tuple[Array, tuple[str, ...]]:
         """The best answer over each question's windows, scored."""
-        found = np.concatenate(list(rows))
-        records = np.zeros(len(self.questions), _RECORD)
-        answers = [""] * len(self.questions)
-        impossible = self.questions.has_impossible
+        records = np.zeros(len(self.examples), _RECORD)
+        answers = [""] * len(self.examples)
+        impossible = self._all.has_impossible
         # The best window last; of equals the one that stands first in the passage.
-        found = found[np.lexsort((-found["start"], found["score"], found["example"]))]
-        last = np.flatnonzero(np.append(np.diff(found["example"]) != 0, True))
-        least = np.minimum.reduceat(found["none"], np.append(0, last[:-1] + 1))
-        for row, none in zip(found[last], least, strict=True):
+        rows = rows[np.lexsort((-rows["start"], rows["score"], rows["example"]))]
+        last = np.flatnonzero(np.append(np.diff(rows["example"]) != 0, True))
+        least = np.minimum.reduceat(rows["none"], np.append(0, last[:-1] + 1))
+        for row, none in zip(rows[last], least, strict=True):
             number = int(row["example"])
-            question = self.questions.questions[number]
+            question = self.examples[number]
             if np.isfinite(row["score"]) and not (impossible and none - row["score"] > self.threshold):
-                answers[number] = question.context[row["start"] : row["end"]]
+                answers[number] = question.context[int(row["start"]) : int(row["end"])]
             golds = [answer.text for answer in question.answers]
             em, f1 = squad_scores(answers[number], golds, impossible=impossible)
             records[number] = (100 * em, 100 * f1, bool(golds), 0.0, 0.0)
-        np.add.at(records["loss"], found["example"], found["loss"])
-        np.add.at(records["windows"], found["example"], found["has_loss"])
-        return replace(self._result(records, batches, model=model), predictions=tuple(answers))
+        np.add.at(records["loss"], rows["example"], rows["loss"])
+        np.add.at(records["windows"], rows["example"], rows["has_loss"])
+        return records, tuple(answers)
 
     def _labels(self, question: Question, window: Window) -> tuple[int, int]:
         spans = [answer.span for answer in question.answers if answer.span is not None]
@@ -191,7 +167,7 @@ class QuestionAnswering(Task):
         if tokens is not None:
             return tokens
         is_known = bool(spans) or not question.answers
-        if self.questions.has_impossible and is_known:
+        if self._all.has_impossible and is_known:
             first = window.encoded.role.index(CLS)
             return first, first
         return IGNORED, IGNORED
@@ -215,5 +191,46 @@ def best_spans(start: Tensor, end: Tensor, *, most: int) -> tuple[Tensor, Tensor
     return score, first, last
 
 
-def _logits(output: Any, side: str) -> Tensor:
-    return output_of(output, f"{side}_logits")
+def _logits(output: Any) -> tuple[Tensor, Tensor]:
+    """(row, token) of starts and of ends."""
+    return output_of(output, "start_logits"), output_of(output, "end_logits")
+
+
+def normalise(text: str) -> str:
+    """Lower case, without ASCII punctuation, English articles and spare white space."""
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def exact_match(prediction: str, gold: str) -> float:
+    """1 when the two are the same once normalised."""
+    return float(normalise(prediction) == normalise(gold))
+
+
+def word_f1(prediction: str, gold: str, *, impossible: bool = False) -> float:
+    """F1 of the words the two share, once normalised.
+
+    The scripts differ where nothing is left of one of them: 1.1 gives 0, 2.0 (`impossible`) gives 1 when
+    nothing is left of both, which is how a question without answer is scored.
+    """
+    predicted, right = normalise(prediction).split(), normalise(gold).split()
+    if impossible and not (predicted and right):
+        return float(predicted == right)
+    shared = sum((Counter(predicted) & Counter(right)).values())
+    if not shared:
+        return 0.0
+    precision, recall = shared / len(predicted), shared / len(right)
+    return 2 * precision * recall / (precision + recall)
+
+
+def squad_scores(prediction: str, golds: Sequence[str], *, impossible: bool = False) -> tuple[float, float]:
+    """Exact match and F1, each the best over the right answers (Rajpurkar et al. 2016, 2018).
+
+    `impossible` is the script of version 2.0: right answers of which nothing is left are ignored, and where
+    none remains, the right answer is to say nothing.
+    """
+    if impossible:
+        golds = [gold for gold in golds if normalise(gold)] or [""]
+    return (
+        max(exact_match(prediction, gold) for gold in golds),
+        max(word_f1(prediction, gold, impossible=impossible) for gold in golds),
+    )

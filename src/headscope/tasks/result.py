@@ -29,6 +29,8 @@ class TaskResult:
     skipped: Skipped = field(default_factory=lambda: Skipped("examples"))
     cut: int = 0
     """How many inputs lost their end."""
+    does: str = ""
+    """What a model does in the task, as in: the loss of classifying texts."""
     predictions: tuple[str, ...] = ()
     """What was answered, in words, where the task has words to answer with."""
 

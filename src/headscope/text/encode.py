@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 from headscope.errors import OptionError
 from headscope.text.align import Span, pieces_to_words, word_spans
 from headscope.text.items import TextPair
 from headscope.text.words import WordText
-from headscope.types import CLS, COMMA, OTHER, PERIOD, SEP
+from headscope.types import CLS, COMMA, OTHER, PERIOD, SEP, Layout
 
-Layout = Literal["pair", "joined", "source-target"]
-"""How a model takes two texts: as a marked pair, as one running text, or as what it reads and what it writes."""
+Tokens = tuple[list[int], list[Span], list[int]]
+"""Of each token its id, the characters it stands for, and the number of its text; -1 for what is added."""
 
 PERIODS = frozenset(".。．｡।۔")
 COMMAS = frozenset(",，、،､")
@@ -133,40 +133,46 @@ class TextEncoder:
         encoding = self.tokenizer(
             first, second, truncation="longest_first", max_length=self.max_length, verbose=False
         ).encodings[0]
-        # Each look at these copies the whole list out of the tokenizer, so look once.
-        ids: list[int] = encoding.ids
-        offsets: list[Span] = encoding.offsets
-        sequence = [-1 if number is None else number for number in encoding.sequence_ids]
+        ids, offsets, sequence = looked_at(encoding)
         # What was cut off need not be looked at.
         ends = [
-            max((end for owner, (_, end) in zip(sequence, offsets, strict=True) if owner == k), default=0)
-            for k in (0, 1)
+            max(
+                (end for owner, (_, end) in zip(sequence, offsets, strict=True) if owner == number), default=0
+            )
+            for number in (0, 1)
         ]
         texts = [first[: ends[0]]] if second is None else [first[: ends[0]], second[: ends[1]]]
         spans = [word_spans(text) for text in texts]
         if words is not None:
             spans[0] = [(start, end) for start, end in words if start < len(texts[0])]
+        encoded = self._described((ids, offsets, sequence), texts, spans, cut=bool(encoding.overflowing))
+        if boundary is None:
+            return encoded
+        starts = zip(sequence, offsets, strict=True)
+        return replace(
+            encoded, segment=[owner if owner < 0 else int(start >= boundary) for owner, (start, _) in starts]
+        )
+
+    def _described(
+        self, tokens: Tokens, texts: Sequence[str], words: Sequence[Sequence[Span]], *, cut: bool
+    ) -> EncodedText:
+        """The tokens with what is known of each; `words` says where those of each text stand."""
+        ids, offsets, sequence = tokens
         known: dict[str, int] = {}
         types = [
-            [_word_type(text[a:b], known) for a, b in found] for text, found in zip(texts, spans, strict=True)
+            _word_type(text[start:end], known)
+            for text, spans in zip(texts, words, strict=True)
+            for start, end in spans
         ]
-        word_numbers = [-1] * len(sequence)
-        word_types = [-1] * len(sequence)
-        for number, text in enumerate(texts):
-            places = [place for place, owner in enumerate(sequence) if owner == number]
-            found = pieces_to_words(text, spans[number], [offsets[place] for place in places])
-            for place, word in zip(places, found, strict=True):
-                if word >= 0:
-                    word_numbers[place] = word + (len(spans[0]) if number else 0)
-                    word_types[place] = types[number][word]
-        segment = sequence
-        if boundary is not None:
-            segment = [
-                owner if owner < 0 else int(start >= boundary)
-                for owner, (start, _) in zip(sequence, offsets, strict=True)
-            ]
-        role = list(self._roles(ids, offsets, sequence, texts))
-        return EncodedText(ids, role, segment, word_numbers, word_types, cut=bool(encoding.overflowing))
+        word, word_type = [-1] * len(ids), [-1] * len(ids)
+        for owner, text in enumerate(texts):
+            places = [place for place, number in enumerate(sequence) if number == owner]
+            numbers = pieces_to_words(text, words[owner], [offsets[place] for place in places])
+            for place, number in zip(places, numbers, strict=True):
+                if number >= 0:
+                    word[place] = number + (len(words[0]) if owner else 0)
+                    word_type[place] = types[word[place]]
+        return EncodedText(ids, list(self._roles(tokens, texts)), sequence, word, word_type, cut=cut)
 
     def _shortened(self, text: str) -> str:
         """Without what could not fit anyway.
@@ -180,13 +186,11 @@ class TextEncoder:
         keep = 2 * self.max_length
         return text if len(pieces) <= keep else text[: pieces[keep][0]]
 
-    def _roles(
-        self, ids: Sequence[int], offsets: Sequence[Span], sequence: Sequence[int], texts: Sequence[str]
-    ) -> Iterator[int]:
+    def _roles(self, tokens: Tokens, texts: Sequence[str]) -> Iterator[int]:
         separators = {self.tokenizer.sep_token_id, self.tokenizer.eos_token_id} - {None}
         first_token = self.tokenizer.cls_token_id
-        has_first = first_token is not None and first_token in ids
-        for place, (token, owner, (start, end)) in enumerate(zip(ids, sequence, offsets, strict=True)):
+        has_first = first_token is not None and first_token in tokens[0]
+        for place, (token, (start, end), owner) in enumerate(zip(*tokens, strict=True)):
             if (token == first_token and owner < 0) if has_first else place == 0:
                 yield CLS
             elif owner < 0:
@@ -208,6 +212,12 @@ class TextEncoder:
             word=[-1, *target.word[:-1]],
             word_type=[-1, *target.word_type[:-1]],
         )
+
+
+def looked_at(encoding: Any) -> Tokens:
+    """What the tokenizer says of its tokens. Each look copies the whole list out of it, so this looks once."""
+    sequence = [-1 if number is None else number for number in encoding.sequence_ids]
+    return encoding.ids, encoding.offsets, sequence
 
 
 def with_tokens(encoded: EncodedText, tokens: Mapping[int, int], tokenizer: Any) -> EncodedText:

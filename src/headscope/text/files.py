@@ -8,7 +8,6 @@ import stat
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from headscope.errors import OptionError, TextError
@@ -33,6 +32,15 @@ def joined_names(names: Sequence[str]) -> str:
     """The names of files as one short name: the first three, and how many more there are."""
     more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
     return ", ".join(names[:_NAMES_SHOWN]) + more
+
+
+def given_files(reader: str, example: str, paths: Sequence[str | os.PathLike[str]]) -> tuple[Path, ...]:
+    """The paths that the function called `reader` was given; TextError when there are none or one is missing."""
+    if not paths:
+        raise TextError(f'{reader} was given no file; name one or more, as in {reader}("{example}")')
+    for path in paths:
+        check_file(path)
+    return tuple(map(Path, paths))
 
 
 def nothing_found(path: str | os.PathLike[str]) -> TextError:
@@ -99,9 +107,7 @@ class TextStream:
         """The stream itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the file."""
         self.close()
 
@@ -217,6 +223,35 @@ class TextStream:
             f"{shown(self.path)}: invalid UTF-8 (0x{found:02x} at byte {position}), UTF-8 text is expected; "
             "if it is text in another encoding convert it, for example with iconv -f LATIN1 -t UTF-8"
         )
+
+
+class FileReading:
+    """One reading of some files from the first to the last, which knows how far it has come."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = paths
+        self._done = 0  # bytes of the files read to their end
+        self._stream: TextStream | None = None
+        try:
+            regular = all(path.is_file() for path in paths)
+            self._bytes = sum(path.stat().st_size for path in paths) if regular else 0
+        except OSError:
+            self._bytes = 0  # one is gone since; opening it says so
+
+    def __iter__(self) -> Iterator[TextStream]:
+        """The files one after the other, each open while it is looked at."""
+        for path in self._paths:
+            with open_text(path) as stream:
+                self._stream = stream
+                yield stream
+                self._done += stream.size
+            self._stream = None
+
+    @property
+    def progress(self) -> float | None:
+        """Share of all files' bytes that were read; None when a size is unknown (a pipe)."""
+        current = self._stream.bytes_read if self._stream else 0
+        return min(1.0, (self._done + current) / self._bytes) if self._bytes else None
 
 
 class _CountedFile(io.FileIO):

@@ -1,11 +1,10 @@
 """From a question and a passage to model input: whole, cut, or in windows that slide over the passage."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from headscope.errors import OptionError
-from headscope.text.align import Span, pieces_to_words, word_spans
-from headscope.text.encode import EncodedText, TextEncoder
+from headscope.text.align import Span, word_spans
+from headscope.text.encode import EncodedText, TextEncoder, looked_at
 from headscope.text.sentences import clean
 
 
@@ -72,43 +71,22 @@ class QuestionEncoder(TextEncoder):
             return_overflowing_tokens=self.stride is not None,
             verbose=False,
         ).encodings
-        words = (word_spans(question), word_spans(context))
+        texts, words = (question, context), (word_spans(question), word_spans(context))
         is_cut = self.stride is None and bool(encodings[0].overflowing)
-        return [self._window(encoding, (question, context), words, is_cut=is_cut) for encoding in encodings]
+        windows = []
+        for encoding in encodings:
+            _, offsets, sequence = tokens = looked_at(encoding)
+            characters = [
+                _visible(context, span) if owner == 1 else (0, 0)
+                for owner, span in zip(sequence, offsets, strict=True)
+            ]
+            windows.append(Window(self._described(tokens, texts, words, cut=is_cut), characters))
+        return windows
 
     def _cut_question(self, question: str) -> str:
         pieces = self.pieces(question)
         most = min(self.max_question, self.room // 2)
         return question if len(pieces) <= most else question[: pieces[most - 1][1]]
-
-    def _window(
-        self, encoding: Any, texts: tuple[str, str], words: tuple[list[Span], list[Span]], *, is_cut: bool
-    ) -> Window:
-        # Each look at these copies the whole list out of the tokenizer, so look once.
-        ids: list[int] = encoding.ids
-        offsets: list[Span] = encoding.offsets
-        sequence = [-1 if number is None else number for number in encoding.sequence_ids]
-        word = [-1] * len(ids)
-        for number in (0, 1):
-            places = [place for place, owner in enumerate(sequence) if owner == number]
-            found = pieces_to_words(texts[number], words[number], [offsets[place] for place in places])
-            for place, one in zip(places, found, strict=True):
-                word[place] = one if one < 0 or not number else one + len(words[0])
-        spans = [texts[0][start:end].lower() for start, end in words[0]]
-        spans += [texts[1][start:end].lower() for start, end in words[1]]
-        known: dict[str, int] = {}
-        word_type = [
-            known.setdefault(spans[one], len(known))
-            if one >= 0 and any(character.isalnum() for character in spans[one])
-            else -1
-            for one in word
-        ]
-        role = list(self._roles(ids, offsets, sequence, texts))
-        characters = [
-            _visible(texts[1], span) if owner == 1 else (0, 0)
-            for owner, span in zip(sequence, offsets, strict=True)
-        ]
-        return Window(EncodedText(ids, role, sequence, word, word_type, cut=is_cut), characters)
 
 
 def _visible(text: str, span: Span) -> Span:

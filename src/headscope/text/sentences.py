@@ -35,24 +35,25 @@ _ACRONYM = re.compile(r"[^\W\d_](\.[^\W\d_]+)+")  # U.S, a.m, Ph.D: the last dot
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text, for lists of words that are looked up."""
     return frozenset(text.split())
 
 
 # Never the end of a sentence when capitalised: a name follows.
-_TITLES = _words(
+_TITLES = word_set(
     "adm brig capt cmdr col cpl dr fr ft gen gov hon insp lt maj messrs mlle mme mr mrs ms mt pres prof pvt "
     "rep rev sen sgt st supt"
 )
 # Never the end of a sentence: what they introduce follows.
-_LINKS = _words("approx cf e.g eg i.e ie lit n.b v viz vs")
+_LINKS = word_set("approx cf e.g eg i.e ie lit n.b v viz vs")
 # Not the end of a sentence when a number follows: No. 5, but "No. That is wrong."
-_BEFORE_NUMBERS = _words(
+_BEFORE_NUMBERS = word_set(
     "apr art aug b c ca ch d dec eq eqs feb fig figs fl jan jul jun ll mar no nos nov oct p pp r sec sept sep vol"
 )
 # These, initials and acronyms end a sentence only if a word follows that often begins one.
-_OFTEN_INSIDE = _words("al bros co corp dept est inc jr ltd sr univ")
-_STARTERS = _words(
+_OFTEN_INSIDE = word_set("al bros co corp dept est inc jr ltd sr univ")
+_STARTERS = word_set(
     "a after all also although an and as at because but by during each for from he her here his how however "
     "i if in it its many most my no on one our she since so some such that the their then there these they "
     "this those though to today under until we what when where which while who why with yes you your"

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from headscope.errors import TextError
+
 SHOWN = 5
 """How many places a note names; the count is always complete."""
 
@@ -38,3 +40,11 @@ class Skipped:
         kind = self.kind.removesuffix("s") if self.count == 1 else self.kind
         more = "; ..." if self.count > len(self.places) else ""
         return f"{self.count:,} {kind} skipped: {'; '.join(self.places)}{more}"
+
+    def nothing_left(self, name: str, *, why: str) -> TextError:
+        """The error for files of that `name` without anything to use; `why`, if nothing was skipped in them either."""
+        if not self.count:
+            return TextError(f"{name} {why}")
+        return TextError(
+            f"{name}: none of its {self.kind} can be used, {self.count:,} were skipped, the first is {self.places[0]}"
+        )

@@ -3,7 +3,7 @@
 import os
 
 from headscope.atlas import Atlas
-from headscope.pages.atlas_page import embedded_atlas, write_atlas_view
+from headscope.pages.atlas import embedded_atlas, write_atlas_view
 from headscope.widget.base import Widget
 
 

@@ -25,7 +25,9 @@ class Widget(anywidget.AnyWidget):
             index.append(Chunk(key=key, start=start, length=len(chunk)))
             start += len(chunk)
         self._embedded = embedded.model_copy(update={"chunks": index})
-        super().__init__(about=self._embedded.model_dump_json(), blob=b"".join(chunks.values()))
+        super().__init__(
+            about=self._embedded.model_dump_json(exclude_defaults=True), blob=b"".join(chunks.values())
+        )
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self._title}>"

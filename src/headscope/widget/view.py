@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from headscope.errors import OptionError
 from headscope.models import Model, load
 from headscope.pages.arrays import from_attentions
-from headscope.pages.choices import ViewName
 from headscope.pages.neurons import neuron_reader
 from headscope.pages.page import Start
 from headscope.pages.seen import observe
+from headscope.pages.views import ViewName
 
 if TYPE_CHECKING:
     from headscope.widget.text import TextView

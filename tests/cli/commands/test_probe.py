@@ -136,7 +136,7 @@ def test_the_other_probes(run: Run, model: Path, treebank: Path, roles: Path, tm
     assert "negation" in features
     assert "changed most" in features
     assert "pronoun" in coreference
-    assert "head match %" in coreference
+    assert "same word" in coreference
     assert [line.split()[0] for line in parser.splitlines()[4:11]] == [
         "attention", "attention_words", "right_branching", "best_offset", "distances_words",
         "random_attention", "random_attention_words",

@@ -16,8 +16,7 @@ from tests.helpers.tiny import tiny
 import headscope as hs
 from headscope.probes.features.classes import FEATURES, FeatureText
 from headscope.probes.features.result import FeaturesResult, StackSums
-from headscope.probes.features.sums import FeatureSums
-from headscope.probes.features.tally import QUANTITIES, FeatureTally, Marks, Values, chances
+from headscope.probes.features.tally import QUANTITIES, FeatureMeans, FeatureTally, Marks, Values, chances
 from headscope.text.annotated.treebank import read_treebank
 from headscope.types import HeadGrid
 
@@ -37,8 +36,7 @@ def some_values(grid: HeadGrid, numbers: Sequence[int], *, seed: int = 0) -> Val
         random(len(FEATURES)) > -0.5,
         random(*kinds, grid.layers, grid.heads),
         random(*kinds, grid.heads),
-        random(len(FEATURES)),
-        random(len(FEATURES)),
+        random(2, len(FEATURES)),
     )
 
 
@@ -51,35 +49,34 @@ def part(values: Values, texts: slice) -> Values:
 
 def test_sums_merge_exactly_and_in_any_order() -> None:
     values = some_values(GRID, range(41))
-    whole = FeatureSums.zeros(GRID)
+    whole = FeatureMeans.zeros(GRID)
     whole.add(values)
     pieces = []
     for texts in (slice(0, 7), slice(7, 7), slice(7, 41)):
-        piece = FeatureSums.zeros(GRID)
+        piece = FeatureMeans.zeros(GRID)
         piece.add(part(values, texts))
         pieces.append(piece)
     for order in ([0, 1, 2], [2, 0, 1]):
-        merged = FeatureSums.zeros(GRID)
+        merged = FeatureMeans.zeros(GRID)
         for number in order:
             merged.merge(pieces[number])
-        for which in range(len(QUANTITIES)):
-            for from_first in (False, True):
-                one, other = (sums.mean(which, from_first=from_first) for sums in (merged, whole))
-                np.testing.assert_allclose(one.mean(), other.mean())
-                np.testing.assert_allclose(one.stderr(), other.stderr())
-        for feature in range(len(FEATURES)):
-            assert merged.sampling(feature) == whole.sampling(feature)
+        for name in ("values", "from_first", "even"):
+            one, other = getattr(merged, name), getattr(whole, name)
+            for feature in FEATURES:
+                np.testing.assert_allclose(one.mean(feature), other.mean(feature))
+                np.testing.assert_allclose(one.stderr(feature), other.stderr(feature))
+                assert one.sampling(feature) == other.sampling(feature)
 
 
 @pytest.mark.parametrize(("texts", "unit"), [(18, "texts"), (60, "documents")])
 def test_errors_are_over_documents_where_ten_have_the_class(texts: int, unit: str) -> None:
     """Two texts a document; the error by leaving out one document at a time, or the textbook's over texts."""
     values = some_values(GRID, range(texts))
-    sums = FeatureSums.zeros(GRID)
+    sums = FeatureMeans.zeros(GRID)
     sums.add(values)
-    for feature in range(len(FEATURES)):
-        has = values.has[:, feature].numpy()
-        numbers, documents = values.values[has, 1, feature].numpy(), values.document[has].numpy()
+    for place, feature in enumerate(FEATURES):
+        has = values.has[:, place].numpy()
+        numbers, documents = values.values[has, 1, place].numpy(), values.document[has].numpy()
         names = np.unique(documents)
         if unit == "documents":
             without = np.stack([numbers[documents != name].mean(0) for name in names])
@@ -88,9 +85,9 @@ def test_errors_are_over_documents_where_ten_have_the_class(texts: int, unit: st
         else:
             count = len(numbers)
             expected = numbers.std(0, ddof=1) / np.sqrt(count)
-        sampling = sums.sampling(feature)
+        sampling = sums.values.sampling(feature)
         assert (sampling.unit, sampling.count) == (unit, count)
-        np.testing.assert_allclose(sums.mean(1).stderr()[feature], expected)
+        np.testing.assert_allclose(sums.values.stderr(feature)[1], expected)
 
 
 def test_texts_are_paired_whatever_order_they_were_run_in() -> None:
@@ -182,7 +179,7 @@ def test_the_classes_of_a_word(described: tuple[str, str, str, str], expected: s
 def sums_with_change(change: Array, texts: int) -> FeaturesResult:
     """A result in which every head changed by `change` (layer, head) and noise."""
     grid = HeadGrid("encoder", *change.shape, causal=False)
-    sums = [FeatureSums.zeros(grid) for _ in range(3)]
+    sums = [FeatureMeans.zeros(grid) for _ in range(3)]
     values = some_values(grid, range(texts))
     everywhere = replace(values, has=torch.ones_like(values.has))
     shifted = replace(everywhere, values=everywhere.values + torch.from_numpy(change))

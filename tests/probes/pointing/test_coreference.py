@@ -11,6 +11,7 @@ from tests.helpers.tiny import tiny
 
 from headscope.atlas import open_atlas
 from headscope.errors import OptionError, TextError
+from headscope.probes.pointing.cases import ALL, Case
 from headscope.probes.pointing.coreference import (
     CoreferenceProbe,
     CoreferenceResult,
@@ -18,7 +19,6 @@ from headscope.probes.pointing.coreference import (
     cases_of,
     windows,
 )
-from headscope.probes.pointing.scoring import ALL, Case
 from headscope.text.annotated.coreference import CoreferenceCorpus, read_coreference
 from headscope.text.skipped import Skipped
 from headscope.types import HeadId

@@ -22,8 +22,8 @@ from tests.helpers.treebanks import (
 
 import headscope as hs
 from headscope.models import wrap
+from headscope.probes.pointing.cases import ALL
 from headscope.probes.pointing.dependency import OFFSETS, DependencyProbe, DependencyResult
-from headscope.probes.pointing.scoring import ALL
 from headscope.stats.intervals import share_interval
 from headscope.text.annotated.treebank import Treebank, read_treebank
 

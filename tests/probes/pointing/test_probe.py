@@ -20,8 +20,8 @@ from tests.helpers.treebanks import (
 
 from headscope.atlas import Example
 from headscope.errors import OptionError, TextError
+from headscope.probes.pointing.cases import ALL
 from headscope.probes.pointing.dependency import DependencyProbe
-from headscope.probes.pointing.scoring import ALL
 from headscope.text.annotated.treebank import Treebank, read_treebank
 from headscope.types import HeadId
 

@@ -112,9 +112,9 @@ def test_modifiers_are_not_core(tmp_path: Path, label: str, is_core: bool) -> No
     [
         ("{", "not JSON"),
         ("[" * 100_000, "cannot be read"),
-        ("[]", "[] is no object"),
-        ("null", "null is no object"),
-        ('"' + "x" * 100 + '"', "... is no object"),
+        ("[]", "an array, not an object"),
+        ("null", "null, not an object"),
+        ('"' + "x" * 100 + '"', "a string, not an object"),
         ({}, "no tokens and no predicate and no arguments"),
         ({key: GOOD[key] for key in GOOD if key != "predicate"}, "no predicate; expected"),
         ({**GOOD, "tokens": []}, "tokens is []"),
@@ -199,7 +199,8 @@ def test_nothing_to_use(tmp_path: Path) -> None:
     with pytest.raises(TextError, match=r"roles\.jsonl holds no predicate with arguments"):
         list(read_roles(written(tmp_path, {**GOOD, "arguments": []})))
     with pytest.raises(
-        TextError, match=r"roles\.jsonl: none .* 2 annotations were skipped, .*roles\.jsonl:1: not"
+        TextError,
+        match=r"roles\.jsonl: none .* annotations can be used, 2 were skipped, .*roles\.jsonl:1: not",
     ):
         list(read_roles(written(tmp_path, "x", "y")))
     with pytest.raises(TextError, match="no such file"):

@@ -6,9 +6,8 @@ import pytest
 from tests.helpers.coreference import columns, litbank, written
 
 from headscope.errors import TextError
-from headscope.text.annotated.coreference import CoreferenceCorpus, read_coreference
-from headscope.text.annotated.coreference_document import CoreferenceDocument
-from headscope.text.formats.coreference_columns import space_after
+from headscope.text.annotated.coreference import CoreferenceCorpus, CoreferenceDocument, read_coreference
+from headscope.text.formats.coreference import space_after
 from headscope.text.words import WordText
 
 
@@ -133,8 +132,8 @@ def test_wrong_columns_cost_the_sentence(tmp_path):
 
 
 def test_lines_without_end_raise(tmp_path, monkeypatch):
-    monkeypatch.setattr("headscope.text.formats.coreference_columns.MAX_LINES", 3)
-    with pytest.raises(TextError, match=r"made.conll:5: a sentence of more than 3 lines"):
+    monkeypatch.setattr("headscope.text.formats.conllu.MAX_LINES", 3)
+    with pytest.raises(TextError, match=r"made.conll:4: a sentence of more than 3 lines"):
         read(tmp_path, columns(["he/PRP/(1)"] * 5))
 
 

@@ -6,8 +6,7 @@ import pytest
 from tests.helpers.coreference import conllu, conllu_rows, written
 
 from headscope.errors import TextError
-from headscope.text.annotated.coreference import CoreferenceCorpus, read_coreference
-from headscope.text.annotated.coreference_document import CoreferenceDocument
+from headscope.text.annotated.coreference import CoreferenceCorpus, CoreferenceDocument, read_coreference
 
 Found = list[tuple[str, str, str, str]]
 
@@ -154,6 +153,6 @@ def test_documents_begin_at_newdoc_and_their_brackets_end_there(tmp_path):
 
 def test_nothing_but_broken_mentions_raises(tmp_path):
     with pytest.raises(
-        TextError, match=r"no mention can be used, 1 records were skipped, the first is .*:4: opens"
+        TextError, match=r"none of its records can be used, 1 were skipped, the first is .*:4: opens"
     ):
         read(tmp_path, conllu([["Mary/PROPN/0/(e1-person-1-", "saw/VERB/1"]]))

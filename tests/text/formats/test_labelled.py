@@ -72,7 +72,7 @@ def test_several_files_and_gzip(tmp_path: Path) -> None:
         ("a.tsv", " \t1", "an empty text"),
         ("a.tsv", "one\t ", "no label"),
         ("a.jsonl", "{", "not JSON"),
-        ("a.jsonl", "[1]", "no object"),
+        ("a.jsonl", "[1]", "an array, not an object"),
         ("a.jsonl", '{"label": 1}', "no text"),
         ("a.jsonl", '{"text": "one"}', "no label"),
         ("a.jsonl", '{"text": "one", "label": null}', "no label"),

@@ -96,10 +96,11 @@ def test_broken_paragraphs_and_articles_are_skipped_and_told(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "a.json:1: not JSON"),
-        ("{\n{", "a.json:2: not JSON"),
-        ("[]", "no list of articles"),
-        (json.dumps({"data": []}), "holds no question that can be used"),
+        ("", "a.json: not JSON"),
+        ("{\n{", "a.json: not JSON .*line 2, column 1"),
+        ("[]", "an array, not an object"),
+        ("{}", "no list of articles"),
+        (json.dumps({"data": []}), "holds no question; expected"),
         (json.dumps(squad(("The cat.", [{"question": "who?"}]))), "question 0: no answers"),
     ],
 )

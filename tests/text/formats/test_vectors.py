@@ -101,7 +101,7 @@ def test_other_words_are_counted_but_not_parsed(tmp_path: Path) -> None:
         ("the cat sat\n", r"v\.txt:1: 'the cat sat' is no word vector; expected a word and its numbers"),
         ("\nthe\n", r"v\.txt:2: 'the' is no word vector"),
         ("the 1 2 inf\n", r"v\.txt:1: 'the 1 2 inf' is no word vector"),
-        ("2 5\nthe 1 2 3\ncat 4 5 6\n", r"none of its lines can be used, 2 were skipped, .*v\.txt:2: 3 numbers"),
+        ("2 5\nthe 1 2 3\ncat 4 5 6\n", r"none of its vector lines can be used, 2 were skipped, .*v\.txt:2: 3 numbers"),
         ("2 5\n", "has a heading and no vector"),
     ],
 )  # fmt: skip

@@ -68,17 +68,25 @@ export function keeps(pick: Kept, colouring: Colouring, index: number): boolean 
   return pick.how === "above" ? value >= pick.value : value <= pick.value;
 }
 
-/** Whether a head answers a search: "3.2", "3." or "layer 3", else any part of the label it has in this or another category. */
+/** Whether a head answers a search: "3.2", "L3H2", "3." or "layer 3", else any part of the label it has in this or another category. */
 export function answers(search: string, layer: number, head: number, labels: readonly string[]): boolean {
   const wanted = search.trim().toLowerCase();
   if (wanted === "") return true;
   return wanted.split(/\s*,\s*/).some((one) => answersOne(one, layer, head, labels));
 }
 
+/** The head that a text names: "7.4", "L7H4", "layer 7 head 4"; null where it names none. */
+export function headNamed(text: string): { layer: number; head: number } | null {
+  const named = /^(?:l(?:ayer)? ?)?(\d+)(?:\.|,? ?h(?:ead)? ?)(\d+)$/i.exec(text.trim());
+  return named ? { layer: Number(named[1]), head: Number(named[2]) } : null;
+}
+
 function answersOne(wanted: string, layer: number, head: number, labels: readonly string[]): boolean {
   if (wanted === "") return false;
-  const name = /^(\d+)\.(\d+|\*)?$/.exec(wanted);
-  if (name) return Number(name[1]) === layer && (name[2] === undefined || name[2] === "*" || Number(name[2]) === head);
+  const named = headNamed(wanted);
+  if (named) return named.layer === layer && named.head === head;
+  const ofLayer = /^(\d+)\.\*?$/.exec(wanted);
+  if (ofLayer) return Number(ofLayer[1]) === layer;
   const place = /^(layer|head) ?(\d+)$/.exec(wanted);
   if (place) return Number(place[2]) === (place[1] === "layer" ? layer : head);
   return labels.some((label) => label.toLowerCase().includes(wanted));
@@ -156,4 +164,30 @@ export function cellTexts(colouring: Colouring): string[] {
           .replace(/^-(?=0(\.0*)?$)/, "")
           .replace("-", "−"),
   );
+}
+
+/** All that a stack knows as a table: one row a head, one column a colouring, with its standard error where it has one. */
+export function headRows(stack: {
+  layers: number;
+  heads: number;
+  colourings: readonly Colouring[];
+}): (string | number | null)[][] {
+  const columns = stack.colourings.flatMap((colouring) => [
+    {
+      name: colouring.key,
+      of: (index: number) => {
+        const value = colouring.values[index] ?? null;
+        return value !== null && colouring.kind === "category" ? (colouring.labels?.[value] ?? null) : value;
+      },
+    },
+    ...(colouring.stderr
+      ? [{ name: `${colouring.key}_stderr`, of: (index: number) => colouring.stderr?.[index] ?? null }]
+      : []),
+  ]);
+  const rows = Array.from({ length: stack.layers * stack.heads }, (_, index) => [
+    Math.floor(index / stack.heads),
+    index % stack.heads,
+    ...columns.map(({ of }) => of(index)),
+  ]);
+  return [["layer", "head", ...columns.map(({ name }) => name)], ...rows];
 }

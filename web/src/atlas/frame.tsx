@@ -5,12 +5,13 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Busy, Field, Switch, Trouble } from "../parts/controls";
 import { moved } from "../parts/headgrid";
 import { type Size, useSize } from "../parts/hooks";
+import { Save, standalone } from "../parts/save";
 import { useKeys } from "../shell/keys";
 import type { SetState, State } from "../shell/state";
 import type { ViewProps } from "../shell/view";
 import { Beside } from "./beside";
 import { type AtlasLook, nameOf, useAtlas } from "./data";
-import { KEEP_ALL, labelsOf, shownValue } from "./filter";
+import { headRows, KEEP_ALL, labelsOf, shownValue } from "./filter";
 import { Findings } from "./findings";
 import { Legend } from "./legend";
 import { Picker } from "./picker";
@@ -159,7 +160,7 @@ function Body({ props, look, plot }: BodyProps) {
   const columns = wide ? `${Math.max(380, plot.width(look, room) + PADDING + SCROLLBAR)}px minmax(0, 1fr)` : undefined;
   return (
     <>
-      <Bar {...{ props, look, said }} />
+      <Bar {...{ props, look, said }} plot={place} />
       <div class="at-body" ref={place} style={{ gridTemplateColumns: source.headPage ? columns : undefined }}>
         <div class="at-plot">
           <p class="at-said" role="status">
@@ -177,7 +178,13 @@ function Body({ props, look, plot }: BodyProps) {
 }
 
 /** The controls above. */
-function Bar({ props, look, said }: Omit<BodyProps, "plot"> & { said: number | null }) {
+interface BarProps extends Omit<BodyProps, "plot"> {
+  said: number | null;
+  /** Where the picture is drawn. */
+  plot: { readonly current: HTMLElement | null };
+}
+
+function Bar({ props, look, said, plot }: BarProps) {
   const { source, setState, dark } = props;
   const { stack, colouring } = look;
   return (
@@ -204,6 +211,14 @@ function Bar({ props, look, said }: Omit<BodyProps, "plot"> & { said: number | n
         {...{ look, dark, hovered: said }}
         setPick={(kept) => setState({ settings: pick.to(kept) })}
         setStretched={(on) => setState({ settings: stretched.to(on) })}
+      />
+      <Save
+        name={`${look.atlas.model} ${colouring?.title ?? "heads"}`}
+        svg={() => {
+          const drawing = plot.current?.querySelector<SVGSVGElement>("svg.hg, svg.mp") ?? null;
+          return drawing && standalone(drawing);
+        }}
+        table={() => headRows(stack)}
       />
     </div>
   );

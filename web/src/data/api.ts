@@ -4,22 +4,6 @@
  * Made by tools/web_types.py from the server's OpenAPI description; do not edit.
  */
 
-/** What a task loses or gains when the head is switched off. */
-export interface AblationEffect {
-  metric: string;
-  change: number | null;
-  low: number | null;
-  high: number | null;
-  significant: boolean | null;
-  data: string;
-  unit: string;
-  edit: string;
-  higher_is_better: boolean;
-  edits: number | null;
-  corrected: boolean | null;
-  possible: boolean | null;
-}
-
 /** What the source of a page has. */
 export interface About {
   version: string;
@@ -54,6 +38,31 @@ export interface AtlasStack {
   maps: Record<string, [number, number][]>;
 }
 
+/** One number of a head: drawn as a bar or column, with its interval, beside what it is held against. */
+export interface Bar {
+  label: string;
+  value: number | null;
+  low?: number | null;
+  high?: number | null;
+  mark?: number | null;
+  mark_name?: string;
+  verdict?: "above" | "below" | "unclear" | "too few" | null;
+  pale?: boolean;
+  worse?: boolean | null;
+  muted?: boolean;
+  tick?: string;
+  note?: string;
+}
+
+/** Numbers on one scale: a row each (bars), or side by side (columns). */
+export interface Chart {
+  title?: string;
+  kind?: "bars" | "columns";
+  bars: Bar[];
+  is_share?: boolean;
+  caption?: string;
+}
+
 /** Where a chunk lies in the widget's blob. */
 export interface Chunk {
   key: string;
@@ -70,25 +79,9 @@ export interface Colouring {
   kind: "number" | "category";
   diverging: boolean;
   values: (number | null)[];
-  labels: string[] | null;
-  stderr: (number | null)[] | null;
+  labels?: string[] | null;
+  stderr?: (number | null)[] | null;
   about: string;
-}
-
-/** How the head differs from the same head of another model. */
-export interface Comparison {
-  what: string;
-  value: number | null;
-  low: number | null;
-  high: number | null;
-  other: string;
-}
-
-/** One of the features that heads are sorted by, beside what even attention would give. */
-export interface DistanceFeature {
-  feature: string;
-  value: number | null;
-  uniform: number | null;
 }
 
 /** Heads to switch off, as in "3.2, layer 7". */
@@ -100,11 +93,11 @@ export interface Edit {
 /** What the single file (script "headscope-data") and the widget (trait `about`) hold as JSON. */
 export interface Embedded {
   about: About;
-  seen: Seen | null;
-  atlas: AtlasData | null;
-  head_pages: Record<string, HeadPage>;
-  start: string;
-  chunks: Chunk[];
+  seen?: Seen | null;
+  atlas?: AtlasData | null;
+  head_pages?: Record<string, HeadPage>;
+  start?: string;
+  chunks?: Chunk[];
 }
 
 /** The head's attention on one text of the corpus, the same for all heads; a cell holds its largest weight. */
@@ -121,18 +114,18 @@ export interface Finding {
   parts: FindingPart[];
   heads: string[];
   value: number | null;
-  low: number | null;
-  high: number | null;
-  control: number | null;
-  control_name: string;
-  verdict: "above" | "below" | "unclear" | "too few" | null;
-  units: string;
+  low?: number | null;
+  high?: number | null;
+  control?: number | null;
+  control_name?: string;
+  verdict?: "above" | "below" | "unclear" | "too few" | null;
+  units?: string;
 }
 
 /** A piece of a sentence. */
 export interface FindingPart {
   text: string;
-  head: string | null;
+  head?: string | null;
 }
 
 /** What the model says in one place, best first. */
@@ -146,8 +139,7 @@ export interface HeadExample {
   text: string;
   words: string[];
   marks: number[];
-  weights: number[] | null;
-  looked_at: boolean;
+  weights?: number[] | null;
   note: string;
 }
 
@@ -156,21 +148,11 @@ export interface HeadPage {
   stack: string;
   layer: number;
   head: number;
-  kind: string | null;
-  pattern: Record<string, number> | null;
-  profile: ProfilePoint[];
-  distances: DistanceFeature[];
-  roles: RoleShare[];
-  habits: RoleShare[];
-  nearest: NearHead[];
-  relations: RelationScore[];
-  relations_tested: number;
-  ablation: AblationEffect[];
-  compare: Comparison[];
-  examples: HeadExample[];
-  typical: TypicalSentence[];
-  example_map: ExampleMap | null;
-  explanation: Record<string, number | string | (number | null)[] | string[] | null> | null;
+  kind?: string | null;
+  sections?: Section[];
+  examples?: HeadExample[];
+  typical?: TypicalSentence[];
+  notes?: string[];
 }
 
 /** A model that can be asked. */
@@ -202,11 +184,11 @@ export interface Neurons {
   queries: number[][];
   keys: number[][];
   bias: number[][] | null;
-  soft_cap: number | null;
-  sink: number | null;
-  visible: [number, number][] | null;
-  agrees: boolean;
-  rotated: boolean;
+  soft_cap?: number | null;
+  sink?: number | null;
+  visible?: [number, number][] | null;
+  agrees?: boolean;
+  rotated?: boolean;
   note: string;
 }
 
@@ -229,7 +211,7 @@ export interface Predicted {
   task: "mlm" | "qa" | "classification" | "lm";
   before: Guess[];
   after: Guess[];
-  note: string;
+  note?: string;
 }
 
 /** What every answer is that is not the one asked for. */
@@ -237,36 +219,15 @@ export interface Problem {
   error: string;
 }
 
-/** The attention a head pays at one offset. */
-export interface ProfilePoint {
-  offset: number;
-  value: number | null;
-  low: number | null;
-  high: number | null;
-}
-
-/** How often a head's strongest link is a relation's, beside the best simple rule. */
-export interface RelationScore {
-  relation: string;
-  accuracy: number | null;
-  low: number | null;
-  high: number | null;
-  baseline: number | null;
-  baseline_name: string;
-  probe: string;
-  direction: string;
-  what: string;
-  cases: number | null;
-  verdict: "above" | "below" | "unclear" | "too few";
-}
-
-/** The attention a head pays to one kind of token. */
-export interface RoleShare {
-  role: string;
-  value: number | null;
-  low: number | null;
-  high: number | null;
-  uniform: number | null;
+/** One analysis of a head, as its page shows it: sentences, charts, and what they are. */
+export interface Section {
+  key: string;
+  title: string;
+  said?: string[];
+  charts?: Chart[];
+  heads?: NearHead[];
+  map?: ExampleMap | null;
+  about?: string;
 }
 
 /**
@@ -288,10 +249,10 @@ export interface Seen {
   levels: number[];
   max_error: number;
   word_error: number;
-  fine: boolean;
+  fine?: boolean;
   rotated: boolean;
   has_neurons: boolean;
-  neuron_heads: string[] | null;
+  neuron_heads?: string[] | null;
   note: string;
 }
 
@@ -330,8 +291,11 @@ export interface Tokens {
 /** A sentence of the corpus on which the head is most like itself, and where each of its words looks most. */
 export interface TypicalSentence {
   words: string[];
-  keys: string[] | null;
+  keys?: string[] | null;
   looks_at: number[];
   weights: number[];
   likeness: number;
+  special: string[];
+  strongest: number[];
+  said: string;
 }

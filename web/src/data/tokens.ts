@@ -92,7 +92,7 @@ export function errorOf(seen: Seen, level: Level): number {
 /** The same in words; what is finer than any number shown is as good as that. */
 export function errorWords(seen: Seen, level: Level): string {
   const error = errorOf(seen, level);
-  return `±${error < 0.0001 ? "0.0001" : error.toPrecision(2)}`;
+  return error < 0.0001 ? "0.0001" : error.toPrecision(2);
 }
 
 /** The token of the other level that holds the first piece of `token`. */

@@ -1,4 +1,5 @@
 /** Beside the head view: the weights as numbers. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type Axis, repeated, shortened, visible } from "../data/tokens";
 import type { Axes, WeightGrid } from "../data/weights";
@@ -18,12 +19,15 @@ interface Props {
   threshold: number;
   dark: boolean;
   pin: (side: Active["side"], index: number) => void;
+  /** What stands below the numbers. */
+  children?: ComponentChildren;
 }
 
 export function HeadDetail(props: Props) {
   return (
     <aside class="hs-detail" aria-label="Weights">
       {props.active === null ? <Strongest {...props} /> : <OfToken {...props} active={props.active} />}
+      {props.children}
     </aside>
   );
 }

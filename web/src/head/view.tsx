@@ -4,16 +4,19 @@ import type { StackShape } from "../data/api";
 import { stackOf } from "../data/source";
 import { type Axis, matches, shortened, visible } from "../data/tokens";
 import { type Axes, gridOf, useAxes } from "../data/weights";
+import { weightRows } from "../matrix/export";
 import { prepare } from "../parts/canvas";
 import { headColour, translucent } from "../parts/colour";
 import { Busy, Trouble } from "../parts/controls";
 import { useLayerMaps, useSize } from "../parts/hooks";
 import { asNumber } from "../parts/numbers";
+import { Save } from "../parts/save";
 import { leastDrawn, shownHeads } from "../shell/choices";
 import "./head.css";
 import type { WeightGrid } from "../data/weights";
 import type { View, ViewProps } from "../shell/view";
 import { HeadDetail } from "./detail";
+import { linesSvg } from "./export";
 import { faintest, type Lines, linesOf, opacity, reachOf, type Window } from "./lines";
 
 const ROW = 20; // CSS pixels
@@ -55,7 +58,21 @@ function HeadView({ source, seen, state, setState, dark }: ViewProps) {
         searched={state.q}
         held={held === null ? null : { side: state.side, index: held }}
       />
-      <HeadDetail {...{ axes, active, threshold, dark, pin }} {...shown} layer={maps.layer} />
+      <HeadDetail {...{ axes, active, threshold, dark, pin }} {...shown} layer={maps.layer}>
+        <Save
+          name={`${seen!.model} layer ${maps.layer}`}
+          svg={() =>
+            linesSvg(axes, shown.heads, shown.grids, threshold, `Attention of ${seen!.model}, layer ${maps.layer}`)
+          }
+          table={() =>
+            weightRows(
+              shown.heads.map((head) => `${maps.layer}.${head}`),
+              shown.grids,
+              axes,
+            )
+          }
+        />
+      </HeadDetail>
     </div>
   );
 }

@@ -1,23 +1,7 @@
-/** The small charts of a head's page: bars with intervals and marks, attention by offset; and the section around them. */
+/** The small charts of a head's page: bars or columns, with intervals and marks. */
 
-import type { ComponentChildren } from "preact";
-import type { ProfilePoint } from "../data/api";
+import type { Bar, Chart } from "../data/api";
 import { largestOf, shown } from "../parts/numbers";
-
-export interface Bar {
-  label: string;
-  value: number | null;
-  low?: number | null;
-  high?: number | null;
-  /** Something to compare with, drawn as a tick: even attention, a simple rule. */
-  mark?: number | null;
-  markName?: string;
-  /** False draws the bar pale: it may well be nothing. */
-  sure?: boolean | null;
-  note?: string;
-  /** Whether it is bad news, where that is not the same as being below 0. */
-  isWorse?: boolean;
-}
 
 /** The stretch of numbers that bars are drawn on: 0 is always in it, and everything that is drawn. */
 export function barRange(bars: readonly Bar[]): [number, number] {
@@ -35,13 +19,13 @@ export function barRange(bars: readonly Bar[]): [number, number] {
 function words(bar: Bar, among: number): string {
   const say = (value: number | null) => shown(value, 3, among);
   const between = bar.low != null && bar.high != null ? ` (${say(bar.low)} to ${say(bar.high)})` : "";
-  const mark = bar.mark != null ? `; ${bar.markName || "to compare"}: ${say(bar.mark)}` : "";
+  const mark = bar.mark != null ? `; ${bar.mark_name || "to compare"}: ${say(bar.mark)}` : "";
   return `${bar.label}: ${say(bar.value)}${between}${mark}${bar.note ? `; ${bar.note}` : ""}`;
 }
 
 /** One row a bar: its name, the bar with interval and mark, the number. */
-export function Bars({ bars, range, digits = 3 }: { bars: readonly Bar[]; range?: [number, number]; digits?: number }) {
-  const [low, high] = range ?? barRange(bars);
+function Bars({ bars, is_share }: Chart) {
+  const [low, high] = is_share ? [0, 1] : barRange(bars);
   const among = largestOf([low, high]);
   const place = (value: number) => `${(100 * (Math.max(low, Math.min(high, value)) - low)) / (high - low)}%`;
   return (
@@ -59,7 +43,7 @@ export function Bars({ bars, range, digits = 3 }: { bars: readonly Bar[]; range?
           <svg class="hp-bar-track" aria-hidden="true">
             {bar.value !== null && (
               <rect
-                class={`${(bar.isWorse ?? bar.value < 0) ? "hp-below" : "hp-above"}${bar.sure === false ? " hp-unsure" : ""}`}
+                class={`${(bar.worse ?? bar.value < 0) ? "hp-below" : "hp-above"}${bar.pale ? " hp-unsure" : ""}`}
                 x={place(Math.min(0, bar.value))}
                 width={place(low + Math.abs(bar.value))}
                 y="20%"
@@ -72,7 +56,7 @@ export function Bars({ bars, range, digits = 3 }: { bars: readonly Bar[]; range?
             )}
             {bar.mark != null && <line class="hp-mark" x1={place(bar.mark)} x2={place(bar.mark)} y1="5%" y2="95%" />}
           </svg>
-          <span class="hp-bar-number">{shown(bar.value, digits, among)}</span>
+          <span class="hp-bar-number">{shown(bar.value, 3, among)}</span>
         </div>
       ))}
     </div>
@@ -95,20 +79,8 @@ export function ticks(low: number, high: number, count: number): number[] {
   return found;
 }
 
-export interface Column {
-  label: string;
-  value: number | null;
-  low?: number | null;
-  high?: number | null;
-  /** What even attention would give, drawn as a tick. */
-  mark?: number | null;
-  /** Written below the column. */
-  tick?: string;
-  muted?: boolean;
-}
-
 /** Columns side by side, with error bars and ticks to compare with. */
-export function Columns({ columns, name, caption }: { columns: readonly Column[]; name: string; caption: string }) {
+function Columns({ bars: columns, caption, name }: Chart & { name: string }) {
   const top = Math.max(1e-9, ...columns.map(({ value, high, mark }) => Math.max(value ?? 0, high ?? 0, mark ?? 0)));
   const ticked = columns.some(({ tick }) => tick);
   const floor = TALL - (ticked ? 30 : 18);
@@ -117,7 +89,7 @@ export function Columns({ columns, name, caption }: { columns: readonly Column[]
   const x = (index: number) => LEFT + (index + 0.5) * step;
   const y = (value: number) => floor - ((floor - TOP) * Math.max(0, value)) / top;
   return (
-    <svg class="hp-profile" viewBox={`0 0 ${WIDE} ${TALL}`} role="img" aria-label={`${name}: ${caption}`}>
+    <svg class="hp-profile" viewBox={`0 0 ${WIDE} ${TALL}`} role="img" aria-label={`${name}: ${caption ?? ""}`}>
       {ticks(0, top, 3).map((tick) => (
         <g key={tick}>
           <line class="hp-rule" x1={LEFT} x2={WIDE - RIGHT} y1={y(tick)} y2={y(tick)} />
@@ -126,34 +98,38 @@ export function Columns({ columns, name, caption }: { columns: readonly Column[]
           </text>
         </g>
       ))}
-      {columns.map(({ label, value, low, high, mark, tick, muted }, index) => (
-        <g key={label} data-label={label} data-value={value}>
-          <title>
-            {words(
-              { label, value, low: low ?? null, high: high ?? null, mark: mark ?? null, markName: "even attention" },
-              top,
+      {columns.map((bar, index) => {
+        const { label, value, low, high, mark, tick, muted } = bar;
+        return (
+          <g key={label} data-label={label} data-value={value}>
+            <title>{words(bar, top)}</title>
+            <rect
+              class={muted ? "hp-itself" : "hp-above"}
+              x={x(index) - thick / 2}
+              width={thick}
+              y={y(value ?? 0)}
+              height={floor - y(value ?? 0)}
+            />
+            {low != null && high != null && (
+              <line class="hp-whisker" x1={x(index)} x2={x(index)} y1={y(low)} y2={y(high)} />
             )}
-          </title>
-          <rect
-            class={muted ? "hp-itself" : "hp-above"}
-            x={x(index) - thick / 2}
-            width={thick}
-            y={y(value ?? 0)}
-            height={floor - y(value ?? 0)}
-          />
-          {low != null && high != null && (
-            <line class="hp-whisker" x1={x(index)} x2={x(index)} y1={y(low)} y2={y(high)} />
-          )}
-          {mark != null && (
-            <line class="hp-mark" x1={x(index) - step / 2 + 1} x2={x(index) + step / 2 - 1} y1={y(mark)} y2={y(mark)} />
-          )}
-          {tick && (
-            <text class="hp-tick" x={x(index)} y={floor + 13} text-anchor="middle">
-              {tick}
-            </text>
-          )}
-        </g>
-      ))}
+            {mark != null && (
+              <line
+                class="hp-mark"
+                x1={x(index) - step / 2 + 1}
+                x2={x(index) + step / 2 - 1}
+                y1={y(mark)}
+                y2={y(mark)}
+              />
+            )}
+            {tick && (
+              <text class="hp-tick" x={x(index)} y={floor + 13} text-anchor="middle">
+                {tick}
+              </text>
+            )}
+          </g>
+        );
+      })}
       <text class="hp-tick" x={(WIDE + LEFT) / 2} y={TALL - 4} text-anchor="middle">
         {caption}
       </text>
@@ -161,32 +137,13 @@ export function Columns({ columns, name, caption }: { columns: readonly Column[]
   );
 }
 
-/** Attention by offset: 0 is the token itself, -1 the one before. */
-export function Profile({ points }: { points: readonly ProfilePoint[] }) {
-  const known = points.filter(({ value }) => value !== null).sort((a, b) => a.offset - b.offset);
-  const every = known.length > 11 ? 2 * Math.ceil(known.length / 20) : 1;
-  const columns = known.map(
-    ({ offset, value, low, high }): Column => ({
-      label: `offset ${offset}`,
-      value,
-      low,
-      high,
-      muted: offset === 0,
-      tick: offset % every === 0 ? `${offset > 0 ? "+" : ""}${offset}`.replace("-", "−") : "",
-    }),
-  );
-  return columns.length === 0 ? null : (
-    <Columns columns={columns} name="Attention by offset" caption="tokens back (−) or ahead (+)" />
-  );
-}
-
-/** A part of a head's page. */
-export function Section({ title, about, children }: { title: string; about?: string; children: ComponentChildren }) {
+/** One chart; `name` is what the section around it is called. */
+export function Picture({ chart, name }: { chart: Chart; name: string }) {
+  if (chart.kind === "columns") return <Columns {...chart} name={chart.title || name} />;
   return (
-    <section class="hp-section">
-      <h3>{title}</h3>
-      {children}
-      {about && <p class="hp-about">{about}</p>}
-    </section>
+    <div>
+      {chart.title && <p class="hp-what">{chart.title}</p>}
+      <Bars {...chart} />
+    </div>
   );
 }

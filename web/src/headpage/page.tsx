@@ -2,10 +2,7 @@
 
 import type { HeadPage } from "../data/api";
 import type { SetState, State } from "../shell/state";
-import { Distances, ExamplePicture, Nearest, Patterns, Shares } from "./attention";
-import { Profile, Section } from "./charts";
-import { Explanation } from "./explanation";
-import { Ablation, Comparisons, Relations } from "./results";
+import { SectionCard } from "./section";
 import { Examples, Typical } from "./sentences";
 import "./headpage.css";
 
@@ -49,53 +46,18 @@ export function HeadCard({ page, dark, state, setState, model, views, several, b
           ↑ all heads
         </button>
       </header>
-      <Typical page={page} />
+      <Typical sentences={page.typical ?? []} />
       <div class="hp-sections">
-        {page.profile.length > 0 && (
-          <Section title="Attention by offset">
-            <Profile points={page.profile} />
-          </Section>
-        )}
-        <Shares title="What it looks at" shares={page.roles} />
-        <Relations page={page} />
-        {page.ablation.length > 0 && <Ablation effects={page.ablation} />}
-        {page.explanation && <Explanation found={page.explanation} />}
-        {page.nearest.length > 0 && <Nearest heads={page.nearest} setState={setState} />}
-        {page.example_map && (
-          <Section title="On one text of the corpus" about="Queries down, keys across; the same text for all heads.">
-            <ExamplePicture map={page.example_map} dark={dark} scale={state.scale} />
-          </Section>
-        )}
-        {page.distances.length > 0 && (
-          <Distances features={page.distances} known={new Set(page.roles.map(({ role }) => role))} />
-        )}
-        <Shares title="Habits" shares={page.habits ?? []} />
-        <Patterns shares={Object.entries(page.pattern ?? {})} />
-        {page.compare.length > 0 && <Comparisons found={page.compare} />}
+        {page.sections?.map((section) => (
+          <SectionCard key={section.key} section={section} dark={dark} scale={state.scale} setState={setState} />
+        ))}
       </div>
-      {page.examples.length > 0 && <Examples examples={page.examples} />}
-      {isEmpty(page) ? (
-        <p>The atlas knows nothing more of this head.</p>
-      ) : (
-        <p class="hp-about hp-intervals">
-          Lines across bars and columns are 95 % intervals: 1.96 standard errors to each side, unless a chart says
-          otherwise.
+      <Examples examples={page.examples ?? []} />
+      {page.notes?.map((note) => (
+        <p class="hp-about" key={note}>
+          {note}
         </p>
-      )}
+      ))}
     </article>
   );
-}
-
-function isEmpty(page: HeadPage): boolean {
-  const lists = [
-    page.profile,
-    page.distances,
-    page.roles,
-    page.nearest,
-    page.relations,
-    page.ablation,
-    page.compare,
-    page.examples,
-  ];
-  return lists.every((list) => list.length === 0) && !page.pattern && !page.explanation && !page.example_map;
 }

@@ -1,25 +1,16 @@
 /** Sentences on which a head is most like itself, and those in which it does what a probe found it to be the best at. */
 
 import { useState } from "preact/hooks";
-import type { HeadExample, HeadPage, TypicalSentence } from "../data/api";
+import type { HeadExample, TypicalSentence } from "../data/api";
 import { shortened, visible } from "../data/tokens";
 import { shown } from "../parts/numbers";
-import { habitOf, isSpecial, likenessWords, looksOf, received, strongest, targetsOf } from "./looks";
 
-const MOST_LINKS = 5;
 const LONGEST = 24;
 
 /** The sentences on which a head is most like itself: below each word stands the one that it looks at most. */
-export function Typical({ page }: { page: HeadPage }) {
-  const [first, ...others] = page.typical ?? [];
-  if (first === undefined) {
-    if (page.roles.length === 0 && page.profile.length === 0) return null;
-    return (
-      <p class="hp-about">
-        This atlas keeps no sentences; <code>headscope analyze</code> keeps those where each head is most typical.
-      </p>
-    );
-  }
+export function Typical({ sentences }: { sentences: readonly TypicalSentence[] }) {
+  const [first, ...others] = sentences;
+  if (first === undefined) return null;
   return (
     <section class="hp-section hp-typical">
       <h3>Sentences where it is most typical</h3>
@@ -44,20 +35,34 @@ function depth(amount: number, largest: number): number {
   return largest > 0 ? Math.round(58 * Math.sqrt(Math.max(0, amount) / largest)) : 0;
 }
 
+/** What the words look at: themselves, or the other text of cross attention. */
+function targetsOf(sentence: TypicalSentence): readonly string[] {
+  return sentence.keys ?? sentence.words;
+}
+
+/** How much each target gets from the words that look at it most. */
+export function received(sentence: TypicalSentence): number[] {
+  const sums = targetsOf(sentence).map(() => 0);
+  sentence.looks_at.forEach((to, from) => {
+    sums[to] = (sums[to] ?? 0) + (sentence.weights[from] ?? 0);
+  });
+  return sums;
+}
+
 function Sentence({ sentence }: { sentence: TypicalSentence }) {
   const [pointed, point] = useState<number | null>(null);
   const [held, hold] = useState<number | null>(null);
   const at = pointed ?? held;
   const targets = targetsOf(sentence);
-  const looks = new Map(looksOf(sentence).map((look) => [look.from, look]));
+  const special = new Set(sentence.special);
   const gets = received(sentence);
   const largest = Math.max(1, ...gets);
-  const here = at === null ? undefined : looks.get(at);
+  const here = at === null ? undefined : sentence.looks_at[at];
   const shade = (index: number) => {
     const percent = depth(gets[index] ?? 0, largest);
     return percent > 0 ? { background: `color-mix(in srgb, var(--accent) ${percent}%, transparent)` } : undefined;
   };
-  const own = sentence.keys === null;
+  const own = sentence.keys == null;
   const step = (event: KeyboardEvent) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (by === undefined) return;
@@ -71,28 +76,28 @@ function Sentence({ sentence }: { sentence: TypicalSentence }) {
     <div class="hp-sentence">
       <p class="hp-words" onKeyDown={step} onPointerLeave={() => point(null)}>
         {sentence.words.map((word, index) => {
-          const look = looks.get(index);
+          const [place, weight] = [sentence.looks_at[index] ?? 0, sentence.weights[index] ?? 0];
           return (
             <button
               type="button"
               key={index}
-              class={`hp-word${index === at ? " hp-asking" : ""}${own && index === here?.to ? " hp-target" : ""}`}
+              class={`hp-word${index === at ? " hp-asking" : ""}${own && index === here ? " hp-target" : ""}`}
               tabIndex={index === (held ?? 0) ? 0 : -1}
               aria-pressed={index === held}
-              aria-label={look ? told(sentence, index) : visible(word)}
+              aria-label={told(sentence, index)}
               title={fullWord(word)}
-              data-looks-at={look?.to}
-              data-weight={look?.weight}
+              data-looks-at={place}
+              data-weight={weight}
               onPointerEnter={(event) => event.pointerType === "mouse" && point(index)}
               onFocus={() => point(index)}
               onBlur={() => point(null)}
               onClick={() => hold(held === index ? null : index)}
             >
-              <bdi class={isSpecial(word) ? "hp-special" : undefined} style={own ? shade(index) : undefined}>
+              <bdi class={special.has(word) ? "hp-special" : undefined} style={own ? shade(index) : undefined}>
                 {shortened(visible(word), LONGEST)}
               </bdi>
-              <small style={{ opacity: look ? 0.42 + 0.58 * Math.min(1, look.weight) : 0 }}>
-                <bdi>{look ? shortened(visible(targets[look.to] ?? ""), LONGEST) : "–"}</bdi>
+              <small style={{ opacity: 0.42 + 0.58 * Math.min(1, weight) }}>
+                <bdi>{shortened(visible(targets[place] ?? ""), LONGEST)}</bdi>
               </small>
             </button>
           );
@@ -101,8 +106,8 @@ function Sentence({ sentence }: { sentence: TypicalSentence }) {
       {!own && (
         <p class="hp-words hp-keys" role="group" aria-label="What is looked at">
           {targets.map((word, index) => (
-            <span key={index} class={`hp-word${index === here?.to ? " hp-target" : ""}`} title={fullWord(word)}>
-              <bdi class={isSpecial(word) ? "hp-special" : undefined} style={shade(index)}>
+            <span key={index} class={`hp-word${index === here ? " hp-target" : ""}`} title={fullWord(word)}>
+              <bdi class={special.has(word) ? "hp-special" : undefined} style={shade(index)}>
                 {shortened(visible(word), LONGEST)}
               </bdi>
             </span>
@@ -110,13 +115,14 @@ function Sentence({ sentence }: { sentence: TypicalSentence }) {
         </p>
       )}
       <p class="hp-links" role="status">
-        {at !== null && here ? (
+        {at !== null ? (
           <b>{told(sentence, at)}</b>
         ) : (
-          strongest(sentence, MOST_LINKS).map(({ from, to, weight }) => (
-            <span key={from} class="hp-pair">
-              <bdi>{shortened(visible(sentence.words[from] ?? ""), LONGEST)}</bdi> →{" "}
-              <bdi>{shortened(visible(targets[to] ?? ""), LONGEST)}</bdi> <small>{shown(weight, 2, 1)}</small>
+          sentence.strongest.map((word) => (
+            <span key={word} class="hp-pair">
+              <bdi>{shortened(visible(sentence.words[word] ?? ""), LONGEST)}</bdi> →{" "}
+              <bdi>{shortened(visible(targets[sentence.looks_at[word] ?? 0] ?? ""), LONGEST)}</bdi>{" "}
+              <small>{shown(sentence.weights[word] ?? null, 2, 1)}</small>
             </span>
           ))
         )}
@@ -125,9 +131,7 @@ function Sentence({ sentence }: { sentence: TypicalSentence }) {
         class="hp-about"
         title={`Cosine of its attention here with what it usually does: ${shown(sentence.likeness, 2, 1)}`}
       >
-        {[habitOf(sentence), `${likenessWords(sentence.likeness)} (likeness ${shown(sentence.likeness, 2, 1)})`]
-          .filter(Boolean)
-          .join("; ")}
+        {sentence.said}
       </p>
     </div>
   );
@@ -139,11 +143,10 @@ function fullWord(word: string): string | undefined {
 }
 
 function told(sentence: TypicalSentence, from: number): string {
-  const look = looksOf(sentence).find((one) => one.from === from);
-  if (look === undefined) return "";
-  const [word, target] = [sentence.words[from] ?? "", targetsOf(sentence)[look.to] ?? ""];
-  const where = sentence.keys === null && look.to === from ? "itself" : shortened(visible(target), LONGEST);
-  return `${shortened(visible(word), LONGEST)} → ${where} ${shown(look.weight, 2, 1)}`;
+  const to = sentence.looks_at[from] ?? 0;
+  const [word, target] = [sentence.words[from] ?? "", targetsOf(sentence)[to] ?? ""];
+  const where = sentence.keys == null && to === from ? "itself" : shortened(visible(target), LONGEST);
+  return `${shortened(visible(word), LONGEST)} → ${where} ${shown(sentence.weights[from] ?? null, 2, 1)}`;
 }
 
 /** How strong a word's highlight is: 0 to 1, small weights still visible. */
@@ -185,15 +188,14 @@ function Example({ example }: { example: HeadExample }) {
               );
             })}
       </p>
-      <p class="hp-about">
-        {example.looked_at ? `${example.note}. Blue: the attention that words give the framed one.` : example.note}
-      </p>
+      <p class="hp-about">{example.note}</p>
     </li>
   );
 }
 
 /** Sentences in which the head does what a probe found it to be the best at. */
 export function Examples({ examples }: { examples: readonly HeadExample[] }) {
+  if (examples.length === 0) return null;
   return (
     <section class="hp-section hp-wide">
       <h3>Where it finds relations</h3>

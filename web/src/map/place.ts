@@ -24,6 +24,42 @@ export function placedIn(points: readonly Point[], side: number): Point[] {
   return points.map(([x, y]) => [side / 2 + scale * (x - x0), side / 2 - scale * (y - y0)]);
 }
 
+const AXIS = 58; // pixels for the numbers along an axis
+
+export interface Axis {
+  /** The value at the low and at the high end. */
+  low: number;
+  high: number;
+  /** Pixels of these ends. */
+  from: number;
+  to: number;
+}
+
+/** Where values lie along an axis with some air at both ends; a head without a value lies nowhere. */
+export function axisOf(values: readonly (number | null)[], side: number, upright: boolean): Axis {
+  const known = values.filter((value) => value !== null);
+  const low = known.length > 0 ? Math.min(...known) : 0;
+  const high = known.length > 0 ? Math.max(...known) : 1;
+  const air = 0.04 * (high - low || 1);
+  const ends = upright ? { from: side - AXIS, to: EDGE } : { from: AXIS, to: side - EDGE };
+  return { low: low - air, high: high + air, ...ends };
+}
+
+export function along({ low, high, from, to }: Axis, value: number | null): number {
+  return value === null ? Number.NaN : from + ((value - low) / (high - low)) * (to - from);
+}
+
+/** Four to seven round numbers within an axis. */
+export function ticksOf({ low, high }: Axis): number[] {
+  const rough = (high - low) / 5;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((times) => times * power).find((each) => each >= rough) ?? rough;
+  const first = Math.ceil(low / step);
+  return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, at) =>
+    Number(((first + at) * step).toPrecision(6)),
+  );
+}
+
 /** The numbers of the points inside a box, whichever corners it was drawn between. */
 export function inBox(points: readonly Point[], { from, to }: Box): number[] {
   const [left, right] = [Math.min(from[0], to[0]), Math.max(from[0], to[0])];

@@ -1,24 +1,28 @@
 /** The map view: heads that do alike lie near each other; brushing selects them here and in the atlas view. */
 
+import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { nameOf } from "../atlas/data";
 import { ATLAS_KEYS, AtlasFrame, type Plot, type PlotProps } from "../atlas/frame";
+import { Picker } from "../atlas/picker";
 import { ATLAS_SETTINGS, selected } from "../atlas/settings";
-import { Switch } from "../parts/controls";
+import type { Colouring } from "../data/api";
+import { Field, Switch } from "../parts/controls";
 import { HeadGrid } from "../parts/headgrid";
 import type { Size } from "../parts/hooks";
 import { AS_IS, setting } from "../shell/setting";
 import type { View, ViewProps } from "../shell/view";
-import { type Box, inBox, type Point, placedIn } from "./place";
+import { along, axisOf, type Box, inBox, type Point, placedIn, ticksOf } from "./place";
 import "./map.css";
 
 /** Which of the maps is shown; the first where it is none of them. */
 const map = setting("x-map", AS_IS);
 
-const TITLES: Record<string, string> = { mds: "MDS", tsne: "t-SNE" };
+const TITLES: Record<string, string> = { mds: "MDS", tsne: "t-SNE", measures: "two measures" };
 const ABOUT: Record<string, string> = {
   mds: "Multidimensional scaling: distances on the page follow the distances between heads.",
   tsne: "t-SNE: near neighbours stay near; distances between groups mean nothing.",
+  measures: "Every head by two of its numbers, coloured by a third.",
 };
 const MOST_LABELS = 24;
 const SMALLEST_BRUSH = 4; // pixels: less is a click
@@ -28,27 +32,38 @@ function sideIn({ width, height }: Size): number {
   return Math.max(260, Math.min(width, 900, Math.max(340, height - 34)));
 }
 
+/** The two numbers of a head that its place stands for; keys of colourings. */
+const across = setting("x-across", AS_IS, { scope: "atlas" });
+const up = setting("x-up", AS_IS, { scope: "atlas" });
+const MEASURES = "measures";
+
 function Picture(given: PlotProps) {
   const { look, state, setState, size, describe, choose, setHovered } = given;
-  const kinds = Object.keys(look.stack.maps).filter((kind) => (look.stack.maps[kind]?.length ?? 0) > 0);
-  const kind = kinds.find((one) => one === map.of(state)) ?? kinds[0];
-  const points = kind === undefined ? undefined : look.stack.maps[kind];
-  if (kind === undefined || points === undefined)
+  const maps = Object.keys(look.stack.maps).filter((kind) => (look.stack.maps[kind]?.length ?? 0) > 0);
+  const numbers = look.stack.colourings.filter(({ kind }) => kind === "number");
+  const kinds = numbers.length > 1 ? [...maps, MEASURES] : maps;
+  const kind = kinds.find((each) => each === map.of(state)) ?? kinds[0];
+  if (kind === undefined)
     return (
       <p class="hs-trouble">This stack has no map: its heads are too few, or their distances were not measured.</p>
     );
   const side = sideIn(size);
+  const points = look.stack.maps[kind];
   return (
     <>
       {kinds.length > 1 && (
         <Switch
           label="Kind of map"
           value={kind}
-          options={kinds.map((one) => [one, TITLES[one] ?? one, ABOUT[one] ?? ""] as const)}
-          onChange={(one) => setState({ settings: map.to(one) })}
+          options={kinds.map((each) => [each, TITLES[each] ?? each, ABOUT[each] ?? ""] as const)}
+          onChange={(each) => setState({ settings: map.to(each) })}
         />
       )}
-      <Scatter {...given} points={points} side={side} title={TITLES[kind] ?? kind} />
+      {points === undefined ? (
+        <TwoMeasures {...given} numbers={numbers} side={side} />
+      ) : (
+        <Scatter {...given} places={placedIn(points, side)} side={side} title={`${TITLES[kind] ?? kind} map`} />
+      )}
       <p class="at-about">{ABOUT[kind]} Drag a rectangle to select heads.</p>
       <HeadGrid
         grid={look.stack}
@@ -67,6 +82,56 @@ function Picture(given: PlotProps) {
   );
 }
 
+/** One measure across, another one up; the colour is a third. */
+function TwoMeasures({ numbers, side, ...given }: PlotProps & { numbers: readonly Colouring[]; side: number }) {
+  const { state, setState } = given;
+  const named = (key: string): Colouring | undefined => numbers.find((each) => each.key === key);
+  const x = named(across.of(state)) ?? numbers.find(({ key }) => key.startsWith("entropy")) ?? numbers[0]!;
+  const y = named(up.of(state)) ?? numbers.find((each) => each.group !== x.group) ?? numbers[1]!;
+  const axes = { x: axisOf(x.values, side, false), y: axisOf(y.values, side, true) };
+  const places = x.values.map((value, index): Point => [along(axes.x, value), along(axes.y, y.values[index] ?? null)]);
+  const missing = places.filter((place) => !place.every(Number.isFinite)).length;
+  return (
+    <>
+      <Field label="Across">
+        <Picker colourings={numbers} chosen={x} onChoose={(key) => setState({ settings: across.to(key) })} />
+      </Field>
+      <Field label="Up">
+        <Picker colourings={numbers} chosen={y} onChoose={(key) => setState({ settings: up.to(key) })} />
+      </Field>
+      <Scatter {...given} {...{ places, side }} title={`${y.title} against ${x.title}`}>
+        {ticksOf(axes.x).map((tick) => (
+          <g key={`x${tick}`} transform={`translate(${along(axes.x, tick)} ${axes.y.from})`}>
+            <line class="mp-tick" y2={axes.y.to - axes.y.from} />
+            <text class="mp-number" y="16" text-anchor="middle">
+              {String(tick).replace("-", "−")}
+            </text>
+          </g>
+        ))}
+        {ticksOf(axes.y).map((tick) => (
+          <g key={`y${tick}`} transform={`translate(${axes.x.from} ${along(axes.y, tick)})`}>
+            <line class="mp-tick" x2={axes.x.to - axes.x.from} />
+            <text class="mp-number" x="-6" y="4" text-anchor="end">
+              {String(tick).replace("-", "−")}
+            </text>
+          </g>
+        ))}
+        <text class="mp-number" x={side / 2} y={side - 8} text-anchor="middle">
+          {titled(x)}
+        </text>
+        <text class="mp-number" transform={`translate(12 ${side / 2}) rotate(-90)`} text-anchor="middle">
+          {titled(y)}
+        </text>
+      </Scatter>
+      {missing > 0 && <p class="at-about">{missing} heads have no value for one of the two and are not drawn.</p>}
+    </>
+  );
+}
+
+function titled({ title, unit }: Colouring): string {
+  return unit === "" || unit === "1" ? title : `${title} (${unit})`;
+}
+
 function Scatter({
   look,
   letGo,
@@ -75,11 +140,11 @@ function Scatter({
   setHovered,
   choose,
   describe,
-  points,
+  places,
   side,
   title,
-}: PlotProps & { points: readonly (readonly [number, number])[]; side: number; title: string }) {
-  const places = useMemo(() => placedIn(points, side), [points, side]);
+  children,
+}: PlotProps & { places: readonly Point[]; side: number; title: string; children?: ComponentChildren }) {
   const [box, setBox] = useState<Box | null>(null);
   const start = useRef<Point | null>(null);
   const svg = useRef<SVGSVGElement>(null);
@@ -114,7 +179,7 @@ function Scatter({
       width={side}
       height={side}
       role="group"
-      aria-label={`${title} map of ${places.length} heads${look.current === null ? "" : `; ${describe(look.current)}`}`}
+      aria-label={`${title}: ${places.length} heads${look.current === null ? "" : `; ${describe(look.current)}`}`}
       onPointerDown={(event) => {
         if (event.button !== 0) return;
         start.current = at(event);
@@ -131,6 +196,7 @@ function Scatter({
       onPointerLeave={() => start.current === null && setHovered(null)}
     >
       <rect class="mp-ground" x="0.5" y="0.5" width={side - 1} height={side - 1} />
+      {children}
       <Points {...{ look, hovered, places }} />
       <Labels {...{ look, hovered, places, side }} />
       {box && (
@@ -158,6 +224,7 @@ function Points({ look, hovered, places }: PlacedProps) {
   return (
     <>
       {order.map((index) => {
+        if (!places[index]!.every(Number.isFinite)) return null;
         const name = nameOf(look.stack, index);
         const classes = ["mp-point"];
         if (!look.colours[index]) classes.push("hg-none");
@@ -218,10 +285,10 @@ function MapView(props: ViewProps) {
 export const mapView: View = {
   name: "map",
   title: "Map",
-  about: "Heads as points, alike ones near each other; drag a rectangle to select, linked with the atlas.",
+  about: "Heads as points: alike ones near each other, or any measure against any other; drag a rectangle to select.",
   needs: "atlas",
   controls: [],
-  settings: [...ATLAS_SETTINGS, map],
+  settings: [...ATLAS_SETTINGS, map, across, up],
   keys: ATLAS_KEYS,
   component: MapView,
 };

@@ -90,7 +90,7 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
   return (
     <div class="hs-model">
       <div class="hs-model-bar">
-        <Legend {...{ setState, dark }} scale={state.scale} />
+        <Legend {...{ setState, dark }} scale={state.scale} largest={null} />
         <span class="hs-muted">
           {stack.layers} layers down, {stack.heads} heads across; a pixel is the largest weight it stands for.{" "}
           {beside ? "Point at one to see it beside, click to open it." : "Click to enlarge."}

@@ -10,19 +10,30 @@ export interface Paint {
   dark: boolean;
 }
 
+/** The largest weight between tokens that the filter lets pass. */
+export function largestIn(grid: WeightGrid, axes: Axes): number {
+  let largest = 0;
+  for (let query = 0; query < grid.queries; query++) {
+    if (!axes.query[query]) continue;
+    for (let key = 0; key < grid.keys; key++) if (axes.key[key]) largest = Math.max(largest, grid.at(query, key));
+  }
+  return largest;
+}
+
 const NOTHING = 0; // transparent
 
-/** The pixel of a weight. */
-export function painter({ threshold, scale, dark }: Paint): (weight: number) => number {
+/** The pixel of a weight of a map whose largest weight is `largest`. */
+export function painter({ threshold, scale, dark }: Paint, largest = 1): (weight: number) => number {
   const ramp = Uint32Array.from(rampOf("share", dark), pixel);
   const last = ramp.length - 1;
-  return (weight) => (weight < threshold ? ramp[0]! : ramp[Math.round(placed(Math.min(1, weight), scale) * last)]!);
+  return (weight) =>
+    weight < threshold ? ramp[0]! : ramp[Math.round(Math.min(1, placed(Math.min(1, weight), scale, largest)) * last)]!;
 }
 
 /** The matrix, one pixel a cell; what the sentence filter leaves out is transparent. */
 export function matrixPicture(grid: WeightGrid, axes: Axes, paint: Paint): HTMLCanvasElement {
   const { queries, keys } = grid;
-  const colour = painter(paint);
+  const colour = painter(paint, paint.scale === "max" ? largestIn(grid, axes) : 1);
   const pixels = new Uint32Array(queries * keys);
   for (let query = 0; query < queries; query++) {
     for (let key = 0; key < keys; key++) {
@@ -72,8 +83,9 @@ export function thumbnail(
   const keys = axes.keys.length;
   const rows = Math.min(queries, size);
   const columns = Math.min(keys, size);
-  const table = Uint32Array.from(levels, painter(paint));
   const blocks = pooled(codes, queries, keys, rows, columns, axes.query, axes.key);
+  const largest = levels[blocks.reduce((most, code) => Math.max(most, code), 0)] ?? 1;
+  const table = Uint32Array.from(levels, painter(paint, largest));
   return picture(
     Uint32Array.from(blocks, (code) => table[code]!),
     columns,

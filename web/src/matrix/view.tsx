@@ -9,6 +9,7 @@ import { HeadDetail } from "../head/detail";
 import { Busy, Trouble } from "../parts/controls";
 import { useLayerMaps, useSize } from "../parts/hooks";
 import { asNumber } from "../parts/numbers";
+import { Save } from "../parts/save";
 import { leastDrawn } from "../shell/choices";
 import { useKeys } from "../shell/keys";
 import { AS_IS, setting } from "../shell/setting";
@@ -17,8 +18,9 @@ import { Legend } from "./legend";
 import "./matrix.css";
 import type { View, ViewProps } from "../shell/view";
 import { drawMatrix } from "./draw";
+import { matrixSvg, weightRows } from "./export";
 import { useHandling } from "./handle";
-import { matrixPicture } from "./pixels";
+import { largestIn, matrixPicture } from "./pixels";
 import { kept, type Place, parseBox, printBox, type Room, whole, zoomed } from "./place";
 
 /** What of the matrix is in sight: see place.ts. */
@@ -87,6 +89,7 @@ function Matrix(props: MatrixProps) {
     () => matrixPicture(grid, axes, { threshold, scale: state.scale, dark }),
     [grid, axes, threshold, state.scale, dark],
   );
+  const largest = useMemo(() => (state.scale === "max" ? largestIn(grid, axes) : 1), [grid, axes, state.scale]);
   const zoom = (factor: number): void => setPlace(zoomed(place, factor, room.width / 2, room.height / 2, room));
   useKeys(box, source, (event) => {
     if (event.key === "+" || event.key === "=") zoom(STEP);
@@ -120,7 +123,18 @@ function Matrix(props: MatrixProps) {
             +
           </button>
         </div>
-        <Legend {...{ setState, dark }} scale={state.scale} />
+        <Legend {...{ setState, dark, largest }} scale={state.scale} />
+        <Save
+          name={`${seen.model} ${layer}.${head}`}
+          svg={() =>
+            matrixSvg(
+              matrixPicture(grid, axes, { threshold, scale: state.scale, dark: false }),
+              axes,
+              `Attention of head ${layer}.${head} of ${seen.model}`,
+            )
+          }
+          table={() => weightRows([`${layer}.${head}`], [grid], axes)}
+        />
         <Read {...{ grid, axes, over }} />
       </div>
       <div class="hs-matrix-part">
@@ -173,7 +187,7 @@ function Read({ grid, axes, over }: ReadProps) {
 export const matrixView: View = {
   name: "matrix",
   title: "Matrix",
-  about: "The map of one head: who looks down, who is looked at across. Wheel or + and − to zoom, drag to move.",
+  about: "The map of one head: queries down, keys across. Wheel or + and − to zoom, drag to move.",
   needs: "text",
   controls: ["layer", "head", "filter", "level", "threshold"],
   settings: [sight],

@@ -82,11 +82,13 @@ export function pixel(colour: string): number {
   return (0xff000000 | ((value & 0xff) << 16) | (value & 0xff00) | (value >> 16)) >>> 0;
 }
 
-/** How weights become colours: by their value, or by its square root (small weights stand out). */
-export type Scale = "linear" | "root";
+/** How weights become colours: by their value, by its square root (small weights stand out), or by their share of the largest. */
+export const SCALES = ["root", "linear", "max"] as const;
+export type Scale = (typeof SCALES)[number];
 
-/** Where on the ramp a weight is, 0 to 1. */
-export function placed(weight: number, scale: Scale): number {
+/** Where on the ramp a weight is, 0 to 1; `largest` is the largest weight of its map. */
+export function placed(weight: number, scale: Scale, largest = 1): number {
+  if (scale === "max") return largest > 0 ? weight / largest : 0;
   return scale === "root" ? Math.sqrt(Math.max(0, weight)) : weight;
 }
 

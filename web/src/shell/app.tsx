@@ -1,6 +1,7 @@
 /** The frame around the views: tabs, controls, search, theme, help, keys. */
 import { Component, type ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
+import { headNamed } from "../atlas/filter";
 import type { Seen } from "../data/api";
 import type { Source } from "../data/source";
 import { axesOf, errorWords } from "../data/tokens";
@@ -73,9 +74,14 @@ export function App({ source }: { source: Source }) {
             aria-label="Search"
             value={state[searched]}
             onInput={(event) => setState({ [searched]: event.currentTarget.value })}
-            onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+            onKeyDown={(event) => {
+              if (event.key === "Escape") event.currentTarget.blur();
+              const named = event.key === "Enter" && ofHeads ? headNamed(state.hq) : null;
+              if (named) setState({ layer: named.layer, heads: [named.head], hq: "" });
+            }}
           />
         )}
+        {source.kind !== "widget" && <CopyLink />}
         <button
           type="button"
           class="hs-icon"
@@ -102,6 +108,41 @@ export function App({ source }: { source: Source }) {
       {seen !== null && ofText && <Footer {...{ source, seen }} level={levelOf(view, state)} />}
       {help && <Help {...{ views, view, seen, source }} level={levelOf(view, state)} onClose={() => setHelp(false)} />}
     </div>
+  );
+}
+
+/** Puts the address, which says all that is shown, on the clipboard. */
+function CopyLink() {
+  const [copied, setCopied] = useState(false);
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(location.href);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 1500);
+  };
+  return (
+    <button
+      type="button"
+      class="hs-icon"
+      aria-label={copied ? "Link copied" : "Copy the link"}
+      title="Copy a link to what is shown"
+      onClick={() => void copy()}
+    >
+      {copied ? (
+        "✓"
+      ) : (
+        <svg
+          width="15"
+          height="15"
+          viewBox="0 0 24 24"
+          fill="none"
+          stroke="currentColor"
+          stroke-width="2"
+          aria-hidden="true"
+        >
+          <path d="M10 14a5 5 0 0 0 7 0l3-3a5 5 0 0 0-7-7l-1.5 1.5M14 10a5 5 0 0 0-7 0l-3 3a5 5 0 0 0 7 7l1.5-1.5" />
+        </svg>
+      )}
+    </button>
   );
 }
 
@@ -157,7 +198,8 @@ function Shown({ source, view, seen, state, setState, dark, ofText }: ShownProps
     return <Trouble>There is nothing to show: neither a text, nor an atlas, nor a model.</Trouble>;
   if (ofText && seen === null) {
     if (source.seen === undefined) return <Trouble>This page holds no text.</Trouble>;
-    return <Busy>{state.model === "" ? "No text yet." : `No text that ${state.model} has read yet.`}</Busy>;
+    if (state.a !== "" || source.about.models.length > 0) return <Busy>The text is being read …</Busy>;
+    return <Busy>No text yet: type one above.</Busy>;
   }
   if (view.needs === "neurons" && seen?.has_neurons === false) {
     return <Trouble>The queries and keys of this text are not there. {seen.note}</Trouble>;
@@ -198,7 +240,7 @@ function Footer({ source, seen, level }: { source: Source; seen: Seen; level: St
       <span>
         {[seen.source, ...(seen.target ? [seen.target] : [])].map((each) => each.pieces.length).join(" + ")} tokens
       </span>
-      <span title={title}>weights right to {errorWords(seen, level)}</span>
+      <span title={title}>max. error {errorWords(seen, level)}</span>
       {seen.note !== "" && <span>{seen.note}</span>}
     </footer>
   );

@@ -112,7 +112,7 @@ export function Help({ views, view, seen, source, level, onClose }: Props) {
         </p>
         {seen !== null && (
           <p>
-            Weights are right to {errorWords(seen, level)}
+            The largest error of a weight is {errorWords(seen, level)}
             {level === "word" ? " between words" : ""}.
           </p>
         )}

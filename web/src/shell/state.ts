@@ -3,7 +3,7 @@
  * On a page all of it is the address's fragment, so that a view can be shared.
  */
 import { FILTERS, type Filter, type Level } from "../data/tokens";
-import type { Scale } from "../parts/colour";
+import { SCALES, type Scale } from "../parts/colour";
 import type { Scope, Setting } from "./setting";
 
 export interface State {
@@ -143,7 +143,7 @@ export function parseState(
     threshold: Number.isFinite(number) ? Math.min(1, Math.max(0, number)) : defaults.threshold,
     level: oneOf(said.get("level"), ["piece", "word"], defaults.level),
     theme: oneOf(said.get("theme"), ["auto", "light", "dark"], defaults.theme),
-    scale: oneOf(said.get("scale"), ["linear", "root"], defaults.scale),
+    scale: oneOf(said.get("scale"), SCALES, defaults.scale),
     q: text("q"),
     hq: text("hq"),
     atlas: text("atlas"),

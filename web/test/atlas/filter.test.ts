@@ -6,6 +6,8 @@ import {
   cellTexts,
   extent,
   grouped,
+  headNamed,
+  headRows,
   keeps,
   keptHeads,
   labelsOf,
@@ -81,6 +83,7 @@ test("search: heads, layers, labels of any category", () => {
   );
   assert.ok(!answers("layer 1", 11, 0, []));
   assert.ok(answers("9.9, 3.2", 3, 2, []));
+  assert.ok(answers("L3H2", 3, 2, []) && answers("layer 3 head 2", 3, 2, []) && !answers("L3H2", 3, 20, []));
   assert.ok(answers("DENS", 0, 0, ["dense"]) && !answers("local", 0, 0, ["dense"]));
   const all = [numbers([1, 2]), kinds([0, null], ["dense"])];
   assert.deepEqual([labelsOf(all, 0), labelsOf(all, 1)], [["dense"], []]);
@@ -113,4 +116,26 @@ test("what is written into cells", () => {
   assert.deepEqual(cellTexts(kinds([0], ["dense"])), []);
   assert.equal(inkOn("#ffffff"), "#1b1f24");
   assert.equal(inkOn("#102030"), "#ffffff");
+});
+
+test("a head is named in several ways", () => {
+  for (const text of ["7.4", "L7H4", " l7h4 ", "layer 7 head 4", "Layer 7, head 4"])
+    assert.deepEqual(headNamed(text), { layer: 7, head: 4 });
+  for (const text of ["", "7", "7.", "7.*", "layer 7", "seven", "7.4.1"]) assert.equal(headNamed(text), null);
+});
+
+test("the table of a stack has one row a head", () => {
+  const rows = headRows({
+    layers: 1,
+    heads: 2,
+    colourings: [
+      numbers([1, null], { key: "entropy", stderr: [0.1, null] }),
+      { ...kinds([1, 0], ["near", "dense"]), key: "head_type" },
+    ],
+  });
+  assert.deepEqual(rows, [
+    ["layer", "head", "entropy", "entropy_stderr", "head_type"],
+    [0, 0, 1, 0.1, "dense"],
+    [0, 1, null, null, "near"],
+  ]);
 });

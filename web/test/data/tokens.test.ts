@@ -133,6 +133,6 @@ test("words have an error of their own", () => {
   assert.equal(errorOf(seen, "piece"), 0.001);
   assert.equal(errorOf(seen, "word"), 0.004);
   assert.equal(errorOf({ max_error: 0.001 } as Seen, "word"), 0.001);
-  assert.equal(errorWords(seen, "word"), "±0.0040");
-  assert.equal(errorWords({ ...seen, max_error: 0.0000096 }, "piece"), "±0.0001");
+  assert.equal(errorWords(seen, "word"), "0.0040");
+  assert.equal(errorWords({ ...seen, max_error: 0.0000096 }, "piece"), "0.0001");
 });

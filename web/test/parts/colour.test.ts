@@ -46,6 +46,7 @@ test("pixels are written as the screen stores them", () => {
 
 test("a root scale is the root", () => {
   assert.equal(placed(0.25, "root"), 0.5);
+  assert.equal(placed(0.25, "max", 0.5), 0.5);
   assert.equal(placed(0.25, "linear"), 0.25);
   assert.equal(placed(-1, "root"), 0);
 });

@@ -1,7 +1,6 @@
 """`headscope ablate`: edit heads, layers or kinds of heads, and see what each does to a task."""
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,8 +15,7 @@ from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.ablation import Ablations
-    from headscope.ablation.result import Ablation
-    from headscope.tasks import Metric
+    from headscope.facts.sweeps import SweepFacts
 
 EXAMPLE = "Example: headscope ablate demo-qa --task qa --data questions.json --sweep layers -o atlas.nc"
 
@@ -135,85 +133,64 @@ def _check_used(context: typer.Context, sweep: str) -> None:
             raise OptionError(f"{option} is for --sweep {' or '.join(sweeps)}; {sweep} does not use it")
 
 
-def _facts(found: "Ablations") -> dict[str, Any]:
+def _facts(result: "Ablations") -> dict[str, Any]:
     """What a script wants to know."""
-    return {"model": found.model.name, "sweep": found.origin.sweep, **found.facts(), "edits": found.table()}
+    return {
+        "model": result.model.name,
+        "sweep": result.origin.sweep,
+        **result.facts(),
+        "edits": result.table(),
+    }
 
 
-def _print(console: Console, found: "Ablations") -> None:
-    facts = found.facts()
-    console.print(
-        f"{found.model.name}, {facts['task']} on {facts['data']}: {facts['examples']:,} examples of "
-        f"{facts['documents']:,} independent text{'' if facts['documents'] == 1 else 's'}, {facts['duration_s']:.1f} s",
-        soft_wrap=True,
-    )
-    told = []
-    for metric in found.metrics:
-        low, high = facts["baseline_interval"][metric.name]
-        value = facts["baseline"][metric.name]
-        told.append(
-            f"{metric.name} {_number(value, metric)} ({_number(low, metric)} to {_number(high, metric)})"
-        )
-    console.print(f"untouched: {', '.join(told)}", soft_wrap=True)
+def _print(console: Console, result: "Ablations") -> None:
+    sweep = result.described()
+    facts = sweep.facts
+    lines = [
+        f"{result.model.name}, {facts['task']} on {facts['data']}: {facts['examples']:,} examples of "
+        f"{facts['documents']:,} independent text{'' if facts['documents'] == 1 else 's'}, {facts['duration_s']:.1f} s"
+    ]
+    scores = [
+        f"{name} {metric.written(facts['baseline'][name])} ({metric.interval(*facts['baseline_interval'][name])})"
+        for name, metric in sweep.metrics.items()
+    ]
+    lines.append(f"untouched: {', '.join(scores)}")
     if facts["types_from"]:
         kinds = ", ".join(f"{len(heads)} {name}" for name, heads in facts["types"].items())
-        console.print(f"kinds of heads, from {facts['types_from']}: {kinds}", soft_wrap=True)
+        lines.append(f"kinds of heads, from {facts['types_from']}: {kinds}")
     if facts["ordered_by"]:
-        console.print(f"order: {facts['ordered_by']}, least first", soft_wrap=True)
-    console.print()
-    chosen, title = _chosen(found)
+        lines.append(f"order: {facts['ordered_by']}, least first")
+    console.print("\n".join(lines), end="\n\n", soft_wrap=True)
+    rows, title = _chosen(sweep)
     console.print(title, style="bold", soft_wrap=True)
-    header = [
-        "edit",
-        "heads",
-        *(column for metric in found.metrics for column in (metric.name, "change", "95 %")),
-    ]
-    print_table(console, header, [_row(found, one) for one in chosen])
-    console.print()
-    console.print(_verdict(found), soft_wrap=True)
+    print_table(console, sweep.columns, [sweep.cells(row) for row in rows])
+    console.print(f"\n{_verdict(sweep)}", soft_wrap=True)
 
 
-def _chosen(found: "Ablations") -> tuple[Sequence["Ablation"], str]:
+def _chosen(sweep: "SweepFacts") -> tuple[Sequence[Mapping[str, Any]], str]:
     """All edits of kinds and curves; of many heads, those that change the task's main metric most."""
-    how = found.origin.how
-    if len(found.edits) <= MOST_IN_FULL or found.kinds or found.curve is not None:
-        return found.edits, f"edits ({how}); * is significant"
-    names = [metric.name for metric in found.metrics]
-    main = "f1" if names[:2] == ["em", "f1"] else names[0]
+    how = sweep.facts["edit"]
+    if len(sweep.rows) <= MOST_IN_FULL or sweep.name not in ("heads", "layers"):
+        return sweep.rows, f"edits ({how}); * is significant"
+    main, last = sweep.metric().name, list(sweep.metrics)[-1]
 
-    def size(one: "Ablation") -> tuple[float, float]:
-        return abs(one.changes[main].value), abs(one.changes[names[-1]].value)
+    def size(row: Mapping[str, Any]) -> tuple[float, float]:
+        return abs(row["change"][main]), abs(row["change"][last])
 
-    ranked = [one for one in sorted(found.edits, key=size, reverse=True) if size(one) != (0, 0)][:SHOWN]
+    ranked = [row for row in sorted(sweep.rows, key=size, reverse=True) if size(row) != (0, 0)][:SHOWN]
     return (
         ranked,
-        f"the {len(ranked)} of {len(found.edits)} edits ({how}) that change {main} most; * is significant",
+        f"the {len(ranked)} of {len(sweep.rows)} edits ({how}) that change {main} most; * is significant",
     )
 
 
-def _row(found: "Ablations", one: "Ablation") -> list[str]:
-    cells = [one.edit.name, str(len(one.edit.heads))]
-    for metric in found.metrics:
-        change = one.changes[metric.name]
-        mark = " *" if found.is_significant(metric.name, one.edit.name) else ""
-        cells += [
-            _number(one.values[metric.name], metric),
-            f"{change.value:+z.{metric.digits}f}{mark}",
-            "-"
-            if math.isnan(change.low)
-            else f"{_number(change.low, metric)} to {_number(change.high, metric)}",
-        ]
-    return cells
-
-
-def _number(value: float, metric: "Metric") -> str:
-    return f"{value:z.{metric.digits}f}"
-
-
-def _verdict(found: "Ablations") -> str:
-    parts = []
-    for metric in found.metrics:
-        count = sum(found.is_significant(metric.name, one.edit.name) for one in found.edits)
-        parts.append(f"{count} of {len(found.edits)} for {metric.name}")
-    how = "without correction" if found.correction == "none" else f"after correction ({found.correction})"
-    return f"significant changes {how}: {', '.join(parts)}"
+def _verdict(sweep: "SweepFacts") -> str:
+    if why := sweep.too_few_texts(sweep.metric().name):
+        return why
+    counts = [
+        f"{sum(row['significant'][name] for row in sweep.rows)} of {len(sweep.rows)} for {name}"
+        for name in sweep.metrics
+    ]
+    correction = sweep.correction
+    how = "without correction" if correction == "none" else f"after correction ({correction})"
+    return f"significant changes {how}: {', '.join(counts)}"

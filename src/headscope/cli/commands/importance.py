@@ -41,17 +41,13 @@ def importance(
         loaded = run.load(model)
         # Loads torch and transformers, which --help does without.
         from headscope.importance import agreement
-        from headscope.tasks import TASKS, task_for, with_head
-        from headscope.tasks.language import LanguageModelling
+        from headscope.tasks import TASKS
 
-        kind = TASKS.get(task)
-        options: dict[str, object] = {"max_length": max_length}
-        if stride is not None:
-            options["stride"] = stride
-        if issubclass(kind, LanguageModelling):  # which then reads no further than it needs
-            options["limit"] = limit
-        headed = with_head(loaded, kind.head, allow_pickle=common.allow_pickle)
-        made = task_for(task, data, headed, **options)
+        options = {"max_length": max_length, "stride": stride}
+        headed = hs.with_head(loaded, TASKS.get(task).head, allow_pickle=common.allow_pickle)
+        made = hs.task_for(
+            task, data, headed, **{name: value for name, value in options.items() if value is not None}
+        )
         result = hs.gradient_importance(headed, made, limit=limit, **common.run_options)
         atlas = result.to_atlas(run.existing)
         if output is not None:

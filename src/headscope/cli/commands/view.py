@@ -10,7 +10,7 @@ import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
 from headscope.errors import OptionError
-from headscope.pages.choices import ViewName
+from headscope.pages.views import ViewName
 
 if TYPE_CHECKING:
     from headscope.pages.page import Packed, Start

@@ -2,166 +2,137 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from headscope.facts.findings.finding import Finding
 from headscope.facts.scores import Score, Verdict
 from headscope.facts.subject import Subject
-from headscope.facts.sweeps import (
-    edit_words,
-    is_higher_better,
-    metric_digits,
-    metric_of,
-    metric_words,
-    sweeps_of,
-    task_words,
-    unit_words,
-)
-from headscope.facts.wording import count, heads_list, sentence
+from headscope.facts.sweeps import MetricFacts, SweepFacts, random_set, sweeps_of
+from headscope.facts.wording import Part, count, heads_list, sentence
 from headscope.types import HeadId
 
 UNTOUCHED = Score("untouched model", 0.0)
+MOST_DRAWS = 10
 
 
 def ablation(subject: Subject) -> Iterator[Finding]:
-    """The heads and layers that a task needs."""
+    """The heads, layers and kinds of heads that a task needs."""
     sweeps = sweeps_of(subject)
-    if "heads" in sweeps:
-        yield _about_heads(subject, sweeps["heads"])
-    if "layers" in sweeps:
-        yield _about_layers(subject, sweeps["layers"])
-    if "types" in sweeps:
-        yield _about_kinds(subject, sweeps["types"])
+    for name, say in {"heads": _about_heads, "layers": _about_layers, "types": _about_kinds}.items():
+        if name in sweeps:
+            effects = _Effects(subject, sweeps[name])
+            parts, heads = say(effects)
+            yield Finding(
+                "Ablation",
+                subject.stack,
+                parts,
+                effects.at_worst("change"),
+                effects.at_worst("change_stderr"),
+                heads,
+                effects.metric.change_unit or "1",
+                effects.interval,
+                UNTOUCHED,
+                effects.verdict,
+            )
 
 
-def _about_heads(subject: Subject, told: dict[str, Any]) -> Finding:
-    changes = subject.array("ablation_change")
-    metric = metric_of(changes, None)
-    values = changes.sel(metric=metric).transpose("layer", "head").values
-    sure = subject.array("ablation_significant").sel(metric=metric).transpose("layer", "head").values > 0.5
-    harm = -values if is_higher_better(told, metric) else values
-    order = [
-        HeadId(*divmod(int(place), values.shape[1])) for place in np.argsort(-harm, axis=None, kind="stable")
-    ]
-    worst = order[0]
-    chosen = [head for head in order if sure[head.layer, head.head]]
-    value, error = (
-        float(array.sel(metric=metric).values[worst.layer, worst.head])
-        for array in (
-            changes.transpose("layer", "head", "metric"),
-            subject.array("ablation_change_stderr").transpose("layer", "head", "metric"),
-        )
-    )
-    many = count(len(chosen), "head") if chosen else "No single head"
-    changes_it = (
-        f"{'change' if chosen else 'changes'} {metric_words(metric)} significantly when {edit_words(told)}"
-    )
-    parts = sentence(
-        f"{many} of {values.size} {changes_it}",
-        (": ", *heads_list(chosen)) if chosen else "",
-        ". The most is lost with head ",
-        worst,
-        f": {_change(value, metric, told)} ({task_words(told['task'])}, {count(int(told['examples']), 'example')}).",
-    )
-    return Finding(
-        "Ablation",
-        subject.stack,
-        parts,
-        value,
-        error,
-        tuple(chosen[:5]) or (worst,),
-        _unit(metric, told),
-        _interval(subject, "ablation_change", metric=metric, layer=worst.layer, head=worst.head),
-        UNTOUCHED,
-        _verdict(value, is_sure=bool(sure[worst.layer, worst.head])),
-    )
+@dataclass(frozen=True)
+class _Effects:
+    """What the edits of a sweep did to the task's main metric, and which of them harmed most."""
+
+    subject: Subject
+    sweep: SweepFacts
+
+    @property
+    def metric(self) -> MetricFacts:
+        return self.sweep.metric()
+
+    def numbers(self, ending: str) -> xr.DataArray:
+        """An array of the sweep; of kinds of heads, those of single kinds."""
+        array = self.subject.array(f"{self.sweep.kind.start}_{ending}").sel(metric=self.metric.name)
+        if "edit" in array.dims:
+            return array.sel(edit=[kind for kind in self.sweep.facts["types"] if kind in array["edit"]])
+        return array.transpose("layer", ...)
+
+    @cached_property
+    def order(self) -> list[dict[str, Any]]:
+        """The places of the edits, the most harmful first."""
+        changes = self.numbers("change")
+        ranked = np.argsort(-self.metric.harm(changes.values), axis=None, kind="stable")
+        places = zip(*np.unravel_index(ranked, changes.shape), strict=True)
+        return [dict(zip(map(str, changes.dims), map(int, place), strict=True)) for place in places]
+
+    def at_worst(self, ending: str) -> float:
+        """A number of the most harmful edit."""
+        return float(self.numbers(ending).isel(self.order[0]))
+
+    @property
+    def worst(self) -> str:
+        """Its change, in words."""
+        return self.metric.change_with_unit(self.at_worst("change"))
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        low, high = self.at_worst("change_low"), self.at_worst("change_high")
+        return (low, high) if math.isfinite(low) and math.isfinite(high) else None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether its change is significant, and which way it goes."""
+        if self.at_worst("significant") < 0.5:
+            return "too few" if self.sweep.could_show(self.metric.name) is False else "unclear"
+        return "above" if self.at_worst("change") > 0 else "below"
+
+    def significant(self, noun: str) -> str:
+        """How many matter, or that none could."""
+        sure = self.numbers("significant").values > 0.5
+        return self.sweep.significant(int(sure.sum()), count(sure.size, noun), self.metric.name)
 
 
-def _about_layers(subject: Subject, told: dict[str, Any]) -> Finding:
-    changes = subject.array("layer_change")
-    metric = metric_of(changes, None)
-    values = changes.sel(metric=metric).values
-    errors = subject.array("layer_change_stderr").sel(metric=metric).values
-    sure = subject.array("layer_significant").sel(metric=metric).values > 0.5
-    harm = -values if is_higher_better(told, metric) else values
-    worst = int(np.argmax(harm))
+def _about_heads(effects: _Effects) -> tuple[tuple[Part, ...], tuple[HeadId, ...]]:
+    sweep, metric = effects.sweep, effects.metric
+    sure = effects.numbers("significant").values > 0.5
+    heads = [HeadId(place["layer"], place["head"]) for place in effects.order]
+    chosen = [head for head in heads if sure[head.layer, head.head]]
+    end = f"{metric.label} significantly when {sweep.done}"
+    why = sweep.too_few_texts(metric.name)
+    if chosen:
+        start = sentence(f"{count(len(chosen), 'head')} of {sure.size} change {end}: ", heads_list(chosen))
+    else:
+        start = (why or f"No single head of {sure.size} changes {end}",)
+    about = f"({sweep.task}, {count(int(sweep.facts['examples']), 'example')})"
+    parts = sentence(start, ". The most is lost with head ", heads[0], f": {effects.worst} {about}.")
+    return parts, tuple(chosen[:5]) or (heads[0],)
+
+
+def _about_layers(effects: _Effects) -> tuple[tuple[Part, ...], tuple[HeadId, ...]]:
+    layer = effects.order[0]["layer"]
     text = (
-        f"With all heads of a layer {edit_words(told)}, {metric_words(metric)} loses most for layer {worst}: "
-        f"{_change(float(values[worst]), metric, told)}. {int(sure.sum())} of {count(len(values), 'layer')} "
-        "matter significantly."
+        f"With {effects.sweep.edited}, {effects.metric.label} loses most for layer {layer}: {effects.worst}. "
+        f"{effects.significant('layer')}"
     )
-    return Finding(
-        "Ablation",
-        subject.stack,
-        (text,),
-        float(values[worst]),
-        float(errors[worst]),
-        units=_unit(metric, told),
-        interval=_interval(subject, "layer_change", metric=metric, layer=worst),
-        control=UNTOUCHED,
-        verdict=_verdict(values[worst], is_sure=bool(sure[worst])),
-    )
+    return (text,), ()
 
 
-def _about_kinds(subject: Subject, told: dict[str, Any]) -> Finding:
-    changes = subject.array("type_change")
-    metric = metric_of(changes, None)
-    by_kind = changes.sel(
-        metric=metric, edit=[kind for kind in told["types"] if kind in changes["edit"].values]
-    )
-    values = by_kind.values
-    worst = int(np.argmax(-values if is_higher_better(told, metric) else values))
-    kind = str(by_kind["edit"].values[worst])
-    error = subject.array("type_change_stderr").sel(metric=metric, edit=kind).item()
-    sure = subject.array("type_significant").sel(metric=metric, edit=by_kind["edit"]).values > 0.5
-    size = len(told["types"][kind])
-    beside = [f"{size} random head{'' if size == 1 else 's'} ({draw})" for draw in range(1, 10)]
-    random = changes.sel(
-        metric=metric, edit=[name for name in beside if name in changes["edit"].values]
-    ).values
+def _about_kinds(effects: _Effects) -> tuple[tuple[Part, ...], tuple[HeadId, ...]]:
+    sweep, metric = effects.sweep, effects.metric
+    kind = str(effects.numbers("change")["edit"].values[effects.order[0]["edit"]])
+    size = len(sweep.facts["types"][kind])
+    changes = effects.subject.array("type_change").sel(metric=metric.name)
+    draws = [name for draw in range(MOST_DRAWS) if (name := random_set(size, draw)) in changes["edit"]]
+    random = changes.sel(edit=draws).values
     control = (
-        f" As many random heads: {_change(float(random.mean()), metric, told)} in the mean of {len(random)} draws."
+        f" As many random heads: {metric.change_with_unit(float(random.mean()))} in the mean of {len(random)} draws."
         if len(random)
         else ""
     )
     text = (
-        f"Of the kinds of heads, {metric_words(metric)} loses most with the {count(len(told['types'][kind]), 'head')} "
-        f"called {kind} {edit_words(told)}: {_change(float(values[worst]), metric, told)}. {int(sure.sum())} of "
-        f"{count(len(values), 'kind')} matter significantly.{control}"
+        f"Of the kinds of heads, {metric.label} loses most with the {count(size, 'head')} called {kind} {sweep.done}: "
+        f"{effects.worst}. {effects.significant('kind')}{control}"
     )
-    return Finding(
-        "Ablation",
-        subject.stack,
-        (text,),
-        float(values[worst]),
-        float(error),
-        units=_unit(metric, told),
-        interval=_interval(subject, "type_change", metric=metric, edit=kind),
-        control=UNTOUCHED,
-        verdict=_verdict(values[worst], is_sure=bool(sure[worst])),
-    )
-
-
-def _interval(subject: Subject, changes: str, **place: Any) -> tuple[float, float] | None:
-    """The interval of a change, where the sweep has one."""
-    low, high = (
-        float(subject.array(f"{changes}_{end}").sel(place)) if subject.has(f"{changes}_{end}") else math.nan
-        for end in ("low", "high")
-    )
-    return (low, high) if math.isfinite(low) and math.isfinite(high) else None
-
-
-def _verdict(change: float, *, is_sure: bool) -> Verdict:
-    """Whether a change is significant, and which way it goes."""
-    return "unclear" if not is_sure else "above" if change > 0 else "below"
-
-
-def _change(value: float, metric: str, told: dict[str, Any]) -> str:
-    unit = unit_words(told, metric).strip(" ()")
-    return f"{value:+z.{metric_digits(told, metric)}f} {unit}".rstrip()
-
-
-def _unit(metric: str, told: dict[str, Any]) -> str:
-    return unit_words(told, metric).strip(" ()") or "1"
+    return (text,), ()

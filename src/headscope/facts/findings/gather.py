@@ -9,8 +9,7 @@ from headscope.facts.findings.explanation import explanation
 from headscope.facts.findings.finding import Finding
 from headscope.facts.findings.importance import importance
 from headscope.facts.findings.kinds import kinds
-from headscope.facts.findings.know import coreference, syntax
-from headscope.facts.findings.know import roles as semantic_roles
+from headscope.facts.findings.know import knowledge
 from headscope.facts.findings.patterns import patterns
 from headscope.facts.findings.spread import breadth, likeness
 from headscope.facts.findings.where import distances, habits, neighbours, roles
@@ -25,9 +24,7 @@ _LOOKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     patterns,
     likeness,
     habits,
-    syntax,
-    coreference,
-    semantic_roles,
+    knowledge,
     changes,
     ablation,
     importance,

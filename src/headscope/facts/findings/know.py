@@ -1,168 +1,147 @@
-"""Findings on what heads know: syntax, coreference, semantic roles; each beside what needs no attention."""
+"""Findings on what heads know: what every probe found that describes its sentences, beside what needs no attention."""
 
 from collections.abc import Iterator, Sequence
 
+from headscope.facts.description import ALL, Description, Sentences, direction_name
 from headscope.facts.findings.finding import Finding
-from headscope.facts.probe_names import (
-    OFFSET,
-    direction_name,
-    found_word,
-    looks_back,
-    mention_name,
-    role_words,
-    rule_in_sentence,
-)
-from headscope.facts.scores import ALL, FEW_CASES, HeadScore, Score, best_heads, compared, convincing
+from headscope.facts.probes import best_heads
+from headscope.facts.scores import HeadScore, compared, convincing
 from headscope.facts.subject import Subject
 from headscope.facts.wording import Part, count, interval, listed, sentence, share
-from headscope.types import HeadId
 
 MOST = 6
 
 
-def syntax(subject: Subject) -> Iterator[Finding]:
-    """The relations that a head finds clearly more often than a fixed offset does."""
-    rows = _rows(subject, "dependency")
-    for row, head in rows:
-        offset = row.best_baseline
-        if row.label == ALL and offset is not None:
-            start: tuple[Part, ...] = (
-                (
-                    "Head ",
-                    head,
-                    " finds the syntactic head of a word, whatever the relation, more often than any fixed offset",
-                )
-                if row.is_above
-                else (
-                    "Over all relations no head is clearly above the best fixed offset; head ",
-                    head,
-                    " is the best",
-                )
-            )
-            yield _finding(subject, "Syntax", row, sentence(start, f": {_beside(row, offset)}."))
-    ranked = convincing([row for row, _ in rows])
-    heads = {row.label: head for row, head in rows}
-    for row in [row for row in ranked if row.is_above][:MOST]:
-        offset = row.best_baseline
-        if offset is not None:
-            does = f" finds {found_word(row.label)}{_inward(row)}: {_beside(row, offset)}."
-            yield _finding(subject, "Syntax", row, sentence("Head ", heads[row.label], does))
-    yield from _tally(subject, "Syntax", ranked, "relation", rule_in_sentence(OFFSET))
-    yield from _parsers(subject)
+def knowledge(subject: Subject) -> Iterator[Finding]:
+    """What the probes of the stack found, topic by topic."""
+    told = [(described, described.sentences) for described in subject.described if described.sentences]
+    topics = [sentences.topic for _, sentences in told if sentences]
+    for described, sentences in sorted(told, key=lambda pair: topics.index(pair[1].topic if pair[1] else "")):
+        if sentences is not None:
+            rows = best_heads(subject.atlas, described.name, stack=subject.stack)
+            probe = _Probe(subject, described, sentences, [row for row in rows if row.head is not None])
+            yield from probe.beside_rows(rows) if sentences.row else probe.heads()
 
 
-def coreference(subject: Subject) -> Iterator[Finding]:
-    """How well a head finds what a mention refers to, beside rules."""
-    for row, head in _rows(subject, "coreference"):
-        best = row.best_baseline
-        if row.has_few_cases or best is None:
-            continue
-        rules = listed([f"{share(one.value)} for {rule_in_sentence(one.name)}" for one in row.baselines])
-        verdict = {
-            "above": ", clearly above all of them",
-            "below": f"; {rule_in_sentence(best.name)} is clearly better",
-        }.get(row.verdict, "")
-        does = f" finds the antecedent of {mention_name(row.label)}{_inward(row)}: {_measured(row)}, against {rules}"
-        yield _finding(subject, "Coreference", row, sentence("Head ", head, f"{does}{verdict}."))
+class _Probe:
+    """One probe of a stack, and how its findings read."""
 
+    def __init__(
+        self, subject: Subject, described: Description, sentences: Sentences, rows: Sequence[HeadScore]
+    ) -> None:
+        """`rows` are those that have a head."""
+        self.subject, self.described, self.sentences, self.rows = subject, described, sentences, rows
 
-def roles(subject: Subject) -> Iterator[Finding]:
-    """The roles between which and their predicate a head puts more attention than distance explains."""
-    rows = _rows(subject, "relations")
-    heads = {row.label: head for row, head in rows}
-    for row in [row for row in convincing([row for row, _ in rows]) if row.is_above][:MOST]:
-        way = f", {direction_name(row.direction)}" if row.direction else ""
-        sure = interval(row.score.low, row.score.high)
-        ties = (
-            f" ties predicates to {role_words(row.label)}{way}: {share(row.score.value)} of attention more than "
-            f"between other words as far apart (95% interval {sure}) in {_cases(row)}."
+    def heads(self) -> Iterator[Finding]:
+        """What the best heads of the rows do."""
+        if not self.sentences.only_above:
+            yield from (self._row(row) for row in self.rows if row.baselines and not row.has_few_cases)
+            return
+        if self.sentences.whole:
+            yield from (self._whole(row) for row in self.rows if row.label == ALL and row.baselines)
+        ranked = convincing(self.rows)
+        yield from (self._row(row) for row in [row for row in ranked if row.is_above][:MOST])
+        if self.described.baselines and len(ranked) > 1:
+            yield self._tally(ranked)
+
+    def _row(self, row: HeadScore) -> Finding:
+        does = self.sentences.does.replace("{}", self._object(row.label))
+        if self.sentences.more:
+            way = f", {direction_name(row.direction)}" if row.direction else ""
+            told = f"{share(row.score.value)} {self.sentences.more}{_sure(row)} in {_cases(row)}"
+        else:
+            is_inward = row.direction in self.described.inward
+            way = f" ({direction_name(row.direction)})" if is_inward else ""
+            told = f"{self._beside(row)}{'' if self.sentences.only_above else self._verdict(row)}"
+        return self._finding(row, sentence("Head ", row.head or "", f" {does}{way}: {told}."))
+
+    def _whole(self, row: HeadScore) -> Finding:
+        """How the best head of all cases does."""
+        start: tuple[Part, ...] = ("Head ", row.head or "", f" {self.sentences.whole}")
+        if not row.is_above:
+            rules = listed([baseline.phrase for baseline in self.described.baselines])
+            over = f"Over all {self.described.labels} no head is clearly above {rules}; head "
+            start = (over, row.head or "", " is the best")
+        return self._finding(row, sentence(start, f": {self._beside(row)}."))
+
+    def _object(self, label: str) -> str:
+        """What a row is about, in a sentence."""
+        objects = self.sentences.objects
+        words = objects.get(label) or objects.get(label.partition(":")[0])
+        return (
+            f"{words} ({label})"
+            if words
+            else self.sentences.other.replace("{}", self.described.row_name(label))
         )
-        yield _finding(subject, "Roles", row, sentence("Head ", heads[row.label], ties))
+
+    def _beside(self, row: HeadScore) -> str:
+        """The share of the head, and those of its baselines."""
+        phrases = {baseline.name: baseline.phrase for baseline in self.described.baselines}
+        rules = [
+            f"{share(rule.value)} for {phrases[rule.name]}{f' ({rule.detail})' if rule.detail else ''}"
+            for rule in row.baselines
+        ]
+        against = f", against {listed(rules)}" if rules else ""
+        return f"{share(row.score.value)}{_sure(row)} of {_cases(row)}{against}"
+
+    def _verdict(self, row: HeadScore) -> str:
+        best = row.best_baseline
+        phrases = {baseline.name: baseline.phrase for baseline in self.described.baselines}
+        better = f"; {phrases[best.name]} is clearly better" if best else ""
+        return {"above": ", clearly above all of them", "below": better}.get(row.verdict, "")
+
+    def _tally(self, ranked: Sequence[HeadScore]) -> Finding:
+        """In how many rows the best head is clearly above, and in which it is not."""
+        clear = [row for row in ranked if row.is_above]
+        unclear = [row.label for row in ranked if not row.is_above]
+        rules = listed([baseline.phrase for baseline in self.described.baselines])
+        text = (
+            f"Of {len(ranked):,} {self.described.labels} with {self.described.few_cases} cases or more, "
+            f"{len(clear) or 'none'} {'have' if len(clear) > 1 else 'has'} a head clearly above {rules}"
+        )
+        text += f"; not {listed(unclear)}." if clear and 0 < len(unclear) <= MOST else "."
+        return Finding(self.sentences.topic, self.subject.stack, (text,), len(clear) / len(ranked))
+
+    def _finding(self, row: HeadScore, parts: tuple[Part, ...]) -> Finding:
+        return Finding(
+            self.sentences.topic,
+            self.subject.stack,
+            parts,
+            row.score.value,
+            heads=() if row.head is None else (row.head,),
+            interval=row.score.interval,
+            control=row.best_baseline,
+            verdict=row.verdict,
+        )
+
+    def beside_rows(self, rows: Sequence[HeadScore]) -> Iterator[Finding]:
+        """One row of a table beside others: what all heads together know."""
+        by_label = {row.label: row for row in rows}
+        told = by_label.get(self.sentences.row)
+        if told is None:
+            return
+        others = {
+            by_label[label]: words for label, words in self.sentences.beside.items() if label in by_label
+        }
+        beside = [f"{share(row.score.value)} {words}" for row, words in others.items()]
+        text = f"{self.sentences.does.replace('{}', share(told.score.value))}{_sure(told)}"
+        text += f", against {listed(beside)}." if beside else "."
+        controls = [row.score for row in others if row.is_baseline]
+        yield Finding(
+            self.sentences.topic,
+            self.subject.stack,
+            (text,),
+            told.score.value,
+            interval=told.score.interval,
+            control=max(controls, key=lambda control: control.value, default=None),
+            verdict=compared(told.score, controls) if controls else None,
+        )
 
 
-def _rows(subject: Subject, probe: str) -> list[tuple[HeadScore, HeadId]]:
-    """The rows of a probe that have a head, and the head; none when it was not run."""
-    if probe not in subject.probes:
-        return []
-    rows = best_heads(subject.atlas, probe, stack=subject.stack)
-    return [(row, row.head) for row in rows if row.head is not None]
-
-
-def _parsers(subject: Subject) -> Iterator[Finding]:
-    """What all heads together know of syntax."""
-    if "parser" not in subject.probes:
-        return
-    rows = {row.label: row for row in best_heads(subject.atlas, "parser", stack=subject.stack)}
-    best = rows.get("attention")
-    if best is None:
-        return
-    others = {
-        "attention_words": "with word vectors",
-        "best_offset": "for the best fixed offset",
-        "distances_words": "for distances and word vectors",
-        "random_attention": "for the same parser on a model with random weights",
-    }
-    beside = [f"{share(rows[name].score.value)} {words}" for name, words in others.items() if name in rows]
-    text = f"A parser that only weighs the heads' attention gets {share(best.score.value)} of words right"
-    sure = interval(best.score.low, best.score.high)
-    text += f" (95% interval {sure})" if sure else ""
-    text += f", against {listed(beside)}." if beside else "."
-    controls = [rows[name].score for name in others if name in rows and rows[name].is_baseline]
-    yield Finding(
-        "Syntax",
-        subject.stack,
-        (text,),
-        best.score.value,
-        interval=best.score.interval,
-        control=max(controls, key=lambda control: control.value, default=None),
-        verdict=compared(best.score, controls) if controls else None,
-    )
-
-
-def _tally(
-    subject: Subject, topic: str, ranked: Sequence[HeadScore], what: str, baseline: str
-) -> Iterator[Finding]:
-    """In how many rows the best head is clearly above, and in which it is not."""
-    if len(ranked) < 2:
-        return
-    clear = [row for row in ranked if row.is_above]
-    text = f"Of {count(len(ranked), what)} with {FEW_CASES} cases or more, "
-    text += f"{len(clear) or 'none'} {'have' if len(clear) > 1 else 'has'} a head clearly above {baseline}"
-    unclear = [row.label for row in ranked if not row.is_above]
-    text += f"; not {listed(unclear)}." if clear and 0 < len(unclear) <= MOST else "."
-    yield Finding(topic, subject.stack, (text,), len(clear) / len(ranked))
-
-
-def _finding(subject: Subject, topic: str, row: HeadScore, parts: tuple[Part, ...]) -> Finding:
-    return Finding(
-        topic,
-        subject.stack,
-        parts,
-        row.score.value,
-        heads=() if row.head is None else (row.head,),
-        interval=row.score.interval,
-        control=row.best_baseline,
-        verdict=row.verdict,
-    )
-
-
-def _beside(row: HeadScore, baseline: Score) -> str:
-    which = f" ({baseline.detail})" if baseline.detail else ""
-    return f"{_measured(row)}, against {share(baseline.value)} for the {baseline.name}{which}"
-
-
-def _measured(row: HeadScore) -> str:
-    sure = interval(row.score.low, row.score.high)
-    written = f" (95% interval {sure})" if sure else ""
-    return f"{share(row.score.value)}{written} of {_cases(row)}"
+def _sure(row: HeadScore) -> str:
+    ends = interval(row.score.low, row.score.high)
+    return f" (95% interval {ends})" if ends else ""
 
 
 def _cases(row: HeadScore) -> str:
     return "the cases" if row.cases is None else count(row.cases, "case")
-
-
-def _inward(row: HeadScore) -> str:
-    """Which way the head looks, where the word that asks is looked at."""
-    if row.direction is None or not looks_back(row.direction):
-        return ""
-    return f" ({direction_name(row.direction)})"

@@ -51,6 +51,16 @@ class FeatureText:
         """The words the model is shown."""
         return self.sentence.content
 
+    @property
+    def document(self) -> int:
+        """The number of its document."""
+        return self.sentence.document
+
+    @property
+    def signature(self) -> str:
+        """What the hash of the data is made of."""
+        return f"{self.content.text}\0{self.targets!r}\n"
+
     @cached_property
     def targets(self) -> tuple[tuple[int, str], ...]:
         """Every word that has a class, with it; a word of several classes once for each."""
@@ -61,14 +71,14 @@ def _targets(sentence: ParsedSentence) -> Iterator[tuple[int, str]]:
     for word, (form, upos, features, relation) in enumerate(
         zip(sentence.forms, sentence.upos, sentence.features, sentence.relations, strict=True)
     ):
-        found = {_PARTS_OF_SPEECH.get(upos), _RELATIONS.get(relation.partition(":")[0])}
+        classes = {_PARTS_OF_SPEECH.get(upos), _RELATIONS.get(relation.partition(":")[0])}
         if _negates(form, upos, features):
-            found.add("negation")
-        yield from ((word, feature) for feature in WORD_FEATURES if feature in found)
+            classes.add("negation")
+        yield from ((word, feature) for feature in WORD_FEATURES if feature in classes)
 
 
 def _negates(form: str, upos: str, features: str) -> bool:
     if form.lower() in _NEGATIONS and upos not in _NEVER_NEGATIONS:
         return True
-    pairs = (one.partition("=") for one in features.split("|"))
+    pairs = (pair.partition("=") for pair in features.split("|"))
     return any((name, value) in _NEGATIVE for name, _, values in pairs for value in values.split(","))

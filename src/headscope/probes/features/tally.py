@@ -1,14 +1,16 @@
 """How much attention the tokens of each class get in a text, head by head."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Self
 
 import torch
 from torch import Tensor
 
+from headscope.accumulator import Sums
 from headscope.measures.base import even_attention
-from headscope.probes.features.classes import WORD_FEATURES, FeatureText
+from headscope.probes.features.classes import FEATURES, WORD_FEATURES, FeatureText
+from headscope.probes.means import CaseMeans
 from headscope.probes.observe import Tally
 from headscope.text.skipped import Skipped
 from headscope.types import CLS, SEP, AttentionBatch, HeadGrid, TokenBatch
@@ -125,29 +127,51 @@ class Values:
     has: Tensor  # (text, feature) whether it has a token of the class
     values: Tensor  # (text, quantity, feature, layer, head)
     from_first: Tensor  # (text, quantity, feature, head) from [CLS] in the last layer
-    even: Tensor  # (text, feature) attention, if heads looked evenly
-    even_from_first: Tensor  # (text, feature)
+    even: Tensor  # (text, queries, feature) attention, if heads looked evenly: from all queries, from [CLS]
 
     @classmethod
     def joined(cls, parts: Sequence["Values"]) -> Self:
         """All texts of the parts in the order they were read."""
         order = torch.cat([part.number for part in parts]).argsort()
-        return cls(*(torch.cat([getattr(part, name) for part in parts]).cpu()[order] for name in _FIELDS))
+        names = [field.name for field in fields(cls)]
+        return cls(*(torch.cat([getattr(part, name) for part in parts]).cpu()[order] for name in names))
 
     def minus(self, other: "Values") -> "Values":
         """The difference text by text; a text has a class where both have it."""
         if not torch.equal(self.number, other.number):
             raise ValueError("differences are taken of the same texts")
-        return Values(
-            self.number,
-            self.document,
-            self.tokens,
-            self.has & other.has,
-            *(getattr(self, name) - getattr(other, name) for name in _FIELDS[4:]),
+        return replace(
+            self,
+            has=self.has & other.has,
+            **{name: getattr(self, name) - getattr(other, name) for name in ("values", "from_first", "even")},
         )
 
 
-_FIELDS = ("number", "document", "tokens", "has", "values", "from_first", "even", "even_from_first")
+@dataclass
+class FeatureMeans(Sums):
+    """What each class gets, as means over the texts that have it: such a text is a case."""
+
+    values: CaseMeans  # (quantity, layer, head)
+    from_first: CaseMeans  # (quantity, head)
+    even: CaseMeans  # (queries,)
+
+    @classmethod
+    def zeros(cls, grid: HeadGrid) -> Self:
+        """Nothing counted yet."""
+        kinds = len(QUANTITIES)
+        return cls(CaseMeans(kinds, grid.layers, grid.heads), CaseMeans(kinds, grid.heads), CaseMeans(2))
+
+    def add(self, texts: Values) -> None:
+        """Count the texts, each in the classes it has."""
+        text, feature = texts.has.nonzero(as_tuple=True)  # (case,)
+        labels = [FEATURES[number] for number in feature.tolist()]
+        documents = texts.document[text].tolist()
+        for means, values in (
+            (self.values, texts.values),
+            (self.from_first, texts.from_first),
+            (self.even, texts.even),
+        ):
+            means.add(means.begin(text.tolist(), labels, documents), values[text, :, feature])
 
 
 class FeatureTally(Tally[FeatureText]):
@@ -158,15 +182,15 @@ class FeatureTally(Tally[FeatureText]):
         self.parts: list[Values] = []
         self.lost = Skipped("words")
 
-    def empty(self) -> "FeatureTally":
+    def empty(self) -> Self:
         """A tally of the same kind that holds nothing."""
-        return FeatureTally(self.grid)
+        return type(self)(self.grid)
 
     def begin(self, items: Sequence[FeatureText], present: Tensor, tokens: TokenBatch) -> None:
         """Mark the tokens of every class."""
         self._marks = Marks(items, tokens, causal=self.grid.causal)
         self._number = torch.tensor([item.number for item in items])
-        self._document = torch.tensor([item.sentence.document for item in items])
+        self._document = torch.tensor([item.document for item in items])
         self._layers: list[Tensor] = []  # (text, head, quantity, feature) each
         for item, has_token in zip(items, present.tolist(), strict=True):
             length = max((word for word, has in enumerate(has_token) if has), default=-1) + 1
@@ -192,8 +216,7 @@ class FeatureTally(Tally[FeatureText]):
                 has=marks.has,
                 values=torch.stack(self._layers, 3).permute(0, 2, 4, 3, 1),
                 from_first=first.permute(0, 2, 3, 1),
-                even=marks.highest(marks.even[:, None])[:, 0],
-                even_from_first=marks.highest(marks.even_from_first[:, None])[:, 0],
+                even=marks.highest(torch.stack([marks.even, marks.even_from_first], 1)),
             )
         ]
 

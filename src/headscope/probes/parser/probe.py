@@ -5,9 +5,12 @@ from collections.abc import Iterable
 from typing import Self
 
 from headscope.errors import OptionError
+from headscope.facts.description import PROBES
 from headscope.models import Model, load
+from headscope.probes.means import CaseMeans
 from headscope.probes.parser.attention import CACHE_LIMIT
 from headscope.probes.parser.data import Account
+from headscope.probes.parser.result import DESCRIPTION
 from headscope.probes.parser.run import (
     MODEL_VECTORS,
     Data,
@@ -20,7 +23,6 @@ from headscope.probes.parser.run import (
 from headscope.probes.parser.score import ParserScore, count, is_right
 from headscope.probes.parser.scorers import Scorer
 from headscope.probes.parser.training import Learner
-from headscope.probes.pointing.accuracy import Accuracy
 from headscope.run.options import BatchSize
 from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank
 from headscope.types import StackName
@@ -31,6 +33,7 @@ UNSEEN = -2
 """What `predict` gives for a word without a token, which the model was not shown."""
 
 
+@PROBES.register("parser")
 class ParserProbe:
     """Learns to tell every word's syntactic head from attention alone (Clark et al. 2019, section 5).
 
@@ -47,6 +50,8 @@ class ParserProbe:
     The attention of the training set is kept in a temporary file of at most `cache_limit` bytes, and computed again in
     every epoch as far as it does not fit; that changes no result. What is kept in memory are the words.
     """
+
+    description = DESCRIPTION
 
     def __init__(
         self,
@@ -119,7 +124,7 @@ class ParserProbe:
         """The UAS on a treebank, without punctuation; the root counts, and its head is ROOT."""
         learner = self._fitted
         self._run.meet(test)
-        accuracy, account = Accuracy(1), Account()
+        accuracy, account = CaseMeans(1), Account()
         for batch, [guess] in self._run.guesses([learner], test, account):
             count(accuracy, batch, [is_right(batch, guess)])
         if not account.cases:

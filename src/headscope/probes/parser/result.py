@@ -7,6 +7,7 @@ import numpy as np
 
 from headscope.atlas import Results
 from headscope.errors import OptionError
+from headscope.facts.description import ArrayText, Column, Description, Sentences, Table
 from headscope.probes.parser.baselines import RIGHT_BRANCHING
 from headscope.probes.parser.score import ParserScore
 from headscope.probes.parser.scorers import AttentionScorer
@@ -25,12 +26,67 @@ PARSERS = (
 )
 DIRECTIONS = ("dependent_to_head", "head_to_dependent")
 
+DESCRIPTION = Description(
+    "parser",
+    title="Parsing: how much syntax all heads together hold",
+    question="A small parser chooses the head of every word by the weighted sum of all heads' attention in both "
+    "directions; only the weights of the {heads} heads are learned, on other sentences than those scored here. With "
+    "word vectors the weights depend on the two words. What needs no attention stands beside it, and so do the same "
+    "parsers on a model of the same shape with random weights: what these reach is not knowledge of the model.",
+    subject="syntax",
+    group="Parser probe",
+    label="parser",
+    labels="parsers",
+    names={
+        "attention_words": "attention and words",
+        "right_branching": "right-branching",
+        "best_offset": "best fixed offset",
+        "distances_words": "distances and words",
+        "random_attention": "random model: attention",
+        "random_attention_words": "random model: attention and words",
+    },
+    value="uas",
+    value_name="share of words with the right head (UAS)",
+    own_rows=("attention", "attention_words"),
+    tables=(
+        Table(
+            (
+                Column("parser", "parser"),
+                Column("uas", "right", "percent", low="low", high="high"),
+                Column("cases", "words"),
+                Column("uas_headed", "right without roots", "percent"),
+                Column("offset", "offset", "signed"),
+                Column("dev_uas", "right on dev", "percent"),
+                Column("epochs", "epochs"),
+            ),
+            "Share of words with the right head (UAS)",
+            "Scores",
+        ),
+    ),
+    chart="Parsers made of attention, and what needs none",
+    chart_caption="A dot is the share of words whose head is found (UAS), its bar the 95% interval.",
+    arrays={"parser_weight": ArrayText("Learned weight of every head", "weight", "number")},
+    inward=DIRECTIONS[1:],
+    sentences=Sentences(
+        "Syntax",
+        "A parser that only weighs the heads' attention gets {} of words right",
+        row="attention",
+        beside={
+            "attention_words": "with word vectors",
+            "best_offset": "for the best fixed offset",
+            "distances_words": "for distances and word vectors",
+            "random_attention": "for the same parser on a model with random weights",
+        },
+    ),
+)
+
 
 @dataclass(frozen=True)
 class ParserResult(ProbeResult):
     """How well each parser finds syntactic heads, and what the attention-only probe weighs each head with."""
 
     probe = "parser"
+    description = DESCRIPTION
 
     grid: HeadGrid
     scores: Mapping[str, ParserScore]

@@ -8,8 +8,8 @@ from typing import Self
 import torch
 from torch import Tensor
 
+from headscope.probes.means import CaseMeans
 from headscope.probes.parser.data import Batch
-from headscope.probes.pointing.accuracy import Accuracy
 from headscope.stats.documents import Sampling
 from headscope.stats.intervals import share_interval
 from headscope.text.annotated.treebank import ROOT
@@ -33,9 +33,9 @@ class ParserScore:
     left_out: Skipped  # words that could not be asked, since they or their heads have no token
 
     @classmethod
-    def of(cls, accuracy: Accuracy, parser: int, left_out: Skipped) -> Self:
+    def of(cls, accuracy: CaseMeans, parser: int, left_out: Skipped) -> Self:
         """The score of one of the parsers counted."""
-        share, stderr = float(accuracy.shares(ALL)[parser]), float(accuracy.stderr(ALL)[parser])
+        share, stderr = float(accuracy.mean(ALL)[parser]), float(accuracy.stderr(ALL)[parser])
         cases, headed = accuracy.count(ALL), accuracy.count(HEADED)
         sampling = accuracy.sampling(ALL)
         return cls(
@@ -44,13 +44,13 @@ class ParserScore:
             interval=share_interval(share, stderr, cases, sampling.effective),
             sampling=sampling,
             cases=cases,
-            uas_headed=float(accuracy.shares(HEADED)[parser]) if headed else math.nan,
+            uas_headed=float(accuracy.mean(HEADED)[parser]) if headed else math.nan,
             cases_headed=headed,
             left_out=left_out,
         )
 
 
-def count(accuracy: Accuracy, batch: Batch, right: Sequence[Tensor]) -> None:
+def count(accuracy: CaseMeans, batch: Batch, right: Sequence[Tensor]) -> None:
     """Count a batch; `right` has (case,) of every parser, True where it found the head."""
     text, word = batch.cases()
     is_headed = batch.head[text, word] != ROOT

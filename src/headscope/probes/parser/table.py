@@ -9,6 +9,7 @@ from time import perf_counter
 from torch import Tensor
 
 from headscope.models import Model, load
+from headscope.probes.means import CaseMeans
 from headscope.probes.parser.attention import CACHE_LIMIT
 from headscope.probes.parser.baselines import RIGHT_BRANCHING, best_offset, offset_is_right, untrained
 from headscope.probes.parser.data import Account, word_counts
@@ -25,7 +26,6 @@ from headscope.probes.parser.run import (
 )
 from headscope.probes.parser.score import ParserScore, count, is_right
 from headscope.probes.parser.training import Learner
-from headscope.probes.pointing.accuracy import Accuracy
 from headscope.probes.result import Source
 from headscope.run.options import BatchSize
 from headscope.text.annotated.treebank import Treebank
@@ -94,7 +94,7 @@ def parser_table(
 
 def _try(run: ParserRun, data: Data, learners: Mapping[str, Learner], test: Treebank) -> "_Trial":
     offset = best_offset(data.train)
-    accuracy, account = Accuracy(len(PARSERS)), Account()
+    accuracy, account = CaseMeans(len(PARSERS)), Account()
     counts = word_counts([], run.lexicon_size)
     for batch, guesses in run.guesses(list(learners.values()), test, account):
         rules = offset_is_right(batch, (RIGHT_BRANCHING, offset))

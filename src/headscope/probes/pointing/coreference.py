@@ -3,27 +3,73 @@
 import os
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from headscope.errors import OptionError
+from headscope.facts.description import PROBES, Baseline, Column, Sentences
 from headscope.models import Model
-from headscope.probes.halves import SCORE, Turns
+from headscope.probes.halves import SCORE
+from headscope.probes.pointing.cases import Case, Pointing
 from headscope.probes.pointing.coreference_rules import RULES, Mentioned
-from headscope.probes.pointing.probe import PointingProbe
-from headscope.probes.pointing.result import PointingResult, share_columns
-from headscope.probes.pointing.scoring import Case, Pointing, PointingTally
-from headscope.probes.pointing.watching import Reading
+from headscope.probes.pointing.describe import pointing_description
+from headscope.probes.pointing.probe import PointingProbe, Reading
+from headscope.probes.pointing.result import PointingResult, accuracy_of
+from headscope.probes.pointing.tally import PointingTally
 from headscope.probes.result import Row
 from headscope.run.options import BatchSize
-from headscope.text.annotated.coreference import CoreferenceCorpus
-from headscope.text.annotated.coreference_document import CoreferenceDocument, CoreferenceSentence
+from headscope.text.annotated.coreference import CoreferenceCorpus, CoreferenceDocument
+from headscope.text.annotated.treebank import TaggedSentence
 from headscope.text.skipped import Skipped
 from headscope.text.words import WordText
 
 WINDOW_WORDS = 128
 """Most words of a window; a sentence that is longer is left out."""
+
+DESCRIPTION = pointing_description(
+    "coreference",
+    title="Coreference: which head finds what a mention refers to",
+    question="A mention asks with its head word for an earlier mention of the same thing. Among the head words of all "
+    "earlier mentions in the text, the head's guess is the one that the asking word looks at most (mention to "
+    "antecedent), or that looks at it most (antecedent to mention). Beside it stand three rules without attention: the "
+    "nearest mention, the nearest with the same head word, and a cascade of string match, number, gender and person.",
+    subject="coreference",
+    group="Coreference probe",
+    label="mention_class",
+    labels="kinds of mention",
+    row="mention",
+    names={
+        "pronoun": "pronouns",
+        "proper_noun": "names",
+        "common_noun": "common nouns",
+        "all": "all mentions",
+    },
+    finds="Finding the antecedent of {}",
+    any_case="any mention",
+    directions=("mention_to_antecedent", "antecedent_to_mention"),
+    baselines=(
+        Baseline("nearest mention", "nearest", "nearest_low", "nearest_high", label="nearest"),
+        Baseline(
+            "nearest with the same head word",
+            "head_match",
+            "head_match_low",
+            "head_match_high",
+            label="head_match",
+        ),
+        Baseline("rules", "rules", "rules_low", "rules_high", label="rules", article="a cascade of "),
+    ),
+    beside=(
+        Column("nearest", "nearest", "percent"),
+        Column("head_match", "same word", "percent"),
+        Column("rules", "rules", "percent", low="rules_low", high="rules_high"),
+    ),
+    above="above all",
+    chart="Best head for each kind of mention",
+    chart_caption="A dot is a share of right guesses, its bar the 95% interval. Filled: the best head. Hollow: rules "
+    "that know the words but look at no attention.",
+    sentences=Sentences("Coreference", "finds the antecedent of {}", only_above=False),
+)
 
 
 @dataclass(frozen=True)
@@ -31,7 +77,7 @@ class Window:
     """Whole sentences of one document, as many as fit, and the mentions in them."""
 
     document: int
-    sentences: tuple[CoreferenceSentence, ...]
+    sentences: tuple[TaggedSentence, ...]
     mentions: tuple[Mentioned, ...]
     """In the order of their head words, of those with the same head word the longest first."""
 
@@ -120,40 +166,15 @@ def cases_of(window: Window) -> Iterator[Case]:
 
 
 @dataclass(frozen=True)
-class _Placed:
-    """A window, what it is for, and its place among all."""
-
-    window: Window
-    half: int
-    number: int
-
-    @property
-    def content(self) -> WordText:
-        return self.window.content
-
-    @property
-    def document(self) -> int:
-        return self.window.document
-
-    @property
-    def name(self) -> str:
-        return self.window.name
-
-    def where(self, word: int) -> str:
-        return self.window.where(word)
-
-    @cached_property
-    def cases(self) -> list[Case]:
-        return list(cases_of(self.window))
-
-
-@dataclass(frozen=True)
 class CoreferenceResult(PointingResult):
     """Every head's accuracy by mention class and direction, the best head of each class, and three baselines."""
 
     probe = "coreference"
+    description = DESCRIPTION
     label_name = "mention_class"
     directions = ("mention_to_antecedent", "antecedent_to_mention")
+    arrays_begin = "coreference"
+    quantities = accuracy_of("coreference")
     baseline_dim = "rule"
     unit = "windows"
 
@@ -161,10 +182,12 @@ class CoreferenceResult(PointingResult):
         """Every rule, scored on what the head was scored on."""
         row: Row = {}
         for place, rule in enumerate(RULES):
-            row |= share_columns(rule, tally.baseline[SCORE], label, place)
+            names = (rule, f"{rule}_low", f"{rule}_high")
+            row |= self.value_columns(tally.baseline[SCORE], label, (place,), names=names)
         return row
 
 
+@PROBES.register("coreference")
 class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
     """Which head finds the antecedent of a mention, by the class of the mention (Clark et al. 2019, section 4.3).
 
@@ -176,9 +199,7 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
         CoreferenceProbe("demo").fit_score(corpus).table()
     """
 
-    probe = "coreference"
-    label_name = "mention_class"
-    directions = CoreferenceResult.directions
+    description = DESCRIPTION
     fewest_documents = 2  # windows of one document name the same things
     baseline_labels = tuple(RULES)
     result_kind = CoreferenceResult
@@ -200,26 +221,15 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
             model, max_length=max_length, batch_size=batch_size, faithful=faithful, progress=progress
         )
         self.window_words = window_words
-        self._turns: Turns[Window] = Turns([], kind="window")
         self._too_long = Skipped("sentences")
 
-    @property
-    def dealt(self) -> str:
-        """What the halves of the corpus read last were made of."""
-        return self._turns.unit
-
-    def items(self, data: CoreferenceCorpus, half: int | None) -> Iterable[Pointing]:
+    def texts(self, data: CoreferenceCorpus) -> Iterator[Pointing]:
         """The windows with their cases."""
         too_long = self._too_long = Skipped("sentences")
-        every = (
-            one
-            for document in data
-            for one in windows(document, most_words=self.window_words, too_long=too_long)
-        )
-        if half is not None:
-            return (_Placed(window, half, number) for number, window in enumerate(every))
-        self._turns = Turns(every, kind="window")
-        return (_Placed(*turn) for turn in self._turns)
+        for document in data:
+            for window in windows(document, most_words=self.window_words, too_long=too_long):
+                cases = tuple(cases_of(window))
+                yield Pointing(window.content, cases, window.document, window.name, window.where)
 
     def options(self) -> dict[str, object]:
         """What else was asked for."""

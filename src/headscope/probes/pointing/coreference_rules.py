@@ -7,8 +7,9 @@ agreement in number, gender and person, then all others; the nearest first in ea
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from headscope.text.annotated.coreference_document import UNKNOWN, CoreferenceSentence, Mention
+from headscope.text.annotated.coreference import Mention
 from headscope.text.annotated.coreference_words import PRONOUNS, MentionClass
+from headscope.text.annotated.treebank import UNKNOWN, TaggedSentence
 
 Trait = frozenset[str]
 """The values something may have; empty when nothing is known."""
@@ -68,7 +69,7 @@ class Mentioned:
     traits: Traits
 
     @classmethod
-    def of(cls, mention: Mention, sentence: CoreferenceSentence, *, start: int) -> "Mentioned":
+    def of(cls, mention: Mention, sentence: TaggedSentence, *, start: int) -> "Mentioned":
         """A mention of a sentence whose first word is number `start` of the window."""
         return cls(
             entity=mention.entity,
@@ -81,7 +82,7 @@ class Mentioned:
         )
 
 
-def traits_of(mention: Mention, sentence: CoreferenceSentence) -> Traits:
+def traits_of(mention: Mention, sentence: TaggedSentence) -> Traits:
     """What is known of a mention: from the features of its head word, else from tags and English word lists."""
     form = sentence.forms[mention.head].lower()
     features = _features(sentence.features[mention.head])
@@ -107,13 +108,13 @@ def _features(text: str) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _is_joined(mention: Mention, sentence: CoreferenceSentence) -> bool:
+def _is_joined(mention: Mention, sentence: TaggedSentence) -> bool:
     """Whether the mention is of several, such as "John and Mary": an "and" follows its head word."""
     following = mention.head + 1
     return following in mention.words and sentence.forms[following].lower() in ("and", "&")
 
 
-def _noun_number(mention: Mention, sentence: CoreferenceSentence) -> str | None:
+def _noun_number(mention: Mention, sentence: TaggedSentence) -> str | None:
     form, tag = sentence.forms[mention.head].lower(), sentence.xpos[mention.head]
     if tag != UNKNOWN:
         return "Plur" if tag in ("NNS", "NNPS") else "Sing" if tag in ("NN", "NNP") else None
@@ -124,7 +125,7 @@ def _noun_number(mention: Mention, sentence: CoreferenceSentence) -> str | None:
     return "Plur" if form.endswith("s") and not form.endswith(_SINGULAR_ENDINGS) else "Sing"
 
 
-def _noun_gender(mention: Mention, sentence: CoreferenceSentence) -> str | None:
+def _noun_gender(mention: Mention, sentence: TaggedSentence) -> str | None:
     if found := _GENDER.get(sentence.forms[mention.head].lower()):
         return found
     before = (sentence.forms[word].lower() for word in mention.words if word < mention.head)

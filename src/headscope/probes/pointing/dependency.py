@@ -1,65 +1,99 @@
 """Heads as dependency parsers: does a word look most at its syntactic head, or the head at the word?"""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
+from headscope.facts.description import PROBES, Baseline, Column, Sentences
 from headscope.models import Model
-from headscope.probes.halves import SCORE, SELECT, Halves, Placed, all_for
-from headscope.probes.pointing.accuracy import Accuracy
+from headscope.probes.halves import SCORE, SELECT
+from headscope.probes.pointing.cases import Case, Pointing
+from headscope.probes.pointing.describe import pointing_description
 from headscope.probes.pointing.probe import PointingProbe
-from headscope.probes.pointing.result import PointingResult, share_columns
-from headscope.probes.pointing.scoring import Case, Pointing, PointingTally
+from headscope.probes.pointing.result import PointingResult, accuracy_of
+from headscope.probes.pointing.tally import PointingTally
 from headscope.probes.result import Row
 from headscope.run.options import BatchSize
 from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank
-from headscope.text.words import WordText
 
 FARTHEST = 10
 OFFSETS = tuple(offset for offset in range(-FARTHEST, FARTHEST + 1) if offset)
 """The fixed offsets a head is measured against: the head is always so many words before or after."""
 
-_HITS = {offset: tuple(offset == one for one in OFFSETS) for offset in OFFSETS}
+FOUND = {
+    "acl": "the noun of a clause",
+    "acl:relcl": "the noun of a relative clause",
+    "advcl": "the verb of an adverbial clause",
+    "advmod": "what an adverb modifies",
+    "amod": "the noun of an adjective",
+    "appos": "the noun of an apposition",
+    "aux": "the verb of an auxiliary",
+    "aux:pass": "the verb of a passive auxiliary",
+    "case": "the noun of a preposition",
+    "cc": "what a conjunction such as “and” belongs to",
+    "ccomp": "the verb of a clause that is its object",
+    "compound": "the noun of a compound",
+    "compound:prt": "the verb of a particle",
+    "conj": "the first part of a coordination",
+    "cop": "the predicate of a copula",
+    "csubj": "the verb of a clause that is its subject",
+    "det": "the noun of a determiner",
+    "discourse": "what an interjection belongs to",
+    "expl": "the verb of an expletive",
+    "fixed": "the first word of a fixed phrase",
+    "flat": "the first word of a name",
+    "iobj": "the verb of an indirect object",
+    "mark": "the verb of a clause marker such as “that”",
+    "nmod": "the noun of a nominal modifier",
+    "nmod:poss": "the noun of a possessor",
+    "nsubj": "the verb of a subject",
+    "nsubj:pass": "the verb of a passive subject",
+    "nummod": "the noun of a number",
+    "obj": "the verb of an object",
+    "obl": "the verb of an oblique nominal",
+    "parataxis": "what a side remark belongs to",
+    "vocative": "what an address belongs to",
+    "xcomp": "the verb of an open complement",
+}
+"""What a head finds that finds the head of a word of this relation."""
+
+DESCRIPTION = pointing_description(
+    "dependency",
+    title="Syntax: which head finds which relation",
+    question="A head's guess for the syntactic head of a word is the other word that the word looks at most (dependent "
+    "to head), or the one that looks at it most (head to dependent). Punctuation and roots do not ask. Beside every "
+    "head stands what needs no attention: the best fixed offset, such as always guessing the next word.",
+    subject="syntax",
+    group="Syntax (dependency probe)",
+    label="relation",
+    labels="relations",
+    finds="Finding the head of {}",
+    directions=("dependent_to_head", "head_to_dependent"),
+    baselines=(
+        Baseline("best fixed offset", "offset_accuracy", "offset_low", "offset_high", detail="offset"),
+    ),
+    beside=(
+        Column("offset", "best offset", "signed"),
+        Column("offset_accuracy", "right", "percent", low="offset_low", high="offset_high"),
+    ),
+    above="above offset",
+    chart="Best head for each relation",
+    chart_caption="A dot is a share of right guesses, its bar the 95% interval. Filled: the best head of the "
+    "relation. Hollow: the best fixed offset. Only where the bars are apart does the head know more than a distance.",
+    sentences=Sentences(
+        "Syntax",
+        objects=FOUND,
+        other="the head of a word that is {}",
+        whole="finds the syntactic head of a word, whatever the relation, more often than any fixed offset",
+    ),
+)
+
+_HITS = {offset: tuple(offset == other for other in OFFSETS) for offset in OFFSETS}
 _MISS = (False,) * len(OFFSETS)
 
 
-@dataclass(frozen=True)
-class _Sentence:
-    """A sentence whose words ask for their syntactic heads; punctuation and the root do not ask."""
-
-    placed: Placed
-    base_relations: bool
-
-    @property
-    def content(self) -> WordText:
-        return self.placed.sentence.content
-
-    @property
-    def half(self) -> int:
-        return self.placed.half
-
-    @property
-    def number(self) -> int:
-        return self.placed.number
-
-    @property
-    def document(self) -> int:
-        return self.placed.sentence.document
-
-    @property
-    def name(self) -> str:
-        return self.placed.sentence.name or self.placed.sentence.where()
-
-    def where(self, word: int) -> str:
-        return self.placed.sentence.where(word)
-
-    @cached_property
-    def cases(self) -> list[Case]:
-        return list(_cases(self.placed.sentence, base_relations=self.base_relations))
-
-
 def _cases(sentence: ParsedSentence, *, base_relations: bool) -> Iterator[Case]:
+    """Every word asks for its syntactic head, but for punctuation and the root."""
     for word, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True)):
         base = relation.partition(":")[0]
         if head == ROOT or base == "punct" or sentence.upos[word] == "PUNCT":
@@ -73,25 +107,29 @@ class DependencyResult(PointingResult):
     """Every head's accuracy by relation and direction, and the best head of each relation."""
 
     probe = "dependency"
+    description = DESCRIPTION
     label_name = "relation"
     directions = ("dependent_to_head", "head_to_dependent")
+    arrays_begin = "dependency"
+    quantities = accuracy_of("dependency")
     baseline_dim = "offset"
 
     def baseline_columns(self, tally: PointingTally, label: str) -> Row:
         """The best fixed offset, chosen where the head was chosen and scored where the head was scored."""
-        chosen_on: Accuracy = tally.baseline[SELECT]
-        if not chosen_on.count(label):
-            return dict.fromkeys(("offset", "offset_accuracy", "offset_low", "offset_high"), None)
-        place = int(chosen_on.shares(label).argmax())
-        found = share_columns("offset", tally.baseline[SCORE], label, place)
+        chosen_on = tally.baseline[SELECT]
+        place = int(chosen_on.mean(label).argmax()) if chosen_on.count(label) else None
         return {
-            "offset": OFFSETS[place],
-            "offset_accuracy": found["offset"],
-            "offset_low": found["offset_low"],
-            "offset_high": found["offset_high"],
+            "offset": None if place is None else OFFSETS[place],
+            **self.value_columns(
+                tally.baseline[SCORE],
+                label,
+                None if place is None else (place,),
+                names=("offset_accuracy", "offset_low", "offset_high"),
+            ),
         }
 
 
+@PROBES.register("dependency")
 class DependencyProbe(PointingProbe[Treebank]):
     """Which head finds the syntactic head of a word, relation by relation.
 
@@ -103,9 +141,7 @@ class DependencyProbe(PointingProbe[Treebank]):
         result.table()
     """
 
-    probe = "dependency"
-    label_name = "relation"
-    directions = DependencyResult.directions
+    description = DESCRIPTION
     chosen_things = "best heads and offsets"
     baseline_labels = OFFSETS
     result_kind = DependencyResult
@@ -125,21 +161,13 @@ class DependencyProbe(PointingProbe[Treebank]):
             model, max_length=max_length, batch_size=batch_size, faithful=faithful, progress=progress
         )
         self.base_relations = base_relations
-        self._halves = Halves([])
 
-    @property
-    def dealt(self) -> str:
-        """What the halves of the treebank read last were made of."""
-        return self._halves.unit
-
-    def items(self, data: Treebank, half: int | None) -> Iterable[Pointing]:
+    def texts(self, data: Treebank) -> Iterator[Pointing]:
         """The sentences with their cases."""
-        placed: Iterable[Placed]
-        if half is None:
-            placed = self._halves = Halves(data)
-        else:
-            placed = all_for(data, half)
-        return (_Sentence(one, self.base_relations) for one in placed)
+        for sentence in data:
+            cases = tuple(_cases(sentence, base_relations=self.base_relations))
+            name = sentence.name or sentence.where()
+            yield Pointing(sentence.content, cases, sentence.document, name, sentence.where)
 
     def options(self) -> dict[str, object]:
         """What else was asked for."""

@@ -3,59 +3,57 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import islice
 from time import perf_counter
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
 from headscope.atlas import Example
 from headscope.errors import OptionError, TextError
-from headscope.facts.scores import FEW_CASES
+from headscope.facts.description import FEW_CASES
 from headscope.models import Model, load
-from headscope.probes.at_work import AtWork, AtWorkTally, Question
-from headscope.probes.halves import SCORE, SELECT
-from headscope.probes.observe import Observer, Tally
+from headscope.probes.halves import HALVES, SCORE, SELECT, Turns
+from headscope.probes.means import Array
+from headscope.probes.observe import Account, Observer, Pass, Tally
+from headscope.probes.pointing.answers import Answers, AtWork, AtWorkTally, PredictTally, Question
+from headscope.probes.pointing.cases import ALL, DIRECTIONS, CaseBatch, Pointing, PointingBatch
 from headscope.probes.pointing.result import PointingResult, choose
-from headscope.probes.pointing.scoring import ALL, Pointing, PointingTally
-from headscope.probes.pointing.watching import Account, Reading, numbered, selection
-from headscope.probes.predict import Answers, PredictTally
+from headscope.probes.pointing.tally import PointingTally
 from headscope.probes.result import Source
 from headscope.run.options import BatchSize
 from headscope.stats.documents import FEWEST_DOCUMENTS
+from headscope.text.annotated.files import AnnotatedFiles
 from headscope.text.skipped import Skipped
 from headscope.types import HeadId, StackName
 
-"""Labels with fewer cases than this are named in a note: their numbers say little."""
+DataT = TypeVar("DataT", bound=AnnotatedFiles)
 
 
-class Data(Protocol):
-    """Annotated texts from files."""
+@dataclass(frozen=True)
+class Reading:
+    """One pass over the data: what was read, what the model saw of it, and what was left out."""
 
-    name: str
-    annotator: str | None
-    skipped: Skipped
-
-    @property
-    def progress(self) -> float | None:
-        """Share of the files read so far."""
-
-
-DataT = TypeVar("DataT", bound=Data)
+    account: Account
+    seen: Pass
+    skipped: Skipped  # by the reader in this pass; a later reading starts a new count
 
 
 class PointingProbe(ABC, Generic[DataT]):
-    """Chooses the best head for every label, and scores it on texts that took no part in the choice."""
+    """Chooses the best head for every label, and scores it on texts that took no part in the choice.
 
-    probe: ClassVar[str]
-    label_name: ClassVar[str]
-    directions: ClassVar[tuple[str, str]]
-    baseline_labels: ClassVar[tuple[str, ...] | tuple[int, ...]]
+    A probe says in `texts` who asks and what would be right, and in `result_kind` what its numbers are called.
+    """
+
+    result_kind: ClassVar[type[PointingResult]]
+    batch_kind: ClassVar[type[CaseBatch]] = PointingBatch
+    """What is measured of a batch's cases."""
+    baseline_labels: ClassVar[tuple[str, ...] | tuple[int, ...]] = ()
     fewest_documents: ClassVar[int] = FEWEST_DOCUMENTS
     """With cases in fewer documents, the errors of a label are over texts."""
     chosen_things: ClassVar[str] = "best heads"
     """What is chosen on one half, in words."""
-    result_kind: ClassVar[type[PointingResult]]
 
     def __init__(
         self,
@@ -76,26 +74,32 @@ class PointingProbe(ABC, Generic[DataT]):
         self._fitted: dict[StackName, PointingTally] | None = None
         self._fitted_on = self._fitted_hash = ""
         self._fit_notes: list[str] = []
+        self._dealt = ""  # what the halves of the data read last were made of: document, sentence
 
     @abstractmethod
-    def items(self, data: DataT, half: int | None) -> Iterable[Pointing]:
-        """The texts of the data with their cases, all for one half, or dealt out to both for None."""
+    def texts(self, data: DataT) -> Iterable[Pointing]:
+        """The texts of the data with their cases."""
 
     @abstractmethod
     def options(self) -> dict[str, object]:
         """What else was asked for, for the provenance."""
 
-    @property
-    @abstractmethod
-    def dealt(self) -> str:
-        """What the halves of the data read last were made of: document, sentence."""
+    def items(self, data: DataT, half: int | None) -> Iterator[Pointing]:
+        """The texts in their places, all for one half, or dealt out to both for None."""
+        turns = Turns(self.texts(data), kind=self.result_kind.unit.removesuffix("s"))
+        placed: Iterable[tuple[Pointing, int, int]] = turns
+        if half is not None:
+            placed = ((text, half, number) for number, text in enumerate(turns.texts))
+        for text, own_half, number in placed:
+            self._dealt = turns.unit
+            yield replace(text, half=own_half, number=number)
 
     def fit(self, data: DataT) -> Self:
         """Choose the best head of every label on this data."""
         tallies = self._empty()
         done = self._observe(data, SELECT, tallies)
         tally = next(iter(tallies.values()))
-        if not tally.accuracy[SELECT].count(ALL):
+        if not tally.scores[SELECT].count(ALL):
             raise TextError(f"{data.name} has no case to choose on: {self._nothing_to_score()}")
         self._fitted, self._fitted_on = tallies, data.name
         self._fitted_hash = done.account.digest.hexdigest()
@@ -112,7 +116,7 @@ class PointingProbe(ABC, Generic[DataT]):
         tallies = self._empty()
         done = self._observe(data, SCORE, tallies)
         for stack, tally in tallies.items():
-            tally.merge(selection(self._fitted[stack]))
+            tally.choose_by(self._fitted[stack])
         return self._result(data, tallies, done, started, chosen=self._fitted_on, scores_all=False)
 
     def fit_score(self, data: DataT) -> PointingResult:
@@ -122,7 +126,7 @@ class PointingProbe(ABC, Generic[DataT]):
         done = self._observe(data, None, tallies)
         self._fitted = tallies
         self._fit_notes = []
-        self._fitted_on = f"half of the {self.dealt}s of {data.name}"
+        self._fitted_on = f"half of the {self._dealt}s of {data.name}"
         self._fitted_hash = done.account.digest.hexdigest()
         return self._result(data, tallies, done, started, chosen=self._fitted_on, scores_all=True)
 
@@ -140,9 +144,9 @@ class PointingProbe(ABC, Generic[DataT]):
         A dict a text, from the number of the asking word to that of the chosen one. A word for which the head
         sees no candidate is not in it.
         """
-        place = self._stack(stack)
-        tally = PredictTally(self._question(data, label, head, direction, place), faithful=self.faithful)
-        self._observe(data, SCORE, {place: tally})
+        question, probed = self._ask(data, label, head, direction, stack)
+        tally = PredictTally(question, faithful=self.faithful)
+        self._observe(data, SCORE, {probed: tally})
         return tally.result()
 
     def examples(
@@ -161,75 +165,68 @@ class PointingProbe(ABC, Generic[DataT]):
         """
         if most < 1:
             raise OptionError(f"most must be at least 1, not {most}")
-        place = self._stack(stack)
-        asked = self._question(data, label, head, direction, place)
-        tally = AtWorkTally(asked, most=most, faithful=self.faithful)
-        self._observe(data, SCORE, {place: tally})
-        found = tally.result()
-        if not found.right and not found.wrong:
+        question, probed = self._ask(data, label, head, direction, stack)
+        tally = AtWorkTally(question, most=most, faithful=self.faithful)
+        self._observe(data, SCORE, {probed: tally})
+        at_work = tally.result()
+        if not at_work.right and not at_work.wrong:
             raise TextError(f"{data.name} has no case of {label!r} that the model could be asked about")
-        return found
+        return at_work
 
-    def _question(
+    def _ask(
         self,
         data: DataT,
         label: str,
         head: HeadId | str | None,
         direction: str | None,
-        stack: StackName,
-    ) -> Question:
-        if direction is not None and direction not in self.directions:
-            raise OptionError(f"{direction!r} is no direction; choose from {', '.join(self.directions)}")
-        if head is not None and direction is not None:
-            way = self.directions.index(direction)
-            chosen = head if isinstance(head, HeadId) else HeadId.parse(head)
-        else:
-            if self._fitted is None:
-                self.fit(data)
-            assert self._fitted is not None
-            shares = self._fitted[stack].accuracy[SELECT].shares(label)  # (direction, layer, head)
-            if np.isnan(shares).any():
-                known = [one for one in self._fitted[stack].accuracy[SELECT].labels if one != ALL]
-                raise OptionError(
-                    f"there is no {self.label_name} {label!r}; there are {', '.join(sorted(known))}"
-                )
-            chosen, way = self._best(shares, head, direction)
-        grid = next(grid for grid in self.observer.grids if grid.stack == stack)
-        if chosen.layer >= grid.layers or chosen.head >= grid.heads:
+        stack: StackName | None,
+    ) -> tuple[Question, StackName]:
+        """The question to a head, and the head's stack; what is left open is chosen by what was fitted."""
+        grids = {grid.stack: grid for grid in self.observer.grids}
+        directions = self.result_kind.directions
+        if stack is not None and stack not in grids:
             raise OptionError(
-                f"there is no head {chosen}: the {stack} of {self.model.name} has {grid.layers} layers of "
+                f"{self.model.name} has no stack {stack!r} to probe; choose from {', '.join(grids)}"
+            )
+        if direction is not None and direction not in directions:
+            raise OptionError(f"{direction!r} is no direction; choose from {', '.join(directions)}")
+        grid = next(iter(grids.values())) if stack is None else grids[stack]
+        wanted = HeadId.parse(head) if isinstance(head, str) else head
+        if wanted is not None and (wanted.layer >= grid.layers or wanted.head >= grid.heads):
+            raise OptionError(
+                f"there is no head {wanted}: the {grid.stack} of {self.model.name} has {grid.layers} layers of "
                 f"{grid.heads} heads, counted from 0"
             )
-        return Question(self.probe, label, chosen, way, self.directions[way])
+        is_allowed = np.zeros((DIRECTIONS, grid.layers, grid.heads), dtype=bool)
+        way = slice(None) if direction is None else directions.index(direction)
+        is_allowed[(way, *((...,) if wanted is None else (wanted.layer, wanted.head)))] = True
+        means = np.where(is_allowed, 0.0, -np.inf)
+        if is_allowed.sum() > 1:
+            means += self._chosen_by(data, label, grid.stack)
+        best = [int(place) for place in np.unravel_index(means.argmax(), means.shape)]
+        return self._question(label, HeadId(best[1], best[2]), best[0]), grid.stack
 
-    def _best(
-        self, shares: np.ndarray[Any, Any], head: HeadId | str | None, direction: str | None
-    ) -> tuple[HeadId, int]:
-        """The best cell among those that the head or the direction, if given, leaves."""
-        allowed = np.ones_like(shares, dtype=bool)
-        if direction is not None:
-            allowed[1 - self.directions.index(direction)] = False
-        if head is not None:
-            one = head if isinstance(head, HeadId) else HeadId.parse(head)
-            if one.layer >= shares.shape[1] or one.head >= shares.shape[2]:
-                return one, 0  # told by the caller
-            way = int(np.where(allowed, shares, -1.0)[:, one.layer, one.head].argmax())
-            return one, way
-        best = np.unravel_index(np.where(allowed, shares, -1.0).argmax(), shares.shape)
-        return HeadId(int(best[1]), int(best[2])), int(best[0])
+    def _chosen_by(self, data: DataT, label: str, stack: StackName) -> Array:
+        """(direction, layer, head) what a label's best head is chosen by; on this data if nothing was fitted."""
+        if self._fitted is None:
+            self.fit(data)
+        assert self._fitted is not None
+        scores = self._fitted[stack].scores[SELECT]
+        if not scores.count(label):
+            known = ", ".join(sorted(set(scores.labels) - {ALL}))
+            raise OptionError(f"there is no {self.result_kind.label_name} {label!r}; there are {known}")
+        return scores.mean(label)
 
-    def _stack(self, stack: StackName | None) -> StackName:
-        names = [grid.stack for grid in self.observer.grids]
-        if stack is not None and stack not in names:
-            raise OptionError(
-                f"{self.model.name} has no stack {stack!r} to probe; choose from {', '.join(names)}"
-            )
-        return stack or names[0]
+    def _question(self, label: str, head: HeadId, direction: int) -> Question:
+        return Question(
+            self.result_kind.probe, label, head, direction, self.result_kind.directions[direction]
+        )
 
     def _empty(self) -> dict[StackName, PointingTally]:
         return {
             grid.stack: PointingTally(
                 grid,
+                batch_kind=self.batch_kind,
                 baselines=len(self.baseline_labels),
                 faithful=self.faithful,
                 fewest_documents=self.fewest_documents,
@@ -247,7 +244,7 @@ class PointingProbe(ABC, Generic[DataT]):
             name=data.name,
             share=lambda: data.progress,
         )
-        return Reading(seen, account, data.skipped)
+        return Reading(account, seen, data.skipped)
 
     def _result(
         self,
@@ -260,20 +257,15 @@ class PointingProbe(ABC, Generic[DataT]):
         scores_all: bool,
     ) -> PointingResult:
         tally = next(iter(tallies.values()))
-        if not tally.accuracy[SCORE].count(ALL):
+        if not tally.scores[SCORE].count(ALL):
             skipped = done.skipped.note()
             raise TextError(
                 f"{data.name} has no case to score: {self._nothing_to_score()}{f' ({skipped})' if skipped else ''}"
             )
-        source = Source(
-            data=data.name,
-            data_hash=done.account.digest.hexdigest(),
-            annotator=data.annotator,
-            texts=done.seen.texts,
-            documents=done.account.documents,
-            tokens=done.seen.tokens,
-            texts_cut=done.seen.texts_cut,
-            skipped=done.skipped.count,
+        source = Source.of_annotated(
+            data,
+            done.account,
+            done.seen,
             options={
                 "chosen_on": chosen,
                 "chosen_on_hash": f"sha256:{self._fitted_hash}",
@@ -282,7 +274,7 @@ class PointingProbe(ABC, Generic[DataT]):
                 **self.options(),
             },
             duration=0.0,
-            notes=tuple(self._notes(data, tally, done, chosen, split=scores_all)),
+            notes=self._notes(data, tally, done, chosen, split=scores_all),
         )
         # Reads the data again, and with that begins all counts of what was left out anew: after the notes.
         examples = self._exemplars(data, tallies)
@@ -305,7 +297,7 @@ class PointingProbe(ABC, Generic[DataT]):
     ) -> Iterator[str]:
         if data.annotator:
             yield f"the annotation is automatic, by {data.annotator}; its errors count against the heads"
-        if split and not tally.accuracy[SELECT].count(ALL):
+        if split and not tally.scores[SELECT].count(ALL):
             yield f"{data.name} is too small to be split, so no head was chosen; give a second file (--select)"
         elif split:
             yield (
@@ -319,53 +311,40 @@ class PointingProbe(ABC, Generic[DataT]):
             )
         yield from self._fit_notes
         yield from self._losses(tally, done)
-        parts = (SELECT, SCORE) if split else (SCORE,)
-        counts = {
-            label: sum(tally.accuracy[half].count(label) for half in parts) for label in tally.first_seen
-        }
+        halves = HALVES if split else (SCORE,)
         rare = [
-            f"{label} ({count}, {tally.first_seen[label]})"
-            for label, count in counts.items()
-            if count < FEW_CASES
+            f"{label} ({count}, {where})"
+            for label, where in tally.first_seen.items()
+            if (count := sum(tally.scores[half].count(label) for half in halves)) < FEW_CASES
         ]
         if rare:
             yield f"fewer than {FEW_CASES} cases, so that the numbers say little: {', '.join(sorted(rare))}"
 
     def _losses(self, tally: PointingTally, done: Reading) -> Iterator[str]:
         """What of the data could not be used."""
-        for skipped in (done.skipped, tally.lost):
-            if note := skipped.note():
-                yield note
-        if done.seen.texts_cut:
-            yield (
-                f"{done.seen.texts_cut:,} of {done.seen.texts:,} {self.result_kind.unit} were longer than "
-                f"{self.observer.max_length} tokens and were cut after a whole word"
-            )
+        cut = done.seen.cut_note(self.result_kind.unit, self.observer.max_length)
+        yield from filter(None, (done.skipped.note(), tally.lost.note(), cut))
 
     def _exemplars(self, data: DataT, tallies: Mapping[StackName, PointingTally]) -> dict[str, list[Example]]:
         """For every label the text that shows its best head best: found in the pass, shown again for its weights."""
-        wanted: dict[StackName, list[AtWorkTally]] = {}
+        wanted: dict[StackName, list[AtWorkTally]] = {stack: [] for stack in tallies}
         numbers: set[int] = set()
         for stack, tally in tallies.items():
-            wanted[stack] = []
             for label in tally.exemplars.labels:
-                choice = choose(tally.accuracy[SELECT], label)
-                if choice is None:
-                    continue
-                spot = tally.exemplars.spot(label, choice.direction, choice.head.layer, choice.head.head)
-                if spot is not None:
+                choice = choose(tally.scores[SELECT], label)
+                spot = None if choice is None else tally.exemplars.spot(label, *choice.place)
+                if choice is not None and spot is not None:
                     numbers.add(spot.text)
-                    asked = Question(
-                        self.probe, label, choice.head, choice.direction, self.directions[choice.direction]
-                    )
+                    asked = self._question(label, choice.head, choice.direction)
                     wanted[stack].append(
                         AtWorkTally(asked, most=1, readable_first=True, faithful=self.faithful)
                     )
         if not numbers:
             return {}
-        half = SCORE  # the numbering is the same whatever the half
-        chosen = numbered(self.items(data, half), numbers)
-        self.observer.observe(chosen, wanted, name=None)
+        # The numbering is the same whatever the half; what comes after the last text is not read.
+        up_to_last = islice(self.items(data, SCORE), max(numbers) + 1)
+        self.observer.observe((text for text in up_to_last if text.number in numbers), wanted, name=None)
         return {
-            stack: [one for tally in own for one in tally.result().right] for stack, own in wanted.items()
+            stack: [example for tally in own for example in tally.result().right]
+            for stack, own in wanted.items()
         }

@@ -1,22 +1,20 @@
-"""What heads that point are found to do: accuracy by label, and the best head of each label."""
+"""What heads that point are found to do: means by label, and the best head of each label."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from headscope.atlas import Results
-from headscope.errors import OptionError
-from headscope.probes.halves import SCORE, SELECT
-from headscope.probes.pointing.accuracy import Accuracy
-from headscope.probes.pointing.scoring import ALL, PointingTally
+from headscope.probes.halves import HALVES, SCORE, SELECT
+from headscope.probes.means import CaseMeans, Coords, Place
+from headscope.probes.pointing.cases import ALL
+from headscope.probes.pointing.tally import BASELINE, PointingTally
 from headscope.probes.result import ProbeResult, Row, sampling_columns
 from headscope.stats.intervals import share_interval
 from headscope.types import HeadId, LabelledArray, StackName
-
-Coords = dict[str, Sequence[str] | Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -28,27 +26,54 @@ class Choice:
     share: float
     cases: int
 
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """Its cell: direction, layer and head."""
+        return self.direction, self.head.layer, self.head.head
 
-def choose(accuracy: Accuracy, label: str) -> Choice | None:
+
+def choose(scores: CaseMeans, label: str) -> Choice | None:
     """The best head and direction; None for a label without cases."""
-    if not accuracy.count(label):
+    if not scores.count(label):
         return None
-    shares = accuracy.shares(label)  # (direction, layer, head)
-    direction, layer, head = (int(place) for place in np.unravel_index(shares.argmax(), shares.shape))
-    return Choice(
-        HeadId(layer, head), direction, float(shares[direction, layer, head]), accuracy.count(label)
-    )
+    means = scores.mean(label)  # (direction, layer, head)
+    direction, layer, head = (int(place) for place in np.unravel_index(means.argmax(), means.shape))
+    return Choice(HeadId(layer, head), direction, float(means[direction, layer, head]), scores.count(label))
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is averaged over cases: the names of its arrays, by label and over all, and what it is in words."""
+
+    by_label: str
+    overall: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many cases a quantity is averaged over: how the name of its array ends, and what it is in words."""
+
+    array: str
+    quantity: str
+    words: str
 
 
 @dataclass(frozen=True)
 class PointingResult(ProbeResult):
-    """Every head's accuracy by label, and the best head of each, chosen on one part and scored on another."""
+    """Every head's means by label, and the best head of each, chosen on one part and scored on another."""
 
     label_name: ClassVar[str]
     directions: ClassVar[tuple[str, str]]
-    baseline_dim: ClassVar[str]
     unit: ClassVar[str] = "sentences"
     """What a text is, in the plural."""
+    arrays_begin: ClassVar[str]
+    """How the names of the arrays begin."""
+    quantities: ClassVar[Mapping[str, Quantity]]
+    """By their name in the tally and the table; heads are chosen by the first one."""
+    counts: ClassVar[Mapping[str, Count]] = {"cases": Count("count", "accuracy", "how many cases")}
+    """Numbers of cases, by their column in the table."""
+    baseline_dim: ClassVar[str | None] = None
 
     tallies: Mapping[StackName, PointingTally]
     baseline_labels: tuple[str, ...] | tuple[int, ...]
@@ -57,145 +82,114 @@ class PointingResult(ProbeResult):
     scores_all: bool
     """Whether arrays cover both halves (one file, split) or only what was scored (two files)."""
 
-    def whole(self, stack: StackName) -> tuple[Accuracy, Accuracy]:
-        """The accuracy of heads and of baselines on all that arrays are about."""
-        tally = self.tallies[stack]
-        parts = (SELECT, SCORE) if self.scores_all else (SCORE,)
-        heads, baselines = tally.accuracy[SCORE].empty(), tally.baseline[SCORE].empty()
-        for half in parts:
-            heads.merge(tally.accuracy[half])
-            baselines.merge(tally.baseline[half])
-        return heads, baselines
+    def whole(self, stack: StackName, quantity: str) -> CaseMeans:
+        """The means of a quantity over all that arrays are about."""
+        halves = self.tallies[stack].means[quantity]
+        whole = halves[SCORE].empty()
+        for half in HALVES if self.scores_all else (SCORE,):
+            whole.merge(halves[half])
+        return whole
 
     def labels(self, stack: StackName) -> list[str]:
         """The labels, the most frequent first."""
-        heads, _ = self.whole(stack)
-        return sorted(
-            (label for label in heads.labels if label != ALL), key=lambda one: (-heads.count(one), one)
-        )
+        means = self.whole(stack, self.counts["cases"].quantity)
+        return sorted(set(means.labels) - {ALL}, key=lambda label: (-means.count(label), label))
 
     def arrays(self) -> Results:
-        """`<probe>_accuracy` and its kin, by stack."""
+        """The means with their errors, and how many cases and documents they are over, by stack."""
         return {stack: self._arrays(stack) for stack in self.tallies}
 
     def _arrays(self, stack: StackName) -> dict[str, LabelledArray]:
         grid = self.tallies[stack].grid
-        heads, baselines = self.whole(stack)
         labels = self.labels(stack)
+        kind = self.label_name.replace("_", " ")
+        own: Coords = {self.label_name: labels}
         cells: Coords = {"direction": self.directions, "layer": range(grid.layers), "head": range(grid.heads)}
-        by_label: Coords = {self.label_name: labels, **cells}
-        kinds: Coords = {self.label_name: labels, self.baseline_dim: self.baseline_labels}
-        what = f"share of right guesses by {self.label_name.replace('_', ' ')}"
-        return {
-            **self._pair(f"{self.probe}_accuracy", heads, labels, by_label, what),
-            f"{self.probe}_count": LabelledArray(
-                np.array([heads.count(label) for label in labels], dtype=np.int64),
-                (self.label_name,),
-                {self.label_name: labels},
-                f"how many cases each {self.label_name.replace('_', ' ')} has",
-            ),
-            **self.documents_array(self.probe, heads, labels),
-            **self._pair(
-                f"{self.probe}_overall", heads, None, cells, "share of right guesses over all cases"
-            ),
-            **self._pair(
-                f"{self.probe}_baseline", baselines, labels, kinds, f"{what}, without looking at attention"
-            ),
+        means = {name: self.whole(stack, name) for name in (*self.quantities, BASELINE)}
+        arrays: dict[str, LabelledArray] = {}
+        for name, quantity in self.quantities.items():
+            for key, some, coords, which in (
+                (quantity.by_label, labels, {**own, **cells}, f"by {kind}"),
+                (quantity.overall, ALL, cells, "over all cases"),
+            ):
+                words = f"{quantity.words} {which}"
+                arrays |= means[name].labelled(key, some, coords, words, texts=self.unit)
+        scores = means[next(iter(self.quantities))]
+        numbers: dict[str, tuple[Callable[[str], float], str]] = {
+            count.array: (means[count.quantity].count, f"{count.words} each {kind} has")
+            for count in self.counts.values()
         }
+        numbers["documents"] = (scores.documents_of, f"in how many documents each {kind} has cases")
+        numbers["units"] = (
+            lambda label: scores.sampling(label).effective,
+            f"how many documents or texts of equal size the errors of each {kind} are over",
+        )
+        for ending, (number_of, words) in numbers.items():
+            values = np.array([number_of(label) for label in labels])
+            arrays[f"{self.arrays_begin}_{ending}"] = LabelledArray(values, (self.label_name,), own, words)
+        if self.baseline_dim is not None:
+            arrays |= means[BASELINE].labelled(
+                f"{self.arrays_begin}_baseline",
+                labels,
+                {**own, self.baseline_dim: self.baseline_labels},
+                f"share of right guesses by {kind}, without looking at attention",
+                texts=self.unit,
+            )
+        return arrays
 
     def table(self, *, stack: str | None = None) -> list[Row]:
         """A row for all cases and one for each label: the best head, its interval, and the baselines."""
-        tally = self._tally(stack)
-        name = next(name for name, one in self.tallies.items() if one is tally)
-        return [self._row(tally, label) for label in (ALL, *self.labels(name))]
+        name = self.stack_of(self.tallies, stack)
+        return [self._row(self.tallies[name], label) for label in (ALL, *self.labels(name))]
 
     def best(self, label: str = ALL, *, stack: str | None = None) -> Choice | None:
         """The head chosen for a label; None when what it was chosen on has no such case."""
-        return choose(self._tally(stack).accuracy[SELECT], label)
-
-    def _tally(self, stack: str | None) -> PointingTally:
-        found = {str(name): tally for name, tally in self.tallies.items()}
-        if stack is not None and stack not in found:
-            raise OptionError(
-                f"{self.probe} was not probed in a stack {stack!r}; choose from {', '.join(found)}"
-            )
-        return found[stack] if stack is not None else next(iter(found.values()))
+        return choose(self.tallies[self.stack_of(self.tallies, stack)].scores[SELECT], label)
 
     def _row(self, tally: PointingTally, label: str) -> Row:
-        scored = tally.accuracy[SCORE]
-        cases = scored.count(label)
-        row: Row = {self.label_name: label, "cases": cases, "head": None, "direction": None}
-        choice = choose(tally.accuracy[SELECT], label)
-        if choice is not None:
-            place = (choice.direction, choice.head.layer, choice.head.head)
-            row |= {"head": str(choice.head), "direction": self.directions[choice.direction]}
-            row |= _share("accuracy", scored, label, place)
-            row |= {"chosen_accuracy": choice.share, "chosen_cases": choice.cases}
-        else:
-            row |= dict.fromkeys(("accuracy", "low", "high", "chosen_accuracy"), None) | {"chosen_cases": 0}
+        value, *others = self.quantities
+        scored = tally.scores[SCORE]
+        choice = choose(tally.scores[SELECT], label)
+        place = None if choice is None else choice.place
+        row: Row = {self.label_name: label}
+        for column, count in self.counts.items():
+            row[column] = tally.means[count.quantity][SCORE].count(label)
+        row |= {
+            "head": None if choice is None else str(choice.head),
+            "direction": None if choice is None else self.directions[choice.direction],
+        }
+        for name in others:
+            means = tally.means[name][SCORE]
+            row[name] = float(means.mean(label)[place]) if place and means.count(label) else None
+        row |= self.value_columns(scored, label, place, names=(value, "low", "high"))
+        row |= {
+            f"chosen_{value}": None if choice is None else choice.share,
+            "chosen_cases": 0 if choice is None else choice.cases,
+        }
         row |= sampling_columns(scored.sampling(label), self.unit)
         return row | self.baseline_columns(tally, label)
 
-    def documents_array(
-        self, start: str, accuracy: Accuracy, labels: Sequence[str]
-    ) -> dict[str, LabelledArray]:
-        """In how many documents each label has cases, and what its errors are over."""
-        what = self.label_name.replace("_", " ")
-        counts = np.array([accuracy.documents_of(label) for label in labels], dtype=np.int64)
-        units = np.array([accuracy.sampling(label).effective for label in labels])
-        described = {
-            f"{start}_documents": (counts, f"in how many documents each {what} has cases"),
-            f"{start}_units": (
-                units,
-                f"how many documents or texts of equal size the errors of each {what} are over",
-            ),
-        }
-        coords: Coords = {self.label_name: labels}
-        return {
-            name: LabelledArray(values, (self.label_name,), coords, description)
-            for name, (values, description) in described.items()
-        }
+    @staticmethod
+    def interval(mean: float, error: float, cases: int, units: float) -> tuple[float, float]:
+        """The 95 % interval of what heads are scored by: a share."""
+        return share_interval(mean, error, cases, units)
 
-    def _pair(
-        self,
-        name: str,
-        accuracy: Accuracy,
-        labels: Sequence[str] | None,
-        coords: Coords,
-        description: str,
-    ) -> dict[str, LabelledArray]:
-        """The shares as `name` and their standard errors as `name_stderr`; `labels` None is the row of all cases."""
-
-        def filled(rows: Callable[[str], Any]) -> np.ndarray[Any, Any]:
-            if labels is None:
-                return np.asarray(rows(ALL))
-            return np.stack([rows(label) for label in labels])
-
-        error = (
-            f"standard error of {name}, over documents where at least {accuracy.fewest_documents} have cases, else "
-            f"over {self.unit}"
-        )
-        return {
-            name: LabelledArray(filled(accuracy.shares), tuple(coords), coords, description),
-            f"{name}_stderr": LabelledArray(filled(accuracy.stderr), tuple(coords), coords, error),
-        }
+    def value_columns(
+        self, means: CaseMeans, label: str, place: Place | None, *, names: tuple[str, str, str]
+    ) -> Row:
+        """A mean and the ends of its interval, as columns of these names; None where they are not known."""
+        cases = means.count(label)
+        if place is None or not cases:
+            return dict.fromkeys(names)
+        mean, error = float(means.mean(label)[place]), float(means.stderr(label)[place])
+        ends = self.interval(mean, error, cases, means.sampling(label).effective)
+        return dict(zip(names, (mean, *(None if np.isnan(end) else end for end in ends)), strict=True))
 
     @abstractmethod
     def baseline_columns(self, tally: PointingTally, label: str) -> Row:
         """What stands beside the best head: scores that need no attention."""
 
 
-def _share(name: str, accuracy: Accuracy, label: str, place: tuple[int, ...], prefix: str = "") -> Row:
-    """A share with its interval, as columns of a row; None where there are no cases."""
-    cases = accuracy.count(label)
-    if not cases:
-        return {name: None, f"{prefix}low": None, f"{prefix}high": None}
-    share = float(accuracy.shares(label)[place])
-    stderr = float(accuracy.stderr(label)[place])
-    low, high = share_interval(share, stderr, cases, accuracy.sampling(label).effective)
-    return {name: share, f"{prefix}low": low, f"{prefix}high": high}
-
-
-def share_columns(name: str, accuracy: Accuracy, label: str, place: int) -> Row:
-    """A baseline's share and interval: `name`, `name_low`, `name_high`."""
-    return _share(name, accuracy, label, (place,), prefix=f"{name}_")
+def accuracy_of(probe: str) -> dict[str, Quantity]:
+    """The only quantity of a probe that asks whether heads guess right."""
+    return {"accuracy": Quantity(f"{probe}_accuracy", f"{probe}_overall", "share of right guesses")}

@@ -16,10 +16,7 @@ from headscope.reproduce.gather import Study
 from headscope.reproduce.over_heads import layer_names, model_of, same_depth, with_error
 from headscope.reproduce.table import Drawing, Figure, Origin, Row, Section
 from headscope.reproduce.verdicts import exceeds, falls_below
-from headscope.tasks import with_head
-from headscope.tasks.language import LanguageModelling
-from headscope.tasks.masked_lm import MaskedLanguageModelling
-from headscope.tasks.next_token import NextToken
+from headscope.tasks import LanguageModelling, MaskedLanguageModelling, NextToken, with_head
 from headscope.text.corpus import Corpus
 
 EXAMPLES = 100

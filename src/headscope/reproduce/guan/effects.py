@@ -5,11 +5,12 @@ from dataclasses import replace
 from typing import Any, Final, Literal
 
 from headscope.ablation import ablate
-from headscope.ablation.plan import MASKS, RANDOM_SETS, all_but, masked, pair, random_set
+from headscope.ablation.plan import MASKS, RANDOM_SETS, all_but, masked, pair
 from headscope.ablation.plan import Sweep as SweepName
 from headscope.ablation.sweep import has_pairs
 from headscope.atlas import Atlas
 from headscope.edits import How
+from headscope.facts.sweeps import random_set
 from headscope.kinds.kind_names import MOST, group_shares
 from headscope.models import Model
 from headscope.reproduce.guan import published as paper

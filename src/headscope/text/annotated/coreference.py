@@ -1,24 +1,61 @@
 """Coreference corpora: documents in which it is marked what stands for the same thing."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from headscope.errors import TextError
-from headscope.text.annotated.coreference_document import CoreferenceDocument, Draft
+from headscope.text.annotated.coreference_words import (
+    MentionClass,
+    head_by_tags,
+    head_by_tree,
+    head_by_words,
+    names_in,
+    tagged_class,
+    untagged_class,
+)
 from headscope.text.annotated.files import AnnotatedFiles
-from headscope.text.files import TextStream, check_file, open_text, shown
+from headscope.text.annotated.treebank import UNKNOWN, TaggedSentence
+from headscope.text.files import TextStream, given_files, open_text, shown
 from headscope.text.formats.conllu import COLUMNS
-from headscope.text.formats.coreference_columns import BEGIN, FEWEST, read_column_documents
-from headscope.text.formats.coreference_entity import read_entity_documents
+from headscope.text.formats.coreference import (
+    BEGIN,
+    FEWEST,
+    MarkedDocument,
+    Tell,
+    read_column_documents,
+    read_entity_documents,
+)
 
-Read = Callable[[TextStream, Callable[[str], None]], Iterator[Draft]]
+Read = Callable[[TextStream, Tell], Iterator[MarkedDocument]]
 
 LOOK_AT = 1000
 """So many lines may stand before the first one that tells the format."""
 
 _ID = re.compile(r"[0-9]+([-.][0-9]+)?")
+
+
+@dataclass(frozen=True)
+class Mention:
+    """Words of one sentence that stand for an entity."""
+
+    entity: str  # its name in the file, good within the document
+    sentence: int  # number of the sentence in the document
+    words: tuple[int, ...]  # indices in the sentence, in order; a discontinuous mention has gaps
+    head: int  # index of its head word in the sentence
+    kind: MentionClass
+
+
+@dataclass(frozen=True)
+class CoreferenceDocument:
+    """A text whose mentions of the same entity are known."""
+
+    number: int  # counted from 0 through all files; the parts of one CoNLL-2012 document share it
+    name: str
+    sentences: tuple[TaggedSentence, ...]
+    mentions: tuple[Mention, ...]  # in the order of the text, of two that begin together the longer first
 
 
 class CoreferenceCorpus(AnnotatedFiles):
@@ -35,29 +72,24 @@ class CoreferenceCorpus(AnnotatedFiles):
         sentences = mentions = 0
         for stream in self._streams():
             before: str | None = None
-            for draft in _format(stream.path)(stream, self.skipped.add):
+            for marked in _format(stream.path)(stream, self.skipped.add):
                 # The parts of one document come one after the other, under one name.
-                number += not draft.name or draft.name != before
-                before = draft.name
-                document = draft.document(number)
+                number += not marked.name or marked.name != before
+                before = marked.name
+                document = CoreferenceDocument(
+                    number, marked.name, tuple(marked.sentences), tuple(_mentions(marked))
+                )
                 sentences += len(document.sentences)
                 mentions += len(document.mentions)
                 yield document
         if not mentions:
-            raise self._nothing(sentences)
-
-    def _nothing(self, sentences: int) -> TextError:
-        if self.skipped.count:
-            return TextError(
-                f"{self.name}: no mention can be used, {self.skipped.count} records were skipped, the first is "
-                f"{self.skipped.places[0]}"
+            raise self.skipped.nothing_left(
+                self.name,
+                why="marks no mention; give CoNLL-U with Entity= in MISC, or CoNLL-2012 columns with coreference in "
+                "the last one"
+                if sentences
+                else "holds no sentence; give a file with coreference",
             )
-        if sentences:
-            return TextError(
-                f"{self.name} marks no mention; give CoNLL-U with Entity= in MISC, or CoNLL-2012 columns with "
-                "coreference in the last one"
-            )
-        return TextError(f"{self.name} holds no sentence; give a file with coreference")
 
 
 def read_coreference(*paths: str | Path) -> CoreferenceCorpus:
@@ -65,13 +97,33 @@ def read_coreference(*paths: str | Path) -> CoreferenceCorpus:
 
     The format of each file is told by what is in it. Missing files raise TextError right away.
     """
-    if not paths:
-        raise TextError(
-            'read_coreference was given no file; name one or more, as in read_coreference("dev.conllu")'
-        )
-    for path in paths:
-        check_file(path)
-    return CoreferenceCorpus([Path(path) for path in paths])
+    return CoreferenceCorpus(given_files("read_coreference", "dev.conllu", paths))
+
+
+def _mentions(marked: MarkedDocument) -> list[Mention]:
+    """The mentions of a document with their head words and classes, in the order of the text."""
+    names = names_in([sentence.forms for sentence in marked.sentences])
+    mentions = []
+    for number, span in marked.spans:
+        sentence = marked.sentences[number]
+        head = head_word(sentence, span.words)
+        upos, xpos = sentence.upos[head], sentence.xpos[head]
+        if (upos, xpos) == (UNKNOWN, UNKNOWN):
+            kind = untagged_class(sentence.forms, head, names)
+        else:
+            kind = tagged_class(upos, xpos)
+        mentions.append(Mention(span.entity, number, span.words, head, kind))
+    return sorted(mentions, key=lambda mention: (mention.sentence, mention.words[0], -mention.words[-1]))
+
+
+def head_word(sentence: TaggedSentence, words: Sequence[int]) -> int:
+    """The head word of a mention: from the tree, else from part-of-speech tags, else from the words alone."""
+    if sentence.heads is not None:
+        return head_by_tree(sentence.heads, words)
+    tags = [sentence.xpos[word] for word in words]
+    forms = [sentence.forms[word] for word in words]
+    place = head_by_words(forms) if UNKNOWN in tags else head_by_tags(tags)
+    return words[place]
 
 
 def _format(path: Path) -> Read:

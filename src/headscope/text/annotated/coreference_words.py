@@ -6,6 +6,8 @@ The word lists are English. They are used only where a file gives no tree (heads
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from headscope.text.sentences import word_set
+
 MentionClass = Literal["pronoun", "proper_noun", "common_noun"]
 
 
@@ -38,10 +40,6 @@ PRONOUNS: Mapping[str, Form] = {word: form for form, words in _FORMS for word in
 """English pronouns, in lower case."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 _NOUN_TAGS = ("NN", "NNS", "NNP", "NNPS", "PRP", "PRP$", "CD", "EX")
 _MODIFIER_TAGS = ("DT", "JJ", "JJR", "JJS")
 _AFTER_MODIFIERS = ("IN", "TO", "WDT", "WP", "WP$", "WRB")
@@ -49,23 +47,23 @@ _AFTER_NOUNS = (
     ",", ":", ".", "-LRB-", "(", "CC", "MD", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ", *_AFTER_MODIFIERS,
 )  # fmt: skip
 
-_PREPOSITIONS = _words(
+_PREPOSITIONS = word_set(
     "about above across after against along amid among amongst around as at before behind below beneath beside "
     "besides between beyond by concerning despite down during except for from in inside into like near of off on "
     "onto opposite out outside over past since than through throughout till to toward towards under until unto up "
     "upon with within without"
 )
-_RELATIVES = _words("that which who whom whose where when")
-_SUBJECTS = _words("i we you he she they")
-_DETERMINERS = _words(
+_RELATIVES = word_set("that which who whom whose where when")
+_SUBJECTS = word_set("i we you he she they")
+_DETERMINERS = word_set(
     "a all an any both each every her his its my no our some that the their these this those your"
 )
 _FIRST_WORDS = _DETERMINERS | _PREPOSITIONS | _RELATIVES | PRONOUNS.keys()
 """Words that a phrase begins with."""
-_BREAKS = _words("; : . -- — – ( [ … ...")
-_JOINTS = _words(", and or nor but")
-_CLITICS = _words("'s ’s '")
-_OPENING_QUOTES = _words('" “ ‘ ` ``')
+_BREAKS = word_set("; : . -- — – ( [ … ...")
+_JOINTS = word_set(", and or nor but")
+_CLITICS = word_set("'s ’s '")
+_OPENING_QUOTES = word_set('" “ ‘ ` ``')
 
 
 def head_by_tree(heads: Sequence[int], words: Sequence[int]) -> int:

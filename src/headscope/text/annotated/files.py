@@ -1,12 +1,11 @@
 """Annotated files: what treebanks, coreference and role corpora have in common."""
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
 from headscope.errors import TextError
-from headscope.text.files import TextStream, joined_names, open_text, shown
+from headscope.text.files import FileReading, TextStream, joined_names, shown
 from headscope.text.skipped import Skipped
 
 
@@ -32,8 +31,7 @@ class AnnotatedFiles:
         self.name = name or joined_names([path.name for path in paths])
         self.skipped = Skipped(self.kind)
         """What the iteration begun last left out so far."""
-        self._stream: TextStream | None = None
-        self._bytes_done = 0
+        self._reading = FileReading(self.paths)
 
     def __repr__(self) -> str:
         """The corpus by its name."""
@@ -42,23 +40,10 @@ class AnnotatedFiles:
     @property
     def progress(self) -> float | None:
         """Share of the file bytes read so far; None when unknown."""
-        if self._bytes is None:
-            return None
-        current = self._stream.bytes_read if self._stream else 0
-        return min(1.0, (self._bytes_done + current) / self._bytes)
-
-    @cached_property
-    def _bytes(self) -> int | None:
-        regular = all(path.is_file() for path in self.paths)
-        return sum(path.stat().st_size for path in self.paths) or None if regular else None
+        return self._reading.progress
 
     def _streams(self) -> Iterator[TextStream]:
         """The files one after the other, each open while it is looked at; begins all counts anew."""
         self.skipped = Skipped(self.kind)
-        self._bytes_done = 0
-        for path in self.paths:
-            with open_text(path) as stream:
-                self._stream = stream
-                yield stream
-                self._bytes_done += stream.size
-            self._stream = None
+        self._reading = FileReading(self.paths)
+        return iter(self._reading)

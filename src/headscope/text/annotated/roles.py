@@ -12,15 +12,16 @@ FrameNet's files are told by their name, `.xml` or `.xml.gz`; see `headscope.tex
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from headscope.errors import TextError
 from headscope.text.align import Span, word_spans
 from headscope.text.annotated.files import AnnotatedFiles
-from headscope.text.files import TextStream, check_file, joined_names, shown
-from headscope.text.formats.framenet import FrameAnnotation, Frames, read_annotations
+from headscope.text.files import TextStream, given_files, joined_names, shown
+from headscope.text.formats.framenet import Frames, read_annotations
+from headscope.text.formats.lines import json_object, read_records
 from headscope.text.sentences import clean
 from headscope.text.skipped import Skipped
 from headscope.text.words import WordText
@@ -77,23 +78,22 @@ class RoleCorpus(AnnotatedFiles):
     def __iter__(self) -> Iterator[Predicate]:
         """The predicates from the beginning; raises TextError when none of them can be used."""
         documents = 0
-        found = False
+        is_empty = True
         frames: dict[Path, Frames] = {}
         for stream in self._streams():
             if _is_xml(stream.path):
                 release = stream.path.parent.parent
-                known = frames.setdefault(release, Frames(release))
-                rows = _frame_rows(stream, known, self.skipped)
+                rows = _frame_rows(stream, frames.setdefault(release, Frames(release)), self.skipped)
             else:
                 rows = _json_rows(stream, self.skipped)
             numbers: dict[str, int] = {}  # of this file's documents; one may go on after others
-            for row in self._usable(rows):
-                found = True
-                number = numbers.setdefault(row.document, documents + len(numbers))
-                yield row.placed(number, shown(stream.path))
+            for document, predicate in self._usable(rows):
+                is_empty = False
+                yield replace(predicate, document=numbers.setdefault(document, documents + len(numbers)))
             documents += len(numbers)
-        if not found:
-            raise self._nothing()
+        if is_empty:
+            why = f"holds no predicate with arguments; give JSON lines such as {_EXPECTED}"
+            raise self.skipped.nothing_left(self.name, why=why)
 
     def _usable(self, rows: "Iterator[_Row]") -> "Iterator[_Row]":
         """The rows of one file; of several files, one that is broken half-way does not spoil the others."""
@@ -104,125 +104,81 @@ class RoleCorpus(AnnotatedFiles):
                 raise
             self.skipped.add(str(error))
 
-    def _nothing(self) -> TextError:
-        if not self.skipped.count:
-            return TextError(
-                f"{self.name} holds no predicate with arguments; give JSON lines such as {_EXPECTED}"
-            )
-        return TextError(
-            f"{self.name}: none of its predicates can be used, {self.skipped.count} annotations were skipped, the "
-            f"first is {self.skipped.places[0]}"
-        )
-
 
 def read_roles(*paths: str | Path) -> RoleCorpus:
     """Predicates and arguments from JSON lines, FrameNet files or folders of FrameNet files, in the given order.
 
     Missing files raise TextError right away.
     """
-    if not paths:
-        raise TextError('read_roles was given no file; name one or more, as in read_roles("roles.jsonl")')
-    files: list[Path] = []
-    for path in map(Path, paths):
-        if path.is_dir():
-            files += _files_in(path)
-        else:
-            check_file(path)
-            files.append(path)
+    folders = {Path(path): _files_in(Path(path)) for path in paths if Path(path).is_dir()}
+    files = [file for path in map(Path, paths) for file in folders.get(path, [path])]
+    given_files("read_roles", "roles.jsonl", files)
     return RoleCorpus(files, name=joined_names([Path(path).name or str(path) for path in paths]))
 
 
 def _files_in(folder: Path) -> list[Path]:
-    found = sorted(path for path in folder.iterdir() if _is_xml(path))
+    files = sorted(path for path in folder.iterdir() if _is_xml(path))
     inner = [name for name in ("fulltext", "lu") if (folder / name).is_dir()]
     if inner:
         raise TextError(
             f"{shown(folder)} is a whole FrameNet; name the part to read, {shown(folder / inner[0])} for example"
         )
-    if not found:
+    if not files:
         raise TextError(
             f"{shown(folder)} holds no .xml file; give FrameNet's fulltext or lu folder, or a file"
         )
-    return found
+    return files
 
 
 def _is_xml(path: Path) -> bool:
     return path.name.lower().endswith(_XML)
 
 
-@dataclass(frozen=True)
-class _Row:
-    """A predicate whose document has no number yet."""
+_Row = tuple[str, Predicate]
+"""The name of a document, which has no number yet, and a predicate in it."""
 
-    content: WordText
-    predicate: tuple[int, ...]
-    arguments: tuple[Argument, ...]
-    sense: str
-    name: str
-    document: str
-    line: int
-
-    def placed(self, document: int, path: str) -> Predicate:
-        return Predicate(
-            self.content, self.predicate, self.arguments, self.sense, self.name, document, path, self.line
-        )
+_NOT_NUMBERED = -1
 
 
 def _json_rows(stream: TextStream, skipped: Skipped) -> Iterator[_Row]:
+    content = WordText.of([])
     words: list[str] = []
-    content = WordText.of(words)
-    for line in stream.lines():
-        if not line.strip():
-            continue
-        try:
-            found = _object(line)
-            tokens = _tokens(found)
-            if tokens != words:  # rows of one sentence share its words
-                words, content = tokens, WordText.of(tokens)
-            predicate = _index(found, "predicate", range(len(words)))
-            name = _name(found, "sent_id")
-            sense = _name(found, "roleset")
-            listed = found["arguments"]
-            if not isinstance(listed, list):
-                raise TextError(f"arguments is {_brief(listed)}; expected a list")
-        except TextError as error:
-            skipped.add(f"{stream.where}: {error}")
-            continue
+
+    def row(line: str) -> _Row | None:
+        nonlocal words, content
+        record = json_object(line, _EXPECTED)
+        if missing := [key for key in ("tokens", "predicate", "arguments") if key not in record]:
+            raise TextError(f"no {' and no '.join(missing)}; expected {_EXPECTED}")
+        tokens = _tokens(record)
+        if tokens != words:  # rows of one sentence share its words
+            words, content = tokens, WordText.of(tokens)
+        predicate = _index(record, "predicate", range(len(words)))
+        name, sense, listed = _name(record, "sent_id"), _name(record, "roleset"), record["arguments"]
+        if not isinstance(listed, list):
+            raise TextError(f"arguments is {_brief(listed)}; expected a list")
         arguments = []
-        for number, one in enumerate(listed):
+        for number, entry in enumerate(listed):
             try:
-                arguments.append(_argument(one, predicate, len(words)))
+                arguments.append(_argument(entry, predicate, len(words)))
             except TextError as error:
                 skipped.add(f"{stream.where}: argument {number}: {error}")
-        if arguments:
-            document = name.rpartition("-")[0]
-            yield _Row(content, (predicate,), tuple(arguments), sense, name, document, stream.line_number)
+        if not arguments:
+            return None
+        found = (content, (predicate,), tuple(arguments), sense, name, _NOT_NUMBERED)
+        return name.rpartition("-")[0], Predicate(*found, shown(stream.path), stream.line_number)
+
+    return filter(None, read_records(stream, row, skipped))
 
 
-def _object(line: str) -> dict[str, object]:
-    try:
-        found: object = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise TextError(f"not JSON ({error.msg}, column {error.colno}); expected {_EXPECTED}") from error
-    except (ValueError, RecursionError) as error:  # a number or a nesting beyond what Python takes
-        raise TextError(f"JSON that cannot be read ({error}); expected {_EXPECTED}") from error
-    if not isinstance(found, dict):
-        raise TextError(f"{_brief(found)} is no object; expected {_EXPECTED}")
-    missing = [key for key in ("tokens", "predicate", "arguments") if key not in found]
-    if missing:
-        raise TextError(f"no {' and no '.join(missing)}; expected {_EXPECTED}")
-    return found
-
-
-def _tokens(found: dict[str, object]) -> list[str]:
-    tokens = found["tokens"]
+def _tokens(record: dict[str, object]) -> list[str]:
+    tokens = record["tokens"]
     if not isinstance(tokens, list) or not tokens or not all(isinstance(token, str) for token in tokens):
         raise TextError(f"tokens is {_brief(tokens)}; expected a list of one or more strings")
     return tokens
 
 
-def _index(found: dict[str, object], key: str, allowed: range) -> int:
-    value = found.get(key)
+def _index(record: dict[str, object], key: str, allowed: range) -> int:
+    value = record.get(key)
     # True is an int to Python, but no number of a word.
     if not isinstance(value, int) or isinstance(value, bool) or value not in allowed:
         raise TextError(
@@ -231,8 +187,8 @@ def _index(found: dict[str, object], key: str, allowed: range) -> int:
     return value
 
 
-def _name(found: dict[str, object], key: str) -> str:
-    value = found.get(key)
+def _name(record: dict[str, object], key: str) -> str:
+    value = record.get(key)
     if value is None:
         return ""
     if not isinstance(value, str | int) or isinstance(value, bool):
@@ -240,14 +196,14 @@ def _name(found: dict[str, object], key: str) -> str:
     return clean(str(value))
 
 
-def _argument(one: object, predicate: int, words: int) -> Argument:
-    if not isinstance(one, dict):
-        raise TextError(f'{_brief(one)} is no object; expected {{"label": "ARG0", "start": 0, "end": 1}}')
-    label = one.get("label")
+def _argument(entry: object, predicate: int, words: int) -> Argument:
+    if not isinstance(entry, dict):
+        raise TextError(f'{_brief(entry)} is no object; expected {{"label": "ARG0", "start": 0, "end": 1}}')
+    label = entry.get("label")
     if not isinstance(label, str) or not label.strip() or label == RESERVED:
         raise TextError(f"label is {_brief(label)}; expected the name of a role, other than {RESERVED!r}")
-    start = _index(one, "start", range(words))
-    end = _index(one, "end", range(words + 1))
+    start = _index(entry, "start", range(words))
+    end = _index(entry, "end", range(words + 1))
     if start >= end:
         raise TextError(f"start {start}, end {end}: no words; the end is the first word after the argument")
     if start <= predicate < end:
@@ -261,31 +217,25 @@ def _brief(value: object) -> str:
 
 
 def _frame_rows(stream: TextStream, frames: Frames, skipped: Skipped) -> Iterator[_Row]:
-    text: str | None = None
-    content = WordText.of([])
-    for one in read_annotations(stream, frames=frames, skip=skipped.add):
-        if one.text != text:  # the frames of one sentence share its words
-            text, content = one.text, WordText(clean(one.text), tuple(word_spans(clean(one.text))))
-        row = _frame_row(one, content)
-        if row is not None:
-            yield row
-
-
-def _frame_row(one: FrameAnnotation, content: WordText) -> _Row | None:
-    """A frame by words; None when no element is left beside the target.
+    """The frames by words; one of which no element is left beside the target is left out.
 
     A word belongs to all whose characters it shares. Elements that contain the target (the *seller* is the Seller)
     are no pair of words and are left out.
     """
-    predicate = tuple(dict.fromkeys(word for span in one.targets for word in _words_in(content, span)))
-    arguments = []
-    for element in one.elements:
-        words = _words_in(content, element.span)
-        if words and predicate and not set(predicate) & set(words):
-            arguments.append(Argument(clean(element.name), words[0], words[-1] + 1, element.is_core))
-    if not arguments:
-        return None
-    return _Row(content, predicate, tuple(arguments), one.frame, one.sentence, one.document, one.line)
+    text: str | None = None
+    content = WordText.of([])
+    for frame in read_annotations(stream, frames=frames, skip=skipped.add):
+        if frame.text != text:  # the frames of one sentence share its words
+            text, content = frame.text, WordText(clean(frame.text), tuple(word_spans(clean(frame.text))))
+        predicate = tuple(dict.fromkeys(word for span in frame.targets for word in _words_in(content, span)))
+        arguments = []
+        for element in frame.elements:
+            words = _words_in(content, element.span)
+            if words and predicate and not set(predicate) & set(words):
+                arguments.append(Argument(clean(element.name), words[0], words[-1] + 1, element.is_core))
+        if arguments:
+            found = (content, predicate, tuple(arguments), frame.frame, frame.sentence, _NOT_NUMBERED)
+            yield frame.document, Predicate(*found, shown(stream.path), frame.line)
 
 
 def _words_in(content: WordText, span: Span) -> list[int]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headscope.errors import HeadscopeWarning, OptionError
-from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank
+from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank, lost_word
 from headscope.text.corpus import Corpus, FilePath, read_text
 from headscope.text.files import shown
 from headscope.text.items import TextPair
@@ -311,7 +311,7 @@ def _head(token: "Token") -> int:
 def _sentence(
     characters: str, words: Sequence["Token"], heads: Sequence[int], text: _Text
 ) -> AnnotatedSentence | str:
-    if not _is_tree(heads):
+    if lost_word(heads) is not None:
         return text.skip("its heads go round in a circle and never reach a root")
     begin = words[0].idx
     spans = tuple((token.idx - begin, token.idx - begin + len(token.text)) for token in words)
@@ -333,11 +333,3 @@ def _sentence(
         line=number,
         lines=(number,) * len(words),
     )
-
-
-def _is_tree(heads: Sequence[int]) -> bool:
-    """Whether every word comes to a root."""
-    above = list(heads)
-    for _ in range(len(heads).bit_length()):  # each round doubles how far up one has looked
-        above = [ROOT if word == ROOT else above[word] for word in above]
-    return all(word == ROOT for word in above)

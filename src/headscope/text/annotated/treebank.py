@@ -7,7 +7,7 @@ from pathlib import Path
 
 from headscope.errors import TextError
 from headscope.text.annotated.files import AnnotatedFiles
-from headscope.text.files import check_file, shown
+from headscope.text.files import given_files, shown
 from headscope.text.formats.conllu import Block, Row, read_blocks
 from headscope.text.words import WordText
 
@@ -17,27 +17,43 @@ RESERVED = "all"
 ROOT = -1
 """The syntactic head of a sentence's root."""
 
+UNKNOWN = "_"
+"""A tag or feature that a file does not give."""
+
 
 @dataclass(frozen=True)
-class ParsedSentence:
-    """A sentence with its annotation, one entry a word."""
+class TaggedSentence:
+    """A sentence with what a file says of its words, one entry a word."""
 
     content: WordText
     forms: tuple[str, ...]
-    upos: tuple[str, ...]
+    upos: tuple[str, ...]  # UNKNOWN where the file has none, as in the next two
     xpos: tuple[str, ...]
-    features: tuple[str, ...]  # as in the FEATS column: Number=Plur|Person=3, or _
-    heads: tuple[int, ...]  # index of the syntactic head in the sentence, ROOT for none
-    relations: tuple[str, ...]
-    misc: tuple[str, ...]  # as in the MISC column
+    features: tuple[str, ...]  # as in the FEATS column: Number=Plur|Person=3
+    heads: (
+        tuple[int, ...] | None
+    )  # index of the syntactic head in the sentence, ROOT for none; None without a tree
     name: str  # its sent_id, or ""
-    document: int  # numbered from 0 through all files
     path: str
-    line: int  # where the sentence begins
     lines: tuple[int, ...]  # where each word stands
 
     def __len__(self) -> int:
         return len(self.forms)
+
+    def where(self, word: int | None = None) -> str:
+        """`file:line` of the sentence or of one of its words, to begin a message with."""
+        return f"{self.path}:{self.lines[word or 0]}"
+
+
+@dataclass(frozen=True)
+class ParsedSentence(TaggedSentence):
+    """A sentence with its tree."""
+
+    heads: tuple[int, ...]
+    relations: tuple[str, ...]
+    misc: tuple[str, ...]  # as in the MISC column
+    document: int  # numbered from 0 through all files
+    line: int  # where the sentence begins
 
     def where(self, word: int | None = None) -> str:
         """`file:line` of the sentence or of one of its words, to begin a message with."""
@@ -58,7 +74,7 @@ class Treebank(AnnotatedFiles):
         document = -1
         for stream in self._streams():
             starts = True  # a file begins a document
-            for block in read_blocks(stream, skip=lambda error: self.skipped.add(str(error))):
+            for block in read_blocks(stream, skip=self.skipped.add):
                 starts = starts or block.starts_document
                 if not block.rows:
                     continue
@@ -75,40 +91,27 @@ class Treebank(AnnotatedFiles):
             raise self._nothing()
 
     def _nothing(self) -> TextError:
-        if not self.skipped.count:
-            return TextError(f"{self.name} holds no sentence; give a CoNLL-U file with trees")
-        return TextError(
-            f"{self.name}: none of its sentences can be used, {self.skipped.count} were skipped, the first is "
-            f"{self.skipped.places[0]}"
-        )
+        return self.skipped.nothing_left(self.name, why="holds no sentence; give a CoNLL-U file with trees")
 
 
 def read_treebank(*paths: str | Path) -> Treebank:
     """A treebank from CoNLL-U files, in the given order; missing files raise TextError right away."""
-    if not paths:
-        raise TextError(
-            'read_treebank was given no file; name one or more, as in read_treebank("dev.conllu")'
-        )
-    for path in paths:
-        check_file(path)
-    return Treebank([Path(path) for path in paths])
+    return Treebank(given_files("read_treebank", "dev.conllu", paths))
 
 
 def parse(block: Block, *, document: int, path: str) -> ParsedSentence:
     """A block as a sentence; raises TextError, with file and line, for one that is no tree."""
-    first_row = block.line_number + len(block.comments)
-    numbered = [(row, first_row + place) for place, row in enumerate(block.rows)]
-    words = [(row, line) for row, line in numbered if not row.is_empty and row.first == row.last]
-    for number, (row, line) in enumerate(words, start=1):
+    rows = [row for row in block.rows if row.is_word]
+    for number, row in enumerate(rows, start=1):
         if row.first != number:
             raise TextError(
-                f"{path}:{line}: word {row.first} where word {number} was expected; number words from 1"
+                f"{path}:{row.line}: word {row.first} where word {number} was expected; number words from 1"
             )
-    if not words:
+    if not rows:
         raise TextError(f"{path}:{block.line_number}: a sentence without words")
-    heads = tuple(_head(row, len(words), f"{path}:{line}") for row, line in words)
-    _check_tree(heads, [f"{path}:{line}" for _, line in words])
-    rows = [row for row, _ in words]
+    heads = tuple(_head(row, len(rows), f"{path}:{row.line}") for row in rows)
+    if (word := lost_word(heads)) is not None:
+        raise TextError(f"{path}:{rows[word].line}: its heads go round in a circle and never reach a root")
     return ParsedSentence(
         content=_content(block.rows, rows),
         forms=tuple(row.form for row in rows),
@@ -122,7 +125,7 @@ def parse(block: Block, *, document: int, path: str) -> ParsedSentence:
         document=document,
         path=path,
         line=block.line_number,
-        lines=tuple(line for _, line in words),
+        lines=tuple(row.line for row in rows),
     )
 
 
@@ -144,19 +147,12 @@ def _head(row: Row, words: int, where: str) -> int:
     return int(head) - 1
 
 
-def _check_tree(heads: Sequence[int], places: Sequence[str]) -> None:
-    """Every word must come to a root when one follows the heads."""
-    reaches_root = [False] * len(heads)
-    for start in range(len(heads)):
-        path: list[int] = []
-        word = start
-        while word != ROOT and not reaches_root[word]:
-            if len(path) > len(heads):
-                raise TextError(f"{places[start]}: its heads go round in a circle and never reach a root")
-            path.append(word)
-            word = heads[word]
-        for visited in path:
-            reaches_root[visited] = True
+def lost_word(heads: Sequence[int]) -> int | None:
+    """The first word from which following the heads leads to no root; None for a tree."""
+    above = list(heads)
+    for _ in range(len(heads).bit_length()):  # each round doubles how far up one has looked
+        above = [ROOT if word == ROOT else above[word] for word in above]
+    return next((word for word, top in enumerate(above) if top != ROOT), None)
 
 
 def _content(rows: Sequence[Row], words: Sequence[Row]) -> WordText:
@@ -167,7 +163,7 @@ def _content(rows: Sequence[Row], words: Sequence[Row]) -> WordText:
     """
     space_after = [row.space_after for row in words]
     for row in rows:
-        if row.is_empty or row.first == row.last:
+        if row.is_empty or row.is_word:
             continue
         inside = range(row.first - 1, min(row.last, len(words)))
         spelled = "".join(words[word].form for word in inside) == row.form

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from headscope.errors import TextError
-from headscope.text.files import TextStream
+from headscope.text.files import TextStream, shown
 from headscope.text.items import Sentence
 from headscope.text.sentences import clean
 
@@ -29,6 +29,12 @@ class Row:
     last: int  # the same as first but for a multiword token
     is_empty: bool  # an empty node: no word of the text
     columns: tuple[str, ...]  # all ten, as they stand in the file
+    line: int
+
+    @property
+    def is_word(self) -> bool:
+        """Whether it is one word of the sentence."""
+        return not self.is_empty and self.first == self.last
 
     @property
     def form(self) -> str:
@@ -57,17 +63,17 @@ class Block:
     @property
     def name(self) -> str:
         """The sentence's `# sent_id`, or an empty string."""
-        found = next(filter(None, map(_NAME.match, self.comments)), None)
-        return found[1].strip() if found else ""
+        return self.comment(_NAME)
 
     @property
     def text(self) -> str:
         """The sentence from its `# text =` comment, or put together from its forms."""
-        for comment in self.comments:
-            found = _TEXT.match(comment)
-            if found and found[1].strip():
-                return clean(found[1]).strip()
-        return clean(join_forms(self.rows)).strip()
+        return clean(self.comment(_TEXT) or join_forms(self.rows)).strip()
+
+    def comment(self, form: re.Pattern[str]) -> str:
+        """What stands in the group of a form in the first comment where that is not blank, or an empty string."""
+        matches = filter(None, map(form.match, self.comments))
+        return next(filter(None, ((match[1] or "").strip() for match in matches)), "")
 
 
 def join_forms(rows: tuple[Row, ...]) -> str:
@@ -84,7 +90,7 @@ def join_forms(rows: tuple[Row, ...]) -> str:
     return "".join(parts)
 
 
-def read_sentences(stream: TextStream, *, first_document: int = 0) -> Iterator[Sentence]:
+def read_sentences(stream: TextStream, first_document: int = 0) -> Iterator[Sentence]:
     """The sentences of a treebank; a document begins at `# newdoc`, without any the file is one document."""
     document = first_document
     has_sentences = False  # a newdoc before the first sentence begins the first document
@@ -97,72 +103,61 @@ def read_sentences(stream: TextStream, *, first_document: int = 0) -> Iterator[S
             yield Sentence(text, document)
 
 
-def read_blocks(stream: TextStream, *, skip: Callable[[TextError], None] | None = None) -> Iterator[Block]:
+def line_blocks(stream: TextStream) -> Iterator[list[tuple[int, str]]]:
+    """The numbered lines between blank lines: in this format, and in others of columns, a sentence each."""
+    block: list[tuple[int, str]] = []
+    for line in stream.lines():
+        if line.strip():
+            if len(block) >= MAX_LINES:
+                raise TextError(
+                    f"{stream.where}: a sentence of more than {MAX_LINES} lines; put a blank line after each sentence"
+                )
+            block.append((stream.line_number, line))
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def read_blocks(stream: TextStream, *, skip: Callable[[str], None] | None = None) -> Iterator[Block]:
     """The sentences with all their lines; a block may have comments only (the head of a file).
 
     A sentence with a broken line, or without words, raises TextError; with `skip`, that is called once for the
     sentence, its rows are left out and its comments, which may begin a document, come as a block of their own.
     """
-    comments: list[str] = []
-    rows: list[Row] = []
-    is_broken = False
-    for line in stream.lines():
-        if not line.strip():
-            if comments or rows:
-                yield _block(stream, stream.line_number - 1, comments, rows, is_broken=is_broken, skip=skip)
-            comments, rows, is_broken = [], [], False
-            continue
-        if len(comments) + len(rows) >= MAX_LINES:
-            raise TextError(
-                f"{stream.where}: a sentence of more than {MAX_LINES} lines; "
-                "put a blank line after each sentence"
+    for lines in line_blocks(stream):
+        comments = tuple(line for _, line in lines if line.startswith("#"))
+        rows: tuple[Row, ...] = ()
+        try:
+            rows = tuple(
+                _row(f"{shown(stream.path)}:{number}", number, line)
+                for number, line in lines
+                if not line.startswith("#")
             )
-        if line.startswith("#"):
-            comments.append(line)
-        elif not is_broken:
-            try:
-                rows.append(_row(stream, line))
-            except TextError as error:
-                if skip is None:
-                    raise
-                skip(error)
-                rows, is_broken = [], True
-    if comments or rows:
-        yield _block(stream, stream.line_number, comments, rows, is_broken=is_broken, skip=skip)
+            if not rows and any(map(_TEXT.match, comments)):
+                raise TextError(
+                    f"{stream.where}: a sentence with # text and no word lines; "
+                    "add its words, or read the text from a .txt file"
+                )
+        except TextError as error:
+            if skip is None:
+                raise
+            skip(str(error))
+        yield Block(lines[0][0], comments, rows)
 
 
-def _block(
-    stream: TextStream,
-    last_line: int,
-    comments: list[str],
-    rows: list[Row],
-    *,
-    is_broken: bool,
-    skip: Callable[[TextError], None] | None,
-) -> Block:
-    if not rows and not is_broken and any(_TEXT.match(comment) for comment in comments):
-        error = TextError(
-            f"{stream.where}: a sentence with # text and no word lines; "
-            "add its words, or read the text from a .txt file"
-        )
-        if skip is None:
-            raise error
-        skip(error)
-    return Block(last_line - len(comments) - len(rows) + 1, tuple(comments), tuple(rows))
-
-
-def _row(stream: TextStream, line: str) -> Row:
+def _row(where: str, number: int, line: str) -> Row:
     columns = tuple(line.split("\t"))
     if len(columns) != len(COLUMNS):
         raise TextError(
-            f"{stream.where}: expected {len(COLUMNS)} tab-separated columns, found {len(columns)}; "
+            f"{where}: expected {len(COLUMNS)} tab-separated columns, found {len(columns)}; "
             "this is no CoNLL-U line, rename the file if it is plain text (.txt) or pairs (.tsv)"
         )
-    found = _ID.fullmatch(columns[0])
-    if found is None:
+    parts = _ID.fullmatch(columns[0])
+    if parts is None:
         raise TextError(
-            f"{stream.where}: ID is {columns[0][:20]!r}; "
-            "expected a word (3), a range (3-4) or an empty node (8.1)"
+            f"{where}: ID is {columns[0][:20]!r}; expected a word (3), a range (3-4) or an empty node (8.1)"
         )
-    first = int(found["first"])
-    return Row(first, int(found["last"] or first), found["empty"] is not None, columns)
+    first = int(parts["first"])
+    return Row(first, int(parts["last"] or first), parts["empty"] is not None, columns, number)

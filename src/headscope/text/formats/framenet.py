@@ -9,8 +9,10 @@ Files are read piece by piece by the standard library's expat parser. A document
 entity can be declared: neither one that swells nor one that reads other files.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from xml.parsers import expat
 
@@ -22,6 +24,8 @@ NAMESPACE = "http://framenet.icsi.berkeley.edu"
 FULL_TEXT, LEXICAL_UNIT, FRAME = "fullTextAnnotation", "lexUnit", "frame"
 CORE = frozenset({"Core", "Core-Unexpressed"})
 _SEPARATOR = " "  # cannot stand in a name
+_IN_TEXT = re.compile("(.*/)?sentence|header/frame/FE")
+_IN_FRAME = re.compile("FE")
 
 Skip = Callable[[str], None]
 
@@ -75,209 +79,144 @@ def read_annotations(stream: TextStream, *, frames: Frames, skip: Skip) -> Itera
     What is broken goes to `skip`, as `file:line: reason`, and the rest still counts; XML that is not well formed
     raises TextError.
     """
-    reader = _AnnotationReader(shown(stream.path), frames, skip)
-    for _ in _feed(stream, reader):
-        yield from reader.done
-        reader.done.clear()
+    path = shown(stream.path)
+    unit_frame = ""
+    core: dict[str, bool] = {}  # of the lexical unit's frame
+
+    def element(frame: str, label: _Node, span: Span) -> Element:
+        name = label.attributes["name"]
+        known = frame == unit_frame and name in core
+        return Element(name, span, core[name] if known else frames.is_core(frame, name))
+
+    for node in _nodes(stream, (FULL_TEXT, LEXICAL_UNIT), _IN_TEXT):
+        if node.name in (FULL_TEXT, LEXICAL_UNIT):
+            unit_frame = node.attributes.get("frame", "")
+        elif node.name == "FE":
+            core[node.attributes.get("name", "")] = node.attributes.get("type") in CORE
+        else:
+            text = "".join(part.text for part in node.parts if part.name == "text")
+            for annotated in (part for part in node.parts if part.name == "annotationSet"):
+                frame = annotated.attributes.get("frameName") or unit_frame
+                targets = [span for _, span in _spans(annotated, "Target", text, path, skip)]
+                labels = list(_spans(annotated, "FE", text, path, skip))
+                if targets and labels:
+                    yield FrameAnnotation(
+                        text=text,
+                        targets=tuple(targets),
+                        elements=tuple(element(frame, label, span) for label, span in labels),
+                        frame=frame,
+                        sentence=node.attributes.get("ID", ""),
+                        document=node.attributes.get("docID", ""),
+                        line=annotated.line,
+                    )
 
 
-Attributes = dict[str, str]
-
-
-class _Reader:
-    """What the parser tells of: elements by their path from the root, names without the namespace."""
-
-    roots: tuple[str, ...]
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.names: list[str] = []
-        self.line = 0
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        self.names.append(_local(name))
-        if len(self.names) == 1 and self.names[0] not in self.roots:
-            raise TextError(
-                f"{self.path}:{self.line}: the root element is {self.names[0][:40]!r}; expected FrameNet's "
-                f"{' or '.join(self.roots)}"
+def _spans(
+    annotated: "_Node", layer: str, text: str, path: str, skip: Skip
+) -> Iterator[tuple["_Node", Span]]:
+    """The labels of an annotation set's layer of the first rank that stand on characters of the sentence."""
+    labels = [
+        label
+        for part in annotated.parts
+        if part.name == "layer" and part.attributes.get("name") == layer
+        if part.attributes.get("rank", "1") == "1"
+        for label in part.parts
+    ]
+    for label in labels:
+        start, end = label.attributes.get("start"), label.attributes.get("end")
+        if start is None and end is None and label.attributes.get("itype"):
+            continue  # not expressed in the sentence
+        where = f"{path}:{label.line}"
+        if not label.attributes.get("name"):
+            skip(f"{where}: a label without a name")
+            continue
+        first, last = _number(start), _number(end)
+        if first is None or last is None or not first <= last < len(text):
+            skip(
+                f"{where}: start {_quoted(start)}, end {_quoted(end)}; expected characters of the sentence, "
+                f"0 to {len(text) - 1}, both included"
             )
-        self.opened(self.names, attributes)
-
-    def end(self, name: str) -> None:
-        self.closed(self.names)
-        self.names.pop()
-
-    def opened(self, names: list[str], attributes: Attributes) -> None:
-        """An element begins."""
-
-    def closed(self, names: list[str]) -> None:
-        """An element ends."""
-
-    def text(self, characters: str) -> None:
-        """Characters between elements."""
-
-
-@dataclass
-class _Label:
-    attributes: Attributes
-    line: int
-
-
-@dataclass
-class _Set:
-    """An annotation set that is being read."""
-
-    frame: str
-    line: int
-    layers: dict[str, list[_Label]] = field(default_factory=lambda: {"Target": [], "FE": []})
-
-
-class _AnnotationReader(_Reader):
-    roots = (FULL_TEXT, LEXICAL_UNIT)
-
-    def __init__(self, path: str, frames: Frames, skip: Skip) -> None:
-        super().__init__(path)
-        self.done: list[FrameAnnotation] = []
-        self._frames = frames
-        self._skip = skip
-        self._unit_frame = ""
-        self._core: dict[str, bool] = {}  # of the lexical unit's frame
-        self._sentence: Attributes = {}
-        self._text: list[str] = []
-        self._sets: list[_Set] = []
-        self._layer: list[_Label] | None = None
-
-    def opened(self, names: list[str], attributes: Attributes) -> None:
-        match names[-1]:
-            case "lexUnit":
-                self._unit_frame = attributes.get("frame", "")
-            case "FE" if names[1:] == ["header", "frame", "FE"]:
-                self._core[attributes.get("name", "")] = attributes.get("type") in CORE
-            case "sentence":
-                self._sentence = attributes
-                self._text, self._sets = [], []
-            case "annotationSet":
-                self._sets.append(_Set(attributes.get("frameName") or self._unit_frame, self.line))
-            case "layer" if self._sets and attributes.get("rank", "1") == "1":
-                self._layer = self._sets[-1].layers.get(attributes.get("name", ""))
-            case "label" if self._layer is not None:
-                self._layer.append(_Label(attributes, self.line))
-
-    def closed(self, names: list[str]) -> None:
-        match names[-1]:
-            case "layer":
-                self._layer = None
-            case "sentence":
-                text = "".join(self._text)
-                for one in self._sets:
-                    self._finish(one, text)
-                self._sets = []
-
-    def text(self, characters: str) -> None:
-        if self.names[-1] == "text":
-            self._text.append(characters)
-
-    def _finish(self, one: _Set, text: str) -> None:
-        targets = [span for _, span in self._spans(one.layers["Target"], text)]
-        elements = [
-            Element(label.attributes.get("name", ""), span, self._is_core(one.frame, label))
-            for label, span in self._spans(one.layers["FE"], text)
-        ]
-        if targets and elements:
-            self.done.append(
-                FrameAnnotation(
-                    text=text,
-                    targets=tuple(targets),
-                    elements=tuple(elements),
-                    frame=one.frame,
-                    sentence=self._sentence.get("ID", ""),
-                    document=self._sentence.get("docID", ""),
-                    line=one.line,
-                )
-            )
-
-    def _is_core(self, frame: str, label: _Label) -> bool | None:
-        name = label.attributes.get("name", "")
-        if frame == self._unit_frame and name in self._core:
-            return self._core[name]
-        return self._frames.is_core(frame, name)
-
-    def _spans(self, labels: list[_Label], text: str) -> Iterator[tuple[_Label, Span]]:
-        """The labels that stand on characters of the sentence."""
-        for label in labels:
-            start, end = label.attributes.get("start"), label.attributes.get("end")
-            if start is None and end is None and label.attributes.get("itype"):
-                continue  # not expressed in the sentence
-            where = f"{self.path}:{label.line}"
-            if not label.attributes.get("name"):
-                self._skip(f"{where}: a label without a name")
-                continue
-            first, last = _number(start), _number(end)
-            if first is None or last is None or not first <= last < len(text):
-                self._skip(
-                    f"{where}: start {_quoted(start)}, end {_quoted(end)}; expected characters of the sentence, "
-                    f"0 to {len(text) - 1}, both included"
-                )
-                continue
-            yield label, (first, last + 1)
-
-
-class _FrameReader(_Reader):
-    roots = (FRAME,)
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self.core: dict[str, bool] = {}
-
-    def opened(self, names: list[str], attributes: Attributes) -> None:
-        if names[1:] == ["FE"]:
-            self.core[attributes.get("name", "")] = attributes.get("coreType") in CORE
+            continue
+        yield label, (first, last + 1)
 
 
 def _read_frame(path: Path) -> dict[str, bool]:
     """Whether each element of a frame is core."""
-    reader = _FrameReader(shown(path))
     with open_text(path) as stream:
-        for _ in _feed(stream, reader):
-            pass
-    return reader.core
+        found = [node.attributes for node in _nodes(stream, (FRAME,), _IN_FRAME) if node.name == "FE"]
+    return {attributes.get("name", ""): attributes.get("coreType") in CORE for attributes in found}
 
 
-def _feed(stream: TextStream, reader: _Reader) -> Iterator[None]:
-    """Show the file to the reader, a piece at each step."""
+@dataclass
+class _Node:
+    """An element of the file, its name without the namespace."""
+
+    name: str
+    attributes: dict[str, str]
+    line: int
+    parts: list["_Node"] = field(default_factory=list)
+    text: str = ""
+
+
+def _nodes(stream: TextStream, roots: tuple[str, ...], wanted: re.Pattern[str]) -> Iterator[_Node]:
+    """The root of a file as soon as it begins, then each `wanted` element with all in it as soon as it ends.
+
+    `wanted` are those whose path below the root, as in header/frame/FE, matches as a whole.
+    """
+    path = shown(stream.path)
     parser = expat.ParserCreate(namespace_separator=_SEPARATOR)
     parser.buffer_text = True
+    names: list[str] = []  # from the root to where the parser is
+    opened: list[_Node] = []  # a wanted element, and those inside of it down to where the parser is
+    done: list[_Node] = []
 
-    def start(name: str, attributes: Attributes) -> None:
-        reader.line = parser.CurrentLineNumber
-        reader.start(name, attributes)
+    def start(name: str, attributes: dict[str, str]) -> None:
+        # The name inside FrameNet's namespace or without any; the whole name for another namespace.
+        names.append(name.removeprefix(NAMESPACE + _SEPARATOR))
+        node = _Node(names[-1], attributes, parser.CurrentLineNumber)
+        if len(names) == 1:
+            if node.name not in roots:
+                raise TextError(
+                    f"{path}:{node.line}: the root element is {node.name[:40]!r}; expected FrameNet's "
+                    f"{' or '.join(roots)}"
+                )
+            done.append(node)
+        elif opened:
+            opened[-1].parts.append(node)
+        if opened or wanted.fullmatch("/".join(names[1:])):
+            opened.append(node)
+
+    def end(_: str) -> None:
+        names.pop()
+        if opened:
+            node = opened.pop()
+            if not opened:
+                done.append(node)
+
+    def characters(text: str) -> None:
+        if opened:
+            opened[-1].text += text
 
     def refuse(*_: object) -> None:
         raise TextError(
-            f"{reader.path}:{parser.CurrentLineNumber}: a DOCTYPE, which FrameNet's files do not have and which is "
+            f"{path}:{parser.CurrentLineNumber}: a DOCTYPE, which FrameNet's files do not have and which is "
             "not read, for safety; take it out"
         )
 
     parser.StartElementHandler = start
-    parser.EndElementHandler = reader.end
-    parser.CharacterDataHandler = reader.text
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = characters
     parser.StartDoctypeDeclHandler = refuse
     try:
-        for chunk in stream.chunks():
-            parser.Parse(chunk, False)
-            yield
-        parser.Parse("", True)
-        yield
+        for chunk in chain(stream.chunks(), [None]):
+            parser.Parse(chunk or "", chunk is None)
+            yield from done
+            done.clear()
     except expat.ExpatError as error:
         raise TextError(
-            f"{reader.path}:{error.lineno}: not well-formed XML ({expat.ErrorString(error.code)}, column "
+            f"{path}:{error.lineno}: not well-formed XML ({expat.ErrorString(error.code)}, column "
             f"{error.offset + 1}); take the file from the FrameNet release again"
         ) from error
-
-
-def _local(name: str) -> str:
-    """The name inside FrameNet's namespace or without any; the whole name for another namespace."""
-    return name.removeprefix(NAMESPACE + _SEPARATOR)
 
 
 def _number(text: str | None) -> int | None:

@@ -5,13 +5,14 @@ two columns are a text and its label, three a pair and its label, and four CoLA'
 Quotes are literal. JSON lines have `label` (or `score`) and `text`, `text_a` and `text_b`, or GLUE's names.
 """
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from headscope.errors import TextError
-from headscope.text.files import TextStream, check_file, joined_names, open_text, shown
+from headscope.text.files import FileReading, TextStream, given_files, joined_names, shown
+from headscope.text.formats.lines import filled_lines, json_object, read_records
 from headscope.text.sentences import clean
 from headscope.text.skipped import Skipped
 
@@ -28,8 +29,8 @@ _PAIRS = (
 _SINGLES = ("sentence", "text", "text_a", "sentence1")
 _LABELS = ("gold_label", "label", "quality", "is_duplicate", "score", "similarity")
 _EXPECTED = '{"text": "...", "label": "..."} or {"text_a": "...", "text_b": "...", "label": "..."}'
-_FORMS = {2: (0, None, 1), 3: (0, 1, 2), 4: (3, None, 1)}
-"""Columns of the first text, the second text and the label of files without a header, by their number."""
+_WITHOUT_HEADER = {2: ("text", "label"), 3: ("text_a", "text_b", "label"), 4: ("", "label", "", "text")}
+"""What the columns of files without a header are, by their number."""
 
 
 @dataclass(frozen=True)
@@ -59,56 +60,55 @@ def read_labelled(*paths: str | Path) -> LabelledTexts:
 
     What cannot be used is skipped and told in `skipped`; files without any usable text raise TextError.
     """
-    if not paths:
-        raise TextError('read_labelled was given no file; name one or more, as in read_labelled("dev.tsv")')
-    for path in paths:
-        check_file(path)
     skipped = Skipped("texts")
-    found: list[LabelledText] = []
-    for path in paths:
-        with open_text(path) as stream:
-            is_json = Path(path).name.lower().removesuffix(".gz").endswith(".jsonl")
-            found += _json_lines(stream, skipped) if is_json else _columns(stream, skipped)
-    name = joined_names([Path(path).name for path in paths])
-    if not found:
-        reason = f"; the first is {skipped.places[0]}" if skipped.count else " and is empty"
-        raise TextError(f"{name} holds no labelled text that can be used{reason}")
-    return LabelledTexts(name, tuple(found), skipped)
+    texts: list[LabelledText] = []
+    for stream in FileReading(files := given_files("read_labelled", "dev.tsv", paths)):
+        is_json = stream.path.name.lower().removesuffix(".gz").endswith(".jsonl")
+        records = read_records(stream, _from_object, skipped) if is_json else _from_columns(stream, skipped)
+        texts += (LabelledText(*record, stream.where) for record in records)
+    name = joined_names([path.name for path in files])
+    if not texts:
+        raise skipped.nothing_left(name, why="holds no labelled text and is empty")
+    return LabelledTexts(name, tuple(texts), skipped)
 
 
-def _columns(stream: TextStream, skipped: Skipped) -> Iterator[LabelledText]:
-    form: tuple[int, int | None, int] | None = None
-    width = 0
-    for line in stream.lines():
-        if not line.strip():
-            continue
+Record = tuple[str, str | None, str]
+"""A text, the second text if it is a pair, and the label."""
+
+
+def _from_object(line: str) -> Record:
+    return _record({key.lower(): value for key, value in json_object(line, _EXPECTED).items()})
+
+
+def _from_columns(stream: TextStream, skipped: Skipped) -> Iterator[Record]:
+    lines = filled_lines(stream)
+    first = next(lines, "")
+    names: Sequence[str] = [cell.strip().lower() for cell in first.split("\t")]
+    if _label_name(names) is None or _text_names(names) is None:  # no header
+        if first and len(names) not in _WITHOUT_HEADER:
+            raise TextError(
+                f"{shown(stream.path)}: {len(names)} columns and no header that names them; expected text, label or "
+                "text, text, label, or a header such as sentence1, sentence2, label"
+            )
+        names = _WITHOUT_HEADER.get(len(names), ())
+        lines = chain([first] if first else [], lines)
+
+    def parse(line: str) -> Record:
         cells = line.split("\t")
-        if form is None:
-            header = _header([cell.strip().lower() for cell in cells])
-            form, width = header or _form(stream, cells), len(cells)
-            if header:
-                continue
-        if len(cells) != width:
-            skipped.add(f"{stream.where}: {len(cells)} columns where {width} were expected")
-            continue
-        first, second, label = form
-        try:
-            yield _labelled(stream, cells[first], None if second is None else cells[second], cells[label])
-        except TextError as error:
-            skipped.add(f"{stream.where}: {error}")
+        if len(cells) != len(names):
+            raise TextError(f"{len(cells)} columns where {len(names)} were expected")
+        return _record(
+            dict(zip(reversed(names), reversed(cells), strict=True))
+        )  # of equal names the first counts
+
+    return read_records(stream, parse, skipped, lines=lines)
 
 
-def _header(names: list[str]) -> tuple[int, int | None, int] | None:
-    """The columns that a first line names; None when it is no header."""
-    label = next((name for name in _LABELS if name in names), None)
-    texts = _text_names(names)
-    if label is None or texts is None:
-        return None
-    first, second = texts
-    return names.index(first), None if second is None else names.index(second), names.index(label)
+def _label_name(names: Collection[str]) -> str | None:
+    return next((name for name in _LABELS if name in names), None)
 
 
-def _text_names(names: list[str]) -> tuple[str, str | None] | None:
+def _text_names(names: Collection[str]) -> tuple[str, str | None] | None:
     for first, second in _PAIRS:
         if first in names and second in names:
             return first, second
@@ -116,54 +116,20 @@ def _text_names(names: list[str]) -> tuple[str, str | None] | None:
     return None if single is None else (single, None)
 
 
-def _form(stream: TextStream, cells: list[str]) -> tuple[int, int | None, int]:
-    if len(cells) not in _FORMS:
-        raise TextError(
-            f"{shown(stream.path)}: {len(cells)} columns and no header that names them; expected text, label or "
-            "text, text, label, or a header such as sentence1, sentence2, label"
-        )
-    return _FORMS[len(cells)]
-
-
-def _json_lines(stream: TextStream, skipped: Skipped) -> Iterator[LabelledText]:
-    for line in stream.lines():
-        if not line.strip():
-            continue
-        try:
-            yield _from_object(stream, _object(line))
-        except TextError as error:
-            skipped.add(f"{stream.where}: {error}")
-
-
-def _object(line: str) -> dict[str, object]:
-    try:
-        found: object = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise TextError(f"not JSON ({error}); expected {_EXPECTED}") from error
-    if not isinstance(found, dict):
-        raise TextError(f"no object; expected {_EXPECTED}")
-    return {str(key).lower(): value for key, value in found.items()}
-
-
-def _from_object(stream: TextStream, found: Mapping[str, object]) -> LabelledText:
-    present = [name for name, value in found.items() if value is not None]
-    label = next((name for name in _LABELS if name in present), None)
-    texts = _text_names(present)
+def _record(named: Mapping[str, object]) -> Record:
+    """The texts and the label among the values of a line, by their names."""
+    present = [name for name, value in named.items() if value is not None]
+    label, texts = _label_name(present), _text_names(present)
     if label is None or texts is None:
         raise TextError(f"no {'text' if texts is None else 'label'}; expected {_EXPECTED}")
-    value = found[label]
+    value = named[label]
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise TextError(f"{label} is neither a name nor a number")
-    first, second = texts
-    return _labelled(stream, found[first], None if second is None else found[second], str(value))
-
-
-def _labelled(stream: TextStream, first: object, second: object, label: str) -> LabelledText:
+    first, second = (None if name is None else named[name] for name in texts)
     if not isinstance(first, str) or not isinstance(second, str | None):
         raise TextError("a text that is no string")
     if not first.strip() or (second is not None and not second.strip()):
         raise TextError("an empty text")
-    if not label.strip():
+    if not str(value).strip():
         raise TextError("no label")
-    pair = None if second is None else clean(second).strip()
-    return LabelledText(clean(first).strip(), pair, label.strip(), stream.where)
+    return clean(first).strip(), None if second is None else clean(second).strip(), str(value).strip()

@@ -10,9 +10,7 @@ from headscope.text.sentences import stream_sentences
 _READ_BYTES = 8 * 2**10  # small, so that progress moves in small steps on small files
 
 
-def read_sentences(
-    stream: TextStream, *, first_document: int = 0, faithful: bool = False
-) -> Iterator[Sentence]:
+def read_sentences(stream: TextStream, first_document: int = 0, faithful: bool = False) -> Iterator[Sentence]:
     """The sentences of a plain text file; its documents are numbered from `first_document` on.
 
     `faithful` leaves out a document that ends the file without a blank line after it, as the released code

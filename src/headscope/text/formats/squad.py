@@ -6,14 +6,15 @@
 Version 2.0 has questions without an answer as well: `"is_impossible": true` and no answers.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from headscope.errors import TextError
 from headscope.text.align import Span
-from headscope.text.files import check_file, joined_names, open_text, shown
+from headscope.text.files import FileReading, TextStream, given_files, joined_names, shown
+from headscope.text.formats.lines import json_object
 from headscope.text.skipped import Skipped
 
 _EXPECTED = '{"data": [{"paragraphs": [{"context": "...", "qas": [...]}]}]}'
@@ -57,100 +58,73 @@ def read_questions(*paths: str | Path) -> Questions:
 
     What cannot be used is skipped and told in `skipped`; files without any usable question raise TextError.
     """
-    if not paths:
-        raise TextError(
-            'read_questions was given no file; name one or more, as in read_questions("dev.json")'
-        )
-    for path in paths:
-        check_file(path)
-    skipped = Skipped("questions")
-    found: list[Question] = []
-    articles = 0
-    has_impossible = False
-    for path in paths:
-        reading = _Reading(shown(path), skipped, articles)
-        found += reading.questions(_load(path))
-        articles = reading.articles
-        has_impossible |= reading.has_impossible
-    name = joined_names([Path(path).name for path in paths])
-    if not found:
-        reason = f"the first is {skipped.places[0]}" if skipped.count else f"expected {_EXPECTED}"
-        raise TextError(f"{name} holds no question that can be used; {reason}")
-    return Questions(name, tuple(found), has_impossible, skipped)
+    files = given_files("read_questions", "dev.json", paths)
+    reading = _Reading(Skipped("questions"))
+    questions = [question for stream in FileReading(files) for question in reading.questions(stream)]
+    name = joined_names([path.name for path in files])
+    if not questions:
+        raise reading.skipped.nothing_left(name, why=f"holds no question; expected {_EXPECTED}")
+    return Questions(name, tuple(questions), reading.ever_impossible, reading.skipped)
 
 
-def _load(path: str | Path) -> dict[str, object]:
-    with open_text(path) as stream:
-        text = "".join(stream.chunks())
-    try:
-        found: object = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise TextError(
-            f"{shown(path)}:{error.lineno}: not JSON ({error.msg}, column {error.colno}); expected {_EXPECTED}"
-        ) from error
-    except (ValueError, RecursionError) as error:  # a number or a nesting beyond what Python takes
-        raise TextError(f"{shown(path)}: JSON that cannot be read ({error}); expected {_EXPECTED}") from error
-    if not isinstance(found, dict) or not isinstance(found.get("data"), list):
-        raise TextError(f"{shown(path)}: no list of articles in data; expected {_EXPECTED}")
-    return found
-
-
+@dataclass
 class _Reading:
-    """One file being read."""
+    """Files that are being read, one after the other."""
 
-    def __init__(self, path: str, skipped: Skipped, articles: int) -> None:
-        self.path = path
-        self.skipped = skipped
-        self.articles = articles
-        self.has_impossible = False
+    skipped: Skipped
+    articles: int = 0
+    has_impossible: bool = False  # the file that is being read
+    ever_impossible: bool = False  # any of them
 
-    def questions(self, root: dict[str, object]) -> Iterator[Question]:
+    def questions(self, stream: TextStream) -> Iterator[Question]:
+        path = shown(stream.path)
+        try:
+            root = json_object("".join(stream.chunks()), _EXPECTED)
+        except TextError as error:
+            raise TextError(f"{path}: {error}") from error
+        if not isinstance(articles := root.get("data"), list):
+            raise TextError(f"{path}: no list of articles in data; expected {_EXPECTED}")
         self.has_impossible = str(root.get("version", "")).lower().startswith(("v2", "2"))
-        data = root["data"]
-        assert isinstance(data, list)
-        for number, article in enumerate(data):
-            where = f"{self.path}: article {number}"
+        for number, article in enumerate(articles):
+            where = f"{path}: article {number}"
             for index, paragraph in enumerate(self._list(article, "paragraphs", where)):
                 yield from self._paragraph(paragraph, f"{where}, paragraph {index}")
             self.articles += 1
+        self.ever_impossible |= self.has_impossible
 
-    def _paragraph(self, paragraph: object, where: str) -> Iterator[Question]:
-        asked = self._list(paragraph, "qas", where)
-        if not asked:
+    def _paragraph(self, paragraph: Any, where: str) -> Iterator[Question]:
+        entries = self._list(paragraph, "qas", where)
+        context = paragraph.get("context") if entries else ""
+        if entries and (not isinstance(context, str) or not context.strip()):
+            self.skipped.add(f"{where}: context is no text", count=len(entries))
             return
-        assert isinstance(paragraph, dict)
-        context = paragraph.get("context")
-        if not isinstance(context, str) or not context.strip():
-            self.skipped.add(f"{where}: context is no text", count=len(asked))
-            return
-        for number, one in enumerate(asked):
+        for number, entry in enumerate(entries):
             try:
-                yield self._question(one, context)
+                yield self._question(entry, context)
             except TextError as error:
-                name = f" ({one['id']})" if isinstance(one, dict) and "id" in one else ""
+                name = f" ({entry['id']})" if isinstance(entry, dict) and "id" in entry else ""
                 self.skipped.add(f"{where}, question {number}{name}: {error}")
 
-    def _question(self, one: object, context: str) -> Question:
-        if not isinstance(one, dict):
+    def _question(self, entry: object, context: str) -> Question:
+        if not isinstance(entry, dict):
             raise TextError("no object; expected question, id and answers")
-        question = one.get("question")
+        question, answers = entry.get("question"), entry.get("answers", [])
         if not isinstance(question, str) or not question.strip():
             raise TextError("question is no text")
-        answers = one.get("answers", [])
         if not isinstance(answers, list):
             raise TextError("answers is no list")
-        if one.get("is_impossible"):
+        if entry.get("is_impossible"):
             self.has_impossible = True
             answers = []  # some converters leave what only looks like an answer there
         elif not answers and not self.has_impossible:
             raise TextError("no answers, and the file does not say version 2.0 or is_impossible")
         golds = tuple(_answer(answer, context) for answer in answers)
-        return Question(str(one.get("id", "")), question, context, golds, self.articles)
+        return Question(str(entry.get("id", "")), question, context, golds, self.articles)
 
     def _list(self, parent: object, key: str, where: str) -> list[object]:
-        found = parent.get(key) if isinstance(parent, dict) else None
-        if isinstance(found, list):
-            return found
+        entries = parent.get(key) if isinstance(parent, dict) else None
+        if isinstance(entries, list):
+            return entries
         self.skipped.add(f"{where}: no list of {key}")
         return []
 

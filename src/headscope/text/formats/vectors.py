@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from headscope.errors import TextError
 from headscope.text.files import TextStream, nothing_found, open_text, shown
+from headscope.text.formats.lines import filled_lines, read_records
 from headscope.text.skipped import Skipped
 
 Array = np.ndarray[Any, Any]
@@ -57,64 +58,62 @@ def read_vectors(path: str | os.PathLike[str], *, wanted: Container[str]) -> Wor
     line before. Other words' numbers are not looked at. Raises TextError for a file whose first line is no
     vector, and for one without a vector of any wanted word.
     """
+    skipped = Skipped("vector lines")
     with open_text(path) as stream:
-        lines = (line for line in stream.lines() if line.strip())
+        lines = filled_lines(stream)
         first = next(lines, None)
         if first is None:
             raise nothing_found(path)
         heading = _heading(first)
-        taken = _Taken(stream, _first_width(stream, first) if heading is None else heading)
-        for line in lines if heading is not None else chain([first], lines):
-            taken.add(line, wanted)
-    if not taken.rows:
-        raise _nothing(path, taken)
-    return WordVectors(Path(path).name, taken.numbers, np.stack(taken.rows), taken.skipped)
+        width = _first_width(stream, first) if heading is None else heading
+        taken = _Taken(width, wanted)
+        left = lines if heading is not None else chain([first], lines)
+        vectors = dict(filter(None, read_records(stream, taken.vector, skipped, lines=left)))
+    if not vectors and taken.others:
+        raise TextError(
+            f"{shown(path)} has vectors of {taken.others:,} words, and none of a word of these texts; is it of their "
+            "language?"
+        )
+    if not vectors:
+        raise skipped.nothing_left(shown(path), why="has a heading and no vector; fetch the file again")
+    numbers = {word: number for number, word in enumerate(vectors)}
+    return WordVectors(Path(path).name, numbers, np.stack(list(vectors.values())), skipped)
 
 
+@dataclass
 class _Taken:
     """What was taken from the file so far."""
 
-    def __init__(self, stream: TextStream, width: int) -> None:
-        self.stream = stream
-        self.width = width
-        self.numbers: dict[str, int] = {}
-        self.rows: list[Array] = []  # (dimension,) each
-        self.skipped = Skipped("vector lines")
-        self.others = 0  # vectors of words that are not wanted
+    width: int
+    wanted: Container[str]
+    words: set[str] = field(default_factory=set)
+    others: int = 0  # vectors of words that are not wanted
 
-    def add(self, line: str, wanted: Container[str]) -> None:
-        """Take a line's vector if its word is wanted."""
+    def vector(self, line: str) -> tuple[str, Array] | None:
+        """The word of a line and its vector; None for a word that is not wanted."""
         parts = line.rstrip().split(" ")
-        if len(parts) == self.width + 1:
-            word = parts[0]
-        else:
-            word = self._spaced(parts)
-            if not word:
-                found = len(parts) - 1
-                self._skip(f"{found} {'number' if found == 1 else 'numbers'} where {self.width} are expected")
-                return
-        if word not in wanted:
+        is_plain = len(parts) == self.width + 1
+        word = parts[0] if is_plain else self._spaced(parts)
+        if not word and not is_plain:
+            count = len(parts) - 1
+            raise TextError(
+                f"{count} {'number' if count == 1 else 'numbers'} where {self.width} are expected"
+            )
+        if word not in self.wanted:
             self.others += 1
-            return
-        if word in self.numbers:
-            self._skip(f"a second vector for {word!r}; the first one counts")
-            return
+            return None
+        if word in self.words:
+            raise TextError(f"a second vector for {word!r}; the first one counts")
         row = _numbers(parts[-self.width :])
         if row is None:
-            self._skip(f"the vector of {word!r} has something in it that is no number")
-            return
-        self.numbers[word] = len(self.rows)
-        self.rows.append(row)
+            raise TextError(f"the vector of {word!r} has something in it that is no number")
+        self.words.add(word)
+        return word, row
 
     def _spaced(self, parts: Sequence[str]) -> str:
         """The word of a line that has more parts than expected; empty when it is not the word that has them."""
         inside = parts[1 : -self.width]
-        if any(_numbers([part]) is not None for part in inside):
-            return ""
-        return " ".join(parts[: -self.width])
-
-    def _skip(self, reason: str) -> None:
-        self.skipped.add(f"{self.stream.where}: {reason}")
+        return "" if any(_numbers([part]) is not None for part in inside) else " ".join(parts[: -self.width])
 
 
 def _heading(line: str) -> int | None:
@@ -142,17 +141,3 @@ def _numbers(parts: Sequence[str]) -> Array | None:
     except ValueError:
         return None
     return row.astype(np.float32) if (np.abs(row) <= np.finfo(np.float32).max).all() else None
-
-
-def _nothing(path: str | os.PathLike[str], taken: _Taken) -> TextError:
-    name = shown(path)
-    if taken.others:
-        return TextError(
-            f"{name} has vectors of {taken.others:,} words, and none of a word of these texts; is it of their language?"
-        )
-    if not taken.skipped.count:
-        return TextError(f"{name} has a heading and no vector; fetch the file again")
-    return TextError(
-        f"{name}: none of its lines can be used, {taken.skipped.count:,} were skipped, the first is "
-        f"{taken.skipped.places[0]}"
-    )

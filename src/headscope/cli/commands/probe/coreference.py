@@ -7,22 +7,8 @@ import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.commands.probe.run import scored, tell
 from headscope.cli.session import session
-from headscope.cli.tables.columns import count, percent, percent_interval, words
 
 EXAMPLE = "Example: headscope probe coreference demo --data gum-dev.conllu -o atlas.nc"
-
-COLUMNS = [
-    words("mention", "mention_class"),
-    count("cases", "cases"),
-    words("best head", "head"),
-    words("direction", "direction"),
-    percent("right %", "accuracy"),
-    percent_interval("95 % interval", "low", "high"),
-    percent("nearest %", "nearest"),
-    percent("head match %", "head_match"),
-    percent("rules %", "rules"),
-    percent_interval("95 % interval", "rules_low", "rules_high"),
-]
 
 
 @shared.with_common
@@ -52,4 +38,4 @@ def coreference(
     """
     with session(common, output, inputs=[*data, *(select or [])]) as run:
         probe = hs.CoreferenceProbe(run.load(model), faithful=faithful, **common.probe_options)
-        tell(run, scored(probe, lambda paths: hs.read_coreference(*paths), data, select), COLUMNS)
+        tell(run, scored(probe, lambda paths: hs.read_coreference(*paths), data, select))

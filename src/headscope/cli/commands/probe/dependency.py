@@ -7,21 +7,8 @@ import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.commands.probe.run import scored, tell
 from headscope.cli.session import session
-from headscope.cli.tables.columns import count, percent, percent_interval, signed, words
 
 EXAMPLE = "Example: headscope probe dependency demo --treebank dev.conllu --select train.conllu -o atlas.nc"
-
-COLUMNS = [
-    words("relation", "relation"),
-    count("cases", "cases"),
-    words("best head", "head"),
-    words("direction", "direction"),
-    percent("right %", "accuracy"),
-    percent_interval("95 % interval", "low", "high"),
-    signed("best offset", "offset"),
-    percent("right %", "offset_accuracy"),
-    percent_interval("95 % interval", "offset_low", "offset_high"),
-]
 
 
 @shared.with_common
@@ -56,4 +43,4 @@ def dependency(
             run.load(model), base_relations=base_relations, faithful=faithful, **common.probe_options
         )
         result = scored(probe, lambda paths: shared.treebank(paths, annotate), treebank_files, select)
-        tell(run, result, COLUMNS)
+        tell(run, result)

@@ -12,7 +12,7 @@ from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.atlas import Example
-    from headscope.probes.at_work import AtWork
+    from headscope.probes.pointing.answers import AtWork
 
 EXAMPLE = "Example: headscope probe examples demo --treebank dev.conllu --relation obj --head 7.4 --most 3"
 

@@ -7,26 +7,8 @@ import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.commands.probe.run import tell
 from headscope.cli.session import session
-from headscope.cli.tables.columns import Column, count, number, words
 
 EXAMPLE = "Example: headscope probe features demo --treebank dev.conllu --against demo-mrpc -o atlas.nc"
-
-COLUMNS = [
-    words("feature", "feature"),
-    words("queries", "queries"),
-    count("texts", "texts"),
-    words("most: head", "head"),
-    number("attention", "attention"),
-    number("control", "control"),
-    words("most preferred: head", "preference_head"),
-    number("preference", "preference", decimals=2),
-    words("against: head", "head_against"),
-    number("attention", "attention_against"),
-    words("head", "preference_head_against"),
-    number("preference", "preference_against", decimals=2),
-    words("changed most: head", "change_head"),
-    Column("change", "change", lambda row: f"{row['change']:+.4f}{' *' if row['change_sure'] else ''}"),
-]
 
 
 @shared.with_common
@@ -50,4 +32,4 @@ def features(
     with session(common, output, inputs=treebank_files) as run:
         loaded, other = run.load(model), None if against is None else common.load(against)
         probe = hs.FeaturesProbe(loaded, against=other, **common.probe_options)
-        tell(run, probe.score(shared.treebank(treebank_files, annotate)), COLUMNS)
+        tell(run, probe.score(shared.treebank(treebank_files, annotate)))

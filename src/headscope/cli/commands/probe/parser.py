@@ -7,20 +7,9 @@ import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.commands.probe.run import tell
 from headscope.cli.session import session
-from headscope.cli.tables.columns import count, percent, percent_interval, signed, words
 
 EXAMPLE = "Example: headscope probe parser demo --train train.conllu --dev dev.conllu --test test.conllu"
 
-COLUMNS = [
-    words("parser", "parser"),
-    percent("UAS %", "uas"),
-    percent_interval("95 % interval", "low", "high"),
-    count("words", "cases"),
-    percent("UAS % but roots", "uas_headed"),
-    signed("offset", "offset"),
-    percent("UAS % on dev", "dev_uas"),
-    count("epochs", "epochs"),
-]
 GIGABYTE = 1 << 30
 
 
@@ -77,4 +66,4 @@ def parser(
             cache_limit=int(cache_limit * GIGABYTE),
             **common.probe_options,
         )
-        tell(run, result, COLUMNS)
+        tell(run, result)

@@ -7,20 +7,8 @@ import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.commands.probe.run import scored, tell
 from headscope.cli.session import session
-from headscope.cli.tables.columns import count, interval, number, words
 
 EXAMPLE = "Example: headscope probe relations demo --data roles.jsonl -o atlas.nc"
-
-COLUMNS = [
-    words("role", "role"),
-    count("cases", "cases"),
-    words("best head", "head"),
-    words("direction", "direction"),
-    number("attention", "attention"),
-    number("control", "control"),
-    number("difference", "difference"),
-    interval("95 % interval", "low", "high"),
-]
 
 
 @shared.with_common
@@ -80,4 +68,4 @@ def relations(
             faithful=faithful,
             **common.probe_options,
         )
-        tell(run, scored(probe, lambda paths: hs.read_roles(*paths), data, select), COLUMNS)
+        tell(run, scored(probe, lambda paths: hs.read_roles(*paths), data, select))

@@ -1,0 +1,138 @@
+"""What the probes of an atlas found: the best heads of their tables, and every single head."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from headscope.atlas import Atlas
+from headscope.errors import AtlasError, OptionError
+from headscope.facts.description import Description, EveryHead, description_of, descriptions
+from headscope.facts.head_arrays import HeadArray, HeadArrays
+from headscope.facts.scores import HeadScore, Score, mean_ends, row_score, share_ends, signed
+from headscope.facts.slices import Choice
+from headscope.stats.documents import FEWEST_DOCUMENTS
+from headscope.types import HeadId
+
+Place = dict[str, Choice]
+
+
+def best_heads(atlas: Atlas, probe: str, *, stack: str | None = None) -> list[HeadScore]:
+    """The rows of a probe's table that have a score, in the table's order."""
+    described = description_of(atlas, probe)
+    if not described.value:
+        drawn = [name for name, one in descriptions(atlas).items() if one.value]
+        raise OptionError(f"there is no chart of {probe!r}; choose from {', '.join(drawn)}")
+    rows = [row_score(row, described) for row in atlas.table(probe, stack=stack)]
+    return [row for row in rows if row is not None]
+
+
+def check_probed(atlas: Atlas, probe: str) -> None:
+    """Raise AtlasError unless the atlas holds what this probe found."""
+    probes = atlas.provenance.get("probes") or {}
+    if probe not in probes:
+        has = f"it has {', '.join(probes)}" if probes else "it has no probe's results"
+        raise AtlasError(f"this atlas has no {probe!r} probe; {has}; add it with: headscope probe {probe}")
+
+
+def head_scores(atlas: Atlas, arrays: HeadArrays, head: HeadId) -> list[tuple[Description, HeadScore]]:
+    """What one head finds, label by label, over all cases and in its better direction; `arrays` are this head's."""
+    return [
+        (described, score)
+        for described in descriptions(atlas).values()
+        if described.every_head is not None
+        for score in _OneHead(described, described.every_head, arrays, head).scores()
+    ]
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """How many cases a label has, and how many documents or texts its errors are over; None where not known."""
+
+    cases: int | None
+    units: float | None
+
+
+@dataclass(frozen=True)
+class _OneHead:
+    """One head in the arrays of one probe."""
+
+    described: Description
+    every: EveryHead
+    arrays: HeadArrays
+    head: HeadId
+
+    def scores(self) -> Iterator[HeadScore]:
+        """A score for every label for which the head has a number."""
+        array, label_dim = self.arrays.get(self.every.array), self.described.label
+        if array is None or set(array.dims) - {"direction"} != {label_dim}:
+            return
+        for label in map(str, array.labels[label_dim]):
+            place: Place = {label_dim: label}
+            sample = self._sample(place)
+            direction = _better(array, place) if "direction" in array.dims else None
+            cell = place if direction is None else {**place, "direction": direction}
+            shown = self.every.value or self.every.array
+            score = self._score(self.every.value_name, shown, cell, sample, error=self.every.array)
+            if np.isfinite(score.value):
+                rules = self._baselines(cell, sample)
+                few = self.described.few_cases
+                yield HeadScore(label, sample.cases, self.head, direction, score, rules, few_cases=few)
+
+    def _sample(self, place: Place) -> _Sample:
+        cases, units, documents = (
+            self.arrays.number(f"{self.every.start}_{name}", **place)
+            for name in ("count", "units", "documents")
+        )
+        if not np.isfinite(
+            units
+        ):  # an atlas of an older headscope, which does not say how unequal documents are
+            units = documents if documents >= FEWEST_DOCUMENTS else np.nan
+        return _Sample(int(cases) if np.isfinite(cases) else None, units if np.isfinite(units) else None)
+
+    def _score(
+        self, name: str, array: str, cell: Place, sample: _Sample, *, error: str, detail: str = ""
+    ) -> Score:
+        """A number of the head and the ends of its interval, by the standard error of the array `error`."""
+        value, stderr = self.arrays.number(array, **cell), self.arrays.number(f"{error}_stderr", **cell)
+        text = self.described.arrays.get(self.every.array)
+        ends = None
+        if text is None or text.kind != "guesses":
+            ends = mean_ends(value, stderr, sample.units)
+        elif sample.cases is not None:
+            ends = share_ends(value, stderr, sample.cases, sample.units)
+        low, high = ends or (None, None)
+        return Score(name, value, low, high, detail)
+
+    def _baselines(self, cell: Place, sample: _Sample) -> tuple[Score, ...]:
+        """What rules get right of the same cases, the best first, or the head's own control."""
+        name, array = self.every.baseline, self.arrays.get(self.every.baseline)
+        if array is None:
+            return ()
+        if set(array.dims) <= set(cell):
+            # The interval of the score is that of its difference to the control, so the control has none.
+            return (Score(self.every.baseline_name, array.number(**{dim: cell[dim] for dim in array.dims})),)
+        by_label = {baseline.label: baseline.name for baseline in self.described.baselines}
+        label_dim, best_only = self.described.label, "" in by_label
+        [rule_dim] = [dim for dim in array.dims if dim != label_dim] if len(array.dims) == 2 else [label_dim]
+        scores = [
+            self._score(
+                by_label.get("", "") or by_label.get(str(rule), str(rule)),
+                name,
+                {label_dim: cell[label_dim], rule_dim: rule},
+                sample,
+                error=name,
+                detail=signed(int(rule)) if best_only else "",
+            )
+            for rule in array.labels[rule_dim]
+        ]
+        known = sorted((one for one in scores if np.isfinite(one.value)), key=lambda one: -one.value)
+        return tuple(known[:1] if best_only else known)
+
+
+def _better(array: HeadArray, place: Place) -> str | None:
+    """The direction with the larger number; None when there is none."""
+    directions = [str(direction) for direction in array.labels["direction"]]
+    numbers = {direction: array.number(direction=direction, **place) for direction in directions}
+    known = [direction for direction in directions if np.isfinite(numbers[direction])]
+    return max(known, key=lambda direction: numbers[direction]) if known else None

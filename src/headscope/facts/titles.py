@@ -1,0 +1,203 @@
+"""What every number per head of an atlas is called: title, unit, group, and what it was found on."""
+
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import xarray as xr
+
+from headscope.atlas import Atlas
+from headscope.atlas.atlas import COMPANIONS
+from headscope.errors import AtlasError
+from headscope.facts.description import description_of
+from headscope.facts.explanations import CONTRASTS, REPLACED
+from headscope.facts.slices import HeadValues
+from headscope.facts.sweeps import SweepFacts, sweep_facts
+from headscope.facts.vocabulary import role_name, slice_title, value_name
+
+MEASURED = ("entropy", "role_attention", "named_patterns", "offset_attention", "distance_features")
+"""The measures whose change between two models is kept."""
+
+_GROUPS = {
+    "types": "Kinds of heads",
+    "patterns": "Patterns",
+    "ablation": "Ablation",
+    "importance": "Importance by gradient",
+    "explanation": "Why heads do it",
+}
+_TITLES = {
+    "head_type_certainty": "How clearly the head is of its kind",
+    "head_importance": "Importance by gradient",
+    "attention_cosine": "Likeness of both models' maps (cosine)",
+    "attention_js": "Difference of both models' maps (JS divergence)",
+}
+_EXPLANATION = {
+    "score_share": "Score carried by the best {}",
+    "score_share_random": "Score carried by {} at random",
+    "score_share_bias": "Score carried by the bias for position",
+    "score_pattern": "Pattern given by the best {} alone",
+    "score_pattern_random": "Pattern given by {} at random alone",
+    "score_auc": "How well the score tells {}",
+    "pattern_left": "Pattern left without {}",
+    "replaced_js": "Difference of the map without {}",
+    "replaced_cosine": "Likeness of the map without {} (cosine)",
+    "replaced_overlap": "Attention shared with the map without {}",
+}
+_WITHOUT_ANYTHING = {
+    "replaced_js": "Difference of the map from even attention",
+    "replaced_cosine": "Likeness of the map to even attention (cosine)",
+    "replaced_overlap": "Attention shared with even attention",
+}
+_EXPLANATION_UNITS = {
+    "score_share": "share of the score",
+    "score_pattern": "share of the pattern",
+    "score_auc": "AUC",
+    "pattern_left": "share of the pattern",
+    "replaced_cosine": "cosine",
+    "replaced_overlap": "share of attention",
+}
+_GIVEN = {
+    "_input_a": ", on the other model's hidden states",
+    "_input_b": ", on this model's hidden states",
+}
+_UNITS = {"cosine": "cosine", "1": ""}
+_OWN = " of this atlas"
+_VARIABLE = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
+
+
+@dataclass(frozen=True)
+class AtlasWords:
+    """Words for one atlas, which depend on its model and on what its probes were asked on."""
+
+    atlas: Atlas
+
+    @cached_property
+    def probes(self) -> dict[str, dict[str, Any]]:
+        """What is known of every probe."""
+        told = self.atlas.provenance.get("probes")
+        return {
+            str(name): facts
+            for name, facts in (told.items() if isinstance(told, dict) else ())
+            if isinstance(facts, dict)
+        }
+
+    @cached_property
+    def _owners(self) -> dict[str, str]:
+        """Which probe each array comes from."""
+        return {
+            str(name) + ending: probe
+            for probe, facts in self.probes.items()
+            for name in facts.get("arrays", ())
+            for ending in ("", *COMPANIONS)
+        }
+
+    @property
+    def other_model(self) -> str:
+        """The model that this atlas's model was compared with."""
+        options = self.probes.get("compare", {}).get("options")
+        found = options.get("against") if isinstance(options, dict) else None
+        return str(found or "the other model")
+
+    def group(self, measure: str) -> str:
+        """The measure, or the probe it comes from."""
+        probe = self._owners.get(measure)
+        if probe == "compare":
+            return f"Beside {self.other_model}"
+        if probe is not None:
+            known = description_of(self.atlas, probe).group or _GROUPS.get(probe)
+            return known or probe.replace("_", " ").capitalize()
+        return measure.replace("_", " ").capitalize()
+
+    def about(self, measure: str, array: xr.DataArray) -> str:
+        """What the numbers are, and what they were found on."""
+        told = _plain(str(array.attrs.get("long_name", "")) or measure)
+        data = str(self.probes.get(self._owners.get(measure, ""), {}).get("data") or "")
+        if data.endswith(_OWN):  # not a file, but a measure that stands in the atlas itself
+            return f"{told}; by the {_plain(data.removesuffix(_OWN))} in this atlas"
+        return f"{told}; on {data}" if data else told
+
+    def title(self, picked: HeadValues) -> str:
+        """A title for one number per head."""
+        measure = picked.measure
+        base = measure.removesuffix("_change")
+        if base != measure and base in MEASURED:
+            title = slice_title(self.atlas, replace(picked, measure=base))
+            return f"Change from {self.other_model}: {lower(title)}"
+        if measure.startswith("ablation_"):
+            return self._ablation(picked)
+        if measure == "head_type_changed":
+            return f"Fits of ten, on half of the {picked.select['half'][0]}, that changed its kind"
+        if measure in ("gradient", "attribution"):
+            return self._gradient(picked)
+        for ending, words in {"": "", **_GIVEN}.items():
+            known = _TITLES.get(measure.removesuffix(ending) if ending else measure)
+            if known is not None:
+                return known + words
+        rest = replace(picked, measure=measure.removeprefix("compare_"))
+        return _explanation_title(picked) or slice_title(self.atlas, rest)
+
+    def unit(self, picked: HeadValues) -> str:
+        """What the numbers are counted in."""
+        if _explanation_title(picked) is not None:
+            base = picked.measure.removesuffix("_random").removesuffix("_bias")
+            return _EXPLANATION_UNITS.get(base, "" if picked.units == "1" else picked.units)
+        if picked.measure.startswith("ablation_"):
+            return self.sweep.about(str(picked.select["metric"][0])).change_unit
+        named = value_name(replace(picked, measure=picked.measure.removeprefix("compare_")))
+        if picked.measure == "head_importance" or picked.measure.startswith("attention_"):
+            return _UNITS.get(picked.units, picked.units)
+        return _UNITS.get(named, named)
+
+    @cached_property
+    def sweep(self) -> SweepFacts:
+        """The sweep over single heads; one that knows nothing where there is none."""
+        try:
+            return sweep_facts(self.atlas, "heads")
+        except AtlasError:
+            return SweepFacts("heads", {})
+
+    def _ablation(self, picked: HeadValues) -> str:
+        metric = self.sweep.about(str(picked.select["metric"][0])).label
+        words = f"{metric} with the head {self.sweep.done}"
+        return (
+            f"Change of {words}"
+            if picked.measure == "ablation_change"
+            else f"Change of {words}: significant?"
+        )
+
+    def _gradient(self, picked: HeadValues) -> str:
+        what = {"gradient": "Gradient of attention", "attribution": "Attention times gradient"}[
+            picked.measure
+        ]
+        labels = [
+            role_name(self.atlas, picked.stack, label) for found in picked.select.values() for label in found
+        ]
+        return f"{what} to {' and '.join(labels)}" if labels else what
+
+
+def _plain(text: str) -> str:
+    """Names of variables as words: distance_features are distance features."""
+    return _VARIABLE.sub(lambda found: found[0].replace("_", " "), text)
+
+
+def lower(title: str) -> str:
+    """A title inside a sentence."""
+    return title[0].lower() + title[1:]
+
+
+def _explanation_title(picked: HeadValues) -> str | None:
+    """A title for one of the explanation's numbers per head; None for any other."""
+    title = _EXPLANATION.get(picked.measure)
+    named = {dim: labels[0] for dim, labels in picked.select.items()}
+    if title is None or set(named) - {"neurons", "contrast", "replaced"} or len(named) != ("{}" in title):
+        return None
+    if named.get("neurons") == 1:
+        return title.format("neuron" if "best" in title else "a neuron")
+    if "neurons" in named:
+        return title.format(f"{named['neurons']} neurons")
+    if named.get("replaced") == "even":
+        return _WITHOUT_ANYTHING.get(picked.measure, title.format("anything"))
+    known = CONTRASTS if "contrast" in named else REPLACED
+    label = str(next(iter(named.values()), ""))
+    return title.format(known.get(label, label))

@@ -1,0 +1,88 @@
+"""What headscope must know of an architecture, with the answers that hold for most: those found by looking.
+
+A family that answers otherwise has a subclass in a file of its own, registered under its `model_type` in config.json.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from headscope.registry import Registry
+from headscope.types import Layout
+
+ADAPTERS: Registry[type["Adapter"]] = Registry("adapter")
+"""Adapters by the `model_type` of the configurations they are for."""
+
+
+@dataclass(frozen=True)
+class Projections:
+    """The names of the parts of an attention module that hold the weights of its heads; "../" goes one module up."""
+
+    query: str
+    key: str
+    value: str
+    output: str
+
+
+class Adapter:
+    """An architecture, as far as it cannot be understood by watching it run."""
+
+    projections: ClassVar[tuple[Projections, ...]] = (
+        Projections("query", "key", "value", "../output.dense"),  # BERT, RoBERTa, ELECTRA and their kin
+        Projections("query", "key", "value", "dense"),  # ALBERT
+        Projections("q_lin", "k_lin", "v_lin", "out_lin"),  # DistilBERT
+        Projections("q_proj", "k_proj", "v_proj", "o_proj"),  # Llama, Qwen, Mistral, Gemma
+        Projections("q_proj", "k_proj", "v_proj", "out_proj"),  # BART, OPT
+    )
+    """Where the projections may be; the first that are all there count. One name for all three of query, key and value
+    means that they are one matrix."""
+
+    by_head: ClassVar[tuple[str, ...]] = ("sinks",)
+    """What else an attention module may have with an entry for each head."""
+
+    shares_position_bias: ClassVar[bool] = False
+    """Whether all layers of a stack use the position bias of its first one."""
+
+    reads_attention_setting: ClassVar[bool] = False
+    """Whether a network without the attention interface looks at its attention setting all the same."""
+
+    def layout(self, config: Any, *, causal: bool) -> Layout:
+        """How a pair of texts is given to a model, which is `causal` if no token sees what follows it."""
+        if config.is_encoder_decoder:
+            return "source-target"
+        return "joined" if causal else "pair"
+
+    def segments(self, config: Any) -> int:
+        """How many texts of an input the network can tell apart by segment embeddings."""
+        # GPT-2 takes token_type_ids too, but for something else: it has no such entry.
+        return int(getattr(config, "type_vocab_size", 0))
+
+    def lost_positions(self, core: nn.Module) -> int:
+        """How many of its positions a network cannot use: RoBERTa and its kin count from after the padding index."""
+        tables = [
+            part for name, part in core.named_modules() if name.endswith("embeddings.position_embeddings")
+        ]
+        padding = [getattr(table, "padding_idx", None) for table in tables]
+        return max((index + 1 for index in padding if index is not None), default=0)
+
+    def is_rotated(self, core: nn.Module) -> bool:
+        """Whether queries and keys are turned by their position (RoPE)."""
+        return any("rotary" in type(module).__name__.lower() for module in core.modules())
+
+    def additive_mask(self, mask: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+        """The mask as eager functions take it; one that a user made for sdpa may say True for visible keys."""
+        if mask is None or mask.dtype != torch.bool:
+            return mask
+        hidden = torch.finfo(dtype).min
+        return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, hidden)
+
+
+_PLAIN = Adapter()
+
+
+def adapter_for(config: Any) -> Adapter:
+    """The adapter of a configuration's family, or the one for most."""
+    kind = ADAPTERS.find(getattr(config, "model_type", ""))
+    return _PLAIN if kind is None else kind()

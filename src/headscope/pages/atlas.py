@@ -1,0 +1,235 @@
+"""An atlas as the front end is given it: every number per head with a title, heads as points, findings, head pages."""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from headscope.atlas import Atlas, replacing
+from headscope.atlas.atlas import COMPANIONS
+from headscope.errors import AtlasError, HeadscopeError
+from headscope.facts import findings as facts
+from headscope.facts.description import array_text
+from headscope.facts.slices import Array, Choice, HeadValues
+from headscope.facts.titles import AtlasWords
+from headscope.facts.vocabulary import own_name
+from headscope.kinds import feature_map, head_map
+from headscope.pages.head_page import grid_shape, head_page
+from headscope.pages.page import about, page_html
+from headscope.pages.shapes import AtlasData, AtlasInfo, AtlasStack, Colouring, Embedded, Finding, FindingPart
+from headscope.types import HeadId
+
+FEWEST_ON_A_MAP = 3
+
+_LEFT_OUT = ("example_map", "neuron_auc")
+_ENDINGS_LEFT_OUT = ("_low", "_high", "_p", "_count")
+"""Ends of intervals and p values stand on the head's page, beside what they belong to."""
+
+_CATEGORIES = {
+    "head_type": "Kind of head",
+    "kind_before": "Kind of head in {}",
+    "kind_after": "Kind of head now, by the kinds of {}",
+}
+_MAPS = {"mds": ("head_distance", head_map), "tsne": ("distance_features", feature_map)}
+"""What each map of heads needs, and what draws it."""
+
+
+def embedded_atlas(atlas: Atlas, *, start: str = "view=atlas", with_findings: bool = True) -> Embedded:
+    """Every number per head, the page of every head, and findings where the page around has none of its own."""
+    data = atlas_data(atlas, findings=shown_findings(atlas) if with_findings else ())
+    pages = {
+        f"{stack.name}/{layer}/{head}": head_page(atlas, stack.name, layer, head)
+        for stack in data.stacks
+        for layer in range(stack.layers)
+        for head in range(stack.heads)
+    }
+    known = about().model_copy(update={"atlases": [AtlasInfo(id=data.id, name=data.name, model=data.model)]})
+    return Embedded(about=known, atlas=data, head_pages=pages, start=start)
+
+
+def write_atlas_view(path: str | os.PathLike[str], atlas: Atlas) -> None:
+    """Write the atlas and map views of an atlas as one self-contained HTML file."""
+    content = page_html(embedded_atlas(atlas), {}, title=f"Atlas of {atlas.provenance.get('model', '')}")
+    with replacing(path) as temporary:
+        temporary.write_text(content, encoding="utf-8", newline="\n")
+
+
+def atlas_data(
+    atlas: Atlas, *, id: str = "atlas", name: str | None = None, findings: Sequence[Finding] = ()
+) -> AtlasData:
+    """All that the atlas and map views need; `findings` are shown beside, see `shown_findings`.
+
+    A stack in which nothing is known head by head is left out.
+    """
+    model = own_name(str(atlas.provenance.get("model", "")))
+    words = AtlasWords(atlas)
+    return AtlasData(
+        id=id,
+        name=name or model,
+        model=model,
+        architecture=str(atlas.provenance.get("architecture", "")),
+        about=_about(atlas.provenance),
+        stacks=[
+            AtlasStack(
+                name=stack,
+                layers=shape[0],
+                heads=shape[1],
+                colourings=list(_colourings(atlas, stack, words)),
+                maps=_maps(atlas, stack, shape),
+            )
+            for stack in atlas.stacks
+            if (shape := grid_shape(atlas, stack))
+        ],
+        findings=list(findings),
+    )
+
+
+def _about(provenance: dict[str, Any]) -> str:
+    counts = [f"{int(provenance[what]):,} {what}" for what in ("texts", "tokens") if what in provenance]
+    read = " from ".join(filter(None, (", ".join(counts), str(provenance.get("corpus") or ""))))
+    edits = provenance.get("edits")
+    return read + (f"; the model was edited ({'; '.join(edits)})" if edits else "")
+
+
+def shown_findings(atlas: Atlas) -> list[Finding]:
+    """The findings of all stacks; none when the atlas holds what this headscope does not understand."""
+    try:
+        return [_shown(finding) for finding in facts.findings(atlas)]
+    except (HeadscopeError, KeyError, TypeError, ValueError):  # an atlas may come from elsewhere
+        return []
+
+
+def _shown(finding: facts.Finding) -> Finding:
+    low, high = finding.interval or (None, None)
+    control = finding.control
+    return Finding(
+        topic=finding.topic,
+        stack=finding.stack,
+        parts=[
+            FindingPart(text=str(part), head=str(part) if isinstance(part, HeadId) else None)
+            for part in finding.parts
+        ],
+        heads=[str(head) for head in finding.heads],
+        value=finding.value,
+        low=low,
+        high=high,
+        control=None if control is None else control.value,
+        control_name="" if control is None else control.name,
+        verdict=finding.verdict,
+        units=finding.units,
+    )
+
+
+def _colourings(atlas: Atlas, stack: str, words: AtlasWords) -> Iterator[Colouring]:
+    arrays = atlas.stack(stack)
+    companions = {name + ending for name in arrays for ending in COMPANIONS}
+    if "pattern_share" in arrays and "pattern" in arrays["pattern_share"].dims:
+        yield _main_pattern(arrays["pattern_share"], words)
+    for name, array in arrays.items():
+        if name in companions or name in _LEFT_OUT or name.endswith(_ENDINGS_LEFT_OUT):
+            continue
+        if not {"layer", "head"} <= set(array.dims):
+            continue
+        if not np.issubdtype(array.dtype, np.number):
+            if set(array.dims) == {"layer", "head"}:
+                yield _kinds(name, array, words)
+        elif not name.endswith("_before"):  # the other model's own numbers, which double the page for little
+            yield from _numbers(stack, name, array, arrays.get(f"{name}_stderr"), words)
+
+
+def _kinds(name: str, array: xr.DataArray, words: AtlasWords) -> Colouring:
+    """A name for every head."""
+    labels, places = np.unique(array.transpose("layer", "head").values.astype(str), return_inverse=True)
+    title = _CATEGORIES.get(name, name.replace("_", " ").capitalize()).format(words.other_model)
+    return _category(words, name, array, places, labels=labels.tolist(), title=title)
+
+
+def _main_pattern(array: xr.DataArray, words: AtlasWords) -> Colouring:
+    """The pattern that most of a head's maps show."""
+    shares = array.transpose("layer", "head", "pattern").values
+    best = np.where(np.isfinite(shares).all(-1), np.nan_to_num(shares).argmax(-1), np.nan)
+    labels = [str(label) for label in array["pattern"].values]
+    title = "Most frequent pattern"
+    return _category(words, "pattern_share", array, best, labels=labels, title=title, key="pattern")
+
+
+def _category(
+    words: AtlasWords,
+    name: str,
+    array: xr.DataArray,
+    places: Array,
+    *,
+    labels: list[str],
+    title: str,
+    key: str | None = None,
+) -> Colouring:
+    """A name for every head, told by its place among the labels."""
+    return Colouring(
+        key=key or name,
+        group=words.group(name),
+        title=title,
+        unit="",
+        kind="category",
+        diverging=False,
+        values=places.ravel().tolist(),
+        labels=labels,
+        about=words.about(name, array),
+    )
+
+
+def _numbers(
+    stack: str, name: str, array: xr.DataArray, error: xr.DataArray | None, words: AtlasWords
+) -> Iterator[Colouring]:
+    """One colouring for each combination of labels under which there is a number."""
+    dims = [str(dim) for dim in array.dims if dim not in ("layer", "head")]
+    labels = [array[dim].values.tolist() for dim in dims]
+    values, errors = (
+        None if part is None else np.asarray(part.transpose(*dims, "layer", "head").values, dtype=float)
+        for part in (array, error)
+    )
+    assert values is not None
+    text = array_text(words.atlas, name)
+    for place in np.ndindex(values.shape[:-2]):
+        if not np.isfinite(values[place]).any():
+            continue
+        select = {dim: known[at] for dim, known, at in zip(dims, labels, place, strict=True)}
+        chosen: dict[str, tuple[Choice, ...]] = {dim: (label,) for dim, label in select.items()}
+        stderr = None if errors is None or not np.isfinite(errors[place]).any() else errors[place]
+        units = str(array.attrs.get("units", "1"))
+        picked = HeadValues(values[place], stderr, name, chosen, stack, units, text=text)
+        key = ":".join(filter(None, (name, ",".join(f"{dim}={label}" for dim, label in select.items()))))
+        title = words.title(picked)
+        if name == "ablation_significant":
+            verdicts = ["not significant", "significant"]
+            yield _category(words, name, array, picked.values, labels=verdicts, title=title, key=key)
+            continue
+        yield Colouring(
+            key=key,
+            group=words.group(name),
+            title=title,
+            unit=words.unit(picked),
+            kind="number",
+            diverging=picked.is_signed or name.endswith("_change"),
+            values=picked.values.ravel().tolist(),
+            stderr=None if stderr is None else stderr.ravel().tolist(),
+            about=words.about(name, array),
+        )
+
+
+def _maps(atlas: Atlas, stack: str, shape: tuple[int, int]) -> dict[str, list[tuple[float, float]]]:
+    """Places of all heads, by multidimensional scaling and by t-SNE; what cannot be drawn is left out."""
+    labels = [str(HeadId(layer, head)) for layer in range(shape[0]) for head in range(shape[1])]
+    maps = {}
+    for name, (needs, draw) in _MAPS.items():
+        if needs not in atlas.stack(stack) or len(labels) < FEWEST_ON_A_MAP:
+            continue
+        try:
+            places = draw(atlas, stack=stack)
+        except AtlasError:  # numbers that are missing, or too few heads: no map, and the rest as it is
+            continue
+        if sorted(map(str, places["label"].values)) == sorted(labels):
+            places = places.sel(label=labels)
+            maps[name] = list(zip(places["x"].values.tolist(), places["y"].values.tolist(), strict=True))
+    return maps

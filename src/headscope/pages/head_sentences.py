@@ -1,0 +1,117 @@
+"""A head at work: sentences on which it is most like itself, and cases of probes in which it finds what was asked."""
+
+from collections import Counter
+
+from headscope.atlas import Atlas, Example, Typical
+from headscope.facts.description import description_of, direction_name
+from headscope.facts.titles import AtlasWords
+from headscope.pages.shapes import HeadExample, TypicalSentence
+from headscope.pages.tokens import is_special, printable
+from headscope.types import HeadId
+
+MOST_EXAMPLES = 12
+MOST_TYPICAL = 3
+MOST_LINKS = 5
+"""How many links stand for a sentence."""
+WORTH_IT = 0.25
+"""Weaker than this share of the strongest, a link from word to word does not stand for what the head does."""
+SPREAD = 0.25
+"""Where no link is stronger, attention is spread."""
+
+_NEAR = {-1: "the word before", 0: "themselves", 1: "the next word"}
+_LIKENESS = {0.9: "just", 0.7: "much", 0.4: "something of", -1.0: "little of"}
+"""How much of what it usually does a head does, by the least likeness."""
+
+
+def examples(atlas: Atlas, stack: str, head: HeadId) -> list[HeadExample]:
+    """The texts that show what this head is the best at, the surest first."""
+    usable = [
+        example
+        for probe in AtlasWords(atlas).probes
+        for example in atlas.examples(probe, stack=stack)
+        if example.head == head and _is_usable(example)
+    ]
+    usable.sort(key=lambda example: (not example.is_right, -example.confidence))
+    return [_example(atlas, example) for example in usable[:MOST_EXAMPLES]]
+
+
+def _is_usable(example: Example) -> bool:
+    """An atlas from elsewhere may hold anything."""
+    count = len(example.words)
+    places = (example.asking, example.guess, *example.right)
+    return len(example.weights) == count and all(0 <= place < count for place in places)
+
+
+def _example(atlas: Atlas, example: Example) -> HeadExample:
+    asking, chosen = example.words[example.asking], example.words[example.guess]
+    looks, at = (chosen, asking) if example.is_inward else (asking, chosen)
+    label = description_of(atlas, example.probe).row_name(example.label)
+    verdict = "right" if example.is_right else "wrong"
+    blue = ". Blue: the attention that words give the framed one." if example.is_inward else ""
+    return HeadExample(
+        text=" ".join(example.words),
+        words=list(example.words),
+        marks=[example.asking, *example.right],
+        weights=list(example.weights),
+        note=f"{label}, {direction_name(example.direction)}: “{looks}” looks at “{at}” with "
+        f"{example.confidence:.0%} of its attention, which is {verdict} ({example.name}){blue}",
+    )
+
+
+def typical_sentences(atlas: Atlas, stack: str, head: HeadId) -> list[TypicalSentence]:
+    """The sentences where a head is most typical, the most typical first."""
+    whole = [sentence for sentence in atlas.typical(head, stack=stack) if sentence.is_whole]
+    return [_typical(sentence) for sentence in whole[:MOST_TYPICAL]]
+
+
+def _typical(sentence: Typical) -> TypicalSentence:
+    degree = next(words for least, words in _LIKENESS.items() if sentence.likeness >= least or least < 0)
+    usual = f"{degree} what it usually does (likeness {sentence.likeness:.2f})"
+    words, keys = sentence.words, sentence.keys
+    return TypicalSentence(
+        words=[printable(word) for word in words],
+        keys=None if keys is None else [printable(word) for word in keys],
+        looks_at=list(sentence.looks_at),
+        weights=list(sentence.weights),
+        likeness=sentence.likeness,
+        special=sorted({word for word in (*words, *(keys or ())) if is_special(word)}),
+        strongest=_strongest(sentence),
+        said="; ".join(part for part in (_habit(sentence), usual) if part),
+    )
+
+
+def _strongest(sentence: Typical) -> list[int]:
+    """The words whose links are strongest, strongest first.
+
+    Half of the links at least go from word to word, where such are not much weaker than those to special tokens; the
+    same words are not told twice.
+    """
+    order = sorted(range(len(sentence.words)), key=lambda word: -sentence.weights[word])
+    pairs: dict[tuple[str, str], int] = {}
+    for word in order:
+        pairs.setdefault((sentence.words[word], sentence.targets[word]), word)
+    limit = WORTH_IT * max(sentence.weights, default=0.0)
+    plain = [
+        word
+        for pair, word in pairs.items()
+        if sentence.weights[word] >= limit and not any(map(is_special, pair))
+    ]
+    first = plain[: (MOST_LINKS + 1) // 2]
+    rest = [word for word in pairs.values() if word not in first][: MOST_LINKS - len(first)]
+    return sorted([*first, *rest], key=order.index)
+
+
+def _habit(sentence: Typical) -> str:
+    """What most of the words do alike, in words; "" where they do not."""
+    most = max(sentence.weights, default=1.0)
+    if most < SPREAD:
+        return f"spread out: no word gives another more than {most:.2f}"
+    counts: Counter[str] = Counter()
+    for word, (place, target) in enumerate(zip(sentence.looks_at, sentence.targets, strict=True)):
+        if sentence.keys is None and place - word in _NEAR:
+            counts[_NEAR[place - word]] += 1
+        if is_special(target):  # one that is also near is counted twice: what more words share is told
+            counts[target] += 1
+    [(name, count)] = counts.most_common(1) or [("", 0)]
+    words = len(sentence.words)
+    return f"{count} of {words} words look most at {name}" if words and 2 * count >= words else ""

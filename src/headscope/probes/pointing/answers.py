@@ -1,0 +1,184 @@
+"""What one head answers: every word it chose, or the cases where it is most sure and right, or sure and wrong."""
+
+import heapq
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from torch import Tensor
+
+from headscope.atlas import Example
+from headscope.probes.observe import Tally
+from headscope.probes.pointing.cases import ALL, Case, Pointing, PointingBatch
+from headscope.probes.pointing.exemplars import READABLE
+from headscope.probes.words import word_attention_by
+from headscope.types import AttentionBatch, HeadId, TokenBatch
+
+Answers = dict[int, int]
+"""The chosen word of each word that asks, by its number in the text."""
+
+Ranked = tuple[float, int, int, Example]
+"""Confidence (less 1 for a text that is hard to read, where that matters), minus the text's number and the
+word's, so that of two equals the earlier one wins, and the example."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Whose answers are wanted: a label, and a head in one of the two directions."""
+
+    probe: str
+    label: str
+    head: HeadId
+    direction: int
+    direction_name: str
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What the head chose for one case."""
+
+    item: Pointing
+    case: Case
+    chosen: int
+    confidence: float
+    is_right: bool
+    weights: Tensor  # (word,) what the head gives each word, or gets from it
+
+
+class _HeadTally(Tally[Pointing]):
+    """Looks at the answers of one head to the cases of one label."""
+
+    def __init__(self, question: Question, *, faithful: bool = False) -> None:
+        self.question = question
+        self.faithful = faithful
+
+    def begin(self, items: Sequence[Pointing], present: Tensor, tokens: TokenBatch) -> None:
+        """Lay out the cases of a batch."""
+        self._batch = PointingBatch(items, present, tokens)
+
+    def update(self, seen: AttentionBatch) -> None:
+        """Look at the one layer that matters."""
+        asked, batch = self.question, self._batch
+        if seen.layer != asked.head.layer or not batch.found:
+            return
+        words = seen.reduce(word_attention_by(faithful=self.faithful))
+        confidence, guess = batch.guesses(words)
+        right = batch.is_right(confidence, guess)
+        cell = (slice(None), asked.direction, asked.head.head)
+        columns = (values[cell].tolist() for values in (guess, confidence, right))
+        for (place, case), chosen, sure, is_right in zip(batch.found, *columns, strict=True):
+            if asked.label in (ALL, case.label) and sure > 0:
+                weights = words[place, asked.head.head]  # (word, word)
+                row = weights[case.asking] if asked.direction == 0 else weights[:, case.asking]
+                self._see(_Answer(batch.items[place], case, chosen, sure, is_right, row))
+
+    @abstractmethod
+    def _see(self, answer: _Answer) -> None:
+        """Note an answer, or do not."""
+
+
+class PredictTally(_HeadTally):
+    """All answers of one head, text by text."""
+
+    def __init__(self, question: Question, *, faithful: bool = False) -> None:
+        super().__init__(question, faithful=faithful)
+        self.answers: dict[int, Answers] = {}  # by the number of the text
+
+    def empty(self) -> Self:
+        """A tally of the same kind without answers."""
+        return type(self)(self.question, faithful=self.faithful)
+
+    def begin(self, items: Sequence[Pointing], present: Tensor, tokens: TokenBatch) -> None:
+        """Lay out the cases of a batch."""
+        super().begin(items, present, tokens)
+        self.answers = {item.number: {} for item in items}
+
+    def _see(self, answer: _Answer) -> None:
+        self.answers[answer.item.number][answer.case.asking] = answer.chosen
+
+    def merge(self, other: Self) -> None:
+        """Take the answers of `other` too."""
+        self.answers |= other.answers
+
+    def result(self) -> list[Answers]:
+        """The answers in the order of the texts."""
+        return [self.answers[number] for number in sorted(self.answers)]
+
+
+@dataclass(frozen=True)
+class AtWork:
+    """The cases where a head is most sure, the surest first."""
+
+    right: list[Example]
+    wrong: list[Example]
+
+
+class AtWorkTally(_HeadTally):
+    """The surest cases of one head and label, at most one a text."""
+
+    def __init__(
+        self, question: Question, *, most: int, readable_first: bool = False, faithful: bool = False
+    ) -> None:
+        """`readable_first` ranks texts that are easy to look at above all others."""
+        super().__init__(question, faithful=faithful)
+        self.most = most
+        self.readable_first = readable_first
+        self.right: list[Ranked] = []
+        self.wrong: list[Ranked] = []
+
+    def empty(self) -> Self:
+        """A tally of the same kind that has seen nothing."""
+        return type(self)(
+            self.question, most=self.most, readable_first=self.readable_first, faithful=self.faithful
+        )
+
+    def _see(self, answer: _Answer) -> None:
+        item = answer.item
+        is_hard = self.readable_first and len(item.content) not in READABLE
+        rank = (answer.confidence - is_hard, -item.number, -answer.case.asking)
+        kept = self.right if answer.is_right else self.wrong
+        if len(kept) < self.most or rank > kept[0][:3]:
+            _keep(kept, (*rank, self._example(answer)), self.most)
+
+    def merge(self, other: Self) -> None:
+        """See all that `other` has seen."""
+        for mine, theirs in ((self.right, other.right), (self.wrong, other.wrong)):
+            for ranked in theirs:
+                _keep(mine, ranked, self.most)
+
+    def result(self) -> AtWork:
+        """The examples, the surest first."""
+        return AtWork(
+            *([ranked[-1] for ranked in sorted(kept, reverse=True)] for kept in (self.right, self.wrong))
+        )
+
+    def _example(self, answer: _Answer) -> Example:
+        words = answer.item.content.words
+        return Example(
+            probe=self.question.probe,
+            label=self.question.label,
+            direction=self.question.direction_name,
+            head=self.question.head,
+            words=tuple(words),
+            asking=answer.case.asking,
+            right=answer.case.right,
+            guess=answer.chosen,
+            # Texts of a batch are padded to the most words; one that was cut has weights for fewer.
+            weights=tuple((answer.weights.tolist() + [0.0] * len(words))[: len(words)]),
+            name=answer.item.name,
+            looked_at=self.question.direction == 1,
+        )
+
+
+def _keep(kept: list[Ranked], ranked: Ranked, most: int) -> None:
+    """Add to a heap of at most so many; of one text only its surest case."""
+    same = next((number for number, other in enumerate(kept) if other[1] == ranked[1]), None)
+    if same is not None:
+        if ranked[:3] > kept[same][:3]:
+            kept[same] = ranked
+            heapq.heapify(kept)
+        return
+    heapq.heappush(kept, ranked)
+    if len(kept) > most:
+        heapq.heappop(kept)

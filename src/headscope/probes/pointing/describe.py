@@ -1,0 +1,87 @@
+"""How to speak of probes that point: what they all have in common."""
+
+from collections.abc import Mapping
+
+from headscope.facts.description import (
+    ArrayText,
+    Baseline,
+    Column,
+    Description,
+    EveryHead,
+    Sentences,
+    Table,
+)
+
+GUESSES = "share of right guesses"
+
+
+def pointing_description(
+    name: str,
+    *,
+    title: str,
+    question: str,
+    subject: str,
+    label: str,
+    labels: str,
+    finds: str,
+    directions: tuple[str, str],
+    baselines: tuple[Baseline, ...],
+    sentences: Sentences,
+    row: str = "",
+    any_case: str = "any word",
+    beside: tuple[Column, ...] = (),
+    above: str = "above",
+    names: Mapping[str, str] | None = None,
+    group: str = "",
+    chart: str = "",
+    chart_caption: str = "",
+) -> Description:
+    """The description of a probe in which the head of a row guesses a word.
+
+    `label` is the column and dimension of what rows are about, `labels` that in the plural, `finds` what a map of
+    heads shows ("Finding the head of {}"). `beside` are the columns of the baselines, each its share by default.
+    """
+    shares = tuple(
+        Column(one.value, one.name, "percent", low=one.low, high=one.high) for one in baselines if not beside
+    )
+    columns = (
+        Column(label, row or label.replace("_", " ")),
+        Column("cases", "cases"),
+        Column("head", "best head"),
+        Column("direction", "direction", "direction"),
+        Column("accuracy", "right", "percent", low="low", high="high"),
+        *(beside or shares),
+        Column("verdict", f"head {above}", "verdict"),
+    )
+    return Description(
+        name,
+        title=title,
+        question=question,
+        subject=subject,
+        group=group,
+        label=label,
+        labels=labels,
+        names=names or {},
+        value="accuracy",
+        value_name=GUESSES,
+        baselines=baselines,
+        is_choice=True,
+        tables=(Table(columns, f"The best head of all {labels}, the frequent first"),),
+        chart=chart or f"Best head of all {labels}",
+        chart_caption=chart_caption
+        or "A dot is a share of right guesses, its bar the 95% interval. Filled: the best head. Hollow: what needs "
+        "no attention.",
+        arrays={
+            f"{name}_accuracy": ArrayText(finds, GUESSES, "guesses"),
+            f"{name}_overall": ArrayText(finds.replace("{}", any_case), GUESSES, "guesses"),
+        },
+        every_head=EveryHead(
+            f"{name}_accuracy",
+            name,
+            overall=f"{name}_overall",
+            value_name=GUESSES,
+            baseline=f"{name}_baseline",
+        ),
+        inward=directions[1:],
+        sentences=sentences,
+    )

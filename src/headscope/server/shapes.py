@@ -1,0 +1,58 @@
+"""What only the server is asked and answers: predictions, with and without heads, and how it fares."""
+
+from typing import Literal
+
+from headscope.pages.shapes import SeenRequest, Shape
+
+
+class Edit(Shape):
+    """Heads to switch off, as in "3.2, layer 7"."""
+
+    heads: str
+    how: Literal["zero", "uniform"]
+
+
+class PredictRequest(SeenRequest):
+    """A text to predict from, with and without the edits."""
+
+    edits: tuple[Edit, ...] = ()
+
+
+class Option(Shape):
+    """One thing the model might say."""
+
+    text: str
+    probability: float
+
+
+class Guess(Shape):
+    """What the model says in one place, best first."""
+
+    place: str
+    """The masked word, question, or next token that is guessed; "" for the whole text."""
+    options: list[Option]
+
+
+class Predicted(Shape):
+    """What the model says as it is, and with the edits."""
+
+    task: Literal["mlm", "qa", "classification", "lm"]
+    before: list[Guess]
+    after: list[Guess]
+    note: str = ""
+
+
+class Status(Shape):
+    """What the server is busy with."""
+
+    working: str
+    """Such as "loading demo"; empty when it is idle."""
+    waiting: int
+    """How many more requests wait for their turn."""
+
+
+class Problem(Shape):
+    """What every answer is that is not the one asked for."""
+
+    error: str
+    """One line: what was given, what was expected, what fixes it."""
