@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from headscope.atlas import Atlas, replacing
-from headscope.atlas.atlas import COMPANIONS
+from headscope.atlas.files import COMPANIONS
 from headscope.errors import AtlasError, HeadscopeError
 from headscope.facts import findings as facts
 from headscope.facts.description import array_text

@@ -138,6 +138,12 @@ class ProbeResult(ABC):
     state: ModelState = field(init=False, repr=False, compare=False)
     """The model as it was when the result was made."""
 
+    def __init_subclass__(cls) -> None:
+        """A result is called as its description says."""
+        super().__init_subclass__()
+        if cls.description is not None:
+            cls.probe = cls.description.name
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "state", ModelState.of(self.model))
 

@@ -11,7 +11,7 @@ from headscope.errors import AtlasError
 from headscope.facts.findings.kinds import how_sure
 from headscope.facts.subject import Subject
 from headscope.facts.wording import share
-from headscope.figures.kinds import examples_size
+from headscope.figures.maps import examples_size
 from headscope.kinds import feature_map
 from headscope.report.pictures import Picture, picture
 from headscope.report.section import Section, Table

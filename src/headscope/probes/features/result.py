@@ -131,7 +131,6 @@ class StackSums(Sums):
 class FeaturesResult(ProbeResult):
     """How much attention every head gives each class, and which head gives it most."""
 
-    probe = "features"
     description = DESCRIPTION
 
     stacks: Mapping[StackName, StackSums]

@@ -66,7 +66,7 @@ DESCRIPTION = Description(
     chart="Parsers made of attention, and what needs none",
     chart_caption="A dot is the share of words whose head is found (UAS), its bar the 95% interval.",
     arrays={"parser_weight": ArrayText("Learned weight of every head", "weight", "number")},
-    inward=DIRECTIONS[1:],
+    directions=DIRECTIONS,
     sentences=Sentences(
         "Syntax",
         "A parser that only weighs the heads' attention gets {} of words right",
@@ -85,7 +85,6 @@ DESCRIPTION = Description(
 class ParserResult(ProbeResult):
     """How well each parser finds syntactic heads, and what the attention-only probe weighs each head with."""
 
-    probe = "parser"
     description = DESCRIPTION
 
     grid: HeadGrid

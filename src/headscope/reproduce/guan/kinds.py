@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
 from headscope.figures import feature_boxes, feature_map, kind_examples, kinds_by_layer
-from headscope.figures.kinds import examples_size
+from headscope.figures.maps import examples_size
 from headscope.kinds import HeadKinds
 from headscope.kinds.kind_names import PUBLISHED
 from headscope.kinds.kinds import PUBLISHED_SHARES

@@ -10,7 +10,8 @@ import torch
 
 from headscope.atlas import Atlas
 from headscope.capture import surveyed
-from headscope.figures.patterns import pattern_bars, pattern_maps
+from headscope.figures.kinds import pattern_bars
+from headscope.figures.maps import pattern_maps
 from headscope.kinds.patterns import PATTERNS, PatternClassifier
 from headscope.models import Model
 from headscope.pages.seen import observe

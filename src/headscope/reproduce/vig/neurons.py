@@ -1,12 +1,12 @@
 """Part 2 of Vig 2019: which neurons of query and key carry a head's pattern."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from headscope import figures
 from headscope.atlas import Atlas
-from headscope.facts.explanations import REPLACED, cell, rows_of
+from headscope.facts.explanations import REPLACED, Carried, Cell, HeadExplanation, explained_heads
 from headscope.facts.slices import choices, head_values
 from headscope.reproduce.table import Drawing, Figure, Origin, Row, Section, Verdict, size
 from headscope.reproduce.verdicts import exceeds, falls_below, holds
@@ -21,9 +21,6 @@ MANY_CARRY = "many neurons carry the pattern, the best four less than half of th
 STAYS = 0.9
 """A sentence-focused head gives at least so much of its attention to its own sentence."""
 MEASURE = "named_patterns"
-
-Told = Mapping[str, Any]
-"""What `headscope explain` says of a head."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +88,8 @@ def neurons(atlas: Atlas, stack: str, asked: Neurons, model: str) -> Section:
     """What the best neurons of the pattern's head carry, and what they tell apart."""
     head = best_head(atlas, stack, asked.pattern)
     published = Origin(model, "one pair of sentences", "Deconstructing BERT, part 2")
-    told = next((row for row in rows_of(atlas, stack) if str(row.get("head")) == str(head)), None)
-    if head is None or told is None or cell(_carried(told, FEW).get("score")).value is None:
+    told = next((row for row in explained_heads(atlas, stack) if row.head == str(head)), None)
+    if head is None or told is None or _few(told).score.value is None:
         needs = (
             "no head of this model follows the pattern on these texts"
             if head is None
@@ -119,7 +116,7 @@ def neurons(atlas: Atlas, stack: str, asked: Neurons, model: str) -> Section:
             Drawing(
                 f"What carries the score of head {head}",
                 "Shares of the score's variance over keys of the best 1, 2, 4 and 8 neurons, with standard errors over "
-                f"texts, beside as many at random. Best first: {_list(told['best'])}.",
+                f"texts, beside as many at random. Best first: {_list(told.best)}.",
                 (4.6, 3.2),
                 lambda ax: figures.explanation(atlas, head, stack=stack, ax=ax),
             ),
@@ -128,27 +125,25 @@ def neurons(atlas: Atlas, stack: str, asked: Neurons, model: str) -> Section:
     )
 
 
-def _shares(told: Told, asked: Neurons, texts: int) -> list[Row]:
+def _shares(told: HeadExplanation, asked: Neurons, texts: int) -> list[Row]:
     """What the best neurons carry of the score, and what as many at random, or all alike, would."""
-    random = _figure(_carried(told, FEW).get("score_random"), texts)
     rows = []
-    for one in told["carries"]:
-        count = int(one["neurons"])
-        ours = _figure(one.get("score"), texts, detail=_list(told["best"][:count]))
-        is_few = count == FEW
+    for part in told.carries:
+        ours = _figure(part.score, texts, detail=_list(told.best[: part.neurons]))
+        is_few = part.neurons == FEW
         rows.append(
             Row(
-                f"score, best {count} of {told['neurons']}",
+                f"score, best {part.neurons} of {told.neurons}",
                 "share",
                 Figure(None, words=asked.published) if is_few else None,
                 ours,
                 verdict=_verdict(ours, asked) if is_few else None,
             )
         )
-    few = _carried(told, FEW)
-    rows.append(Row(f"score, {FEW} at random", "share", None, random))
-    rows.append(Row(f"score, {FEW} if all were alike", "share", None, Figure(float(few["isotropic"]))))
-    rows.append(Row(f"pattern, best {FEW} alone", "share", None, _figure(few.get("pattern"), texts)))
+    few = _few(told)
+    rows.append(Row(f"score, {FEW} at random", "share", None, _figure(few.score_random, texts)))
+    rows.append(Row(f"score, {FEW} if all were alike", "share", None, Figure(few.isotropic)))
+    rows.append(Row(f"pattern, best {FEW} alone", "share", None, _figure(few.pattern, texts)))
     return rows
 
 
@@ -160,15 +155,15 @@ def _verdict(ours: Figure | None, asked: Neurons) -> Verdict | None:
     return exceeds(ours, HALF, finding) if is_few else falls_below(ours, HALF, finding)
 
 
-def _told_apart(told: Told, asked: Neurons) -> list[Row]:
+def _told_apart(told: HeadExplanation, asked: Neurons) -> list[Row]:
     """The neuron that separates best, by the chance that it ranks a key of the kind above another, or below."""
-    found = next((one for one in told["separates"] if one["contrast"] == asked.contrast), None)
-    if found is None or not found["neurons"]:
+    found = next((part for part in told.separates if part.contrast == asked.contrast), None)
+    if found is None or not found.neurons:
         return []
-    best = found["neurons"][0]
-    ends = (best["auc"], best["low"], best["high"])
-    value, low, high = ends if best["auc"] >= HALF else (1 - ends[0], 1 - ends[2], 1 - ends[1])
-    ours = Figure(value, low, high, f"neuron {best['neuron']}")
+    best = found.neurons[0]
+    ends = (best.auc, best.low, best.high)
+    value, low, high = ends if best.auc >= HALF else (1 - ends[0], 1 - ends[2], 1 - ends[1])
+    ours = Figure(value, low, high, f"neuron {best.neuron}")
     finding = f"single neurons tell {asked.told_apart}"
     return [
         Row(
@@ -183,24 +178,21 @@ def _told_apart(told: Told, asked: Neurons) -> list[Row]:
             f"neurons, {asked.told_apart}",
             "neurons",
             None,
-            Figure(int(found["clear"]), detail=f"of {told['neurons']}"),
+            Figure(found.clear, detail=f"of {told.neurons}"),
         ),
     ]
 
 
-def _left(told: Told, texts: int) -> list[Row]:
+def _left(told: HeadExplanation, texts: int) -> list[Row]:
     """What is left of the pattern when a kind of embedding is replaced by its mean."""
-    rows = []
-    for one in told["left"]:
-        ours = _figure(one.get("left"), texts)
-        if (
-            ours is not None and one["replaced"] != "all"
-        ):  # without all of them nothing is left but even attention
-            rows.append(Row(f"pattern left without {REPLACED[one['replaced']]}", "share", None, ours))
-    return rows
+    return [
+        Row(f"pattern left without {REPLACED[name]}", "share", None, _figure(left, texts))
+        for name, left in told.pattern_left.items()
+        if name != "all"  # without all of them nothing is left but even attention
+    ]
 
 
-def _notes(told: Told, asked: Neurons) -> tuple[str, ...]:
+def _notes(told: HeadExplanation, asked: Neurons) -> tuple[str, ...]:
     notes = [
         "The share of the score is of its variance over keys. Best neurons are chosen on one half of the texts and "
         "scored on the other; the list of them is by all texts.",
@@ -216,19 +208,18 @@ def _notes(told: Told, asked: Neurons) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _carried(told: Told, count: int) -> dict[str, Any]:
-    """The entry of so many neurons, or of the most there are."""
-    return next((one for one in told["carries"] if one["neurons"] == count), told["carries"][-1])
+def _few(told: HeadExplanation) -> Carried:
+    """What FEW neurons carry, or the most there are."""
+    return next((part for part in told.carries if part.neurons == FEW), told.carries[-1])
 
 
-def _figure(found: object, texts: int, *, detail: str = "") -> Figure | None:
-    known = cell(found)
-    if known.value is None:
+def _figure(cell: Cell, texts: int, *, detail: str = "") -> Figure | None:
+    if cell.value is None:
         return None
-    if known.stderr is None or texts < 2:
-        return Figure(known.value, detail=detail)
-    return Figure(known.value, *mean_interval(known.value, known.stderr, texts), detail)
+    if cell.stderr is None or texts < 2:
+        return Figure(cell.value, detail=detail)
+    return Figure(cell.value, *mean_interval(cell.value, cell.stderr, texts), detail)
 
 
-def _list(neurons: list[int]) -> str:
+def _list(neurons: Sequence[int]) -> str:
     return f"neuron{'' if len(neurons) == 1 else 's'} {', '.join(map(str, neurons))}"

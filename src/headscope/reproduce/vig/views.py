@@ -6,8 +6,8 @@ import numpy as np
 
 from headscope import figures
 from headscope.atlas import Atlas
-from headscope.atlas.typical import Typical
-from headscope.facts.explanations import rows_of
+from headscope.atlas.sentences import Typical
+from headscope.facts.explanations import explained_heads
 from headscope.figures.head_view import head_view_size
 from headscope.figures.model_view import model_view_size
 from headscope.reproduce.clark.surface import measured_by
@@ -28,7 +28,7 @@ def views(atlas: Atlas, stack: str, best: Mapping[str, HeadId | None], model: st
     if not drawings:
         needs = "the views need --text FILE, or an atlas made with headscope analyze and its sentences"
         return Section("views", TITLE, published, needs=needs, covers=COVERS)
-    explained = [str(row.get("head")) for row in rows_of(atlas, stack)]
+    explained = [row.head for row in explained_heads(atlas, stack)]
     named = f" (heads {', '.join(explained)})" if explained else ""
     notes = [
         "These are pictures and no findings, so nothing is tested. headscope view MODEL TEXT_A TEXT_B shows all three "

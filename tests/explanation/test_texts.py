@@ -4,7 +4,7 @@ import pytest
 from tests.helpers.tiny import tiny
 
 from headscope.capture import surveyed
-from headscope.explanation.sentences import token_sentences
+from headscope.explanation.texts import token_sentences
 from headscope.run.watch import Watch
 from headscope.text.items import TextPair
 
