@@ -5,7 +5,7 @@ from math import isfinite
 
 from headscope import figures
 from headscope.facts.comparisons import MEASURES, PROBE, change_name, other_model, stands_out
-from headscope.facts.slices import choices
+from headscope.facts.slices import choices, head_values
 from headscope.facts.subject import Subject
 from headscope.facts.wording import amount
 from headscope.figures.compare import changes_size
