@@ -12,7 +12,7 @@ from headscope.report.section import Chapter, Table
 from headscope.report.section import Section as Told
 from headscope.reproduce import wording as words
 from headscope.reproduce.markdown import section_markdown, table_markdown
-from headscope.reproduce.table import Drawing, Figure, Grid, Reproduction, Section
+from headscope.reproduce.table import Drawing, Grid, Reproduction, Section
 
 TITLE = "Published figures and ours"
 ENDINGS = (".html", ".md")
@@ -92,12 +92,8 @@ def _summary(results: Sequence[Reproduction]) -> Iterator[Table]:
         left_out = sum(bool(section.needs) for section in result.sections)
         counts = (sum(found.values()), *found.values(), left_out)
         rows.append((words.paper_name(result), *map(str, counts)))
-    columns = ("Paper", "Tested", "Same", "Different", "Unclear", "Left out")
-    yield Table(
-        "Is ours the same kind of finding? Comparisons, and sections left out for want of data",
-        columns,
-        tuple(rows),
-    )
+    caption = "Is ours the same kind of finding? Comparisons, and sections left out for want of data"
+    yield Table(caption, ("Paper", "Tested", "Same", "Different", "Unclear", "Left out"), tuple(rows))
     findings = [
         (tally.finding, tally.outcome, f"{words.paper_name(result)}; {section.title}")
         for result in results
@@ -144,24 +140,18 @@ def _told(section: Section, *, with_pictures: bool) -> Told:
 
 
 def _table(section: Section) -> Table:
-    """The rows; columns that are empty everywhere are left out."""
-    columns = {
-        section.heading: [row.quantity for row in section.rows],
-        "published": [
-            _with_detail(row.published, words.published_figure(row.published, row.unit))
-            for row in section.rows
-        ],
-        "ours": [_with_detail(row.ours, words.our_figure(row.ours, row.unit)) for row in section.rows],
-        section.interval: [words.interval(row.ours, row.unit) for row in section.rows],
-        "cases": [words.cases(row) for row in section.rows],
-        "same kind of finding?": [words.same_kind(row) for row in section.rows],
-    }
-    kept = {name: cells for name, cells in columns.items() if any(cell not in ("", "-") for cell in cells)}
-    return Table("Published and ours", tuple(kept), tuple(zip(*kept.values(), strict=True)))
-
-
-def _with_detail(figure: Figure | None, told: str) -> str:
-    return f"{told} ({figure.detail})" if figure is not None and figure.detail else told
+    """The rows; what a figure belongs to is put in brackets after it."""
+    table: list[tuple[str, list[str]]] = []
+    for title, cells in words.columns(section, verdicts="same kind of finding?"):
+        if title:
+            table.append((title, cells))
+            continue
+        figures = table[-1][1]
+        figures[:] = [
+            f"{cell} ({detail})" if detail else cell for cell, detail in zip(figures, cells, strict=True)
+        ]
+    titles, columns = zip(*table, strict=True)
+    return Table("Published and ours", titles, tuple(zip(*columns, strict=True)))
 
 
 def _counts(grid: Grid) -> Table:
