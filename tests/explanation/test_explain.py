@@ -13,9 +13,9 @@ from tests.helpers.tiny import tiny
 import headscope as hs
 from headscope.capture import AttentionCall, TextScores, surveyed
 from headscope.errors import CaptureError, OptionError, TextError
+from headscope.explanation.explain import run_scores
 from headscope.explanation.moments import best_neurons, moments
-from headscope.explanation.reading import dealt
-from headscope.explanation.scores import run_scores
+from headscope.explanation.texts import dealt
 from headscope.models.stacks import Place
 from headscope.run.reader import Reader
 from headscope.run.watch import Watch

@@ -9,9 +9,19 @@ from scipy.spatial.distance import jensenshannon
 from tests.explanation.slow import products, random_scores
 from tests.explanation.test_separation import side
 
-from headscope.explanation.maps import cosine, divergence, even, kept, overlap
 from headscope.explanation.separation import contrasts
-from headscope.explanation.sums import Chooser, LayerSums, RatioSums, counts_for, drawn_neurons
+from headscope.explanation.sums import (
+    Chooser,
+    LayerSums,
+    RatioSums,
+    cosine,
+    counts_for,
+    divergence,
+    drawn_neurons,
+    even,
+    kept,
+    overlap,
+)
 
 
 def test_maps_against_scipy_and_loops() -> None:

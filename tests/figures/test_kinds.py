@@ -10,7 +10,8 @@ from tests.helpers.kinds import kinds_atlas, kinds_of_heads
 from headscope import figures
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
-from headscope.figures.kinds import EXAMPLES, kind_colours
+from headscope.figures.kinds import kind_colours
+from headscope.figures.maps import EXAMPLES
 from headscope.kinds import head_types, stability
 
 

@@ -267,7 +267,7 @@ def test_an_explanation_in_words_and_bars() -> None:
         "carries": [
             {
                 "neurons": 1,
-                "score": {"value": 0.6, "stderr": 0.1},
+                "score": {"value": 0.6, "stderr": 0.1, "low": 0.4, "high": 0.8},
                 "score_random": {"value": 0.125, "stderr": None},
             },
             {
@@ -293,7 +293,7 @@ def test_an_explanation_in_words_and_bars() -> None:
     first, second = bars_of(page, "explanation")
     assert (first.label, first.value, first.mark) == ("best neuron", 0.6, 0.125)
     assert (second.label, second.value, second.mark) == ("best 2", 0.8, 0.25)
-    assert first.low is not None
+    assert (first.low, first.high) == (0.4, 0.8)
     [left] = bars_of(page, "explanation_left")
     assert (left.label, left.value) == ("without tokens", 0.9)
     assert section_of(head_page(atlas, "encoder", 1, 1), "explanation") is None

@@ -12,8 +12,9 @@ from tests.helpers.atlases import per_head, probe_facts, random_atlas
 from headscope import figures
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
+from headscope.facts.explanations import explained_heads
 from headscope.pages.atlas import atlas_data
-from headscope.pages.head_explanation import explanation, in_words
+from headscope.pages.head_explanation import explanation
 from headscope.report import findings, page
 from headscope.types import HeadId
 
@@ -23,7 +24,8 @@ CONTRASTS = ("segment", "sentence", "sep")
 
 
 def cell(value: float | None, stderr: float | None = 0.01) -> dict[str, float | None]:
-    return {"value": value, "stderr": stderr}
+    ends = (None, None) if value is None or stderr is None else (value - 2 * stderr, value + 2 * stderr)
+    return {"value": value, "stderr": stderr, "low": ends[0], "high": ends[1]}
 
 
 def row(head: str, shares: tuple[float, ...], left: tuple[float, ...], **more: Any) -> dict[str, Any]:
@@ -79,6 +81,11 @@ def explained(atlas: Atlas | None = None, rows: list[dict[str, Any]] | None = No
     return (atlas or random_atlas()).with_probe(
         "explanation", {"encoder": arrays}, facts=probe_facts(), table={"encoder": found}, examples={}
     )
+
+
+def in_words(told: dict[str, Any]) -> list[str]:
+    (row,) = explained_heads(explained(rows=[told]), "encoder")
+    return row.words
 
 
 def test_in_words() -> None:
@@ -180,9 +187,8 @@ def test_figures() -> None:
         figures.pattern_left(random_atlas())
 
 
-def test_the_section_and_the_lead() -> None:
+def test_the_section() -> None:
     text = page.render(explained())
     assert 'id="encoder-explanation"' in text
-    assert "why heads do it" in text
     assert "What carries the score of head 0.1" in text
     assert "What is left of the pattern" in text

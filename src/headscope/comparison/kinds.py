@@ -1,6 +1,7 @@
 """Which heads became heads of another kind."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from headscope.atlas import Atlas
 from headscope.errors import HeadscopeWarning
 from headscope.kinds.features import head_features
 from headscope.kinds.kinds import HeadKinds, head_types
-from headscope.types import HeadId
+from headscope.types import HeadId, LabelledArray
 
 Array = np.ndarray[Any, Any]
 
@@ -51,11 +52,24 @@ class KindChange:
         shape = self.kinds.features.layers, self.kinds.features.heads
         return np.array(self.kinds.names, dtype=object)[numbers].reshape(shape)
 
+    def arrays(self) -> dict[str, LabelledArray]:
+        """What goes into the atlas."""
+        features, names = self.kinds.features, list(self.kinds.names)
+        heads: dict[str, Sequence[int]] = {"layer": range(features.layers), "head": range(features.heads)}
+        places = {"kind_before": names, "kind_after": names}
+        before = "kind of each head in the first model"
+        after = "the kind of the first model that the head is nearest to now"
+        moved = "how many heads went from which kind to which"
+        return {
+            "kind_before": LabelledArray(self.names(self.before), tuple(heads), heads, before),
+            "kind_after": LabelledArray(self.names(self.after), tuple(heads), heads, after),
+            "kind_transitions": LabelledArray(self.transitions, tuple(places), places, moved),
+        }
+
 
 def kind_change(first: Atlas, second: Atlas, *, stack: str, k: int, seed: int) -> KindChange | None:
     """Cluster the first model's heads and give the second's to the same centres; None with too few heads for k."""
-    features = head_features(first, stack=stack)
-    if len(features.values) <= k:
+    if len(head_features(first, stack=stack).values) <= k:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HeadscopeWarning)  # its notes are told with ours

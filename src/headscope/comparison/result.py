@@ -11,13 +11,14 @@ import numpy as np
 from headscope.atlas import Results
 from headscope.comparison.control import STATISTICS, Control, control
 from headscope.comparison.kinds import KindChange
-from headscope.comparison.measures import measure_rows
-from headscope.comparison.sums import CHANGES, COSINE, JS, SAME_INPUT, AttentionSums, StackSums, thirds
+from headscope.comparison.sums import CHANGES, COSINE, SAME_INPUT, AttentionSums, MeasureSums, StackSums
 from headscope.comparison.weights import MATRICES
 from headscope.errors import OptionError
+from headscope.facts.comparisons import PROBE, thirds
 from headscope.models import Model
-from headscope.probes.features.result import FeaturesResult
+from headscope.probes.features.result import SURE_FROM, FeaturesResult
 from headscope.probes.result import ProbeResult, Row
+from headscope.stats.intervals import critical
 from headscope.types import HeadId, LabelledArray, StackName
 
 Array = np.ndarray[Any, Any]
@@ -42,57 +43,98 @@ class StackComparison:
         """The measures of attention change there are."""
         return (*CHANGES, *SAME_INPUT) if self.sums.same_input else CHANGES
 
-    @cached_property
-    def change(self) -> dict[str, Array]:
-        """(layer,) each measure of attention change, mean over heads and texts."""
-        found = {}
-        for name, (sums, number) in self._sources.items():
-            means = sums.by_layer.mean()[:, number]
-            found[name] = np.maximum(1 - means, 0) if number == COSINE else means
-        return found
-
-    @cached_property
-    def change_stderr(self) -> dict[str, Array]:
-        """(layer,) the standard errors over texts of `change`."""
-        return {name: sums.by_layer.stderr()[:, number] for name, (sums, number) in self._sources.items()}
-
     @property
-    def _sources(self) -> dict[str, tuple[AttentionSums, int]]:
-        sums = [self.sums.attention, *self.sums.same_input.values()]
-        return dict(zip(self.names, [(one, number) for one in sums for number in (COSINE, JS)], strict=True))
+    def _attention(self) -> list[AttentionSums]:
+        """What `names` are read from, in their order: each has all CHANGES."""
+        return [self.sums.attention, *self.sums.same_input.values()]
 
     @cached_property
-    def controls(self) -> dict[str, dict[str, Control]]:
+    def change(self) -> Array:
+        """(layer, change) each measure of attention change, mean over heads and texts."""
+        means = np.concatenate([sums.by_layer.mean() for sums in self._attention], 1)
+        cosines = means[:, COSINE :: len(CHANGES)]
+        np.maximum(1 - cosines, 0, out=cosines)
+        return means
+
+    @cached_property
+    def change_stderr(self) -> Array:
+        """(layer, change) the standard errors over texts of `change`."""
+        return np.concatenate([sums.by_layer.stderr() for sums in self._attention], 1)
+
+    @cached_property
+    def controls(self) -> dict[tuple[str, str], Control]:
         """For each measure of attention change and each matrix: do they go together, and what is left of depth."""
         return {
-            name: {
-                matrix: control(change, self.weights[:, column], seed=self.seed)
-                for column, matrix in enumerate(MATRICES)
-            }
-            for name, change in self.change.items()
+            (name, matrix): control(self.change[:, number], self.weights[:, column], seed=self.seed)
+            for (number, name), (column, matrix) in product(enumerate(self.names), enumerate(MATRICES))
         }
 
     @property
     def ends(self) -> dict[str, dict[str, Any]]:
         """The last third of the layers against the first."""
         third = thirds(self.sums.grid.layers)
-        return {
-            name: {
-                "first": float(self.change[name][:third].mean()),
-                "last": float(self.change[name][-third:].mean()),
-                "difference": float(sums.ends.mean()[number]),
-                "stderr": _plain(sums.ends.stderr()[number]),
-                "layers": third,
-            }
-            for name, (sums, number) in self._sources.items()
+        columns = {
+            "first": self.change[:third].mean(0),
+            "last": self.change[-third:].mean(0),
+            "difference": np.concatenate([sums.ends.mean() for sums in self._attention]),
+            "stderr": np.concatenate([sums.ends.stderr() for sums in self._attention]),
         }
+        return {
+            name: {key: _plain(values[number]) for key, values in columns.items()} | {"layers": third}
+            for number, name in enumerate(self.names)
+        }
+
+    @cached_property
+    def arrays(self) -> dict[str, LabelledArray]:
+        """All numbers by name."""
+        grid = self.sums.grid
+        heads: Coords = {"layer": range(grid.layers), "head": range(grid.heads)}
+        arrays = _head_arrays(self.sums.attention, heads, "")
+        for giver, same in self.sums.same_input.items():
+            arrays |= _head_arrays(same, heads, giver)
+        layers: Coords = {"layer": range(grid.layers)}
+        changes: Coords = {"change": self.names}
+        matrices: Coords = {"matrix": MATRICES}
+        statistics = np.array([list(asdict(found).values()) for found in self.controls.values()])
+        for name, values, coords, what in (
+            (
+                "attention_change",
+                self.change,
+                layers | changes,
+                "1 - cosine, and Jensen-Shannon divergence in nats, mean of a layer's heads",
+            ),
+            (
+                "attention_change_stderr",
+                self.change_stderr,
+                layers | changes,
+                "standard error over texts of attention_change",
+            ),
+            (
+                "weight_change",
+                self.weights,
+                layers | matrices,
+                "||W_b - W_a|| / ||W_a|| of a layer's attention weights",
+            ),
+            (
+                "weight_control",
+                statistics.reshape(len(self.names), len(MATRICES), -1),
+                changes | matrices | {"statistic": STATISTICS},
+                "does attention change most where weights moved most, over layers",
+            ),
+        ):
+            arrays[name] = LabelledArray(values, tuple(coords), coords, what)
+        if self.kinds is not None:
+            arrays |= self.kinds.arrays()
+        for sums in self.sums.measures:
+            arrays |= _measure_arrays(sums, heads)
+        return arrays
 
 
 @dataclass(frozen=True)
 class Comparison(ProbeResult):
     """What changed from `model_a` to the model that this is a result about."""
 
-    probe: ClassVar[str] = "compare"
+    probe: ClassVar[str] = PROBE
 
     model_a: Model
     stacks: Mapping[StackName, StackComparison]
@@ -110,67 +152,56 @@ class Comparison(ProbeResult):
 
     def table(self, *, stack: str | None = None) -> list[Row]:
         """A row for each layer: how alike attention is, how far weights moved, how many heads changed their kind."""
-        one = self.stack(stack)
-        moved = None if one.kinds is None else [head.layer for head in one.kinds.moved]
+        found = self.stack(stack)
+        moved = None if found.kinds is None else [head.layer for head in found.kinds.moved]
         rows = []
-        for layer in range(one.sums.grid.layers):
+        for layer in range(found.sums.grid.layers):
             row: Row = {"layer": layer}
-            for name in one.names:
-                row[f"change_{name}"] = _plain(one.change[name][layer])
-                row[f"change_{name}_stderr"] = _plain(one.change_stderr[name][layer])
-            row |= {f"weights_{name}": _plain(one.weights[layer, m]) for m, name in enumerate(MATRICES)}
+            for name, change, error in zip(
+                found.names, found.change[layer], found.change_stderr[layer], strict=True
+            ):
+                row |= {f"change_{name}": _plain(change), f"change_{name}_stderr": _plain(error)}
+            row |= {f"weights_{name}": _plain(found.weights[layer, at]) for at, name in enumerate(MATRICES)}
             rows.append(row | {"kinds_changed": None if moved is None else moved.count(layer)})
         return rows
 
     def heads(self, *, stack: str | None = None) -> list[Row]:
         """A row for each head: how alike both models' maps are, and its kind in both."""
-        one = self.stack(stack)
-        attention, grid = one.sums.attention, one.sums.grid
-        cosine, js = attention.cosine.mean(), attention.js.mean()
-        errors = attention.cosine.stderr(), attention.js.stderr()
-        kinds = (
-            None
-            if one.kinds is None
-            else (one.kinds.names(one.kinds.before), one.kinds.names(one.kinds.after))
-        )
+        arrays = self.stack(stack).arrays
+        numbers = ("cosine", "cosine_stderr", "js", "js_stderr")
+        kinds = ("kind_before", "kind_after")
         return [
             {
                 "head": str(HeadId(*at)),
-                "cosine": float(cosine[at]),
-                "cosine_stderr": _plain(errors[0][at]),
-                "js": float(js[at]),
-                "js_stderr": _plain(errors[1][at]),
-                "kind_before": None if kinds is None else str(kinds[0][at]),
-                "kind_after": None if kinds is None else str(kinds[1][at]),
+                **{name: _plain(arrays[f"attention_{name}"].values[at].item()) for name in numbers},
+                **{name: str(arrays[name].values[at]) if name in arrays else None for name in kinds},
             }
-            for at in product(range(grid.layers), range(grid.heads))
+            for at in np.ndindex(arrays["attention_cosine"].values.shape)
         ]
 
     def control(self, *, stack: str | None = None) -> list[Row]:
         """A row for each measure of attention change and each matrix."""
         return [
             {"change": name, "matrix": matrix, **{key: _plain(value) for key, value in asdict(found).items()}}
-            for name, by_matrix in self.stack(stack).controls.items()
-            for matrix, found in by_matrix.items()
+            for (name, matrix), found in self.stack(stack).controls.items()
         ]
 
     def measures(self, *, stack: str | None = None) -> list[Row]:
         """A row for each surface measure and label: the head that changed most, and how many surely changed."""
-        return [row for sums in self.stack(stack).sums.measures for row in measure_rows(sums)]
+        return [row for sums in self.stack(stack).sums.measures for row in _measure_rows(sums)]
 
     def kinds(self, *, stack: str | None = None) -> dict[str, Any] | None:
         """Who moved from which kind to which; None where heads have no kinds."""
         found = self.stack(stack).kinds
         if found is None:
             return None
-        names = list(found.kinds.names)
-        flat_before, flat_after = found.names(found.before), found.names(found.after)
+        before, after = found.names(found.before), found.names(found.after)
         return {
-            "kinds": names,
+            "kinds": list(found.kinds.names),
             "transitions": found.transitions.tolist(),
             "moved": [
-                {"head": str(h), "from": flat_before[h.layer, h.head], "to": flat_after[h.layer, h.head]}
-                for h in found.moved
+                {"head": str(head), "from": before[head.layer, head.head], "to": after[head.layer, head.head]}
+                for head in found.moved
             ],
             "heads": len(found.before),
             "moved_by_chance": found.by_chance,
@@ -179,7 +210,7 @@ class Comparison(ProbeResult):
 
     def arrays(self) -> Results:
         """All numbers by stack and name."""
-        found = {str(stack): _arrays(one) for stack, one in self.stacks.items()}
+        found = {str(stack): dict(comparison.arrays) for stack, comparison in self.stacks.items()}
         for stack, arrays in {} if self.features is None else self.features.arrays().items():
             for name in FEATURE_CHANGES:
                 for key in (name, f"{name}_stderr"):
@@ -187,91 +218,95 @@ class Comparison(ProbeResult):
         return found
 
 
-def _arrays(one: StackComparison) -> dict[str, LabelledArray]:
-    grid = one.sums.grid
-    heads: Coords = {"layer": range(grid.layers), "head": range(grid.heads)}
-    arrays = _head_arrays(one.sums.attention, heads, "")
-    for giver, same in one.sums.same_input.items():
-        arrays |= _head_arrays(same, heads, giver)
-    layers: Coords = {"layer": range(grid.layers), "change": one.names}
-    for name, by_name, what in (
-        (
-            "attention_change",
-            one.change,
-            "1 - cosine, and Jensen-Shannon divergence in nats, mean of a layer's heads",
-        ),
-        ("attention_change_stderr", one.change_stderr, "standard error over texts of attention_change"),
-    ):
-        arrays[name] = LabelledArray(np.stack(list(by_name.values()), 1), tuple(layers), layers, what)
-    matrices: Coords = {"layer": range(grid.layers), "matrix": MATRICES}
-    arrays["weight_change"] = LabelledArray(
-        one.weights, tuple(matrices), matrices, "||W_b - W_a|| / ||W_a|| of a layer's attention weights"
-    )
-    controls: Coords = {"change": one.names, "matrix": MATRICES, "statistic": STATISTICS}
-    values = [
-        [[getattr(found, key) for key in STATISTICS] for found in by_matrix.values()]
-        for by_matrix in one.controls.values()
-    ]
-    arrays["weight_control"] = LabelledArray(
-        np.array(values),
-        tuple(controls),
-        controls,
-        "does attention change most where weights moved most, over layers",
-    )
-    if one.kinds is not None:
-        arrays |= _kind_arrays(one.kinds, heads)
-    for sums in one.sums.measures:
-        measure = sums.first
-        coords: Coords = {**heads, **measure.coords}
-        for ending, mean, what in (
-            ("change", sums.change, "change, text by text, of"),
-            ("before", measure.means, "in the first model:"),
-        ):
-            arrays |= mean.labelled(
-                f"{measure.name}_{ending}",
-                dims=(*heads, *measure.dims),
-                coords=coords,
-                description=f"{what} {measure.summary}",
-                units=measure.units,
-            )
-    return arrays
-
-
 def _head_arrays(sums: AttentionSums, heads: Coords, giver: str) -> dict[str, LabelledArray]:
     ending = f"_input_{giver}" if giver else ""
     given = f"; both given the hidden states of model {giver}" if giver else ""
-    return sums.cosine.labelled(
-        f"attention_cosine{ending}",
-        dims=tuple(heads),
-        coords=heads,
-        description=f"cosine similarity of both models' attention maps, mean over texts{given}",
-        units="cosine",
-    ) | sums.js.labelled(
-        f"attention_js{ending}",
-        dims=tuple(heads),
-        coords=heads,
-        description=f"Jensen-Shannon divergence of both models' attention, mean over queries, then texts{given}",
-        units="nats",
-    )
+    arrays: dict[str, LabelledArray] = {}
+    for name, means, what, units in (
+        (
+            "cosine",
+            sums.cosine,
+            "cosine similarity of both models' attention maps, mean over texts",
+            "cosine",
+        ),
+        (
+            "js",
+            sums.js,
+            "Jensen-Shannon divergence of both models' attention, mean over queries, then texts",
+            "nats",
+        ),
+    ):
+        arrays |= means.labelled(
+            f"attention_{name}{ending}",
+            dims=tuple(heads),
+            coords=heads,
+            description=what + given,
+            units=units,
+        )
+    return arrays
 
 
-def _kind_arrays(kinds: KindChange, heads: Coords) -> dict[str, LabelledArray]:
-    names = list(kinds.kinds.names)
-    places: Coords = {"kind_before": names, "kind_after": names}
-    return {
-        "kind_before": LabelledArray(
-            kinds.names(kinds.before), tuple(heads), heads, "kind of each head in the first model"
-        ),
-        "kind_after": LabelledArray(
-            kinds.names(kinds.after),
-            tuple(heads),
-            heads,
-            "the kind of the first model that the head is nearest to now",
-        ),
-        "kind_transitions": LabelledArray(
-            kinds.transitions, tuple(places), places, "how many heads went from which kind to which"
-        ),
+def _measure_arrays(sums: MeasureSums, heads: Coords) -> dict[str, LabelledArray]:
+    """The change of a measure, and what it was before."""
+    measure = sums.first
+    arrays: dict[str, LabelledArray] = {}
+    for ending, mean, what in (
+        ("change", sums.change, "change, text by text, of"),
+        ("before", measure.means, "in the first model:"),
+    ):
+        arrays |= mean.labelled(
+            f"{measure.name}_{ending}",
+            dims=(*heads, *measure.dims),
+            coords={**heads, **measure.coords},
+            description=f"{what} {measure.summary}",
+            units=measure.units,
+        )
+    return arrays
+
+
+def _measure_rows(sums: MeasureSums) -> list[Row]:
+    """A row for each label of a measure.
+
+    A change is sure when its 95 % interval over texts, widened for all heads and labels of the measure (Bonferroni),
+    leaves 0 out.
+    """
+    means = {"before": sums.first.means, "after": sums.second.means, "change": sums.change}
+    numbers = {  # (layer, head, *dims)
+        key: values
+        for name, mean in means.items()
+        for key, values in ((name, mean.mean()), (f"{name}_stderr", mean.stderr()))
     }
+    change = numbers["change"]
+    sure = _sure(change, numbers["change_stderr"], sums.change.texts.cpu().numpy())
+    dims, coords = sums.first.dims, sums.first.coords
+    rows = []
+    for place in np.ndindex(change.shape[2:]):
+        values = change[:, :, *place]  # (layer, head)
+        if not np.isfinite(values).any():
+            continue
+        layer, head = map(int, np.unravel_index(np.nanargmax(np.abs(values)), values.shape))
+        row: Row = {"measure": sums.first.name}
+        row |= {dim: coords[dim][at] for dim, at in zip(dims, place, strict=True)}
+        row |= {"head": str(HeadId(layer, head))}
+        row |= {key: _plain(array[layer, head, *place]) for key, array in numbers.items()}
+        row |= {
+            "sure": bool(sure[layer, head, *place]),
+            "heads_sure": int(sure[:, :, *place].sum()),
+            "mean_change": float(np.nanmean(values)),
+        }
+        rows.append(row)
+    return rows
+
+
+def _sure(change: Array, error: Array, texts: Array) -> Array:
+    comparisons = max(1, int(np.isfinite(error).sum()))
+    enough = texts >= SURE_FROM
+    limits = np.full(change.shape, np.inf)
+    for count in np.unique(texts[enough]):
+        limits[enough & (texts == count)] = critical(int(count), comparisons=comparisons)
+    with np.errstate(invalid="ignore"):
+        found: Array = (np.abs(change) > limits * error) & enough
+    return found
 
 
 def _plain(value: float) -> float | None:

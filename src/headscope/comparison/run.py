@@ -12,13 +12,12 @@ from headscope.accumulator import Sums
 from headscope.atlas import Atlas
 from headscope.capture import Capture, survey
 from headscope.capture.observe import edits_of
-from headscope.comparison.alike import check_shapes, check_tokenizers, same_tokens
 from headscope.comparison.kinds import KindChange, kind_change
 from headscope.comparison.result import Comparison, StackComparison
 from headscope.comparison.same_input import SameInput
 from headscope.comparison.sums import GIVERS, StackSums
 from headscope.comparison.weights import weight_change
-from headscope.errors import TextError
+from headscope.errors import OptionError, TextError
 from headscope.models import Model, load
 from headscope.models.stacks import Place
 from headscope.probes.features.probe import FeaturesProbe
@@ -31,6 +30,7 @@ from headscope.run.watch import Watch
 from headscope.text.annotated.treebank import Treebank
 from headscope.text.batching import bucketed
 from headscope.text.corpus import Corpus, Text, as_corpus
+from headscope.text.encode import TextEncoder
 from headscope.text.items import TextPair
 from headscope.types import AttentionBatch, StackName
 
@@ -58,14 +58,14 @@ def compare(
     started = perf_counter()
     captures = [_survey(model) for model in (model_a, model_b)]
     first, second = (capture.model for capture in captures)
-    check_tokenizers(first, second)
-    check_shapes(*captures)
+    _check_tokenizers(first, second)
+    _check_shapes(*captures)
     check_run_options(first, second, max_length=max_length, limit=limit, batch_size=batch_size)
     features = None if treebank is None else FeaturesProbe(first, against=second, progress=progress)
     both = _Both(captures)
     reader = Reader(as_corpus(texts), both.watches[0].encoder(max_length), limit)
     sums = run_pass(
-        whole(same_tokens(reader, both.watches[1].encoder(max_length))),
+        whole(_same_tokens(reader, both.watches[1].encoder(max_length))),
         both.sums(),
         both.count,
         batches=both.batches(batch_size, max_length),
@@ -199,3 +199,52 @@ def _notes(
 
 def _feature_notes(features: FeaturesResult | None) -> tuple[str, ...]:
     return () if features is None else features.source.notes
+
+
+# Whether the heads of two models can be compared one by one.
+
+
+def _check_tokenizers(first: Model, second: Model) -> None:
+    """Raise OptionError unless both have the same vocabulary: maps of different tokens cannot be laid side by side."""
+    mine, theirs = first.tokenizer.get_vocab(), second.tokenizer.get_vocab()
+    if mine == theirs:
+        return
+    differing = next(
+        (token for token in [*mine, *theirs] if mine.get(token) != theirs.get(token)), ""
+    )  # dictionaries keep their order, so it is the same one each time
+    raise OptionError(
+        f"{first.name} ({len(mine):,} entries) and {second.name} ({len(theirs):,} entries) have different tokenizers, "
+        f"such as at {differing!r}, so their attention maps are over different tokens; compare models that share one, "
+        "or what does not depend on tokens: headscope probe features A --against B --treebank FILE"
+    )
+
+
+def _check_shapes(first: Capture, second: Capture) -> None:
+    """Raise OptionError unless both have the same stacks, layers and heads."""
+    if first.stacks.grids == second.stacks.grids:
+        return
+    shapes = [
+        ", ".join(
+            f"{grid.stack} of {grid.layers} layers x {grid.heads} heads" for grid in capture.stacks.grids
+        )
+        for capture in (first, second)
+    ]
+    raise OptionError(
+        f"{first.model.name} ({shapes[0]}) and {second.model.name} ({shapes[1]}) differ in shape, so no head of one "
+        "is the counterpart of a head of the other; what can still be compared are shares and layer means: run "
+        "headscope analyze and headscope types on each, or headscope patterns A B --text FILE"
+    )
+
+
+def _same_tokens(reader: Reader, second: TextEncoder) -> Iterator[ReadText]:
+    """The texts as they come; raises OptionError for one that the `second` encoder turns into other tokens.
+
+    The same vocabulary does not make the same tokenizer: one may keep capitals, or leave out a [SEP].
+    """
+    for text in reader:
+        if second.encode(text.pair) != text.encoded:
+            raise OptionError(
+                f"the two models' tokenizers split text {text.number} (counted from 0) of {reader.corpus.name} into "
+                f"different tokens, so their attention maps cannot be compared: {text.pair.first[:40]!r}"
+            )
+        yield text

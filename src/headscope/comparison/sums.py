@@ -9,23 +9,19 @@ from torch import Tensor
 
 from headscope.accumulator import Sums
 from headscope.errors import CaptureError
+from headscope.facts import comparisons
 from headscope.measures import MEASURES
 from headscope.measures.base import PerTextMeasure, TextMean
 from headscope.measures.reductions import entropy_of
 from headscope.types import AttentionBatch, HeadGrid
 
 COSINE, JS = range(2)
-CHANGES = ("cosine", "js")
+CHANGES = tuple(comparisons.CHANGES)
 """How far two maps are apart: 1 - cosine similarity, and Jensen-Shannon divergence in nats."""
 GIVERS = ("a", "b")
 """Whose hidden states both models' layers are given when only their own weights shall count."""
 SAME_INPUT = tuple(f"{change}_input_{giver}" for giver in GIVERS for change in CHANGES)
 """The same measures when both models' layers are given the hidden states of one of them."""
-
-
-def thirds(layers: int) -> int:
-    """How many layers count as the first ones, and as many as the last ones."""
-    return max(1, round(layers / 3))
 
 
 def map_cosine(first: Tensor, second: Tensor) -> Tensor:
@@ -84,7 +80,7 @@ class AttentionSums(Sums):
         if layer == self.grid.layers - 1:
             seen, self._seen = torch.stack(self._seen, 1), []  # (text, layer, change)
             seen[..., COSINE] = 1 - seen[..., COSINE]
-            third = thirds(self.grid.layers)
+            third = comparisons.thirds(self.grid.layers)
             self.ends.add(seen[:, -third:].mean(1) - seen[:, :third].mean(1))
 
     def merge(self, other: Self, /) -> None:

@@ -1,5 +1,6 @@
 """How far the weights of every layer's attention moved: the control for what optimisation alone would do."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +26,7 @@ _NAMES = {
     "output": ("../output.dense", "dense", "out_lin", "o_proj", "out_proj", "o", "c_proj"),
 }
 """What attention modules call their projections; "../" goes one module up."""
-_THIRDS = "c_attn"
+_FUSED = "c_attn"
 """GPT-2's query, key and value, side by side."""
 
 
@@ -40,84 +41,59 @@ class WeightChange:
 def weight_change(first: Capture, second: Capture) -> WeightChange:
     """Compare the attention weights of two models of the same shape, layer by layer."""
     values = {grid.stack: np.full((grid.layers, len(MATRICES)), np.nan) for grid in second.stacks.grids}
-    modules = [_modules(capture) for capture in (first, second)]
-    missing: dict[str, int] = {}
+    weights = [_weights(capture) for capture in (first, second)]
+    missing: Counter[str] = Counter()
     for place in second.stacks.places:
-        matrices = [
-            _matrices(capture, found[place]) if place in found else {}
-            for capture, found in zip((first, second), modules, strict=True)
-        ]
-        row, lacking = _row(*matrices)
+        row, lacking = _row(*(of_model.get(place, {}) for of_model in weights))
         values[place.stack][place.layer] = row
-        for name in lacking:
-            missing[name] = missing.get(name, 0) + 1
+        missing.update(lacking)
     names = ", ".join(f"{name} ({count} layers)" for name, count in missing.items())
-    told = (
+    note = (
         f"weights were not compared where {second.model.architecture} keeps them in an unknown form: {names}"
     )
-    return WeightChange(values, (told,) if missing else ())
+    return WeightChange(values, (note,) if missing else ())
 
 
 def _row(first: Mapping[str, Tensor], second: Mapping[str, Tensor]) -> tuple[list[float], list[str]]:
     """The change of each matrix and of all, and which could not be compared."""
-    row, lacking = [], []
-    moved = size = 0.0
-    for name in PROJECTIONS:
-        if name not in first or name not in second or first[name].shape != second[name].shape:
-            row.append(float("nan"))
-            lacking.append(name)
-            continue
-        own = float(first[name].norm()) ** 2
-        change = float((second[name].to(first[name].device) - first[name]).norm()) ** 2
-        row.append(float(np.sqrt(change / own)) if own else float("nan"))
-        moved, size = moved + change, size + own
-    row.append(float("nan") if lacking or not size else float(np.sqrt(moved / size)))
-    return row, lacking
+    squares = np.full((len(PROJECTIONS), 2), np.nan)  # of the change, and of the size before
+    for number, name in enumerate(PROJECTIONS):
+        if name in first and name in second and first[name].shape == second[name].shape:
+            before = first[name].double()
+            after = second[name].to(first[name].device).double()
+            squares[number] = [float(part.norm()) ** 2 for part in (after - before, before)]
+    lacking = [
+        name for name, known in zip(PROJECTIONS, np.isfinite(squares).all(1), strict=True) if not known
+    ]
+    moved, sizes = np.vstack([squares, squares.sum(0)]).T
+    row = np.sqrt(np.divide(moved, sizes, out=np.full(len(sizes), np.nan), where=sizes != 0))
+    return row.tolist(), lacking
 
 
-def _modules(capture: Capture) -> dict[Place, str]:
-    """The name in the core of the module that computes the attention of each layer; none where that is not known."""
-    core = capture.model.core
-    if not capture.hooked:
-        names = [
-            name for name, _ in core.named_modules() if {"query", "key", "value"} <= set(_found(core, name))
-        ]
-        places = capture.stacks.places
-        return dict(zip(places, names, strict=True)) if len(names) == len(places) else {}
-    return attention_modules(capture)
+def _weights(capture: Capture) -> dict[Place, dict[str, Tensor]]:
+    """The matrices of each layer's attention by what they are for; no layer where its module is not known."""
+    modules = dict(capture.model.core.named_modules())
+    if capture.hooked:
+        return {place: _matrices(modules, name) for place, name in attention_modules(capture).items()}
+    matrices = [
+        found for name in modules if {"query", "key", "value"} <= set(found := _matrices(modules, name))
+    ]
+    places = capture.stacks.places
+    return dict(zip(places, matrices, strict=True)) if len(matrices) == len(places) else {}
 
 
-def _matrices(capture: Capture, name: str) -> dict[str, Tensor]:
-    """The weights of an attention module by what they are for, in double precision."""
-    core = capture.model.core
+def _matrices(modules: Mapping[str, nn.Module], name: str) -> dict[str, Tensor]:
+    """The matrices of one attention module."""
+    parent = name.rpartition(".")[0]
     found: dict[str, Tensor] = {}
-    for matrix, module in _found(core, name).items():
-        weight = module.weight
-        assert isinstance(weight, Tensor)
-        if matrix == _THIRDS:
-            parts = weight.detach().double().chunk(3, -1)  # Conv1D keeps (input, output)
-            found |= dict(zip(PROJECTIONS[:3], parts, strict=True))
-        else:
-            found[matrix] = weight.detach().double()
-    return found
-
-
-def _found(core: nn.Module, name: str) -> dict[str, nn.Module]:
-    modules = dict(core.named_modules())
-    found: dict[str, nn.Module] = {}
-    for matrix, candidates in _NAMES.items():
+    for projection, candidates in _NAMES.items():
         for candidate in candidates:
-            module = modules.get(_resolved(name, candidate))
+            above = candidate.removeprefix("../")
+            module = modules.get(f"{name}.{candidate}" if above == candidate else f"{parent}.{above}")
             if isinstance(module, nn.Linear | Conv1D):
-                found[matrix] = module
-                break
-    fused = modules.get(f"{name}.{_THIRDS}")
+                found.setdefault(projection, module.weight.detach())
+    fused = modules.get(f"{name}.{_FUSED}")
     if isinstance(fused, Conv1D) and fused.nf == 3 * fused.nx:
-        found[_THIRDS] = fused
+        parts = fused.weight.detach().chunk(3, -1)  # Conv1D keeps (input, output)
+        found |= dict(zip(PROJECTIONS[:3], parts, strict=True))
     return found
-
-
-def _resolved(name: str, candidate: str) -> str:
-    if candidate.startswith("../"):
-        return f"{name.rpartition('.')[0]}.{candidate.removeprefix('../')}"
-    return f"{name}.{candidate}"

@@ -1,7 +1,7 @@
 """The main job: texts through the model twice, first to choose neurons and average embeddings, then to score."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
@@ -10,18 +10,24 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums
-from headscope.capture import AttentionCall, Capture, TextScores, surveyed
+from headscope.capture import (
+    AttentionCall,
+    Capture,
+    TextScores,
+    check_reachable,
+    run_calls,
+    surveyed,
+)
+from headscope.capture.observe import is_edited
 from headscope.capture.scores import wide
 from headscope.edits import Heads, select_heads
-from headscope.errors import TextError
+from headscope.errors import CaptureError, TextError
 from headscope.explanation.embeddings import KINDS, Kind, TableMeans, averaging, find_tables, replacing
-from headscope.explanation.maps import even
 from headscope.explanation.moments import best_neurons
-from headscope.explanation.reading import Shown, dealt
 from headscope.explanation.result import Explanation, LayerExplanation
-from headscope.explanation.scores import check_untouched, run_scores
 from headscope.explanation.separation import Side, contrasts
-from headscope.explanation.sums import Chooser, LayerSums, counts_for, drawn_neurons
+from headscope.explanation.sums import Chooser, LayerSums, counts_for, drawn_neurons, even
+from headscope.explanation.texts import Shown, dealt
 from headscope.models import Model, load
 from headscope.models.stacks import Place
 from headscope.probes.halves import SCORE, SELECT
@@ -77,7 +83,7 @@ def explain(
     options = {"heads": str(chosen), "max_length": max_length, "limit": limit, "seed": seed}
     notes = tuple(_notes(run, choice, reader))
     source = Source.of_corpus(reader, options=options, duration=perf_counter() - started, notes=notes)
-    found = run.results(choice, scored)
+    found = run.results(choice, scored, reader.read)
     return Explanation(capture.model, source, capture.stacks, found, run.replaceable)
 
 
@@ -222,7 +228,7 @@ class _Run:
             scores = call.scores(number, self.heads[place], queries.is_token[number], keys.is_token[number])
             yield number, scores
 
-    def results(self, choice: Choice, scored: Scored) -> dict[Place, LayerExplanation]:
+    def results(self, choice: Choice, scored: Scored, texts: int) -> dict[Place, LayerExplanation]:
         """What was found in every layer that has chosen heads."""
         found = {}
         for place, sums in scored.layers.items():
@@ -234,7 +240,9 @@ class _Run:
                 len(set(one.tolist()) & set(other.tolist()))
                 for one, other in zip(*self.best[place], strict=True)
             ]
-            found[place] = LayerExplanation(self.heads[place], sums, best, alike, has_bias=choice.biased > 0)
+            found[place] = LayerExplanation(
+                self.heads[place], sums, best, alike, has_bias=choice.biased > 0, texts=texts
+            )
         return found
 
 
@@ -273,3 +281,40 @@ def _side(side: tuple[TokenBatch, Tensor], number: int, device: torch.device) ->
     real = tokens.is_token[number]
     role, segment = tokens.role[number][real].to(device), tokens.segment[number][real].to(device)
     return Side(role, segment, sentence[number][: len(role)].to(device))
+
+
+def run_scores(
+    capture: Capture,
+    inputs: dict[str, Tensor],
+    places: Collection[Place],
+    see: Callable[[Place, AttentionCall], None],
+) -> None:
+    """One forward pass; `see(place, call)` is called for every layer in `places`, in order."""
+    check_untouched(capture)
+
+    def seen(place: Place, call: AttentionCall) -> None:
+        if place in places:
+            _check(capture, place, call)
+            see(place, call)
+
+    run_calls(capture, inputs, seen)
+
+
+def check_untouched(capture: Capture) -> None:
+    """Raise CaptureError where queries and keys cannot be had, or not those of the untouched model."""
+    check_reachable(capture)
+    if is_edited(capture.model.core):
+        raise CaptureError(
+            "an edit of the model is in force; explain looks at the untouched model, leave the edit"
+        )
+
+
+def _check(capture: Capture, place: Place, call: AttentionCall) -> None:
+    """Raise CaptureError unless the weights of the first text are the softmax of products and bias."""
+    first = call.scores(0, range(call.weights.shape[1]))
+    if first.soft_cap is not None or first.sink is not None or not first.agree:
+        raise CaptureError(
+            f"{capture.model.name} ({capture.model.architecture}): the weights of layer {place.layer} of the "
+            f"{place.stack} are not the softmax of its scaled products of queries and keys (a soft cap or a sink?); "
+            "headscope cannot explain them"
+        )

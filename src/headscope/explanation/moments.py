@@ -6,7 +6,6 @@ is the variance of the score, and the variance of what is left without a set of 
 A bias that is added for position stands in the last row and column, and is always part of the rest.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -78,8 +77,3 @@ def random_residual(covariance: Tensor, count: int) -> Tensor:
     pairs = left * (left - 1) / (neurons * (neurons - 1)) if neurons > 1 else 0.0
     bias = covariance[:, -1, -1] + 2 * left / neurons * covariance[:, -1, :-1].sum(-1)
     return left / neurons * own + pairs * together + bias
-
-
-def isotropic(counts: Sequence[int], neurons: int) -> list[float]:
-    """What so many neurons carry where all have products of one size that have nothing to do with each other."""
-    return [count / neurons for count in counts]

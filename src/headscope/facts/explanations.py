@@ -1,43 +1,200 @@
-"""The table of `headscope explain`: its rows, its cells, and what its contrasts and embeddings are called."""
+"""What `headscope explain` finds of a head: a row of its table, the names of its parts, and the row in words."""
 
-from dataclasses import dataclass
-from typing import Any
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from headscope.atlas import Atlas
-from headscope.facts.scores import number
+if TYPE_CHECKING:  # the command line names contrasts and embeddings without opening an atlas
+    from headscope.atlas import Atlas
+
+PROBE = "explanation"
 
 CONTRASTS = {
     "segment": "its own segment from the other",
     "sentence": "its own sentence from others",
     "sep": "[SEP] from other keys",
 }
-REPLACED = {"token": "tokens", "position": "positions", "segment": "segments", "all": "all of these"}
-EMBEDDINGS = ("token", "position", "segment")
+EMBEDDINGS = {"token": "tokens", "position": "positions", "segment": "segments"}
 """What may be replaced by its mean, one by one."""
+REPLACED = {**EMBEDDINGS, "all": "all of these"}
+
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A number of the table, and its standard error over texts."""
+    """A number with its standard error over texts and its 95 % interval; None for what is not known."""
 
-    value: float | None
+    value: float | None = None
     stderr: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def number(self) -> float:
+        """The value, nan where there is none."""
+        return math.nan if self.value is None else self.value
+
+    def covers(self, value: float) -> bool:
+        """Whether the interval is known and the value lies inside it."""
+        return self.low is not None and self.high is not None and self.low <= value <= self.high
 
 
-def cell(found: object) -> Cell:
-    """A number that stands by itself, or one with its error beside it."""
-    if isinstance(found, dict):
-        return Cell(number(found.get("value")), number(found.get("stderr")))
-    return Cell(number(found))
+NOTHING = Cell()
 
 
-def rows_of(atlas: Atlas, stack: str) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Carried:
+    """What the best so many neurons carry of the score and give of the pattern, beside as many at random."""
+
+    neurons: int
+    score: Cell = NOTHING
+    score_random: Cell = NOTHING
+    isotropic: float = math.nan
+    """What they would carry if all neurons were alike."""
+    pattern: Cell = NOTHING
+    pattern_random: Cell = NOTHING
+
+
+@dataclass(frozen=True)
+class Neuron:
+    """How well one neuron tells keys apart, with an interval that holds for all neurons at once."""
+
+    neuron: int
+    auc: float
+    stderr: float
+    low: float
+    high: float
+    clear: bool
+    """Whether the interval leaves 0.5 out."""
+
+
+@dataclass(frozen=True)
+class Separated:
+    """How well the score tells keys of a kind from others, and its neurons that tell them best, the best first."""
+
+    contrast: str
+    texts: int
+    score: Cell = NOTHING
+    neurons: tuple[Neuron, ...] = ()
+    clear: int = 0
+    """How many of all neurons tell them surely."""
+
+    @property
+    def words(self) -> str:
+        """What is told from what."""
+        return CONTRASTS.get(self.contrast, self.contrast)
+
+    @property
+    def sure(self) -> list[Neuron]:
+        """The neurons listed that surely tell these keys apart."""
+        return [neuron for neuron in self.neurons if neuron.clear]
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """How near the map stays with embeddings replaced by their mean, or how near it is to even attention."""
+
+    replaced: str
+    left: Cell | None = None
+    """The share of the pattern that is left; None for even attention, which it is held against."""
+    js: Cell = NOTHING
+    cosine: Cell = NOTHING
+    overlap: Cell = NOTHING
+
+
+@dataclass(frozen=True)
+class HeadExplanation:
+    """A row of the table: why one head does what it does."""
+
+    head: str
+    neurons: int = 0
+    best: tuple[int, ...] = ()
+    """The best neurons in order, by all texts."""
+    alike: int = 0
+    """How many of them both halves of the texts choose."""
+    carries: tuple[Carried, ...] = ()
+    bias: Cell | None = None
+    separates: tuple[Separated, ...] = ()
+    left: tuple[Replaced, ...] = ()
+
+    @property
+    def carried(self) -> list[Carried]:
+        """What is known of `carries`; nothing for a head whose score does not vary."""
+        return [part for part in self.carries if part.score.value is not None]
+
+    @property
+    def told(self) -> list[Separated]:
+        """What is known of `separates`; a text without a second segment says nothing of segments."""
+        return [part for part in self.separates if part.score.value is not None]
+
+    @property
+    def pattern_left(self) -> dict[str, Cell]:
+        """What is left of the pattern, by what was replaced, where it is known."""
+        known = {part.replaced: part.left for part in self.left if part.left is not None}
+        return {name: left for name, left in known.items() if left.value is not None}
+
+    @property
+    def words(self) -> list[str]:
+        """What carries the score, what tells keys apart and what is left, in a sentence each."""
+        return [line for line in (self._carried_words(), self._told_words(), self._left_words()) if line]
+
+    def _carried_words(self) -> str:
+        if not self.carried:
+            return ""
+        enough = next((part for part in self.carried if part.score.number >= 0.5), None)
+        few = enough if enough is not None and enough.neurons < self.neurons else None
+        part = few or self.carried[-1]
+        random = part.score_random
+        beside = "" if random.value is None else f"; as many at random carry {random.value:.0%}"
+        share = f"{part.score.number:.0%}"
+        if few is None:
+            best = f"the best {part.neurons} of {self.neurons} neurons"
+            return f"Its score is spread: {best} carry {share} of it{beside}."
+        names = ", ".join(map(str, self.best[: few.neurons]))
+        who = (
+            f"One neuron ({names}) carries" if few.neurons == 1 else f"{few.neurons} neurons ({names}) carry"
+        )
+        return f"{who} {share} of its score, of {self.neurons}{beside}."
+
+    def _told_words(self) -> str:
+        """The contrast that its score tells best, and the neuron that tells it best."""
+        if not self.told:
+            return ""
+        best = max(self.told, key=lambda part: abs(part.score.number - 0.5))
+        if best.score.covers(0.5):
+            return "Its score does not tell keys apart by sentence, segment or [SEP]."
+        by = f"; neuron {best.sure[0].neuron} by itself, {best.sure[0].auc:.2f}" if best.sure else ""
+        way = ", by looking away" if best.score.number < 0.5 else ""
+        return f"Best it tells {best.words}{way}: AUC {best.score.number:.2f}, where 0.50 tells nothing{by}."
+
+    def _left_words(self) -> str:
+        parts = [
+            f"{f'{left.number:.0%}' if round(left.number, 2) > 0 else 'nothing'} without {REPLACED.get(name, name)}"
+            for name, left in self.pattern_left.items()
+            if name != "all"
+        ]
+        return f"Of its pattern is left: {', '.join(parts)}." if parts else ""
+
+
+def explained_heads(atlas: "Atlas", stack: str) -> list[HeadExplanation]:
     """What `headscope explain` found, head by head; none where it was not asked."""
-    return atlas.table("explanation", stack=stack)
+    return [_read(HeadExplanation, row) for row in atlas.table(PROBE, stack=stack)]
 
 
-def best_neuron(row: dict[str, Any], key: str = "score") -> object:
-    """What the one best neuron carries; None where nothing is known."""
-    carries = row.get("carries") or [{}]
-    found = carries[0].get(key)
-    return found if cell(found).value is not None else None
+_PARTS: dict[str, type] = {"carries": Carried, "separates": Separated, "neurons": Neuron, "left": Replaced}
+
+
+def _read(kind: type[Part], row: Mapping[str, Any]) -> Part:
+    """A part of the table from plain data; what a newer headscope may have added is passed over."""
+    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]  # all parts are dataclasses
+    values: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, dict):
+            values[name] = Cell(**value)
+        elif isinstance(value, list) and name in _PARTS:
+            values[name] = tuple(_read(_PARTS[name], part) for part in value)
+        else:
+            values[name] = value
+    return kind(**{name: value for name, value in values.items() if name in known})

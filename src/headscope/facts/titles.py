@@ -8,16 +8,14 @@ from typing import Any
 import xarray as xr
 
 from headscope.atlas import Atlas
-from headscope.atlas.atlas import COMPANIONS
+from headscope.atlas.files import COMPANIONS
 from headscope.errors import AtlasError
+from headscope.facts.comparisons import MEASURES
 from headscope.facts.description import description_of
 from headscope.facts.explanations import CONTRASTS, REPLACED
 from headscope.facts.slices import HeadValues
 from headscope.facts.sweeps import SweepFacts, sweep_facts
 from headscope.facts.vocabulary import role_name, slice_title, value_name
-
-MEASURED = ("entropy", "role_attention", "named_patterns", "offset_attention", "distance_features")
-"""The measures whose change between two models is kept."""
 
 _GROUPS = {
     "types": "Kinds of heads",
@@ -121,7 +119,7 @@ class AtlasWords:
         """A title for one number per head."""
         measure = picked.measure
         base = measure.removesuffix("_change")
-        if base != measure and base in MEASURED:
+        if base != measure and base in MEASURES:
             title = slice_title(self.atlas, replace(picked, measure=base))
             return f"Change from {self.other_model}: {lower(title)}"
         if measure.startswith("ablation_"):

@@ -1,22 +1,20 @@
 """Pictures of an atlas: atlas in, matplotlib Axes out, saved as SVG, PDF or PNG."""
 
 from headscope.figures.ablation import ablation_grid, layer_changes, pruning_curve, type_changes
-from headscope.figures.arcs import head_at_work
+from headscope.figures.arcs import head_at_work, heads_at_work
 from headscope.figures.compare import change_by_layer, kind_changes
 from headscope.figures.dots import relation_accuracy
 from headscope.figures.explanation import explanation, pattern_left
 from headscope.figures.features import cls_attention
-from headscope.figures.gallery import heads_at_work
 from headscope.figures.grid import head_grid
 from headscope.figures.head_view import head_view
 from headscope.figures.importance import gradient_by_layer, importance_grid
-from headscope.figures.kinds import feature_boxes, kind_examples, kinds_by_layer
+from headscope.figures.kinds import feature_boxes, kinds_by_layer, pattern_bars, patterns_by_layer
 from headscope.figures.layers import entropy_by_layer, role_by_layer
 from headscope.figures.map import feature_map, head_map
-from headscope.figures.maps import example_maps
+from headscope.figures.maps import example_maps, kind_examples, pattern_maps
 from headscope.figures.matrix_view import matrix_view
 from headscope.figures.model_view import model_view
-from headscope.figures.patterns import pattern_bars, pattern_maps, patterns_by_layer
 from headscope.figures.profiles import distance_profile, offset_profile
 from headscope.figures.save import save
 

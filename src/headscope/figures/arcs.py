@@ -1,6 +1,9 @@
 """A head at work: a sentence, the word that asks, and lines to the words its head looks at."""
 
+from collections.abc import Sequence
+
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
 
@@ -47,6 +50,25 @@ def head_at_work(example: Example, *, ax: Axes | None = None) -> Axes:
         _word(ax, example, place, scale)
     _arcs(ax, example, line, scale)
     return ax
+
+
+def heads_at_work(examples: Sequence[Example]) -> Figure:
+    """A figure with a picture for each example, in the given order."""
+    if not examples:
+        raise OptionError("there is no example to draw; give at least one")
+    sizes = [arcs_size(example) for example in examples]
+    room = TITLE_ROOM / 72
+    width, height = max(wide for wide, _ in sizes), sum(high + room for _, high in sizes)
+    figure = Figure(figsize=(width, height))
+    top = height
+    for example, (wide, high) in zip(examples, sizes, strict=True):
+        top -= high + room
+        ax = figure.add_axes((0, top / height, wide / width, high / height))
+        head_at_work(example, ax=ax)
+        verdict = "right" if example.is_right else "wrong"
+        title = f"{ax.get_title(loc='left')} ({verdict})"
+        ax.set_title(title, loc="left", fontsize=TITLE_SIZE, color=INK, parse_math=False)
+    return figure
 
 
 def arcs_size(example: Example) -> tuple[float, float]:

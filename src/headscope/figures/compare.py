@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
+from headscope.facts.comparisons import change_name
 from headscope.facts.slices import stack_with
 from headscope.figures.colours import COLOUR_MAPS, INK, MUTED, ON_HIGH, ON_LOW, PAPER, SERIES
 from headscope.figures.theme import LABEL_SIZE, TICK_SIZE, axes, count_ticks, dress, legend, open_plot
@@ -15,12 +15,12 @@ from headscope.figures.theme import LABEL_SIZE, TICK_SIZE, axes, count_ticks, dr
 Array = np.ndarray[Any, Any]
 
 _CHANGES = {
-    "cosine": ("attention: 1 - cosine", SERIES[0], "o", "-"),
-    "cosine_input_a": ("own weights alone, first model's input", SERIES[0], "o", "--"),
-    "cosine_input_b": ("own weights alone, second model's input", SERIES[0], "o", ":"),
-    "js": ("attention: JS divergence (nats)", SERIES[1], "s", "-"),
+    "cosine": (SERIES[0], "o-"),
+    "cosine_input_a": (SERIES[0], "o--"),
+    "cosine_input_b": (SERIES[0], "o:"),
+    "js": (SERIES[1], "s-"),
 }
-_MATRICES = {"query": "o", "key": "s", "value": "^", "output": "D"}
+_MATRICES = {"query": "o-", "key": "s-", "value": "^-", "output": "D-"}
 
 
 def change_by_layer(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = None) -> Axes:
@@ -28,53 +28,30 @@ def change_by_layer(atlas: Atlas, *, stack: str | None = None, ax: Axes | None =
 
     Solid lines are of the models as they are. In the others both models' attention is given the hidden states of the
     first (dashed) or of the second (dotted), so that nothing is inherited from the layers below: 1 - cosine again.
-    Bands are one standard error over texts.
+    Bands are one standard error over texts. Thin grey lines are the weights, told apart by their markers.
     """
-    name = _stack(atlas, "attention_change", stack)
-    arrays = atlas.stack(name)
-    change, error = (arrays[key] for key in ("attention_change", "attention_change_stderr"))
+    arrays = atlas.stack(_stack(atlas, "attention_change", stack))
+    change, error = arrays["attention_change"], arrays["attention_change_stderr"]
     layers = change.sizes["layer"]
     ax = axes(ax, size=(float(np.clip(0.4 * layers + 2, 5.2, 9)), 3.6))
-    known = [str(label) for label in change["change"].values]
-    for label, (words, colour, marker, line) in _CHANGES.items():
-        if label not in known:
+    for label, (colour, style) in _CHANGES.items():
+        if label not in change["change"].values:
             continue
-        values = change.sel(change=label).values
-        around = np.nan_to_num(error.sel(change=label).values)
+        values, around = change.sel(change=label).values, np.nan_to_num(error.sel(change=label).values)
         ax.fill_between(range(layers), values - around, values + around, color=colour, alpha=0.2, linewidth=0)
-        ax.plot(
-            range(layers),
-            values,
-            color=colour,
-            marker=marker,
-            markersize=3.2,
-            linestyle=line,
-            linewidth=1.4,
-            label=words,
-        )
-    _weights(ax, arrays["weight_change"])
+        name = f"attention: {change_name(label)}"
+        ax.plot(range(layers), values, style, color=colour, markersize=3.2, linewidth=1.4, label=name)
+    for matrix, style in _MATRICES.items():
+        values = arrays["weight_change"].sel(matrix=matrix).values
+        if np.isfinite(values).any():
+            name = f"weights: {matrix}, ||dW|| / ||W||"
+            ax.plot(range(layers), values, style, color=MUTED, markersize=2.6, linewidth=0.7, label=name)
     dress(ax, title="Attention change and weight change by layer", x="layer", y="change")
     open_plot(ax)
     ax.set_xticks(count_ticks(layers, most=24))
     ax.set_ylim(bottom=0)
     legend(ax, columns=2)
     return ax
-
-
-def _weights(ax: Axes, weights: xr.DataArray) -> None:
-    """Thin grey lines, told apart by their markers."""
-    for matrix, marker in _MATRICES.items():
-        values = weights.sel(matrix=matrix).values
-        if np.isfinite(values).any():
-            ax.plot(
-                range(len(values)),
-                values,
-                color=MUTED,
-                marker=marker,
-                markersize=2.6,
-                linewidth=0.7,
-                label=f"weights: {matrix}, ||dW|| / ||W||",
-            )
 
 
 def kind_changes(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = None) -> Axes:
@@ -85,24 +62,15 @@ def kind_changes(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = No
     kinds = [str(kind) for kind in table["kind_before"].values]
     size = len(kinds)
     ax = axes(ax, size=changes_size(size))
-    totals = counts.sum(1, keepdims=True)
-    shares = np.divide(counts, totals, out=np.zeros(counts.shape), where=totals > 0)
+    shares = counts / counts.sum(1, keepdims=True).clip(1)
     edges = np.arange(size + 1) - 0.5
     ax.pcolormesh(
         edges, edges, shares, cmap=COLOUR_MAPS["share"], vmin=0, vmax=1, edgecolors=PAPER, linewidth=1
     )
-    for row in range(size):
-        for column in range(size):
-            if counts[row, column]:
-                ax.text(
-                    column,
-                    row,
-                    str(int(counts[row, column])),
-                    ha="center",
-                    va="center_baseline",
-                    fontsize=LABEL_SIZE,
-                    color=ON_HIGH if shares[row, column] > 0.5 else ON_LOW,
-                )
+    for row, column in np.argwhere(counts):
+        colour = ON_HIGH if shares[row, column] > 0.5 else ON_LOW
+        text = {"ha": "center", "va": "center_baseline", "fontsize": LABEL_SIZE, "color": colour}
+        ax.text(column, row, str(int(counts[row, column])), text)
     ax.invert_yaxis()
     dress(ax, title="Kinds of heads, before and after", x="kind after", y="kind before")
     ax.set_xticks(range(size), kinds, fontsize=TICK_SIZE, color=INK)

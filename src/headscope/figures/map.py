@@ -1,12 +1,13 @@
 """Heads as points on a plane: near each other when they look at texts alike, or equally far."""
 
-from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
+from matplotlib.colorbar import Colorbar
 
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
@@ -56,9 +57,7 @@ def head_map(
     """
     name = stack_with(atlas, "head_distance", stack)
     places = scaled_map(atlas, stack=name, seed=seed) if places is None else places
-    ax = axes(ax, size=SIZE)
-    _frame(ax, places)
-    _draw(ax, places, _Colours(atlas, name, color, select), title="Head map")
+    ax = _drawn(ax, atlas, places, stack=name, color=color, select=select, title="Head map")
     _scale(ax, places)
     note(ax, f"stress {float(places['stress']):.2f}")
     return ax
@@ -81,45 +80,49 @@ def feature_map(
     """
     name = stack_with(atlas, "distance_features", stack)
     places = neighbour_map(atlas, stack=name, seed=seed) if places is None else places
-    ax = axes(ax, size=SIZE)
-    _frame(ax, places)
-    _draw(ax, places, _Colours(atlas, name, color, select), title="t-SNE of distance features")
-    return ax
+    title = "t-SNE of distance features"
+    return _drawn(ax, atlas, places, stack=name, color=color, select=select, title=title)
 
 
-@dataclass(frozen=True)
-class _Colours:
-    """What the colours of a map stand for."""
-
-    atlas: Atlas
-    stack: str
-    color: str
-    select: Select | None
-
-
-def _draw(ax: Axes, places: xr.Dataset, by: _Colours, *, title: str) -> None:
+def _drawn(
+    ax: Axes | None,
+    atlas: Atlas,
+    places: xr.Dataset,
+    *,
+    stack: str,
+    color: str,
+    select: Select | None,
+    title: str,
+) -> Axes:
     """The points in the colours asked for, with their names and what the colours mean."""
-    color, select = by.color, by.select
     if color in ("layer", "type") and select:
         raise OptionError(f'select goes with a measure; color="{color}" takes none')
+    ax = axes(ax, size=SIZE)
+    _frame(ax, places)
+    layers, heads = places["layer"].values, places["head"].values
+    if color in ("layer", "type"):
+        dress(ax, title=f"{title}, coloured by {color}", x="", y="")
     if color == "type":
-        dress(ax, title=f"{title}, coloured by type", x="", y="")
-        _by_type(ax, by.atlas, places, by.stack)
+        _, order, kind = kinds_of(atlas, stack)
+        _by_type(ax, places, kind[layers, heads], kind_colours(order))
     elif color == "layer":
-        dress(ax, title=f"{title}, coloured by layer", x="", y="")
-        layers = int(places["layer"].max()) + 1
-        values = places["layer"].values.astype(float)
-        dots = _dots(ax, places, values, "layer", (0.0, float(max(layers - 1, 1))))
-        _bar(ax, dots, "layer", layers)
+        last = int(layers.max())
+        dots = _dots(ax, places, layers.astype(float), "layer", (0.0, float(max(last, 1))))
+        if last:
+            _bar(ax, dots, "layer").set_ticks(count_ticks(last + 1, most=16))
     else:
-        picked = head_values(by.atlas, color, select=select, stack=by.stack)
-        values = picked.values[places["layer"].values, places["head"].values]
-        dress(ax, title=f"{title}: {slice_title(by.atlas, picked)}", x="", y="")
+        picked = head_values(atlas, color, select=select, stack=stack)
+        values = picked.values[layers, heads]
+        dress(ax, title=f"{title}: {slice_title(atlas, picked)}", x="", y="")
         far = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
         ramp = "signed" if picked.is_signed else "share" if picked.is_share else "amount"
-        dots = _dots(ax, places, values, ramp, (-far if picked.is_signed else 0.0, far))
-        _bar(ax, dots, value_name(picked), None)
+        _bar(
+            ax,
+            _dots(ax, places, values, ramp, (-far if picked.is_signed else 0.0, far)),
+            value_name(picked),
+        )
     _names(ax, places)
+    return ax
 
 
 def _dots(
@@ -139,22 +142,13 @@ def _dots(
     )
 
 
-def _by_type(ax: Axes, atlas: Atlas, places: xr.Dataset, stack: str) -> None:
-    _, order, kind = kinds_of(atlas, stack)
-    of_head = kind[places["layer"].values, places["head"].values]
-    for (name, colour), marker in zip(kind_colours(order).items(), _markers(len(order)), strict=True):
-        own = of_head == name
-        x, y = places["x"].values[own], places["y"].values[own]
-        ax.scatter(
-            x, y, color=colour, marker=marker, s=_size(places), edgecolors=MUTED, linewidths=0.5, label=name
-        )
-    legend(ax, columns=min(4, len(order)), room=6)
-
-
-def _markers(count: int) -> list[str]:
+def _by_type(ax: Axes, places: xr.Dataset, kind: Array, colours: dict[str, str]) -> None:
     """Shapes beside colours, for those who cannot tell these colours apart."""
-    shapes = "osD^vPX*"
-    return [shapes[number % len(shapes)] for number in range(count)]
+    for (name, colour), marker in zip(colours.items(), cycle("osD^vPX*"), strict=False):
+        own = kind == name
+        x, y, size = places["x"].values[own], places["y"].values[own], _size(places)
+        ax.scatter(x, y, color=colour, marker=marker, s=size, edgecolors=MUTED, linewidths=0.5, label=name)
+    legend(ax, columns=min(4, len(colours)), room=6)
 
 
 def _size(places: xr.Dataset) -> int:
@@ -191,16 +185,13 @@ def _round_down(value: float) -> float:
     return float(max(step * power for step in (1, 2, 5) if step * power <= value))
 
 
-def _bar(ax: Axes, dots: PathCollection, label: str, layers: int | None) -> None:
-    if layers == 1:
-        return
+def _bar(ax: Axes, dots: PathCollection, label: str) -> Colorbar:
     bar = ax.figure.colorbar(dots, ax=ax, fraction=0.03, aspect=35, pad=0.02)
     as_vectors(bar)
-    if layers is not None:
-        bar.set_ticks(count_ticks(layers, most=16))
     bar.set_label(label, fontsize=LABEL_SIZE, color=INK, parse_math=False)
     bar.ax.tick_params(labelsize=TICK_SIZE, labelcolor=INK, color=RULE, length=2)
     bar.outline.set_visible(False)
+    return bar
 
 
 def _names(ax: Axes, places: xr.Dataset) -> None:
@@ -209,10 +200,6 @@ def _names(ax: Axes, places: xr.Dataset) -> None:
     gaps = np.hypot(x[:, None] - x[None, :], y[:, None] - y[None, :])
     np.fill_diagonal(gaps, np.inf)
     alone = np.argsort(-gaps.min(1), kind="stable")
-    most = None if len(labels) <= FEW_HEADS else LABELS
-    label_points(
-        ax,
-        [(float(x[i]), float(y[i]), str(labels[i])) for i in alone],
-        around=list(zip(x.tolist(), y.tolist(), strict=True)),
-        most=most,
-    )
+    points = [(float(x[at]), float(y[at]), str(labels[at])) for at in alone]
+    around = list(zip(x.tolist(), y.tolist(), strict=True))
+    label_points(ax, points, around=around, most=None if len(labels) <= FEW_HEADS else LABELS)

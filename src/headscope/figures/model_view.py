@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
 from headscope.facts.slices import Array
-from headscope.figures.kinds import draw_tile
+from headscope.figures.maps import draw_tile
 from headscope.figures.theme import axes, count_ticks, dress
 
 GAP = 0.12

@@ -4,16 +4,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from headscope.facts.comparisons import MEASURES, PROBE, STANDS_OUT, stands_out
 from headscope.facts.head_arrays import HeadArrays
 from headscope.facts.scores import mean_ends
-from headscope.facts.slices import Array, Choice, HeadValues
+from headscope.facts.slices import Choice, HeadValues
 from headscope.facts.subject import texts_of
-from headscope.facts.titles import MEASURED, AtlasWords, lower
+from headscope.facts.titles import AtlasWords, lower
 from headscope.pages.shapes import Bar, Chart, Section
 
 MOST_CHANGES = 8
-CLEAR = 3.0
-"""Standard errors from 0 that a change must be to be listed."""
 
 _MAPS = ("attention_cosine", "attention_js", "attention_js_input_a", "attention_js_input_b")
 
@@ -23,47 +22,40 @@ def comparisons(stack: str, arrays: HeadArrays, words: AtlasWords) -> list[Secti
 
     `arrays` are the stack's, taken at this head.
     """
-    alike = [
-        _bar(words.title(_values(name, {}, stack)), arrays, name, {}, words)
-        for name in _MAPS
-        if name in arrays and not arrays[name].dims
+    texts = texts_of(words.probes.get(PROBE, {}))
+
+    def bar(label: str, name: str, select: dict[str, Choice]) -> Bar:
+        value, error = arrays.number(name, **select), arrays.number(f"{name}_stderr", **select)
+        low, high = mean_ends(value, error, texts) or (None, None)
+        return Bar(label=label, value=value, low=low, high=high)
+
+    def title(name: str, select: dict[str, Choice]) -> str:
+        labels: dict[str, tuple[Choice, ...]] = {dim: (label,) for dim, label in select.items()}
+        return words.title(HeadValues(np.zeros((0, 0)), None, name, labels, stack, "1"))  # of any numbers
+
+    maps = [bar(title(name, {}), name, {}) for name in _MAPS if name in arrays and not arrays[name].dims]
+    changes = [
+        bar(lower(title(measure, select)), f"{measure}_change", select)
+        for _, measure, select in sorted(_changes(arrays), key=lambda change: -change[0])[:MOST_CHANGES]
     ]
+    charts = [chart for chart in (Chart(bars=maps), Chart(title="change", bars=changes)) if chart.bars]
     said = []
     if "kind_before" in arrays and "kind_after" in arrays:
         before, after = (str(arrays[name].values) for name in ("kind_before", "kind_after"))
         said = [f"kind: {'stayed' if before == after else f'was {before}, is nearest to'} {after}"]
-    changes = sorted(_changes(stack, arrays, words), key=lambda pair: -pair[0])[:MOST_CHANGES]
-    charts = [Chart(bars=alike), Chart(title="change", bars=[bar for _, bar in changes])]
-    charts = [chart for chart in charts if chart.bars]
     if not (said or charts):
         return []
-    return [Section(key="compare", title=f"Beside {words.other_model}", said=said, charts=charts)]
+    return [Section(key=PROBE, title=f"Beside {words.other_model}", said=said, charts=charts)]
 
 
-def _changes(stack: str, arrays: HeadArrays, words: AtlasWords) -> Iterator[tuple[float, Bar]]:
-    """How many standard errors each clear change is from 0, and its bar."""
-    for measure in MEASURED:
+def _changes(arrays: HeadArrays) -> Iterator[tuple[float, str, dict[str, Choice]]]:
+    """How far each change that stands out is from 0, its measure, and its labels."""
+    for measure in MEASURES:
         change, error = arrays.get(f"{measure}_change"), arrays.get(f"{measure}_change_stderr")
         if change is None or error is None:
             continue
-        for place in np.ndindex(change.values.shape):
-            value, stderr = float(change.values[place]), float(error.values[place])
-            if not (np.isfinite(value) and stderr > 0 and abs(value) >= CLEAR * stderr):
-                continue
-            select = {dim: known[at] for at, (dim, known) in zip(place, change.labels.items(), strict=True)}
-            title = lower(words.title(_values(measure, select, stack)))
-            yield abs(value) / stderr, _bar(title, arrays, f"{measure}_change", select, words)
-
-
-def _values(name: str, select: dict[str, Choice], stack: str) -> HeadValues:
-    """What titles are made from; the numbers do not matter for it."""
-    nothing: Array = np.zeros((0, 0))
-    return HeadValues(nothing, None, name, {dim: (label,) for dim, label in select.items()}, stack, "1")
-
-
-def _bar(title: str, arrays: HeadArrays, name: str, select: dict[str, Choice], words: AtlasWords) -> Bar:
-    value = arrays[name].number(**select)
-    errors = arrays.get(f"{name}_stderr")
-    stderr = np.nan if errors is None else errors.number(**select)
-    low, high = mean_ends(value, stderr, texts_of(words.probes.get("compare", {}))) or (None, None)
-    return Bar(label=title, value=value, low=low, high=high)
+        for place, value in np.ndenumerate(change.values):
+            far = stands_out(value, float(error.values[place]))
+            if far >= STANDS_OUT:
+                labels = zip(place, change.labels.items(), strict=True)
+                yield far, measure, {dim: known[at] for at, (dim, known) in labels}

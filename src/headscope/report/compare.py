@@ -1,46 +1,34 @@
 """Two models side by side on the page."""
 
-from math import floor
-from typing import Any
-
-import numpy as np
-from matplotlib.axes import Axes
+from itertools import product
+from math import isfinite
 
 from headscope import figures
-from headscope.facts.findings.compare import other_model
-from headscope.facts.slices import head_values
+from headscope.facts.comparisons import MEASURES, PROBE, change_name, other_model, stands_out
+from headscope.facts.slices import choices, head_values
 from headscope.facts.subject import Subject
 from headscope.facts.wording import amount
 from headscope.figures.compare import changes_size
-from headscope.figures.grid import grid_size
-from headscope.report.grids import extreme, grid, key_of
 from headscope.report.pictures import Picture, picture
 from headscope.report.section import Part, Section, Table
-from headscope.types import HeadId
 
 LAYERS_SIZE = (7.2, 3.8)
 MOST_MEASURES = 12
 
-_WORDS = {
-    "cosine": "1 - cosine",
-    "js": "JS divergence",
-    "cosine_input_a": "1 - cosine, own weights alone, first model's input",
-    "js_input_a": "JS divergence, own weights alone, first model's input",
-    "cosine_input_b": "1 - cosine, own weights alone, second model's input",
-    "js_input_b": "JS divergence, own weights alone, second model's input",
-}
-Array = np.ndarray[Any, Any]
-
 
 def compare_section(subject: Subject, _: int) -> Section:
     """What changed head by head and layer by layer, the control for weights, and changes of kind."""
-    before = other_model(subject)
-    pictures = [_layers(subject), _cosine(subject), grid(subject, "attention_js", {}, "")]
+    before = other_model(subject.probes[PROBE])
+    pictures = [_layers(subject)]
     if subject.has("kind_transitions"):
         pictures.append(_kinds(subject))
-    changed = [
-        name for name in ("entropy", "role_attention", "named_patterns") if subject.has(f"{name}_change")
-    ]
+    changed = [name for name in MEASURES[:3] if subject.has(f"{name}_change")]
+    largest = Part(
+        "Largest changes by measure",
+        "The largest change of any head, text by text, for each measure.",
+        tables=[_changes(subject, changed)],
+        is_folded=True,
+    )
     return Section(
         "compare",
         f"Side by side with {before}",
@@ -51,16 +39,7 @@ def compare_section(subject: Subject, _: int) -> Section:
         "first, or of the second. A few layers are a small sample, and no independent one.",
         pictures,
         [_control(subject)],
-        parts=[
-            Part(
-                "Largest changes by measure",
-                "The largest change of any head, text by text, for each measure.",
-                tables=[_changes(subject, changed)],
-                is_folded=True,
-            )
-        ]
-        if changed
-        else [],
+        parts=[largest] if changed else [],
     )
 
 
@@ -71,50 +50,29 @@ def _layers(subject: Subject) -> Picture:
         title="Attention change and weight change by layer",
         caption="Means over a layer's heads; bands are one standard error over texts. Grey: how far the weights of "
         "attention moved, as a share of their size.",
-        key=key_of(subject, "compare-layers"),
         is_wide=True,
         least=0.6,
     )
 
 
-def _cosine(subject: Subject) -> Picture:
-    picked = head_values(subject.atlas, "attention_cosine", stack=subject.stack)
-    low = min(floor(10 * float(np.nanmin(picked.values))) / 10, 0.9)
-
-    def draw(ax: Axes) -> object:
-        return figures.head_grid(
-            subject.atlas, "attention_cosine", limits=(low, 1.0), stack=subject.stack, ax=ax
-        )
-
-    return picture(
-        draw,
-        size=grid_size(*picked.values.shape),
-        title="Cosine of both models' maps",
-        caption=f"The stronger the colour, the more alike; pale heads changed.{extreme(picked)}",
-        key=key_of(subject, "compare-cosine"),
-    )
-
-
 def _kinds(subject: Subject) -> Picture:
-    kinds = subject.array("kind_transitions").sizes["kind_before"]
     return picture(
         lambda ax: figures.kind_changes(subject.atlas, stack=subject.stack, ax=ax),
-        size=changes_size(kinds),
+        size=changes_size(subject.array("kind_transitions").sizes["kind_before"]),
         title="Kinds of heads, before and after",
         caption="How many heads went from which kind (down) to which (across); the colour is the share of a row. The "
         "kinds are those of the first model.",
-        key=key_of(subject, "compare-kinds"),
     )
 
 
 def _control(subject: Subject) -> Table:
     array = subject.array("weight_control").sel(matrix="all")
     rows = []
-    for label in (str(name) for name in array["change"].values):
-        found = {str(key): float(array.sel(change=label, statistic=key)) for key in array["statistic"].values}
+    for label in map(str, array["change"].values):
+        found = dict(zip(array["statistic"].values, array.sel(change=label).values.tolist(), strict=True))
         rows.append(
             (
-                _WORDS.get(label, label),
+                change_name(label),
                 _pair(found, "rho"),
                 _shown(found["rho_p"], 3),
                 _shown(found["depth"]),
@@ -134,47 +92,37 @@ def _control(subject: Subject) -> Table:
 
 def _pair(found: dict[str, float], name: str) -> str:
     value, low, high = (found[key] for key in (name, f"{name}_low", f"{name}_high"))
-    return _shown(value) if not np.isfinite(low) else f"{value:.2f} [{low:.2f}, {high:.2f}]"
+    return f"{value:.2f} [{low:.2f}, {high:.2f}]" if isfinite(low) else _shown(value)
 
 
 def _shown(value: float, digits: int = 2) -> str:
-    return f"{value:.{digits}f}" if np.isfinite(value) else "–"
+    return f"{value:.{digits}f}" if isfinite(value) else "–"
 
 
 def _changes(subject: Subject, measures: list[str]) -> Table:
+    """Of every slice of the measures the head that changed most, those first that stand out most."""
     rows: list[tuple[float, tuple[str, ...]]] = []
     for measure in measures:
-        change = subject.array(f"{measure}_change")
-        dims = [str(dim) for dim in change.dims if dim not in ("layer", "head")]
-        units = str(change.attrs.get("units", "1"))
-        stacked = change.stack(label=dims).transpose("label", "layer", "head")
-        errors = (
-            subject.array(f"{measure}_change_stderr").stack(label=dims).transpose("label", "layer", "head")
-        )
-        before = subject.array(f"{measure}_before").stack(label=dims).transpose("label", "layer", "head")
-        for number, label in enumerate(stacked["label"].values):
-            values: Array = stacked.values[number]
-            if not np.isfinite(values).any():
-                continue
-            at = np.unravel_index(np.nanargmax(np.abs(values)), values.shape)
-            error = float(errors.values[number][at])
-            names = label if isinstance(label, tuple) else (label,)
-            rows.append(
-                (
-                    abs(values[at]) / error if error > 0 else 0.0,
-                    (
-                        f"{measure.replace('_', ' ')}: {', '.join(map(str, names))}",
-                        str(HeadId(int(at[0]), int(at[1]))),
-                        _shown(float(before.values[number][at]), 3),
-                        amount(
-                            float(values[at]),
-                            error if np.isfinite(error) else None,
-                            units="" if units == "1" else units,
-                            digits=3,
-                        ),
-                    ),
-                )
+        array = subject.array(f"{measure}_change")
+        dims = [str(dim) for dim in array.dims if dim not in ("layer", "head")]
+        for labels in product(*(choices(array, dim) for dim in dims)):
+            select = dict(zip(dims, labels, strict=True))
+            change, before = (
+                head_values(subject.atlas, f"{measure}_{ending}", select=select, stack=subject.stack)
+                for ending in ("change", "before")
             )
+            head = max(change.order(), key=lambda head: abs(change.at(head)[0]), default=None)
+            if head is None:
+                continue
+            value, error = change.at(head)
+            units = "" if change.units == "1" else change.units
+            cells = (
+                f"{measure.replace('_', ' ')}: {', '.join(map(str, labels))}",
+                str(head),
+                _shown(before.at(head)[0], 3),
+                amount(value, error, units=units, digits=3),
+            )
+            rows.append((stands_out(value, error or 0.0), cells))
     rows.sort(key=lambda row: -row[0])
     return Table(
         "Those that stand out most from their standard error",

@@ -1,18 +1,12 @@
 """Why heads do what they do, on the page."""
 
-from typing import Any
-
-import numpy as np
-
 from headscope import figures
-from headscope.facts.explanations import EMBEDDINGS, REPLACED, best_neuron, cell, rows_of
-from headscope.facts.slices import choices
+from headscope.facts.explanations import EMBEDDINGS, NOTHING, Cell, HeadExplanation, explained_heads
 from headscope.facts.subject import Subject
 from headscope.facts.wording import amount
 from headscope.figures.explanation import MOST_HEADS, left_size
-from headscope.report.grids import grid, key_of
 from headscope.report.pictures import Picture, picture
-from headscope.report.section import Part, Section, Table
+from headscope.report.section import Section, Table
 
 SIZE = (4.6, 3.2)
 SHOWN = 4
@@ -21,7 +15,8 @@ SHOWN = 4
 
 def explanation_section(subject: Subject, _: int) -> Section:
     """What carries scores, what scores tell apart, and what of the patterns is left."""
-    rows = rows_of(subject.atlas, subject.stack)
+    rows = explained_heads(subject.atlas, subject.stack)
+    rows.sort(key=lambda row: -row.carried[0].score.number if row.carried else 0.0)
     return Section(
         "explanation",
         "Why heads do it: what carries their scores",
@@ -30,38 +25,23 @@ def explanation_section(subject: Subject, _: int) -> Section:
         "other. What is left of a pattern says how near the head's map stays when embeddings are replaced by their "
         "mean everywhere: 1 is the same map, 0 no better than even attention. The parts do not add up to 1, and in "
         "deep layers they act through all layers below.",
-        [*_carried(subject, rows), *_left(subject, rows)],
+        [*(_shares(subject, row) for row in rows[:SHOWN] if row.carried), *_left(subject, rows)],
         [_table(rows)] if rows else [],
-        parts=_grids(subject),
     )
 
 
-def _carried(subject: Subject, rows: list[dict[str, Any]]) -> list[Picture]:
-    """Of the heads whose best neuron carries the most."""
-    known = sorted(
-        (row for row in rows if best_neuron(row) is not None),
-        key=lambda row: -(cell(best_neuron(row)).value or 0.0),
-    )
-    return [_shares(subject, row) for row in known[:SHOWN]]
-
-
-def _shares(subject: Subject, row: dict[str, Any]) -> Picture:
-    head = str(row["head"])
-    best = ", ".join(map(str, row.get("best") or []))
+def _shares(subject: Subject, row: HeadExplanation) -> Picture:
     return picture(
-        lambda ax: figures.explanation(subject.atlas, head, stack=subject.stack, ax=ax),
+        lambda ax: figures.explanation(subject.atlas, row.head, stack=subject.stack, ax=ax),
         size=SIZE,
-        title=f"What carries the score of head {head}",
+        title=f"What carries the score of head {row.head}",
         caption="How much of the score's variance over keys the best 1, 2, 4 and 8 neurons carry, with standard "
-        f"errors over texts, beside as many at random. Best first: {best}.",
-        key=key_of(subject, f"explanation-{head}"),
+        f"errors over texts, beside as many at random. Best first: {', '.join(map(str, row.best))}.",
     )
 
 
-def _left(subject: Subject, rows: list[dict[str, Any]]) -> list[Picture]:
-    known = [
-        row for row in rows if any(cell(one.get("left")).value is not None for one in row.get("left") or [])
-    ]
+def _left(subject: Subject, rows: list[HeadExplanation]) -> list[Picture]:
+    known = [row for row in rows if row.pattern_left]
     if not known:
         return []
     return [
@@ -71,59 +51,33 @@ def _left(subject: Subject, rows: list[dict[str, Any]]) -> list[Picture]:
             title="What is left of the pattern",
             caption="A row a head, those first that lose most without something. At the solid line the whole pattern "
             "is left; at the dashed line and below it the map is no nearer than even attention.",
-            key=key_of(subject, "explanation-left"),
             is_wide=True,
         )
     ]
 
 
-def _grids(subject: Subject) -> list[Part]:
-    """Maps over all heads, where many were explained."""
-    if not subject.has("pattern_left") or not subject.has("score_share"):
-        return []
-    left, carried = choices(subject.array("pattern_left"), "replaced"), subject.array("score_share")
-    if np.isfinite(carried.values).any(axis=-1).sum() < 2 * MOST_HEADS:
-        return []
-    pictures = [
-        grid(subject, "score_share", {"neurons": count}, "") for count in choices(carried, "neurons")[:1]
-    ]
-    pictures += [grid(subject, "pattern_left", {"replaced": name}, "") for name in EMBEDDINGS if name in left]
-    return [Part("Every head", pictures=pictures, is_folded=True)]
-
-
-def _table(rows: list[dict[str, Any]]) -> Table:
-    shown = sorted(rows, key=lambda row: -(cell(best_neuron(row)).value or 0.0))[:MOST_HEADS]
+def _table(rows: list[HeadExplanation]) -> Table:
+    some = f"; the {MOST_HEADS} of {len(rows)} heads whose best neuron carries most"
     return Table(
         "What carries the score and what is left of the pattern, with standard errors over texts"
-        + (
-            ""
-            if len(rows) <= MOST_HEADS
-            else f"; the {MOST_HEADS} of {len(rows)} heads whose best neuron carries most"
-        ),
+        + (some if len(rows) > MOST_HEADS else ""),
         (
             "Head",
             "Best neuron",
             "Best 8",
             "Random 8",
-            *(f"Left without {REPLACED[name]}" for name in EMBEDDINGS),
+            *(f"Left without {name}" for name in EMBEDDINGS.values()),
         ),
-        tuple(_cells(row) for row in shown),
+        tuple((row.head, *map(_written, _cells(row))) for row in rows[:MOST_HEADS]),
         is_figures=True,
     )
 
 
-def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    carries, left = (
-        row.get("carries") or [{}],
-        {str(one.get("replaced")): one for one in row.get("left") or []},
-    )
-    found = [
-        cell(carries[0].get("score")),
-        cell(carries[-1].get("score")),
-        cell(carries[-1].get("score_random")),
-        *(cell(left.get(name, {}).get("left")) for name in EMBEDDINGS),
-    ]
-    return (
-        str(row.get("head")),
-        *("–" if one.value is None else amount(one.value, one.stderr, units="") for one in found),
-    )
+def _cells(row: HeadExplanation) -> list[Cell]:
+    first, last = row.carries[0], row.carries[-1]
+    left = [row.pattern_left.get(name, NOTHING) for name in EMBEDDINGS]
+    return [first.score, last.score, last.score_random, *left]
+
+
+def _written(cell: Cell) -> str:
+    return "–" if cell.value is None else amount(cell.value, cell.stderr, units="")

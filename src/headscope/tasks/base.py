@@ -211,7 +211,7 @@ def task_for(name: str, data: str | Path | Sequence[str | Path], model: Model, *
     known = [
         option
         for option, parameter in inspect.signature(kind).parameters.items()
-        if parameter.kind is parameter.KEYWORD_ONLY and option != "labels"
+        if parameter.kind is parameter.KEYWORD_ONLY and option not in ("labels", "skipped")
     ]
     for option in options:
         if option not in known:

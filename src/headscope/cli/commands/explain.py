@@ -67,6 +67,6 @@ def _print(console: Console, result: "Explanation") -> None:
         soft_wrap=True,
     )
     for stack in result.arrays():
-        for row in result.table(stack=stack):
+        for row in result.heads(stack=stack):
             console.print()
             print_head(console, row, stack=stack if len(result.stacks.grids) > 1 else None)

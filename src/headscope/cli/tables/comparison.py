@@ -1,5 +1,7 @@
 """What `headscope compare` prints."""
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -7,18 +9,11 @@ from rich.console import Console
 from headscope.cli.tables.columns import Column, Row, count, interval, number, print_rows, with_error, words
 from headscope.cli.tables.source import source_line
 from headscope.cli.tables.text import print_table
+from headscope.facts.comparisons import change_name
 
 if TYPE_CHECKING:
     from headscope.comparison import Comparison
 
-_CHANGES = {
-    "cosine": "1 - cosine",
-    "js": "JS (nats)",
-    "cosine_input_a": "own, A's input: 1 - cosine",
-    "js_input_a": "own, A's input: JS",
-    "cosine_input_b": "own, B's input: 1 - cosine",
-    "js_input_b": "own, B's input: JS",
-}
 _TOP = 5
 
 
@@ -39,7 +34,7 @@ _LAYERS = [
     words("kinds changed", "kinds_changed"),
 ]
 _CONTROL = [
-    Column("change", "change", lambda row: _CHANGES[row["change"]]),
+    Column("change", "change", lambda row: change_name(row["change"])),
     number("with weights", "rho", decimals=2),
     interval("95 %", "rho_low", "rho_high", decimals=2),
     _p_value("p", "rho_p"),
@@ -57,17 +52,15 @@ _HEADS = [
         "kind", "kind_before", lambda row: " → ".join(dict.fromkeys((row["kind_before"], row["kind_after"])))
     ),
 ]
-_NO_LABELS = {
-    *("measure", "head", "before", "before_stderr", "after", "after_stderr"),
-    *("change", "change_stderr", "sure", "heads_sure", "mean_change"),
-}
+_CHANGE = with_error("change", "change")
 
 
 def _labels(row: Row) -> str:
-    return ", ".join(f"{key} {value}" for key, value in row.items() if key not in _NO_LABELS)
+    """Which slice of the measure it is: what stands between the measure and the head."""
+    keys = list(row)
+    return ", ".join(f"{key} {row[key]}" for key in keys[1 : keys.index("head")])
 
 
-_CHANGE = with_error("change", "change")
 _MEASURES = [
     words("measure", "measure"),
     Column("of", "measure", _labels),
@@ -97,21 +90,24 @@ def print_comparison(console: Console, found: "Comparison") -> None:
         if len(found.stacks) > 1:
             console.print(f"\n{stack}", style="bold")
         _print_layers(console, found, stack)
-        _print_control(console, found.control(stack=stack))
-        _print_heads(console, found.heads(stack=stack))
+        _print_control(console, [row for row in found.control(stack=stack) if row["matrix"] == "all"])
+        ranked = sorted(found.heads(stack=stack), key=lambda row: -float(row["js"]))
+        shown = ranked if len(ranked) <= 2 * _TOP else [*ranked[:_TOP], *ranked[-_TOP:]]
+        _print_rows(console, "Heads that changed most and least", _HEADS, shown)
         _print_kinds(console, found.kinds(stack=stack))
-        _print_measures(console, found.measures(stack=stack))
+        by_measure = groupby(found.measures(stack=stack), key=itemgetter("measure"))
+        largest = [max(rows, key=lambda row: abs(float(row["change"]))) for _, rows in by_measure]
+        title = "Largest change by each measure (* sure after correction for heads and labels)"
+        _print_rows(console, title, _MEASURES, largest)
         if found.features is not None and stack in found.features.arrays():
-            _title(
-                console, "Attention to classes of words: the head that changed most (* sure after correction)"
-            )
-            print_rows(console, _FEATURES, found.features.table(stack=stack))
+            title = "Attention to classes of words: the head that changed most (* sure after correction)"
+            _print_rows(console, title, _FEATURES, found.features.table(stack=stack))
 
 
 def _print_layers(console: Console, found: "Comparison", stack: str) -> None:
     rows = found.table(stack=stack)
-    _title(console, "Attention changed by (± standard error over texts) and weights moved by ||dW|| / ||W||")
-    print_rows(console, _LAYERS, rows)
+    title = "Attention changed by (± standard error over texts) and weights moved by ||dW|| / ||W||"
+    _print_rows(console, title, _LAYERS, rows)
     if "change_cosine_input_a" in rows[0]:
         console.print(
             "own: 1 - cosine when both models' attention is given the hidden states of one, so by own weights alone",
@@ -122,21 +118,18 @@ def _print_layers(console: Console, found: "Comparison", stack: str) -> None:
         error = "" if end["stderr"] is None else f" ± {end['stderr']:.4f}"
         layers = f"{end['layers']} layers" if end["layers"] > 1 else "layer"
         console.print(
-            f"{_CHANGES[name]}: last {layers} {end['last']:.4f}, first {layers} {end['first']:.4f}, difference "
+            f"{change_name(name)}: last {layers} {end['last']:.4f}, first {layers} {end['first']:.4f}, difference "
             f"{end['difference']:+.4f}{error}",
             soft_wrap=True,
         )
 
 
-def _print_control(console: Console, control: list[Row]) -> None:
-    rows = [row for row in control if row["matrix"] == "all"]
+def _print_control(console: Console, rows: list[Row]) -> None:
     if all(row["depth"] is None for row in rows):
         console.print("\ntoo few layers to correlate anything", soft_wrap=True)
         return
-    _title(
-        console, "Does attention change where weights moved? Spearman over layers; all four matrices together"
-    )
-    print_rows(console, _CONTROL, rows)
+    title = "Does attention change where weights moved? Spearman over layers; all four matrices together"
+    _print_rows(console, title, _CONTROL, rows)
     console.print(
         "last third, times: how many times more the last third of the layers changed than the others, at equal weight "
         "change",
@@ -144,16 +137,11 @@ def _print_control(console: Console, control: list[Row]) -> None:
     )
 
 
-def _print_heads(console: Console, heads: list[Row]) -> None:
-    ranked = sorted(heads, key=lambda row: -float(row["js"]))
-    _title(console, "Heads that changed most and least")
-    print_rows(console, _HEADS, ranked if len(ranked) <= 2 * _TOP else [*ranked[:_TOP], *ranked[-_TOP:]])
-
-
 def _print_kinds(console: Console, kinds: dict[str, Any] | None) -> None:
     if kinds is None:
         return
-    _title(console, "Kinds of heads, before (down) and after (across), by the centres of the first model")
+    title = "Kinds of heads, before (down) and after (across), by the centres of the first model"
+    console.print(f"\n{title}", style="bold", soft_wrap=True)
     counts = zip(kinds["kinds"], kinds["transitions"], strict=True)
     print_table(console, ["kind", *kinds["kinds"]], [[name, *map(str, row)] for name, row in counts])
     chance = kinds["moved_by_chance"]
@@ -163,16 +151,6 @@ def _print_kinds(console: Console, kinds: dict[str, Any] | None) -> None:
     )
 
 
-def _print_measures(console: Console, rows: list[Row]) -> None:
-    most: dict[str, Row] = {}
-    for row in rows:
-        known = most.get(row["measure"])
-        if known is None or abs(row["change"]) > abs(known["change"]):
-            most[row["measure"]] = row
-    _title(console, "Largest change by each measure (* sure after correction for heads and labels)")
-    print_rows(console, _MEASURES, list(most.values()))
-
-
-def _title(console: Console, text: str) -> None:
-    console.print()
-    console.print(text, style="bold", soft_wrap=True)
+def _print_rows(console: Console, title: str, columns: list[Column], rows: list[Row]) -> None:
+    console.print(f"\n{title}", style="bold", soft_wrap=True)
+    print_rows(console, columns, rows)

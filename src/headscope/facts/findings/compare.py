@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from headscope.facts.comparisons import PROBE, other_model, thirds
 from headscope.facts.findings.finding import Finding
 from headscope.facts.subject import Subject
 from headscope.facts.wording import count, heads_list, sentence
@@ -12,27 +13,27 @@ from headscope.types import HeadId
 
 def changes(subject: Subject) -> Iterator[Finding]:
     """Which layers changed, and whether it is their own doing."""
-    if not subject.has("attention_change") or "compare" not in subject.probes:
+    if not subject.has("attention_change") or PROBE not in subject.probes:
         return
     change = subject.array("attention_change")
-    own = [f"cosine_input_{giver}" for giver in "ab" if f"cosine_input_{giver}" in change["change"].values]
-    values = change.sel(change="cosine").values
-    error = subject.array("attention_change_stderr").sel(change="cosine").values
-    third = max(1, round(len(values) / 3))
-    most = int(values.argmax())
+    by_name = {str(name): change.sel(change=name).values for name in change["change"].values}
+    values = by_name["cosine"]
+    third, most = thirds(len(values)), int(values.argmax())
     text = (
-        f"Beside {other_model(subject)}, attention changed most in layer {most} (1 - cosine {values[most]:.2f}); the "
-        f"last {count(third, 'layer')} by {values[-third:].mean():.2f}, the first by {values[:third].mean():.2f}."
+        f"Beside {other_model(subject.probes[PROBE])}, attention changed most in layer {most} (1 - cosine "
+        f"{values[most]:.2f}); the last {count(third, 'layer')} by {values[-third:].mean():.2f}, the first by "
+        f"{values[:third].mean():.2f}."
     )
+    own = [by_name[f"cosine_input_{giver}"] for giver in "ab" if f"cosine_input_{giver}" in by_name]
     if own:
-        alone = [change.sel(change=name).values for name in own]
-        parts = [f"{one[-third:].mean():.3f} and {one[:third].mean():.3f}" for one in alone]
+        ends = [f"{alone[-third:].mean():.3f} and {alone[:third].mean():.3f}" for alone in own]
         text += (
-            f" By their own weights alone it would be {parts[0]} on the first model's hidden states, {parts[1]} on "
+            f" By their own weights alone it would be {ends[0]} on the first model's hidden states, {ends[1]} on "
             "the second's."
         )
-    stderr = float(error[most]) if np.isfinite(error[most]) else None
-    yield Finding.measured(subject, "Change", (text,), (float(values[most]), stderr), probe="compare")
+    error = float(subject.array("attention_change_stderr").sel(change="cosine").values[most])
+    number = float(values[most]), error if np.isfinite(error) else None
+    yield Finding.measured(subject, "Change", (text,), number, probe=PROBE)
     if subject.has("kind_transitions"):
         yield _moved(subject)
 
@@ -45,9 +46,3 @@ def _moved(subject: Subject) -> Finding:
     changed = f"{len(heads)} of {before.size} heads changed their kind"
     parts = sentence(changed, (": ", *heads_list(heads)) if heads else "", ".")
     return Finding("Change", subject.stack, parts, len(heads) / before.size, heads=heads)
-
-
-def other_model(subject: Subject) -> str:
-    """The model that this one was compared with."""
-    options = subject.probes["compare"].get("options")
-    return str(options.get("against")) if isinstance(options, dict) else "another model"

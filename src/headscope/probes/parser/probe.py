@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Iterable
-from typing import Self
+from typing import ClassVar, Self
 
 from headscope.errors import OptionError
-from headscope.facts.description import PROBES
+from headscope.facts.description import PROBES, Description
 from headscope.models import Model, load
 from headscope.probes.means import CaseMeans
 from headscope.probes.parser.attention import CACHE_LIMIT
@@ -50,7 +50,7 @@ class ParserProbe:
     every epoch as far as it does not fit; that changes no result. What is kept in memory are the words.
     """
 
-    description = DESCRIPTION
+    description: ClassVar[Description] = DESCRIPTION
 
     def __init__(
         self,

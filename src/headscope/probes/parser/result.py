@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from headscope.atlas import Results
-from headscope.facts.description import ArrayText, Column, Description, Maps, Sentences, Table
+from headscope.facts.description import ArrayText, Column, Description, Sentences, Table
 from headscope.probes.means import Array, CaseMeans, Coords
 from headscope.probes.parser.data import Batch
 from headscope.probes.parser.scorers import AttentionScorer
@@ -75,15 +75,7 @@ DESCRIPTION = Description(
     chart="Parsers made of attention, and what needs none",
     chart_caption="A dot is the share of words whose head is found (UAS), its bar the 95% interval.",
     arrays={"parser_weight": ArrayText("Learned weight of every head", "weight", "number")},
-    maps=(
-        Maps(
-            "parser_weight",
-            "How much each head counts",
-            "What the parser that sees only attention learned to give every head. Heads that do the same share their "
-            "weight, so a small weight does not mean that a head knows nothing.",
-        ),
-    ),
-    inward=DIRECTIONS[1:],
+    directions=DIRECTIONS,
     sentences=Sentences(
         "Syntax",
         "A parser that only weighs the heads' attention gets {} of words right",
@@ -150,7 +142,6 @@ def count(means: CaseMeans, batch: Batch, right: Sequence[Tensor]) -> None:
 class ParserResult(ProbeResult):
     """How well each parser finds syntactic heads, and what the attention-only probe weighs each head with."""
 
-    probe = "parser"
     description = DESCRIPTION
 
     grid: HeadGrid
