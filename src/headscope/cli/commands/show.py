@@ -10,7 +10,6 @@ from headscope.cli import options as shared
 from headscope.cli.session import session
 from headscope.cli.tables.heads import HeadNames, HeadPairs, HeadTable, measure_table
 from headscope.cli.tables.overview import overview, print_overview
-from headscope.cli.tables.text import print_measure
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ def _print(
             console.print()
         order = f"; {table.order}" if isinstance(table, HeadTable) and table.order else ""
         console.print(_title(stack, *found[stack]) + order, style="bold")
-        print_measure(console, table)
+        table.print(console)
 
 
 def _title(stack: str, array: "xr.DataArray", stderr: "xr.DataArray | None") -> str:
