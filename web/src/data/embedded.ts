@@ -26,6 +26,7 @@ export function embeddedSource(
     return bytes;
   };
   const source: Source = { kind, about, start: embedded.start ?? "", current: seen ?? null };
+  source.view = async ({ name }, _, head) => inflateJson(stored(["view", name, ...(head ?? [])].join("/")));
   if (seen) {
     source.maps = remembered(async (stack, layer) =>
       layerMaps(seen, stack, layer, await inflate(stored(`maps/${stack}/${layer}`))),

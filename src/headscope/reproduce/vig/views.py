@@ -6,7 +6,7 @@ import numpy as np
 
 from headscope import figures
 from headscope.atlas import Atlas
-from headscope.atlas.typical import Typical
+from headscope.atlas.sentences import Typical
 from headscope.facts.explanations import explained_heads
 from headscope.figures.head_view import head_view_size
 from headscope.figures.model_view import model_view_size
