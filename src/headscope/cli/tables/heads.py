@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -89,7 +88,7 @@ class HeadTable:
 
     def print(self, console: Console) -> None:
         """A row a head, or a label; where the columns do not fit side by side they go on below, in another block."""
-        decimals = decimals_for(self.errors)
+        decimals = decimals_for(self.errors.ravel().tolist())
         cells = [
             [shown(*pair, decimals) for pair in zip(*row, strict=True)]
             for row in zip(self.means.tolist(), self.errors.tolist(), strict=True)
@@ -175,7 +174,7 @@ def measure_table(
     ascending: bool,
 ) -> HeadTable | HeadPairs | HeadNames:
     """A measure as the table that suits it; an error where it cannot be ranked or narrowed as asked."""
-    if is_words(array):
+    if array.dtype.kind in "OUS":
         if at or top or by is not None or ascending:
             raise OptionError(f"{array.name} gives heads a name, not a number: it takes --layer and --head")
         return HeadNames(_narrowed(array, choice))
@@ -216,16 +215,6 @@ def _pairs(array: xr.DataArray, stderr: xr.DataArray | None, choice: HeadChoice)
             distance = {"value": float(array.values[a, b]), "stderr": float(errors[a, b])}
             pairs.append({"head_a": first, "head_b": second, **distance})
     return sorted(pairs, key=lambda pair: (np.isnan(pair["value"]), pair["value"]))
-
-
-def is_words(array: xr.DataArray) -> bool:
-    """Whether the values are names."""
-    return array.dtype.kind in "OUS"
-
-
-def counted(array: xr.DataArray) -> dict[str, int]:
-    """How many heads have each name, in the order in which they are first met."""
-    return dict(Counter(map(str, array.values.ravel().tolist())))
 
 
 def _narrowed(array: xr.DataArray, choice: HeadChoice, at: Mapping[str, str] | None = None) -> xr.DataArray:

@@ -1,10 +1,9 @@
 """Tables as text: they fit the terminal, and take the width they need in a file or a pipe."""
 
 from collections.abc import Iterable, Sequence
-from math import floor, isnan, log10
-from typing import Any
+from math import floor, isfinite, isnan, log10
+from statistics import median
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
@@ -20,13 +19,12 @@ def shown(mean: float, stderr: float, decimals: int) -> str:
     return text if isnan(stderr) else f"{text} ± {stderr:.{decimals}f}"
 
 
-def decimals_for(errors: Any) -> int:
+def decimals_for(errors: Iterable[float]) -> int:
     """As many decimals as show the first digit of the typical standard error."""
-    known = np.asarray(errors, dtype=float)
-    known = known[np.isfinite(known) & (known > 0)]
-    if not known.size:
+    known = [error for error in errors if isfinite(error) and error > 0]
+    if not known:
         return _FEWEST_DECIMALS
-    return min(_MOST_DECIMALS, max(_FEWEST_DECIMALS, -floor(log10(np.median(known)))))
+    return min(_MOST_DECIMALS, max(_FEWEST_DECIMALS, -floor(log10(median(known)))))
 
 
 def blocks(widths: Sequence[int], room: int) -> list[list[int]]:
