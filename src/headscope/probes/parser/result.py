@@ -7,7 +7,7 @@ import numpy as np
 
 from headscope.atlas import Results
 from headscope.errors import OptionError
-from headscope.facts.description import ArrayText, Column, Description, Maps, Sentences, Table
+from headscope.facts.description import ArrayText, Column, Description, Sentences, Table
 from headscope.probes.parser.baselines import RIGHT_BRANCHING
 from headscope.probes.parser.score import ParserScore
 from headscope.probes.parser.scorers import AttentionScorer
@@ -66,14 +66,6 @@ DESCRIPTION = Description(
     chart="Parsers made of attention, and what needs none",
     chart_caption="A dot is the share of words whose head is found (UAS), its bar the 95% interval.",
     arrays={"parser_weight": ArrayText("Learned weight of every head", "weight", "number")},
-    maps=(
-        Maps(
-            "parser_weight",
-            "How much each head counts",
-            "What the parser that sees only attention learned to give every head. Heads that do the same share their "
-            "weight, so a small weight does not mean that a head knows nothing.",
-        ),
-    ),
     directions=DIRECTIONS,
     sentences=Sentences(
         "Syntax",
