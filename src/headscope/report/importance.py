@@ -1,11 +1,8 @@
 """Gradient importance on the page."""
 
-from headscope.facts.agreement import agreement
-from headscope.facts.findings.importance import agreement_words
-from headscope.facts.slices import HeadValues, head_values
+from headscope.facts.importance import agreement, head_table
 from headscope.facts.subject import Subject
 from headscope.facts.sweeps import task_words
-from headscope.facts.wording import amount, readable
 from headscope.figures.grid import grid_size
 from headscope.figures.importance import gradient_by_layer, importance_grid
 from headscope.report.grids import key_of
@@ -13,7 +10,6 @@ from headscope.report.pictures import picture
 from headscope.report.section import Section, Table
 
 SIZE = (6.4, 3.4)
-MOST_HEADS = 10
 
 
 def importance_section(subject: Subject, _: int) -> Section:
@@ -22,7 +18,8 @@ def importance_section(subject: Subject, _: int) -> Section:
     options = options if isinstance(options, dict) else {}
     task = str(options.get("task", ""))
     does = task_words(task, options.get("does")) or "a task"
-    picked = head_values(subject.atlas, "head_importance", stack=subject.stack)
+    sizes = subject.array("head_importance").sizes
+    heads = head_table(subject.atlas, subject.stack)
     return Section(
         "importance",
         "Importance: what the loss says of attention",
@@ -42,30 +39,14 @@ def importance_section(subject: Subject, _: int) -> Section:
             ),
             picture(
                 lambda ax: importance_grid(subject.atlas, stack=subject.stack, ax=ax),
-                size=grid_size(*picked.values.shape),
+                size=grid_size(sizes["layer"], sizes["head"]),
                 title="Importance of every head, by gradient",
                 caption="The stronger the colour, the faster the loss changes, for better or worse, as the head is "
                 "turned down; the mean over texts.",
                 key=key_of(subject, "importance-grid"),
             ),
         ],
-        [_table(picked)],
-        [agreement_words(one) for one in agreement(subject.atlas, stack=subject.stack)],
+        [Table(heads.caption, heads.columns, heads.rows, is_figures=True)],
+        [str(agreed) for agreed in agreement(subject.atlas, stack=subject.stack)],
         {"Task": task} if task else {},
-    )
-
-
-def _table(picked: HeadValues) -> Table:
-    order = picked.order()[:MOST_HEADS]
-    factor, unit = readable(picked.at(order[0])[0] if order else 0.0, picked.units)
-    rows = []
-    for head in order:
-        value, error = picked.at(head)
-        told = amount(factor * value, None if error is None else factor * error, units="")
-        rows.append((str(head), told))
-    return Table(
-        f"The most important heads by gradient, in {unit}, with standard errors over texts",
-        ("Head", "Importance"),
-        tuple(rows),
-        is_figures=True,
     )

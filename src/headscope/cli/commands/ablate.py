@@ -88,12 +88,9 @@ def ablate(
     shared.check_stride(stride, task)
     with session(common, output, inputs=data) as run:
         kinds = None if atlas is None else hs.open(atlas)
-        loaded = run.load(model)
-        given = {"max_length": max_length, "stride": stride}
-        options = {name: value for name, value in given.items() if value is not None}
-        made = hs.task_for(task, list(data), loaded, **options)
+        headed, made = run.load_task(model, task, data, max_length=max_length, stride=stride)
         result = hs.ablate(
-            hs.with_head(loaded, made.head, allow_pickle=common.allow_pickle),
+            headed,
             made,
             sweep=sweep,
             how=edit,
