@@ -70,7 +70,9 @@ def test_ablations_in_the_atlas_are_compared(run: Run, folder: Path, corpus: Pat
     facts = swept.provenance["probes"]["ablation"]
     swept.with_probe("ablation", arrays, facts=facts, table={}, examples={}).save(output)
     result = run(*options)
-    assert "removing heads one by one does to loss (how much worse it gets) correlate by 1.00" in result.stdout
+    assert (
+        "removing heads one by one does to loss (how much worse it gets) correlate by 1.00" in result.stdout
+    )
     assert f"added to {output}" in result.stdout
     told, *_ = json.loads(run(*options, "--json").stdout)["agreement"]
     assert (told["metric"], told["heads"]) == ("loss", 12)
