@@ -3,9 +3,7 @@
 from headscope.facts.importance import agreement, head_table
 from headscope.facts.subject import Subject
 from headscope.facts.sweeps import task_words
-from headscope.figures.grid import grid_size
-from headscope.figures.importance import gradient_by_layer, importance_grid
-from headscope.report.grids import key_of
+from headscope.figures.importance import gradient_by_layer
 from headscope.report.pictures import picture
 from headscope.report.section import Section, Table
 
@@ -18,7 +16,6 @@ def importance_section(subject: Subject, _: int) -> Section:
     options = options if isinstance(options, dict) else {}
     task = str(options.get("task", ""))
     does = task_words(task, options.get("does")) or "a task"
-    sizes = subject.array("head_importance").sizes
     heads = head_table(subject.atlas, subject.stack)
     return Section(
         "importance",
@@ -34,16 +31,7 @@ def importance_section(subject: Subject, _: int) -> Section:
                 caption="The mean size of the loss's gradient with respect to attention weights, over all heads of a "
                 "layer, with standard errors over texts. Where it is small, looking more or less at such tokens "
                 "changes little.",
-                key=key_of(subject, "importance-layers"),
                 is_wide=True,
-            ),
-            picture(
-                lambda ax: importance_grid(subject.atlas, stack=subject.stack, ax=ax),
-                size=grid_size(sizes["layer"], sizes["head"]),
-                title="Importance of every head, by gradient",
-                caption="The stronger the colour, the faster the loss changes, for better or worse, as the head is "
-                "turned down; the mean over texts.",
-                key=key_of(subject, "importance-grid"),
             ),
         ],
         [Table(heads.caption, heads.columns, heads.rows, is_figures=True)],

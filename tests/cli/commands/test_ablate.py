@@ -37,7 +37,9 @@ def test_layers_are_printed_and_written(run: Run, folder: Path, data: Path, tmp_
     out = tmp_path / "a.nc"
     result = run("ablate", folder, "--task", "qa", "--data", data, "--sweep", "layers", "-o", out)
     assert result.exit_code == 0, result.stderr
-    assert re.search(r"5 examples of questions.json \(3 independent texts\), answering questions", result.stdout)
+    assert re.search(
+        r"5 examples of questions.json \(3 independent texts\), answering questions", result.stdout
+    )
     assert re.search(r"^layer 2 +4 ", result.stdout, re.MULTILINE)
     assert "3 independent texts cannot make any of 3 edits significant, whatever they do: that takes 7" in (
         result.stdout
