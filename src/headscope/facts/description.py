@@ -121,16 +121,6 @@ class EveryHead:
 
 
 @dataclass(frozen=True)
-class Maps:
-    """Maps of all heads, one for each label of an array."""
-
-    array: str
-    title: str
-    about: str = ""
-    is_folded: bool = False
-
-
-@dataclass(frozen=True)
 class Sentences:
     """How the findings read: `Head 3.2 finds the noun of a determiner (det): …`."""
 
@@ -190,7 +180,6 @@ class Description:
     chart_caption: str = ""
     arrays: Mapping[str, ArrayText] = field(default_factory=dict)
     every_head: EveryHead | None = None
-    maps: tuple[Maps, ...] = ()
     directions: tuple[str, ...] = ()
     """Which way heads look: from the word that asks, and, second, the way in which it is looked at itself."""
     texts: str = "sentences"

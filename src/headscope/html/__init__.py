@@ -49,11 +49,16 @@ def environment(room: str) -> Environment:
     return Environment(
         loader=ChoiceLoader([PackageLoader(f"headscope.{name}") for name in rooms]),
         autoescape=True,
-        finalize=lambda value: printed(_BLANKS.sub(" ", value)) if type(value) is str else value,
+        finalize=lambda value: shown(value) if type(value) is str else value,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def shown(text: str) -> str:
+    """A text as every template shows it: in one line, and nothing in it turns the page around."""
+    return printed(_BLANKS.sub(" ", text))
 
 
 def page(

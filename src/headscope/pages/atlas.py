@@ -14,6 +14,7 @@ from headscope.facts import findings as facts
 from headscope.facts.description import array_text
 from headscope.facts.slices import Array, Choice, HeadValues
 from headscope.facts.titles import AtlasWords
+from headscope.facts.vocabulary import own_name
 from headscope.kinds import feature_map, head_map
 from headscope.pages.head_page import grid_shape, head_page
 from headscope.pages.page import about, page_html, view_chunk, view_infos, view_key
@@ -76,7 +77,7 @@ def atlas_data(
 
     A stack in which nothing is known head by head is left out.
     """
-    model = str(atlas.provenance.get("model", ""))
+    model = own_name(str(atlas.provenance.get("model", "")))
     words = AtlasWords(atlas)
     return AtlasData(
         id=id,

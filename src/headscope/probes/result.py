@@ -173,11 +173,10 @@ class ProbeResult(ABC):
         """What intervals are over, documents or texts, in words; None where the table does not say."""
         return intervals_over(self.table())
 
-    def to_atlas(self, atlas: Atlas | None = None) -> Atlas:
-        """A new atlas of this result, or the given one with this result added."""
-        arrays = self.arrays()
-        source = self.source
+    def atlas_for(self, atlas: Atlas | None) -> Atlas:
+        """The given atlas, once it is checked to be of the same model; or a new one with nothing in it yet."""
         if atlas is None:
+            source = self.source
             about = provenance(
                 self.state,
                 corpus=source.data,
@@ -189,8 +188,14 @@ class ProbeResult(ABC):
                 options=source.options,
                 duration=source.duration,
             )
-            atlas = Atlas.build({stack: {} for stack in arrays}, provenance=about)
+            atlas = Atlas.build({stack: {} for stack in self.arrays()}, provenance=about)
         atlas.check_model(self.state.name, self.state.weights_hash, self.state.edits)
+        return atlas
+
+    def to_atlas(self, atlas: Atlas | None = None) -> Atlas:
+        """A new atlas of this result, or the given one with this result added."""
+        arrays, source = self.arrays(), self.source
+        atlas = self.atlas_for(atlas)
         return atlas.with_probe(
             self.probe,
             arrays,

@@ -1,9 +1,7 @@
 """Two models side by side on the page."""
 
 from itertools import product
-from math import floor, isfinite
-
-import numpy as np
+from math import isfinite
 
 from headscope import figures
 from headscope.facts.comparisons import MEASURES, PROBE, change_name, other_model, stands_out
@@ -11,8 +9,6 @@ from headscope.facts.slices import choices, head_values
 from headscope.facts.subject import Subject
 from headscope.facts.wording import amount
 from headscope.figures.compare import changes_size
-from headscope.figures.grid import grid_size
-from headscope.report.grids import extreme, grid, key_of
 from headscope.report.pictures import Picture, picture
 from headscope.report.section import Part, Section, Table
 
@@ -23,7 +19,7 @@ MOST_MEASURES = 12
 def compare_section(subject: Subject, _: int) -> Section:
     """What changed head by head and layer by layer, the control for weights, and changes of kind."""
     before = other_model(subject.probes[PROBE])
-    pictures = [_layers(subject), _cosine(subject), grid(subject, "attention_js", {}, "")]
+    pictures = [_layers(subject)]
     if subject.has("kind_transitions"):
         pictures.append(_kinds(subject))
     changed = [name for name in MEASURES[:3] if subject.has(f"{name}_change")]
@@ -54,22 +50,8 @@ def _layers(subject: Subject) -> Picture:
         title="Attention change and weight change by layer",
         caption="Means over a layer's heads; bands are one standard error over texts. Grey: how far the weights of "
         "attention moved, as a share of their size.",
-        key=key_of(subject, "compare-layers"),
         is_wide=True,
         least=0.6,
-    )
-
-
-def _cosine(subject: Subject) -> Picture:
-    atlas, stack = subject.atlas, subject.stack
-    picked = head_values(atlas, "attention_cosine", stack=stack)
-    limits = min(floor(10 * float(np.nanmin(picked.values))) / 10, 0.9), 1.0
-    return picture(
-        lambda ax: figures.head_grid(atlas, "attention_cosine", limits=limits, stack=stack, ax=ax),
-        size=grid_size(*picked.values.shape),
-        title="Cosine of both models' maps",
-        caption=f"The stronger the colour, the more alike; pale heads changed.{extreme(picked)}",
-        key=key_of(subject, "compare-cosine"),
     )
 
 
@@ -80,7 +62,6 @@ def _kinds(subject: Subject) -> Picture:
         title="Kinds of heads, before and after",
         caption="How many heads went from which kind (down) to which (across); the colour is the share of a row. The "
         "kinds are those of the first model.",
-        key=key_of(subject, "compare-kinds"),
     )
 
 

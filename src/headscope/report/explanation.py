@@ -1,16 +1,12 @@
 """Why heads do what they do, on the page."""
 
-import numpy as np
-
 from headscope import figures
 from headscope.facts.explanations import EMBEDDINGS, NOTHING, Cell, HeadExplanation, explained_heads
-from headscope.facts.slices import choices
 from headscope.facts.subject import Subject
 from headscope.facts.wording import amount
 from headscope.figures.explanation import MOST_HEADS, left_size
-from headscope.report.grids import grid, key_of
 from headscope.report.pictures import Picture, picture
-from headscope.report.section import Part, Section, Table
+from headscope.report.section import Section, Table
 
 SIZE = (4.6, 3.2)
 SHOWN = 4
@@ -31,7 +27,6 @@ def explanation_section(subject: Subject, _: int) -> Section:
         "deep layers they act through all layers below.",
         [*(_shares(subject, row) for row in rows[:SHOWN] if row.carried), *_left(subject, rows)],
         [_table(rows)] if rows else [],
-        parts=_grids(subject),
     )
 
 
@@ -42,7 +37,6 @@ def _shares(subject: Subject, row: HeadExplanation) -> Picture:
         title=f"What carries the score of head {row.head}",
         caption="How much of the score's variance over keys the best 1, 2, 4 and 8 neurons carry, with standard "
         f"errors over texts, beside as many at random. Best first: {', '.join(map(str, row.best))}.",
-        key=key_of(subject, f"explanation-{row.head}"),
     )
 
 
@@ -57,24 +51,9 @@ def _left(subject: Subject, rows: list[HeadExplanation]) -> list[Picture]:
             title="What is left of the pattern",
             caption="A row a head, those first that lose most without something. At the solid line the whole pattern "
             "is left; at the dashed line and below it the map is no nearer than even attention.",
-            key=key_of(subject, "explanation-left"),
             is_wide=True,
         )
     ]
-
-
-def _grids(subject: Subject) -> list[Part]:
-    """Maps over all heads, where many were explained."""
-    if not subject.has("pattern_left") or not subject.has("score_share"):
-        return []
-    left, carried = choices(subject.array("pattern_left"), "replaced"), subject.array("score_share")
-    if np.isfinite(carried.values).any(axis=-1).sum() < 2 * MOST_HEADS:
-        return []
-    pictures = [
-        grid(subject, "score_share", {"neurons": count}, "") for count in choices(carried, "neurons")[:1]
-    ]
-    pictures += [grid(subject, "pattern_left", {"replaced": name}, "") for name in EMBEDDINGS if name in left]
-    return [Part("Every head", pictures=pictures, is_folded=True)]
 
 
 def _table(rows: list[HeadExplanation]) -> Table:

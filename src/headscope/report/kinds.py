@@ -13,7 +13,6 @@ from headscope.facts.subject import Subject
 from headscope.facts.wording import share
 from headscope.figures.maps import examples_size
 from headscope.kinds import feature_map
-from headscope.report.grids import key_of
 from headscope.report.pictures import Picture, picture
 from headscope.report.section import Section, Table
 
@@ -124,6 +123,4 @@ def _neighbours(subject: Subject, places: xr.Dataset, colour: str) -> Picture:
 def _wide(
     subject: Subject, title: str, caption: str, size: tuple[float, float], draw: Callable[[Axes], object]
 ) -> Picture:
-    return picture(
-        draw, size=size, title=title, caption=caption, key=key_of(subject, title), is_wide=True, least=0.6
-    )
+    return picture(draw, size=size, title=title, caption=caption, is_wide=True, least=0.6)

@@ -2,18 +2,14 @@
 
 from headscope import figures
 from headscope.facts.subject import Subject
-from headscope.report.grids import grid, key_of
 from headscope.report.pictures import picture
-from headscope.report.section import Part, Section
+from headscope.report.section import Section
 
 SIZE = (6.8, 3.4)
 
 
 def patterns_section(subject: Subject, _: int) -> Section:
     """Shares by layer, and every head's share of each pattern."""
-    array = subject.array("pattern_share")
-    names = [str(name) for name in array["pattern"].values] if "pattern" in array.dims else []
-    grids = [grid(subject, "pattern_share", {"pattern": name}, "") for name in names]
     return Section(
         "patterns",
         "Patterns: what attention maps look like",
@@ -28,18 +24,7 @@ def patterns_section(subject: Subject, _: int) -> Section:
                 title="Patterns by layer",
                 caption="The share of each layer's maps, over all texts and heads, that shows each pattern; at the "
                 "right all layers together.",
-                key=key_of(subject, "patterns-layers"),
                 is_wide=True,
             )
         ],
-        parts=[
-            Part(
-                "Every head",
-                "In what share of the texts a head's map shows the pattern.",
-                grids,
-                is_folded=True,
-            )
-        ]
-        if grids  # another probe of this atlas may have an array of the same name
-        else [],
     )

@@ -1,7 +1,9 @@
-"""What a section of the page is made of."""
+"""What a page is made of: chapters of sections, which are data; `templates/parts.html` is how all of them look."""
 
 from dataclasses import dataclass, field
 
+from headscope.facts.findings import Finding
+from headscope.report.links import HeadLinks
 from headscope.report.pictures import Picture
 
 
@@ -30,7 +32,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Section:
-    """One subject: what it is, and its pictures."""
+    """One question: what was found, how to read it, a picture, tables; everything further is folded away in it."""
 
     key: str
     title: str
@@ -41,3 +43,20 @@ class Section:
     facts: dict[str, str] = field(default_factory=dict)
     """Where its numbers come from, when that differs from the rest of the page."""
     parts: list[Part] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
+    """What to type, a line each."""
+    is_open: bool = False
+    """Whether it is seen at once; the others show their title, and what is in them when it is clicked."""
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """Sections that belong together: a stack, a paper. Without a title they stand by themselves."""
+
+    key: str
+    """Begins the ids of the sections."""
+    sections: list[Section]
+    title: str = ""
+    introduction: str = ""
+    links: HeadLinks = field(default_factory=HeadLinks)

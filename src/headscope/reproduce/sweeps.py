@@ -140,8 +140,7 @@ def sweep_in(atlas: Atlas, name: str, *, probe: str = PROBE) -> Sweep | None:
 
 def beside(atlas: Atlas, found: Ablations) -> Atlas:
     """The atlas with a second sweep of a kind, which leaves the first one in its place."""
-    state = found.origin.state
-    atlas.check_model(state.name, state.weights_hash, state.edits)
+    atlas = found.atlas_for(atlas)
     stack = next(iter(found.arrays()))
     facts = {"data": found.baseline.data, "sweeps": {found.origin.sweep: found.facts()}}
     return atlas.with_probe(UNIFORM, {}, facts=facts, table={stack: found.table()}, examples={})
