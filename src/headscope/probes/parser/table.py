@@ -15,17 +15,17 @@ from headscope.probes.means import CaseMeans
 from headscope.probes.observe import Pass
 from headscope.probes.parser.attention import CACHE_LIMIT
 from headscope.probes.parser.data import Account, Batch, running_words
-from headscope.probes.parser.probe import MAX_EPOCHS, PATIENCE
-from headscope.probes.parser.result import PARSERS, RIGHT_BRANCHING, ParserResult, ParserScore, count
-from headscope.probes.parser.run import (
+from headscope.probes.parser.probe import (
+    MAX_EPOCHS,
     MODEL_VECTORS,
+    PATIENCE,
     Data,
     ParserRun,
     Plan,
-    Settings,
     Vectors,
     nothing_to_score,
 )
+from headscope.probes.parser.result import PARSERS, RIGHT_BRANCHING, ParserResult, ParserScore, count
 from headscope.probes.parser.training import Learner
 from headscope.probes.pointing.dependency import OFFSETS
 from headscope.probes.result import Source
@@ -74,7 +74,9 @@ def parser_table(
     """
     started = perf_counter()
     probed = model if isinstance(model, Model) else load(model)
-    settings = Settings(
+    run = ParserRun(
+        {"model": probed, "random": untrained(probed, seed=seed)},
+        vectors=vectors,
         stack=stack,
         seed=seed,
         max_epochs=max_epochs,
@@ -84,7 +86,6 @@ def parser_table(
         batch_size=batch_size,
         progress=progress,
     )
-    run = ParserRun({"model": probed, "random": untrained(probed, seed=seed)}, settings, vectors=vectors)
     data = Data(run.batcher, train, dev)
     accounts = {**data.accounts, "test": Account()}
     batches = run.read(test, accounts["test"])
@@ -136,11 +137,10 @@ def _source(
             "test": test.name,
             "vectors": "none" if run.lexicon is None else run.lexicon.name,
             "stack": run.grid.stack,
-            "seed": run.settings.seed,
-            "max_epochs": run.settings.max_epochs,
-            "patience": run.settings.patience,
-            "max_length": run.max_length,
-            "batch_size": run.settings.batch_size,
+            **{
+                key: getattr(run, key)
+                for key in ("seed", "max_epochs", "patience", "max_length", "batch_size")
+            },
         },
         duration=duration,
         notes=notes,
@@ -158,7 +158,7 @@ def _about_training(
     )
     stops = ", ".join(f"{learner.name} {learner.best_epoch} of {learner.epochs}" for learner in learners)
     yield f"training was stopped by the UAS on {data.dev_name}; best epoch: {stops}"
-    still = [learner.name for learner in learners if learner.best_epoch == run.settings.max_epochs]
+    still = [learner.name for learner in learners if learner.best_epoch == run.max_epochs]
     if still:
         yield f"still getting better in the last epoch: {', '.join(still)}; raise max_epochs (--max-epochs)"
     yield (
