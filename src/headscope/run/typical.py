@@ -162,33 +162,33 @@ def profile_of(grid: HeadGrid, attention: AttentionBatch) -> Array:
     An offset that a text is too short for is 0.
     """
     roles, _ = RoleAttention.empty(grid).per_text(attention)
-    found = [roles[:, :, 0]]  # from all queries
+    features = [roles[:, :, 0]]  # from all queries
     if OffsetAttention.fits(grid):
         offsets, applies = OffsetAttention.empty(grid).per_text(attention)
         assert applies is not None
-        found.append(torch.where(applies, offsets, 0.0))
-    return torch.cat(found, -1).float().cpu().numpy()
+        features.append(torch.where(applies, offsets, 0.0))
+    return torch.cat(features, -1).float().cpu().numpy()
 
 
 def likeness(profile: Array) -> Array:
     """(text, layer, head) cosine of each head's own profile with the mean of them, of `profile` (text, layer, head,
     feature); 0 where a head does nothing of its own."""
     common = profile.mean((1, 2), dtype=np.float64)  # (text, feature)
-    found = np.zeros(profile.shape[:3])
+    cosines = np.zeros(profile.shape[:3])
     for layer in range(profile.shape[1]):  # one at a time: all in float64 would be large
         own = profile[:, layer] - common[:, None]  # (text, head, feature)
         mean = own.mean(0)  # (head, feature)
         sizes = np.linalg.norm(own, axis=-1) * np.linalg.norm(mean, axis=-1)
-        np.divide((own * mean).sum(-1), sizes, out=found[:, layer], where=sizes > 0)
-    return found
+        np.divide((own * mean).sum(-1), sizes, out=cosines[:, layer], where=sizes > 0)
+    return cosines
 
 
-def foremost(found: Array) -> Array:
+def foremost(alike: Array) -> Array:
     """(rank, layer, head) which text comes first, second …, by likeness (text, layer, head).
 
     To four decimals, so that rounding in the model does not decide; of equals the first.
     """
-    return np.argsort(-found.round(4), axis=0, kind="stable")
+    return np.argsort(-alike.round(4), axis=0, kind="stable")
 
 
 def _members(texts: Sequence[ShownWords]) -> Tensor:
