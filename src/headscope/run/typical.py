@@ -50,14 +50,10 @@ def typical_sentences(
 
     def count(part: _Seen, batch: list[_Asked]) -> None:
         places = [text.number for text in batch]
-        members = {
-            stack: [_members([text.sides(grid)[side] for text in batch]) for side in (0, 1)]
-            for stack, grid in grids.items()
-        }
+        members = {stack: _members([text.sides(grid) for text in batch]) for stack, grid in grids.items()}
 
         def see(stack: StackName, attention: AttentionBatch) -> None:
             asking, looked_at = (side.to(attention.attention) for side in members[stack])
-            asking = asking / asking.sum(1, keepdim=True).clamp_min(1)  # the mean from a word, the sum to one
             between = asking.transpose(-1, -2)[:, None] @ attention.attention @ looked_at[:, None]
             weights, words = between.max(-1)  # of (text, head, word, word)
             seen = (profile_of(grids[stack], attention), words.cpu().numpy(), weights.float().cpu().numpy())
@@ -191,7 +187,13 @@ def foremost(alike: Array) -> Array:
     return np.argsort(-alike.round(4), axis=0, kind="stable")
 
 
-def _members(texts: Sequence[ShownWords]) -> Tensor:
+def _members(texts: Sequence[tuple[ShownWords, ShownWords]]) -> tuple[Tensor, Tensor]:
+    """(text, token, word) what a token counts in the mean from its word, and in the sum to it."""
+    asking, looked_at = (_pieces([sides[side] for sides in texts]) for side in (0, 1))
+    return asking / asking.sum(1, keepdim=True).clamp_min(1), looked_at
+
+
+def _pieces(texts: Sequence[ShownWords]) -> Tensor:
     """(text, token, word) 1 where a token is a piece of a word."""
     words = padded([text.word for text in texts], value=-1)  # (text, token)
     return (words[..., None] == torch.arange(max(len(text.words) for text in texts))).float()
