@@ -16,8 +16,7 @@ from headscope.probes.features.classes import FeatureText
 from headscope.probes.features.result import FeaturesResult, StackSums
 from headscope.probes.features.tally import FeatureMeans, FeatureTally, Values
 from headscope.probes.halves import SCORE
-from headscope.probes.parser.result import PARSERS, ParserResult
-from headscope.probes.parser.score import ParserScore
+from headscope.probes.parser.result import PARSERS, ParserResult, ParserScore
 from headscope.probes.parser.scorers import AttentionScorer, Scene
 from headscope.probes.parser.training import Learner
 from headscope.probes.pointing.cases import Pointing
@@ -143,7 +142,7 @@ def pointing_tally(baselines: Sequence[object]) -> PointingTally:
 def items_of(kind: type[Any], data: Any, **options: object) -> list[Pointing]:
     """The texts of a probe with their cases; no model is needed for them."""
     probe = object.__new__(kind)
-    for name, value in options.items():
+    for name, value in {"limit": None, **options}.items():
         setattr(probe, name, value)
     return list(probe.items(data, SCORE))
 

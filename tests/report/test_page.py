@@ -1,6 +1,5 @@
 """The report: one whole, safe, self-contained HTML file for any atlas."""
 
-import json
 import re
 from base64 import b64encode
 from collections import Counter
@@ -12,6 +11,7 @@ from urllib.parse import parse_qs
 import numpy as np
 import pytest
 from tests.helpers.atlases import atlas_of, per_head, random_atlas, stack_arrays
+from tests.helpers.pages import embedded_data
 
 from headscope.atlas import Atlas
 from headscope.errors import OutputError
@@ -122,7 +122,7 @@ def test_only_these_very_scripts_and_styles_may_run(written: str) -> None:
     def digest(content: str) -> str:
         return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
 
-    runs = [text for tag, kind, text in reader.sources if tag == "script" and kind != "application/json"]
+    runs = [text for tag, kind, text in reader.sources if tag == "script" and kind in ("", "module")]
     styles = [text for tag, _, text in reader.sources if tag == "style"]
     assert len(runs) == 2
     assert set(policy["script-src"].split()) == {digest(text) for text in runs}
@@ -131,7 +131,7 @@ def test_only_these_very_scripts_and_styles_may_run(written: str) -> None:
 
 def test_every_colour_has_a_light_and_a_dark_value(written: str) -> None:
     own = document.style()
-    body = written[written.index("<body>") : written.index('<script type="application/json"')]
+    body = written[written.index("<body>") : written.index('" id="headscope-data"')]
     rules = written[written.index(own) + len(own) : written.index("</style>")].split("/*", 1)[0]
     rules = "\n".join(line for line in rules.splitlines() if line.startswith(":root .s"))
     used = set(re.findall(r"var\((--[a-z0-9-]+)\)", own + rules + body))
@@ -144,7 +144,7 @@ def test_every_colour_has_a_light_and_a_dark_value(written: str) -> None:
 
 def test_heads_lead_to_their_pages(written: str) -> None:
     atlas = random_atlas()
-    known = json.loads(_data(written))["head_pages"]
+    known = embedded_data(written)["head_pages"]
     links = [parse_qs(link[1:]) for link in Reader(written).links if "=" in link]
     assert links
     assert all(link["view"] == ["atlas"] for link in links)
@@ -161,7 +161,7 @@ def test_heads_lead_to_their_pages(written: str) -> None:
 
 def test_the_interactive_atlas_has_the_numbers_of_the_atlas(written: str) -> None:
     atlas = random_atlas()
-    data = json.loads(_data(written))
+    data = embedded_data(written)
     stack = data["atlas"]["stacks"][0]
     assert (stack["layers"], stack["heads"]) == (3, 4)
     colouring = next(one for one in stack["colourings"] if one["key"] == "offset_attention:offset=-1")
@@ -218,10 +218,6 @@ def test_without_numbers_by_head_there_is_no_script() -> None:
     assert "#explore" not in reader.links
 
 
-def _data(text: str) -> str:
-    return next(data for _, kind, data in Reader(text).sources if kind == "application/json")
-
-
 def test_every_measure_has_its_picture_and_every_finding_its_place(written: str) -> None:
     text = "".join(Reader(written).words).replace("\N{NO-BREAK SPACE}", " ")
     for title in (
@@ -244,7 +240,7 @@ def test_names_from_outside_are_escaped() -> None:
     assert evil not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     assert Reader(text).tags["script"] == 3
-    assert json.loads(_data(text))["atlas"]["model"] == evil
+    assert embedded_data(text)["atlas"]["model"] == evil
 
 
 def test_a_measure_from_elsewhere_is_drawn_escaped() -> None:

@@ -32,6 +32,14 @@ class Annotated(Protocol):
     def content(self) -> WordText:
         """The words the model is shown."""
 
+    @property
+    def document(self) -> int:
+        """The number of its document."""
+
+    @property
+    def signature(self) -> str:
+        """All of it that matters, in writing: what the hash of the data is made of."""
+
 
 Item = TypeVar("Item", bound=Annotated)
 
@@ -89,21 +97,6 @@ class Pass(Sums):
         )
 
 
-class Signed(Protocol):
-    """A text of a document, and all of it that an analysis depends on, in writing."""
-
-    @property
-    def document(self) -> int:
-        """The number of its document."""
-
-    @property
-    def signature(self) -> str:
-        """What the hash of the data is made of."""
-
-
-SignedText = TypeVar("SignedText", bound=Signed)
-
-
 class Account:
     """What was read of the data: a digest, and how many documents."""
 
@@ -111,7 +104,7 @@ class Account:
         self.digest = hashlib.sha256()
         self.documents = Documents()
 
-    def of(self, texts: Iterable[SignedText]) -> Iterator[SignedText]:
+    def of(self, texts: Iterable[Item]) -> Iterator[Item]:
         """The texts as they come, accounted for."""
         for text in texts:
             self.documents.add(text.document)

@@ -3,6 +3,7 @@
 The report and the papers' page are made so. All of it is data (`Chapter`, `Section`); how it looks is in `templates/`.
 """
 
+import json
 from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
@@ -14,7 +15,8 @@ from markupsafe import Markup
 
 from headscope.figures.colours import DARK_RAMPS, LIGHT_RAMPS
 from headscope.html import environment, page
-from headscope.pages.page import asset
+from headscope.pages.page import asset, modules
+from headscope.pages.shapes import Embedded
 from headscope.report.section import Chapter
 
 
@@ -25,9 +27,9 @@ def document(
     lead: str,
     chapters: Sequence[Chapter],
     front: str = "",
-    atlas: str | None = None,
+    atlas: Embedded | None = None,
 ) -> str:
-    """The whole page; `front` stands before all chapters, `atlas` is what the interactive part is given, as JSON."""
+    """The whole page; `front` stands before all chapters, `atlas` is what the interactive part is given."""
     body = rendered(
         "document.html",
         brand=brand,
@@ -45,8 +47,9 @@ def document(
         title=title,
         styles=[style(), asset("headscope.css")],
         scripts=[_resource("page.js")],
-        modules=[asset("headscope.js")],
-        data=atlas,
+        modules=modules(view.name for view in atlas.about.views),
+        # Half a character, as broken texts have it, is nothing that pydantic would write.
+        data=json.dumps(atlas.model_dump(exclude_defaults=True), separators=(",", ":"), allow_nan=False),
     )
 
 

@@ -1,6 +1,5 @@
 """The report: one HTML file with everything in it, made to be read, mailed and printed."""
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,6 +14,7 @@ from headscope.facts.vocabulary import own_name, stack_title
 from headscope.facts.wording import count, listed
 from headscope.pages.atlas import embedded_atlas
 from headscope.pages.head_page import grid_shape
+from headscope.pages.shapes import Embedded
 from headscope.report.document import document
 from headscope.report.front import first_screen
 from headscope.report.links import HeadLinks
@@ -90,7 +90,7 @@ def _with_findings(subject: Subject, drawn: Sequence[Finding]) -> list[Section]:
     return [*told, Section("findings", "What else was found?", "", findings=rest)] if rest else told
 
 
-def _interactive(atlas: Atlas, drawn: Sequence[Finding]) -> str | None:
+def _interactive(atlas: Atlas, drawn: Sequence[Finding]) -> Embedded | None:
     """The data of the atlas and map views, open at the head of the first finding; None if nothing is known by head."""
     state: dict[str, str | int] = {"view": "atlas"}
     for finding in drawn:
@@ -100,10 +100,7 @@ def _interactive(atlas: Atlas, drawn: Sequence[Finding]) -> str | None:
             state |= {"stack": finding.stack, "layer": head.layer, "heads": head.head}
             break
     embedded = embedded_atlas(atlas, start=urlencode(state), with_findings=False)  # the report has its own
-    if embedded.atlas is None or not embedded.atlas.stacks:
-        return None
-    # Half a character, as broken texts have it, is nothing that pydantic would write.
-    return json.dumps(embedded.model_dump(), separators=(",", ":"), allow_nan=False)
+    return embedded if embedded.atlas is not None and embedded.atlas.stacks else None
 
 
 def _model(atlas: Atlas) -> str:

@@ -11,8 +11,7 @@ from tests.helpers.treebanks import cluster_error
 
 from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.pointing.cases import ALL, Case, PointingBatch
-from headscope.probes.pointing.exemplars import READABLE
-from headscope.probes.pointing.tally import PointingTally
+from headscope.probes.pointing.tally import READABLE, PointingTally
 from headscope.probes.words import words_present
 from headscope.text.words import WordText
 from headscope.types import AttentionBatch, HeadGrid, TokenBatch

@@ -11,7 +11,7 @@ from torch import Tensor
 from headscope.atlas import Example
 from headscope.probes.observe import Tally
 from headscope.probes.pointing.cases import ALL, Case, Pointing, PointingBatch
-from headscope.probes.pointing.exemplars import READABLE
+from headscope.probes.pointing.tally import READABLE
 from headscope.probes.words import word_attention_by
 from headscope.types import AttentionBatch, HeadId, TokenBatch
 

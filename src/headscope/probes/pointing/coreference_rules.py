@@ -6,6 +6,7 @@ agreement in number, gender and person, then all others; the nearest first in ea
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from headscope.text.annotated.coreference import Mention
 from headscope.text.annotated.coreference_words import PRONOUNS, MentionClass
@@ -38,8 +39,7 @@ _IRREGULAR_PLURALS = _words("children feet folk gentlemen men mice people teeth 
 _SINGULAR_ENDINGS = ("ss", "us", "is")
 
 
-@dataclass(frozen=True)
-class Traits:
+class Traits(NamedTuple):
     """Number, gender and person of a mention, as far as they are known."""
 
     number: Trait
@@ -48,12 +48,7 @@ class Traits:
 
     def agrees(self, other: "Traits") -> bool:
         """Whether nothing that is known of both speaks against their being the same."""
-        pairs = (
-            (self.number, other.number),
-            (self.gender, other.gender),
-            (self.person, other.person),
-        )
-        return all(not mine or not theirs or mine & theirs for mine, theirs in pairs)
+        return all(not mine or not theirs or mine & theirs for mine, theirs in zip(self, other, strict=True))
 
 
 @dataclass(frozen=True)
