@@ -16,7 +16,7 @@ from headscope.figures.maps import examples_size
 from headscope.kinds import HeadKinds
 from headscope.kinds.kind_names import PUBLISHED
 from headscope.kinds.kinds import PUBLISHED_SHARES
-from headscope.kinds.tsne import FEWEST_HEADS
+from headscope.kinds.map import FEWEST_HEADS
 from headscope.reproduce.clark.surface import measured_by
 from headscope.reproduce.guan.published import KINDS, MODEL
 from headscope.reproduce.table import Drawing, Figure, Grid, Origin, Row, Section, Verdict
