@@ -1,12 +1,13 @@
 """Two models side by side on the page."""
 
 from itertools import product
-from math import floor, isfinite
+from math import floor
 
 import numpy as np
 
 from headscope import figures
-from headscope.facts.comparisons import MEASURES, PROBE, change_name, other_model, stands_out
+from headscope.facts.cells import table_cells
+from headscope.facts.comparisons import CONTROL, MEASURES, PROBE, change_name, other_model, stands_out
 from headscope.facts.slices import choices, head_values
 from headscope.facts.subject import Subject
 from headscope.facts.wording import amount
@@ -86,36 +87,20 @@ def _kinds(subject: Subject) -> Picture:
 
 def _control(subject: Subject) -> Table:
     array = subject.array("weight_control").sel(matrix="all")
-    rows = []
-    for label in map(str, array["change"].values):
-        found = dict(zip(array["statistic"].values, array.sel(change=label).values.tolist(), strict=True))
-        rows.append(
-            (
-                change_name(label),
-                _pair(found, "rho"),
-                _shown(found["rho_p"], 3),
-                _shown(found["depth"]),
-                _shown(found["partial"]),
-                _pair(found, "excess"),
-            )
-        )
+    names = [str(name) for name in array["statistic"].values]
+    rows = [
+        {"change": str(row["change"].item()), **dict(zip(names, row.values.tolist(), strict=True))}
+        for row in array
+    ]
+    headings, cells = table_cells(CONTROL, rows, name=change_name)
     return Table(
         "Does attention change where weights moved? Spearman correlations over layers, all four matrices together; the "
-        "last column is how many times more the last third of the layers changed than the others at equal weight "
-        "change. Brackets are 95 % intervals",
-        ("Change", "With weights", "p", "With depth", "With depth, at equal weights", "Last third, times"),
-        tuple(rows),
+        "last columns are how many times more the last third of the layers changed than the others at equal weight "
+        "change",
+        tuple(heading[:1].upper() + heading[1:] for heading in headings),
+        tuple(map(tuple, cells)),
         is_figures=True,
     )
-
-
-def _pair(found: dict[str, float], name: str) -> str:
-    value, low, high = (found[key] for key in (name, f"{name}_low", f"{name}_high"))
-    return f"{value:.2f} [{low:.2f}, {high:.2f}]" if isfinite(low) else _shown(value)
-
-
-def _shown(value: float, digits: int = 2) -> str:
-    return f"{value:.{digits}f}" if isfinite(value) else "–"
 
 
 def _changes(subject: Subject, measures: list[str]) -> Table:
@@ -138,7 +123,7 @@ def _changes(subject: Subject, measures: list[str]) -> Table:
             cells = (
                 f"{measure.replace('_', ' ')}: {', '.join(map(str, labels))}",
                 str(head),
-                _shown(before.at(head)[0], 3),
+                amount(before.at(head)[0], units="", digits=3),
                 amount(value, error, units=units, digits=3),
             )
             rows.append((stands_out(value, error or 0.0), cells))

@@ -8,7 +8,7 @@ import xarray as xr
 
 from headscope import figures
 from headscope.errors import AtlasError
-from headscope.facts.findings.kinds import near_identical
+from headscope.facts.kinds import near_identical
 from headscope.facts.slices import Array, HeadValues, Select, choices, head_values
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import pattern_name, role_name
@@ -276,7 +276,7 @@ def _likeness(subject: Subject) -> Section:
         "texts: 0 when they look at the same tokens everywhere, 0.693 nats when they never do."
     )
     if len(labels) > 1 and not subject.is_faithful and np.isfinite(array.values).all():
-        introduction += f" {near_identical(subject)}"
+        introduction += f" {near_identical(subject.likeness)}"
     if subject.is_faithful:
         introduction = (
             "The Jensen-Shannon divergence between two heads' attention, summed over all queries, which is "

@@ -8,9 +8,8 @@ from headscope.facts.findings.compare import changes
 from headscope.facts.findings.explanation import explanation
 from headscope.facts.findings.finding import Finding
 from headscope.facts.findings.importance import importance
-from headscope.facts.findings.kinds import kinds
+from headscope.facts.findings.kinds import kinds, patterns
 from headscope.facts.findings.know import knowledge
-from headscope.facts.findings.patterns import patterns
 from headscope.facts.findings.spread import breadth, likeness
 from headscope.facts.findings.where import distances, habits, neighbours, roles
 from headscope.facts.subject import Subject
