@@ -1,10 +1,12 @@
 """The registry: names, duplicates, and what other packages add."""
 
 from importlib.metadata import EntryPoint
+from typing import Any
 
 import pytest
 
 from headscope.errors import OptionError
+from headscope.facts.description import PROBES
 from headscope.measures import MEASURES
 from headscope.registry import BUILT_IN, Registry, known_names
 from headscope.tasks import TASKS
@@ -54,8 +56,8 @@ def test_two_of_one_name_and_one_of_two_names_are_refused() -> None:
         found.register("other")(Thing)
 
 
-@pytest.mark.parametrize("registry", [MEASURES, TASKS], ids=["measures", "tasks"])
-def test_the_names_known_without_loading_are_those_that_are_registered(registry: Registry[type]) -> None:
+@pytest.mark.parametrize("registry", [MEASURES, PROBES, TASKS], ids=["measures", "probes", "tasks"])
+def test_the_names_known_without_loading_are_those_that_are_registered(registry: Registry[Any]) -> None:
     own = [name for name in registry.names() if registry.get(name).__module__.startswith("headscope.")]
     assert sorted(BUILT_IN[registry.kind]) == sorted(own)
     assert sorted(known_names(registry.kind)) == sorted(registry.names())

@@ -50,47 +50,40 @@ if TYPE_CHECKING:
 
     open = open_atlas  # by assignment: type checkers take a renaming import for a private one
 
-_PUBLIC = {
-    "Atlas": ("headscope.atlas", "Atlas"),
-    "CoreferenceProbe": ("headscope.probes", "CoreferenceProbe"),
-    "DependencyProbe": ("headscope.probes", "DependencyProbe"),
-    "FeaturesProbe": ("headscope.probes", "FeaturesProbe"),
-    "HeadscopeError": ("headscope.errors", "HeadscopeError"),
-    "Likeness": ("headscope.kinds", "Likeness"),
-    "MEASURES": ("headscope.measures", "MEASURES"),
-    "Model": ("headscope.models", "Model"),
-    "ParserProbe": ("headscope.probes", "ParserProbe"),
-    "RelationsProbe": ("headscope.probes", "RelationsProbe"),
-    "ablate": ("headscope.ablation", "ablate"),
-    "analyze": ("headscope.run", "analyze"),
-    "annotate": ("headscope.text.annotated.spacy", "annotate"),
-    "compare": ("headscope.comparison", "compare"),
-    "edit": ("headscope.edits", "edit"),
-    "explain": ("headscope.explanation", "explain"),
-    "feature_map": ("headscope.kinds", "feature_map"),
-    "figures": ("headscope.figures", None),
-    "find_patterns": ("headscope.probes.patterns", "find_patterns"),
-    "findings": ("headscope.facts.findings", "findings"),
-    "gradient_importance": ("headscope.importance", "gradient_importance"),
-    "head_map": ("headscope.kinds", "head_map"),
-    "head_types": ("headscope.kinds", "head_types"),
-    "load": ("headscope.models", "load"),
-    "mean_outputs": ("headscope.edits", "mean_outputs"),
-    "open": ("headscope.atlas", "open_atlas"),
-    "parser_table": ("headscope.probes", "parser_table"),
-    "prune": ("headscope.edits", "prune"),
-    "read_coreference": ("headscope.text", "read_coreference"),
-    "read_pairs": ("headscope.text", "read_pairs"),
-    "read_roles": ("headscope.text", "read_roles"),
-    "read_text": ("headscope.text", "read_text"),
-    "read_treebank": ("headscope.text", "read_treebank"),
-    "sample_path": ("headscope.data", "sample_path"),
-    "task_for": ("headscope.tasks", "task_for"),
-    "view": ("headscope.widget", "view"),
-    "with_head": ("headscope.tasks", "with_head"),
-    "wrap": ("headscope.models", "wrap"),
-    "write_report": ("headscope.report", "write_report"),
+_MODULES = {
+    "headscope.ablation": ("ablate",),
+    "headscope.atlas": ("Atlas", "open"),
+    "headscope.comparison": ("compare",),
+    "headscope.data": ("sample_path",),
+    "headscope.edits": ("edit", "mean_outputs", "prune"),
+    "headscope.errors": ("HeadscopeError",),
+    "headscope.explanation": ("explain",),
+    "headscope.facts.findings": ("findings",),
+    "headscope.figures": ("figures",),
+    "headscope.importance": ("gradient_importance",),
+    "headscope.kinds": ("Likeness", "feature_map", "head_map", "head_types"),
+    "headscope.measures": ("MEASURES",),
+    "headscope.models": ("Model", "load", "wrap"),
+    "headscope.probes": (
+        "CoreferenceProbe",
+        "DependencyProbe",
+        "FeaturesProbe",
+        "ParserProbe",
+        "RelationsProbe",
+        "parser_table",
+    ),
+    "headscope.probes.patterns": ("find_patterns",),
+    "headscope.report": ("write_report",),
+    "headscope.run": ("analyze",),
+    "headscope.tasks": ("task_for", "with_head"),
+    "headscope.text": ("read_coreference", "read_pairs", "read_roles", "read_text", "read_treebank"),
+    "headscope.text.annotated.spacy": ("annotate",),
+    "headscope.widget": ("view",),
 }
+"""Where the public names are."""
+
+_PUBLIC = dict(sorted((name, module) for module, names in _MODULES.items() for name in names))
+_SPELLED = {"open": "open_atlas"}  # there, so as not to hide the built-in function
 
 __all__ = list(_PUBLIC)  # pyright: ignore
 
@@ -100,9 +93,8 @@ def __getattr__(name: str) -> Any:
         return version("headscope")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'headscope' has no attribute {name!r}")
-    module, attribute = _PUBLIC[name]
-    loaded = import_module(module)
-    value = loaded if attribute is None else getattr(loaded, attribute)
+    loaded = import_module(_PUBLIC[name])
+    value = loaded if name == "figures" else getattr(loaded, _SPELLED.get(name, name))
     globals()[name] = value
     return value
 

@@ -33,16 +33,18 @@ class Sums:
 
     def empty(self) -> Self:
         """One of the same kind that has counted nothing."""
-        return type(self)(**{name: _emptied(getattr(self, name)) for name in self._names})
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]  # subclasses are dataclasses
+        return type(self)(**{name: _emptied(getattr(self, name)) for name in names})
 
     def merge(self, other: Self, /) -> None:
         """Count all that `other` has counted."""
-        for name in self._names:
-            setattr(self, name, _merged(getattr(self, name), getattr(other, name)))
+        merge_fields(self, other)
 
-    @property
-    def _names(self) -> list[str]:
-        return [field.name for field in fields(self)]  # type: ignore[arg-type]  # subclasses are dataclasses
+
+def merge_fields(mine: Any, theirs: Any) -> None:
+    """Count in one dataclass all that another of its kind has counted, as `Sums` says."""
+    for field in fields(mine):
+        setattr(mine, field.name, _merged(getattr(mine, field.name), getattr(theirs, field.name)))
 
 
 def _emptied(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self, TypeVar, cast
 
 import numpy as np
@@ -159,6 +159,16 @@ class TokenBatch:
     def lengths(self) -> Tensor:
         """(text,) how many real tokens each text has."""
         return self.is_token.sum(-1)
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> "TokenBatch":
+        """The batch with `function` of every tensor."""
+        whole = {
+            field.name: getattr(self, field.name) for field in fields(self)[:-1]
+        }  # but for what is derived
+        changed: dict[str, Any] = {
+            name: None if one is None else function(one) for name, one in whole.items()
+        }
+        return TokenBatch(**changed)
 
     def derive(self, function: Callable[["TokenBatch"], T]) -> T:
         """`function(self)`, computed once for all layers."""

@@ -17,6 +17,7 @@ from headscope.facts.sweeps import random_set
 from headscope.importance import gradient_importance
 from headscope.kinds import stability
 from headscope.tasks import QuestionAnswering, Task, task_for
+from headscope.text.items import TextPair
 
 pytestmark = pytest.mark.filterwarnings("ignore::headscope.errors.HeadscopeWarning")
 
@@ -139,7 +140,7 @@ def test_kinds_and_all_but_kinds(kinds_sweep: tuple[hs.Model, Task, hs.Atlas]) -
 def test_features_on_the_tasks_inputs_are_those_of_analyze(tmp_path: Path) -> None:
     model, task = made(tmp_path, "bert", "classification")
     ours = features_of(surveyed(model), task.batches(model, batch_size=2))["distance_features"]
-    pairs = [(text.first, text.second) for text in task.texts]  # type: ignore[attr-defined]
+    pairs = [(text.first, text.second) for text in task.corpus() if isinstance(text, TextPair)]
     theirs = hs.analyze(model, pairs, measures=["distance_features"], max_length=64)["distance_features"]
     np.testing.assert_allclose(ours.values, theirs.values, atol=1e-6)
 

@@ -11,7 +11,7 @@ from tests.helpers.treebanks import as_file, random_sentences
 
 import headscope as hs
 from headscope.atlas import Atlas, Example, Results
-from headscope.atlas.examples import as_text, from_text
+from headscope.atlas.sentences import as_line, from_line
 from headscope.errors import AtlasError
 from headscope.models import wrap
 from headscope.probes.pointing.dependency import DependencyProbe
@@ -92,11 +92,11 @@ def stacked() -> Atlas:
 
 
 def test_an_example_comes_back_from_its_line() -> None:
-    line = as_text(EXAMPLE)
+    line = as_line(EXAMPLE)
     assert "\n" not in line
-    back = from_text(line)
+    back = from_line(Example, line)
     assert back.weights == (0.125, 0.0, 0.75, 0.1235)  # to four decimals
-    assert as_text(back) == line
+    assert as_line(back) == line
     assert {**vars(back), "weights": ()} == {**vars(EXAMPLE), "weights": ()}
     assert json.loads(line)["head"] == "1.2"
     assert "né" in line  # to be read by people too
@@ -105,7 +105,7 @@ def test_an_example_comes_back_from_its_line() -> None:
 def test_what_an_example_knows() -> None:
     assert EXAMPLE.is_right
     assert EXAMPLE.confidence == 0.75
-    assert not from_text(as_text(EXAMPLE).replace('"guess": 2', '"guess": 1')).is_right
+    assert not from_line(Example, as_line(EXAMPLE).replace('"guess": 2', '"guess": 1')).is_right
 
 
 # A real probe
@@ -123,7 +123,7 @@ def test_tables_arrays_and_examples_come_back_from_disk(
     for stack, found in result.arrays().items():
         assert back.table("dependency", stack=stack) == result.table(stack=stack)
         shown = back.examples("dependency", stack=stack)
-        assert shown == [from_text(as_text(one)) for one in result.examples[stack]]
+        assert shown == [from_line(Example, as_line(one)) for one in result.examples[stack]]
         assert shown
         stored = back.stack(stack)
         assert set(stored) == set(found)
@@ -258,7 +258,7 @@ def test_a_probe_takes_only_its_own_away(plain: Atlas, tmp_path: Path) -> None:
     assert (back.table("one"), back.examples("one")) == (again.table("one"), [])
     # What was added to is as it was.
     assert set(plain.stack("encoder")) == {"entropy", "entropy_stderr", "other"}
-    assert first.examples("one") == [from_text(as_text(EXAMPLE))]
+    assert first.examples("one") == [from_line(Example, as_line(EXAMPLE))]
 
 
 def test_a_name_that_is_taken_is_refused(plain: Atlas) -> None:
@@ -353,7 +353,7 @@ def test_a_probe_that_was_not_run_has_nothing(plain: Atlas) -> None:
 def test_any_netcdf_tool_can_read_the_lines(plain: Atlas, tmp_path: Path) -> None:
     add(plain, "one", {"encoder": arrays(2, "a")}, examples=(EXAMPLE,)).save(tmp_path / "a.nc")
     with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf", group="one_examples") as lines:
-        assert [str(line) for line in lines["one_examples"].values] == [as_text(EXAMPLE)]
+        assert [str(line) for line in lines["one_examples"].values] == [as_line(EXAMPLE)]
 
 
 def test_an_atlas_names_files_without_their_folders() -> None:

@@ -9,7 +9,7 @@ import xarray as xr
 
 import headscope as hs
 from headscope.atlas import Atlas, Typical
-from headscope.atlas.typical import typical_as_text, typical_from_text
+from headscope.atlas.sentences import as_line, from_line
 from headscope.errors import AtlasError, OptionError
 from headscope.types import HeadId, LabelledArray
 
@@ -34,15 +34,15 @@ def build(*found: Typical, measure: str = "entropy") -> Atlas:
 
 
 def test_it_comes_back_from_its_line() -> None:
-    line = typical_as_text(ONE)
+    line = as_line(ONE)
     assert "\n" not in line
     assert "né" in line  # to be read by people too
-    back = typical_from_text(line)
+    back = from_line(Typical, line)
     assert back.weights == (0.5, 0.123, 1.0, 0.0, 0.25, 0.75)
     assert back.likeness == 0.9877
-    assert typical_as_text(back) == line
+    assert as_line(back) == line
     assert {**vars(back), "weights": (), "likeness": 0} == {**vars(ONE), "weights": (), "likeness": 0}
-    assert typical_from_text(typical_as_text(CROSS)) == CROSS
+    assert from_line(Typical, as_line(CROSS)) == CROSS
 
 
 def test_what_words_look_at() -> None:

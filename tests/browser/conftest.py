@@ -23,7 +23,7 @@ from headscope.report import write_report
 
 expect.set_options(timeout=PATIENCE)
 
-EXPLORE = "import sys; from headscope.cli.main import run; sys.argv[1:1] = ['explore']; run()"
+EXPLORE = "import sys, tests.helpers.own_view; from headscope.cli.main import run; sys.argv[1:1] = ['explore']; run()"
 SERVED = ("bert", "twelve", "gpt2", "llama", "t5")
 """Models of the server besides demo, as folders."""
 
@@ -76,7 +76,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         process = subprocess.Popen(
             [sys.executable, "-c", EXPLORE, "demo", *SERVED, "made-up.nc", "other.nc", "--no-open"],
             cwd=folder,
-            env=os.environ | {"HF_HUB_OFFLINE": "1"},
+            env=os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdout=subprocess.PIPE,
             stderr=stderr,
             text=True,

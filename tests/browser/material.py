@@ -16,7 +16,7 @@ from tests.helpers.tiny import tiny, wordpiece_tokenizer
 
 import headscope as hs
 from headscope.atlas import Atlas
-from headscope.atlas.typical import Typical, typical_as_text
+from headscope.atlas.sentences import Typical, as_line
 from headscope.models import Model
 from headscope.pages.neurons import neuron_reader
 from headscope.pages.page import Packed, Start, write_view
@@ -108,7 +108,7 @@ def with_rules(known: Atlas) -> Atlas:
 
 def with_typical(known: Atlas, found: list[Typical]) -> Atlas:
     """The atlas, with sentences where heads are most typical."""
-    lines = np.array([typical_as_text(one) for one in found], dtype=object)
+    lines = np.array([as_line(one) for one in found], dtype=object)
     return _with_group(known, "typical_examples", xr.DataArray(lines, dims="line"))
 
 

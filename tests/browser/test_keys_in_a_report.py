@@ -35,7 +35,7 @@ def test_keys_are_those_of_the_part_that_has_the_focus(report: Path, from_file: 
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     # Something else has it: no key is the explorer's.
-    link = page.locator("main a[href^='#']").last
+    link = page.locator(".front a[href^='#']").last
     link.focus()
     page.keyboard.press("2")
     page.keyboard.press("?")

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.browser import material
 from tests.browser.material import NASTY, TEXTS
 from tests.browser.watching import number, watching
+from tests.helpers import own_view
 from tests.helpers.tiny import tiny
 
 from headscope.pages.seen import observe
@@ -23,7 +24,7 @@ PATIENT = 120_000
 """Milliseconds for what starts processes: the server, the kernel, the import of torch."""
 
 CELLS = [
-    "import headscope as hs\nmodel = hs.load('bert', device='cpu')",
+    f"import headscope as hs\n{own_view.CODE}\nmodel = hs.load('bert', device='cpu')",
     f"hs.view(model, {TEXTS[0]!r}, {TEXTS[1]!r}, layer=1, heads=[2])",
     "hs.open('made-up.nc')",
     f"tokens = {list(NASTY.values())!r}\n"
@@ -169,6 +170,14 @@ def test_a_text(notebook: Page) -> None:
         view.locator(f"[data-view={name}]").click()
         expect(view.locator(".hs-main-part canvas").first).to_be_visible()
     expect(view.locator(".nv-carrier").first).to_be_visible()
+
+
+def test_a_view_of_another_package(notebook: Page) -> None:
+    view = widget(notebook, 1)
+    view.locator("[data-view=most_read]").click()
+    layer = int(view.get_by_label("Layer", exact=True).input_value())
+    shares = observe(tiny("bert"), *TEXTS).layer("encoder", layer).mean((0, 1))
+    expect(view.locator(".hs-extension li").first).to_contain_text(f"{100 * shares.max():.1f} %")
 
 
 def test_keys_belong_to_the_widget_that_has_the_focus(notebook: Page) -> None:

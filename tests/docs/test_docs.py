@@ -10,6 +10,7 @@ import yaml  # type: ignore[import-untyped]  # its stubs are not among what the 
 from markdown.extensions.toc import slugify  # type: ignore[import-untyped]  # likewise
 
 import headscope as hs
+from headscope.facts.description import PROBES
 from headscope.measures import Measure
 from headscope.types import HeadGrid
 
@@ -87,7 +88,7 @@ def test_tables_of_measures_are_complete(path: Path) -> None:
 
 
 def test_every_probe_has_a_page_and_every_page_a_probe() -> None:
-    probes = {name.removesuffix("Probe").lower() for name in hs.__all__ if name.endswith("Probe")}
+    probes = {name for name in PROBES.names() if PROBES.get(name).__module__.startswith("headscope.")}
     assert {page.stem for page in (DOCS / "probes").glob("*.md")} - {"index"} == probes
     index = (DOCS / "probes" / "index.md").read_text(encoding="utf-8")
     assert all(f"]({name}.md)" in index for name in probes)

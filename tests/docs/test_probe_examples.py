@@ -16,8 +16,7 @@ from headscope.probes.features.classes import FeatureText
 from headscope.probes.features.result import FeaturesResult, StackSums
 from headscope.probes.features.tally import FeatureMeans, FeatureTally, Values
 from headscope.probes.halves import SCORE
-from headscope.probes.parser.result import PARSERS, ParserResult
-from headscope.probes.parser.score import ParserScore
+from headscope.probes.parser.result import PARSERS, ParserResult, ParserScore
 from headscope.probes.parser.scorers import AttentionScorer, Scene
 from headscope.probes.parser.training import Learner
 from headscope.probes.pointing.cases import Pointing

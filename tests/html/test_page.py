@@ -1,5 +1,6 @@
 """Pages: nothing in a text is markup, and nothing but what is in the page may run."""
 
+import json
 import re
 from base64 import b64decode, b64encode
 from hashlib import sha256
@@ -8,8 +9,9 @@ from html import unescape
 import pytest
 from jinja2 import UndefinedError
 from markupsafe import Markup
+from tests.helpers.pages import embedded_data
 
-from headscope.html import classed, environment, page
+from headscope.html import LARGE, classed, environment, page
 
 
 def digest(content: str) -> str:
@@ -44,10 +46,18 @@ def test_titles_data_and_chunks_are_no_markup() -> None:
     evil = "</title><script>\n\N{RIGHT-TO-LEFT OVERRIDE}"
     text = page(Markup(), title=evil, data='"</script>"', chunks={'a"b': b"\0\1"})
     assert "<title>&lt;/title&gt;&lt;script&gt; \N{REPLACEMENT CHARACTER}</title>" in text
-    assert '"\\u003c/script>"' in text
+    assert '</script>"' not in text
+    assert embedded_data(text) == "</script>"
     chunk = re.search(r'data-chunk="a&#34;b">([^<]*)<', text)
     assert chunk
     assert b64decode(chunk[1]) == b"\0\1"
+
+
+def test_large_data_is_deflated() -> None:
+    data = ["<large>"] * LARGE
+    text = page(Markup(), title="t", data=json.dumps(data))
+    assert len(text) < LARGE
+    assert embedded_data(text) == data
 
 
 def test_templates_escape_and_miss_nothing() -> None:

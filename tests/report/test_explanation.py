@@ -187,9 +187,8 @@ def test_figures() -> None:
         figures.pattern_left(random_atlas())
 
 
-def test_the_section_and_the_lead() -> None:
+def test_the_section() -> None:
     text = page.render(explained())
     assert 'id="encoder-explanation"' in text
-    assert "why heads do it" in text
     assert "What carries the score of head 0.1" in text
     assert "What is left of the pattern" in text

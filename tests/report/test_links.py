@@ -32,12 +32,18 @@ def test_heads_by_the_word_before_them(text: str, named: list[str]) -> None:
     expected = text
     for name in named:
         expected = expected.replace(name, link(name), 1)
-    assert LINKS.linked(text) == expected
+    assert LINKS.prose(text) == expected
 
 
 def test_a_head_by_itself() -> None:
     assert LINKS.to(HeadId(2, 6)) == link("2.6")
     assert LINKS.to(HeadId(12, 0)) == "12.0"  # which the atlas does not have
+
+
+def test_the_heads_of_a_sentence_and_nothing_else() -> None:
+    parts = ("Of <b> it ", HeadId(2, 6), " takes -1.5 ± 0.2 more than head 3.2.")
+    number = "\N{MINUS SIGN}1.5\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}0.2"
+    assert LINKS.prose(parts) == f"Of &lt;b&gt; it {link('2.6')} takes {number} more than head 3.2."
 
 
 def test_cells() -> None:

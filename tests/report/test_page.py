@@ -1,6 +1,5 @@
 """The report: one whole, safe, self-contained HTML file for any atlas."""
 
-import json
 import re
 from base64 import b64encode
 from collections import Counter
@@ -12,10 +11,11 @@ from urllib.parse import parse_qs
 import numpy as np
 import pytest
 from tests.helpers.atlases import atlas_of, per_head, random_atlas, stack_arrays
+from tests.helpers.pages import embedded_data
 
 from headscope.atlas import Atlas
 from headscope.errors import OutputError
-from headscope.report import findings, frame, page, write_report
+from headscope.report import document, findings, page, write_report
 from headscope.types import LabelledArray
 
 VOID = {"meta", "br", "img", "link", "hr", "input"}
@@ -86,7 +86,7 @@ def written() -> str:
 
 def test_it_is_well_formed_and_whole(written: str) -> None:
     reader = Reader(written)
-    assert written.startswith("<!DOCTYPE html>")
+    assert written.startswith("<!doctype html>")
     assert len(reader.ids) == len(set(reader.ids))
     assert reader.places <= set(reader.ids)
     assert all(
@@ -122,7 +122,7 @@ def test_only_these_very_scripts_and_styles_may_run(written: str) -> None:
     def digest(content: str) -> str:
         return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
 
-    runs = [text for tag, kind, text in reader.sources if tag == "script" and kind != "application/json"]
+    runs = [text for tag, kind, text in reader.sources if tag == "script" and kind in ("", "module")]
     styles = [text for tag, _, text in reader.sources if tag == "style"]
     assert len(runs) == 2
     assert set(policy["script-src"].split()) == {digest(text) for text in runs}
@@ -130,10 +130,10 @@ def test_only_these_very_scripts_and_styles_may_run(written: str) -> None:
 
 
 def test_every_colour_has_a_light_and_a_dark_value(written: str) -> None:
-    own = frame.style()
-    body = written[written.index("<body>") : written.index('<script type="application/json"')]
+    own = document.style()
+    body = written[written.index("<body>") : written.index('" id="headscope-data"')]
     rules = written[written.index(own) + len(own) : written.index("</style>")].split("/*", 1)[0]
-    rules = "\n".join(line for line in rules.splitlines() if line.startswith(".told .s"))
+    rules = "\n".join(line for line in rules.splitlines() if line.startswith(":root .s"))
     used = set(re.findall(r"var\((--[a-z0-9-]+)\)", own + rules + body))
     defined = Counter(re.findall(r"(--[a-z0-9-]+):", own))
     assert used
@@ -144,7 +144,7 @@ def test_every_colour_has_a_light_and_a_dark_value(written: str) -> None:
 
 def test_heads_lead_to_their_pages(written: str) -> None:
     atlas = random_atlas()
-    known = json.loads(_data(written))["head_pages"]
+    known = embedded_data(written)["head_pages"]
     links = [parse_qs(link[1:]) for link in Reader(written).links if "=" in link]
     assert links
     assert all(link["view"] == ["atlas"] for link in links)
@@ -153,16 +153,15 @@ def test_heads_lead_to_their_pages(written: str) -> None:
         finding for finding in findings(atlas) if finding.heads and f"ead {finding.heads[0]}" in finding.text
     ]
     assert named
-    front = written[written.index('<div class="told front">') : written.index('<section class="explorer"')]
     for finding in named:
         head = finding.heads[0]
         where = f"view=atlas&amp;stack=encoder&amp;layer={head.layer}&amp;heads={head.head}"
-        assert f'<a class="head" href="#{where}">{head}</a>' in front
+        assert f'<a class="head" href="#{where}">{head}</a>' in written
 
 
 def test_the_interactive_atlas_has_the_numbers_of_the_atlas(written: str) -> None:
     atlas = random_atlas()
-    data = json.loads(_data(written))
+    data = embedded_data(written)
     stack = data["atlas"]["stacks"][0]
     assert (stack["layers"], stack["heads"]) == (3, 4)
     colouring = next(one for one in stack["colourings"] if one["key"] == "offset_attention:offset=-1")
@@ -171,10 +170,42 @@ def test_the_interactive_atlas_has_the_numbers_of_the_atlas(written: str) -> Non
     assert len(data["head_pages"]) == 12
 
 
-def test_what_begins_far_below_has_a_link_at_the_top(written: str) -> None:
-    top = written[written.index("<h1>") : written.index("</header>")]
-    assert [link for link in Reader(top).links if link.startswith("#")] == ["#explore", "#contents"]
-    assert set(Reader(written).ids) >= {"explore", "contents"}
+def test_sections_are_folded_and_say_what_is_in_them(written: str) -> None:
+    folded = re.findall(r'<details class="section" id="([^"]*)">\s*<summary><h2>([^<]*)</h2>', written)
+    assert dict(folded)["encoder-neighbours"] == "Which heads look at the token before, itself or after?"
+    assert {"about-method", "about-provenance"} <= set(dict(folded))
+    assert '<details class="section" open' not in written
+    for _, content in _folds(written):
+        assert content.split("<details>")[0].count("<figure") <= 1  # the others are one fold further
+
+
+def _folds(written: str) -> list[tuple[str, str]]:
+    parts = re.split(r'<details class="section" id="([^"]*)">', written)[1:]
+    return list(zip(parts[::2], parts[1::2], strict=True))
+
+
+def test_the_first_screen_has_findings_a_grid_and_heads_at_work(written: str) -> None:
+    front = written[written.index('id="found"') : written.index('<section class="explorer"')]
+    assert "Nothing that was measured stands clear" in front  # the numbers are random
+    assert "In this the heads differ most" in front
+    arrays = stack_arrays(2, 2)
+    patterns = list(arrays["named_patterns"].coords["pattern"])
+    arrays["named_patterns"].values[1, 0, patterns.index("previous_word")] = 0.9
+    even = np.full(len(patterns), 0.85)
+    arrays["named_patterns_uniform"] = LabelledArray(even, ("pattern",), {"pattern": patterns}, "even", "1")
+    front = page.render(atlas_of(arrays)).split('<section class="explorer"')[0]
+    assert front.count('<li><span class="topic">') == 1
+    assert "The previous word: most in head" in front
+
+
+def test_an_atlas_that_nothing_was_asked_of_says_what_to_run_next() -> None:
+    atlas = random_atlas(1, 2, model="/home/someone/models/mine/", corpus="news.txt")
+    text = page.render(atlas, atlas_file="mine.nc", report_file="mine.html")
+    words = "".join(Reader(text).words)
+    assert "headscope probe dependency mine --treebank treebank.conllu -o mine.nc" in words
+    assert "headscope ablate mine --task mlm --data news.txt --sweep heads -o mine.nc" in words
+    assert "headscope report mine.nc -o mine.html" in words
+    assert "/home/someone" not in text
 
 
 def test_without_numbers_by_head_there_is_no_script() -> None:
@@ -187,21 +218,12 @@ def test_without_numbers_by_head_there_is_no_script() -> None:
     assert "#explore" not in reader.links
 
 
-def _data(text: str) -> str:
-    return next(data for _, kind, data in Reader(text).sources if kind == "application/json")
-
-
-def test_every_measure_has_its_maps_and_every_finding_its_place(written: str) -> None:
+def test_every_measure_has_its_picture_and_every_finding_its_place(written: str) -> None:
     text = "".join(Reader(written).words).replace("\N{NO-BREAK SPACE}", " ")
     for title in (
-        "Attention to the previous token",
-        "Attention to the token itself",
-        "Attention to the next token",
-        "Attention to [SEP], from [SEP]",
-        "Entropy of attention, from [CLS]",
-        "Attention to others within 12.5% of the text",
-        "Attention to what followed an earlier copy (induction)",
-        "Mean distance to all other heads",
+        "Attention to [SEP], layer by layer",
+        "Entropy by layer, from [CLS]",
+        "what followed an earlier copy (induction)",
         "Head map, coloured by layer",
         "Distance profile of each layer",
     ):
@@ -218,14 +240,14 @@ def test_names_from_outside_are_escaped() -> None:
     assert evil not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     assert Reader(text).tags["script"] == 3
-    assert json.loads(_data(text))["atlas"]["model"] == evil
+    assert embedded_data(text)["atlas"]["model"] == evil
 
 
-def test_a_measure_from_elsewhere_gets_its_maps_escaped() -> None:
+def test_a_measure_from_elsewhere_is_drawn_escaped() -> None:
     arrays = per_head("<b>mine", np.full((2, 2, 2), 0.5), {"kind": ('"><i>', "$x")})
     text = page.render(atlas_of(arrays))
     reader = Reader(text)
-    assert reader.tags["figure"] == 2
+    assert reader.tags["figure"] == 1
     assert reader.tags["b"] == reader.tags["i"] == 0
     assert len(reader.ids) == len(set(reader.ids))
 
@@ -261,7 +283,6 @@ def test_missing_values_are_shown_as_such() -> None:
             array.values[1] = np.nan
     arrays["head_distance"].values[2:] = arrays["head_distance"].values[:, 2:] = np.nan
     text = "".join(Reader(page.render(atlas_of(arrays))).words)
-    assert "Grey: no value (2 heads)." in text
     assert "There is no head map: 12 of 16 distances between heads are missing" in text
     assert not re.search(r"\bnan\b", text)
 

@@ -1,5 +1,6 @@
 """Clark et al. 2019 as a whole: every figure and table, from models, atlases and data."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ from tests.reproduce.rows import draw_all, rows_of
 import headscope as hs
 from headscope.errors import AtlasError, OptionError
 from headscope.reproduce import Reproduction, clark2019
-from headscope.reproduce.clark import published as paper
+from headscope.reproduce.clark.probes import RELATIONS
+from headscope.reproduce.clark.surface import CLARK
 
 
 @pytest.fixture(scope="module")
@@ -132,9 +134,9 @@ def test_what_cannot_work_is_told(tmp_path: Path) -> None:
         clark2019(tiny("bert"))
     with pytest.raises(OptionError, match="text cannot be read with an atlas"):
         clark2019(random_atlas(), text=text)
-    with pytest.raises(OptionError, match="both train and test"):
+    with pytest.raises(OptionError, match="train means nothing without test"):
         clark2019(tiny("bert"), text=text, train=treebank)
-    with pytest.raises(OptionError, match="give a treebank too"):
+    with pytest.raises(OptionError, match="choose means nothing without treebank"):
         clark2019(tiny("bert"), text=text, choose=treebank)
     with pytest.raises(OptionError, match="nothing that Clark et al"):
         clark2019(atlas_of(per_head("gradient", np.zeros((2, 2)))))
@@ -143,15 +145,18 @@ def test_what_cannot_work_is_told(tmp_path: Path) -> None:
 
 
 def test_published_figures_are_possible() -> None:
-    assert paper.counted_from_0("8-11") == "8-11 = 7.10"
-    names = [relation.stanford for relation in paper.RELATIONS]
-    assert len(set(names)) == len(names) == 15
-    assert [one.stanford for one in paper.RELATIONS if one.is_reversed] == ["pobj"]
-    assert [one.stanford for one in paper.RELATIONS if not one.is_alike] == ["prep"]
-    for relation in paper.RELATIONS:
+    assert len(RELATIONS) == 15
+    assert [name for name, relation in RELATIONS.items() if relation.head.endswith("←")] == ["pobj"]
+    assert [name for name, relation in RELATIONS.items() if len(relation.universal) > 1] == ["prep"]
+    for relation in RELATIONS.values():
         assert 0 < relation.offset_accuracy < relation.accuracy < 1
-        layer, head = map(int, relation.head.split("-"))
-        assert 1 <= layer <= 12
-        assert 1 <= head <= 12
-    for scores in paper.MENTIONS.values():
+    for scores in CLARK.facts["mentions"].values():
         assert scores["nearest"] < scores["head_match"] < scores["head"] < scores["rules"]
+    rows = [row for section in CLARK.sections.values() for row in section.rows.values()]
+    shown = [relation.head for relation in RELATIONS.values()]
+    shown += [row.figure.detail for row in rows if row.figure and "=" in row.figure.detail]
+    assert len(shown) == 20
+    for head in shown:
+        layer, number, our_layer, our_number = map(int, re.findall(r"\d+", head))
+        assert (layer - 1, number - 1) == (our_layer, our_number), head
+        assert 1 <= min(layer, number) <= max(layer, number) <= 12

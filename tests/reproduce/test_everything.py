@@ -12,23 +12,14 @@ from tests.helpers.treebanks import as_file, random_sentences
 
 import headscope as hs
 from headscope.errors import HeadscopeWarning, OptionError
-from headscope.reproduce import Material, clark2019, everything, gather, reproduce_all
-from headscope.reproduce.tasks import TaskFiles
+from headscope.reproduce import Material, clark2019, everything, reproduce_all, study
+from headscope.reproduce.study import TaskFiles
 from headscope.text.corpus import as_corpus
 
 PAPERS = ["clark2019", "kovaleva2019", "vig2019", "guan2020"]
 TEXTS = [("the cat sat on the mat", "a dog saw the cat"), ("it was red", "the mat was red and blue")] * 3
 
 pytestmark = pytest.mark.filterwarnings("ignore::headscope.errors.HeadscopeWarning")
-
-
-@pytest.fixture(autouse=True)
-def _few_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kinds of heads have their own tests."""
-    monkeypatch.setattr("headscope.kinds.stability.ROUNDS", 1)
-    monkeypatch.setattr("headscope.kinds.stability.STARTS", 1)
-    monkeypatch.setattr("headscope.kinds.clusters.NULL_DRAWS", 3)
-    monkeypatch.setattr("headscope.kinds.likeness.PERMUTATIONS", 99)
 
 
 def material(folder: Path, **changes: Any) -> Material:
@@ -39,9 +30,9 @@ def material(folder: Path, **changes: Any) -> Material:
 
 def test_papers_share_one_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[str] = []
-    analyze = gather.analyze
+    analyze = study.analyze
     monkeypatch.setattr(
-        gather, "analyze", lambda model, *a, **k: runs.append(model.name) or analyze(model, *a, **k)
+        study, "analyze", lambda model, *a, **k: runs.append(model.name) or analyze(model, *a, **k)
     )
     steps: list[str] = []
     tuned = headed("bert", "qa")
@@ -67,9 +58,9 @@ def test_papers_share_one_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_without_data_the_sample_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Material] = []
     monkeypatch.setattr(
-        everything, "PAPERS", (everything.Paper("x", lambda _, data, __: seen.append(data), lambda *_: None),)
+        everything, "PAPERS", (study.Paper("x", (), lambda _, data: seen.append(data), lambda *_: None),)
     )
-    monkeypatch.setattr(gather.Study, "measure", lambda *_, **__: None)
+    monkeypatch.setattr(study.Study, "measure", lambda *_, **__: None)
     reproduce_all(tiny("bert"), material=Material(seed=3))
     sample = seen[0]
     assert sample.text is not None

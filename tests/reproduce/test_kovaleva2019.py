@@ -27,8 +27,8 @@ from headscope.kinds.patterns import PATTERNS, PatternClassifier
 from headscope.pages.seen import observe
 from headscope.reproduce.kovaleva.patterns import MAP_TEXTS
 from headscope.reproduce.kovaleva2019 import kovaleva2019
+from headscope.reproduce.study import TaskFiles
 from headscope.reproduce.table import Reproduction
-from headscope.reproduce.tasks import TaskFiles
 
 PAIRS = [("the cat sat", "a dog saw it"), ("it was red", "the mat"), ("the dog sat on it", "a red cat")] * 2
 

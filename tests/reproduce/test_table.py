@@ -4,7 +4,8 @@ from dataclasses import replace
 from tests.helpers.atlases import random_atlas
 
 from headscope.reproduce import Figure, Origin, Reproduction, Row, Section
-from headscope.reproduce.table import Drawing, Verdict, difference_note
+from headscope.reproduce.paper import difference_note
+from headscope.reproduce.table import Drawing, Verdict
 
 VERDICT = Verdict("same", "a head beats an offset")
 SECTION = Section(

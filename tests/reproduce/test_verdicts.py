@@ -54,8 +54,8 @@ def test_there_is_no_verdict_without_two_numbers(missing: Figure | None) -> None
 )
 def test_a_range_holds_the_whole_interval(low: float, high: float, agreement: str) -> None:
     ours = Figure((low + high) / 2, low, high)
-    assert _agreement(within(ours, 0.32, 0.61, "32 to 61 %")) == agreement
-    assert within(None, 0.32, 0.61, "32 to 61 %") is None
+    assert _agreement(within(ours, (0.32, 0.61), "32 to 61 %")) == agreement
+    assert within(None, (0.32, 0.61), "32 to 61 %") is None
 
 
 def test_what_was_decided_elsewhere() -> None:

@@ -6,7 +6,7 @@ from tests.helpers.tiny import tiny
 import headscope as hs
 from headscope.capture import survey
 from headscope.models import Model
-from headscope.run.shown_words import ShownWords, source_words, target_words
+from headscope.run.typical import ShownWords, source_words, target_words
 from headscope.run.watch import Watch
 from headscope.text.items import TextPair
 

@@ -2,7 +2,7 @@
 
 import random
 
-from headscope.text.align import pieces_to_words, word_spans
+from headscope.text.words import pieces_to_words, word_spans
 
 
 def words(text: str) -> list[str]:

@@ -16,7 +16,7 @@ from headscope.errors import OptionError
 from headscope.pages.quantise import read_maps
 from headscope.pages.shapes import Embedded
 from headscope.widget import view as view_module_name
-from headscope.widget.text import TextView
+from headscope.widget.views import TextView
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 TEXTS = ("The cat sat on the mat.", "A dog saw it.")
@@ -133,11 +133,11 @@ def test_plain_use_of_an_atlas_loads_no_web() -> None:
 
 def test_a_short_text_is_stored_finely_however_many_heads_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     """A notebook has room that a file of the same text need not take."""
-    monkeypatch.setattr("headscope.widget.text.budget_for", lambda observed: 5000)
+    monkeypatch.setattr("headscope.widget.views.budget_for", lambda observed: 5000)
     embedded = Embedded.model_validate_json(hs.view(tiny("bert"), *TEXTS).about)
     assert embedded.seen is not None
     assert embedded.seen.fine
-    monkeypatch.setattr("headscope.widget.text.ROOM", 0)
+    monkeypatch.setattr("headscope.widget.views.ROOM", 0)
     embedded = Embedded.model_validate_json(hs.view(tiny("bert"), *TEXTS).about)
     assert embedded.seen is not None
     assert not embedded.seen.fine

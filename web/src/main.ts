@@ -39,7 +39,7 @@ async function served(): Promise<Source> {
 }
 
 async function pageSource(): Promise<Source> {
-  const data = document.getElementById("headscope-data");
+  const data = document.querySelector<HTMLScriptElement>("script#headscope-data");
   return data === null ? served() : fileSource(document, data);
 }
 

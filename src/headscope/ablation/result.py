@@ -3,25 +3,23 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from headscope.ablation.plan import Curve, Kinds, PlannedEdit, Sweep, str_of
+from headscope.ablation.plan import Curve, Kinds, Plan, PlannedEdit, Sweep, str_of
 from headscope.atlas import Atlas
-from headscope.facts.sweeps import ABLATION, SWEEP_KINDS, SweepFacts
-from headscope.models import Model
+from headscope.facts.sweeps import ABLATION, CHANGE_UNITS, SWEEP_KINDS, SweepFacts
 from headscope.models.stacks import Stacks
-from headscope.run.provenance import ModelState, provenance
+from headscope.probes.result import ProbeResult, Row
 from headscope.stats.correction import SIGNIFICANT, Correction, adjusted
 from headscope.tasks import Difference, Metric, TaskResult, paired_difference
 from headscope.tasks.metric import Array
 from headscope.types import LabelledArray
 
-Row = dict[str, Any]
 Coords = dict[str, Sequence[str] | Sequence[int]]
 
-_UNITS = {"%": "points", "nats": "nats", "": "the metric's own"}
+_OWN_UNIT = "the metric's own"
 _DESCRIPTIONS = {
     "curve": "metric with so many heads edited ({how})",
     "change": "change of the metric by the edit ({how})",
@@ -49,21 +47,14 @@ class Ablation:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a sweep's numbers come from."""
+    """How a sweep was made."""
 
     stacks: Stacks
     sweep: Sweep
     how: str
     """zero, uniform, mean or masked."""
-    data_hash: str
-    tokens: int
-    types_from: str
-    ordered_by: str
     limit: int | None
     renormalise: bool
-    state: ModelState
-    """The model before the sweep's edits; others may have been in force already."""
-    duration: float
 
 
 def compared(edit: PlannedEdit, before: TaskResult, after: TaskResult) -> Ablation:
@@ -73,16 +64,21 @@ def compared(edit: PlannedEdit, before: TaskResult, after: TaskResult) -> Ablati
 
 
 @dataclass(frozen=True)
-class Ablations:
+class Ablations(ProbeResult):
     """A sweep: the untouched model, and every edit of it."""
 
-    model: Model
+    probe: ClassVar[str] = ABLATION
+
     baseline: TaskResult
     edits: tuple[Ablation, ...]
     correction: Correction
     origin: Origin
-    kinds: Kinds
-    curve: Curve | None
+    plan: Plan
+
+    @property
+    def kinds(self) -> Kinds:
+        """The heads of each kind, where the sweep is over kinds."""
+        return self.plan.kinds
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -109,8 +105,8 @@ class Ablations:
         """Whether an edit changes a metric by more than chance, all edits of the sweep considered."""
         return self.adjusted_p[metric][edit] < SIGNIFICANT
 
-    def table(self) -> list[Row]:
-        """A row for each edit, as plain data; what is known of each metric stands under its name."""
+    def table(self, *, stack: str | None = None) -> list[Row]:
+        """A row for each edit of all stacks, as plain data; what is known of each metric stands under its name."""
         return [self._row(ablation) for ablation in self.edits]
 
     def _row(self, ablation: Ablation) -> Row:
@@ -129,37 +125,33 @@ class Ablations:
 
     def facts(self) -> dict[str, Any]:
         """Where the numbers come from, as plain data."""
-        baseline, origin = self.baseline, self.origin
+        baseline, origin, source = self.baseline, self.origin, self.source
         return {
             "task": baseline.task,
             "does": baseline.does,
-            "data": baseline.data,
-            "data_hash": f"sha256:{origin.data_hash}",
+            "data": source.data,
+            "data_hash": f"sha256:{source.data_hash}",
             "edit": origin.how,
-            "examples": len(baseline),
-            "documents": len(set(baseline.documents.tolist())),
-            "tokens": origin.tokens,
-            "cut": baseline.cut,
-            "skipped": baseline.skipped.count,
+            "examples": source.texts,
+            "documents": source.documents,
+            "tokens": source.tokens,
+            "cut": source.texts_cut,
+            "skipped": source.skipped,
             "limit": origin.limit,
             "baseline": baseline.values,
             "baseline_interval": {name: list(baseline.interval(name)) for name in baseline.values},
             "metrics": {
-                metric.name: {
-                    "unit": metric.unit,
-                    "digits": metric.digits,
-                    "higher_is_better": metric.higher_is_better,
-                }
+                metric.name: {name: getattr(metric, name) for name in ("unit", "digits", "higher_is_better")}
                 for metric in self.metrics
             },
             "correction": self.correction,
-            "types_from": origin.types_from,
+            "types_from": self.plan.types_from,
             "types": {name: [str(head) for _, head in heads] for name, heads in self.kinds.items()},
-            "ordered_by": origin.ordered_by,
+            "ordered_by": self.plan.ordered_by,
             "renormalise": origin.renormalise,
-            "edited": bool(origin.state.edits),
-            "edits_in_force": list(origin.state.edits),
-            "duration_s": round(origin.duration, 3),
+            "edited": bool(self.state.edits),
+            "edits_in_force": list(self.state.edits),
+            "duration_s": round(source.duration, 3),
         }
 
     def described(self) -> SweepFacts:
@@ -175,8 +167,8 @@ class Ablations:
         `pruning_curve` is the metric with so many heads edited, (order, pruned, metric).
         """
         sweep, grids = self.origin.sweep, self.origin.stacks.grids
-        if self.curve is not None:
-            return {grids[0].stack: self._curve_arrays(self.curve)}
+        if self.plan.curve is not None:
+            return {grids[0].stack: self._curve_arrays(self.plan.curve)}
         numbers = np.array([self._numbers(ablation) for ablation in self.edits])  # (edit, metric, number)
         if sweep not in ("heads", "layers"):
             stack = next(iter(self.edits[0].edit.heads))[0]
@@ -223,9 +215,9 @@ class Ablations:
         kind, origin = SWEEP_KINDS[self.origin.sweep], self.origin
         labels: Coords = {**coords, "metric": [metric.name for metric in self.metrics]}
         shape = [len(along) for along in labels.values()]
-        units = {_UNITS[metric.unit] for metric in self.metrics}
-        unit = units.pop() if len(units) == 1 else "the metric's own"
-        curve = f" with so many heads edited ({origin.how})" if self.curve else ""
+        units = {CHANGE_UNITS.get(metric.unit, _OWN_UNIT) for metric in self.metrics}
+        unit = units.pop() if len(units) == 1 else _OWN_UNIT
+        curve = f" with so many heads edited ({origin.how})" if self.plan.curve else ""
         return {
             name: LabelledArray(
                 numbers[..., place].reshape(shape),
@@ -239,22 +231,7 @@ class Ablations:
 
     def to_atlas(self, atlas: Atlas | None = None) -> Atlas:
         """A new atlas of this sweep, or the given one with it added; other sweeps in it stay."""
-        arrays, facts, state = self.arrays(), self.facts(), self.origin.state
-        if atlas is None:
-            about = provenance(
-                state,
-                corpus=self.baseline.data,
-                corpus_hash=self.origin.data_hash,
-                texts=len(self.baseline),
-                documents=facts["documents"],
-                tokens=self.origin.tokens,
-                texts_cut=self.baseline.cut,
-                options={"task": self.baseline.task, "sweep": self.origin.sweep, "edit": self.origin.how},
-                duration=self.origin.duration,
-            )
-            atlas = Atlas.build({stack: {} for stack in arrays}, provenance=about)
-        atlas.check_model(state.name, state.weights_hash, state.edits)
-        return added_to(atlas, self.origin.sweep, arrays, facts, self.table())
+        return added_to(self.atlas_for(atlas), self.origin.sweep, self.arrays(), self.facts(), self.table())
 
 
 def added_to(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
 
+import numpy as np
 import torch
 
 from headscope.ablation.known import by_head, features_of, kinds_in, numbers_in
@@ -34,17 +35,17 @@ from headscope.ablation.plan import (
 from headscope.ablation.result import Ablations, Origin, compared
 from headscope.atlas import Atlas
 from headscope.capture import Capture, surveyed
-from headscope.capture.observe import evaluating, is_edited
+from headscope.capture.observe import evaluating
 from headscope.edits import HOWS, How, mean_outputs, select_heads
 from headscope.edits.changes import Change
 from headscope.edits.heads import Member
 from headscope.errors import HeadscopeWarning, InterventionError, OptionError
 from headscope.importance import gradient_importance
 from headscope.models import Model
+from headscope.probes.result import Source
 from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize
 from headscope.run.progress import RunProgress, progress_bar
-from headscope.run.provenance import ModelState
 from headscope.stats.correction import CORRECTIONS, Correction
 from headscope.tasks import Task, TaskBatch, TaskBatches, TaskResult, forward, with_head
 from headscope.tasks.base import Records
@@ -144,17 +145,9 @@ def ablate(
     runs every pass from the first layer on, which gives the same numbers more slowly.
     """
     started = perf_counter()
-    _check(sweep, how, order, correction)
+    _check(sweep, how, order, correction, renormalise=renormalise)
     if random_orders < 1 or steps < 1:
         raise OptionError(f"random_orders and steps must be at least 1, not {random_orders} and {steps}")
-    if renormalise and sweep != "sentence-masks":
-        raise OptionError(
-            f"renormalise is for the sweep sentence-masks; {sweep} removes no part of a head's attention"
-        )
-    if how != "zero" and sweep == "sentence-masks":
-        raise OptionError(
-            f"how={how!r} does nothing in the sweep sentence-masks, which masks heads; leave it out"
-        )
     model, task = with_head(model, task.head), task.limited(limit)
     capture = surveyed(model)
     if not capture.hooked:
@@ -163,26 +156,14 @@ def ablate(
         )
     if atlas is not None:
         atlas.check_model(model.name, model.weights_hash, None)
-    batches = task.batches(model, batch_size=batch_size)
-    run = _Run(capture, task, batches, how, renormalise, reuse, progress)
+    run = _Run(capture, task, task.batches(model, batch_size=batch_size), how, renormalise, reuse, progress)
     plan = _plan(run, sweep, atlas, order, k=k, steps=steps, seeds=random_orders)
     baseline, results = run.results(plan.edits)
     edits = tuple(compared(edit, baseline, result) for edit, result in zip(plan.edits, results, strict=True))
-    origin = Origin(
-        capture.stacks,
-        sweep,
-        MASKED if sweep == "sentence-masks" else how,
-        _digest(batches),
-        sum(batch.text.tokens for batch in batches),
-        plan.types_from,
-        plan.ordered_by,
-        limit,
-        renormalise,
-        ModelState.of(model),
-        perf_counter() - started,
-    )
-    result = Ablations(model, baseline, edits, correction, origin, plan.kinds, plan.curve)
-    _warn(result, edited=is_edited(model.network))
+    origin = Origin(capture.stacks, sweep, MASKED if sweep == "sentence-masks" else how, limit, renormalise)
+    source = _source(baseline, run.batches, origin, duration=perf_counter() - started)
+    result = Ablations(model, source, baseline, edits, correction, origin, plan)
+    _warn(result)
     return result
 
 
@@ -234,15 +215,23 @@ def _ranked(run: _Run, atlas: Atlas | None, order: Order) -> tuple[dict[str, lis
     return {order: least_harm_first(numbers, metric)}, f"changes of {metric.name} by single heads {where}"
 
 
-def _check(sweep: str, how: str, order: str, correction: str) -> None:
-    for name, given, known in (
+def _check(sweep: str, how: str, order: str, correction: str, *, renormalise: bool) -> None:
+    for name, value, known in (
         ("sweep", sweep, SWEEPS),
         ("how", how, EDITS),
         ("order", order, ORDERS),
         ("correction", correction, CORRECTIONS),
     ):
-        if given not in known:
-            raise OptionError(f"{name}={given!r} is not known; choose from {', '.join(known)}")
+        if value not in known:
+            raise OptionError(f"{name}={value!r} is not known; choose from {', '.join(known)}")
+    if renormalise and sweep != "sentence-masks":
+        raise OptionError(
+            f"renormalise is for the sweep sentence-masks; {sweep} removes no part of a head's attention"
+        )
+    if how != "zero" and sweep == "sentence-masks":
+        raise OptionError(
+            f"how={how!r} does nothing in the sweep sentence-masks, which masks heads; leave it out"
+        )
 
 
 def _check_sentences(run: _Run) -> None:
@@ -263,14 +252,13 @@ def has_pairs(model: Model, batches: TaskBatches) -> bool:
     return model.has_segments and any(bool((batch.text.source.segment == 1).any()) for batch in batches)
 
 
-def _warn(result: Ablations, *, edited: bool) -> None:
+def _warn(result: Ablations) -> None:
     """Tell what a user should know before trusting the numbers."""
-    described = result.described()
-    notes = [described.too_few_texts(result.metrics[0].name), result.baseline.skipped.note()]
-    if described.facts["documents"] < 2:
-        data = result.baseline.data
+    notes = [result.described().too_few_texts(result.metrics[0].name), result.baseline.skipped.note()]
+    if result.source.documents < 2:
+        data = result.source.data
         notes[0] = f"{data} is a single text or article, so no interval can be given; use data with several"
-    if edited:
+    if result.state.edits:
         notes.append(
             "an edit of the model is in force already: the untouched model of this sweep is the edited one"
         )
@@ -278,13 +266,23 @@ def _warn(result: Ablations, *, edited: bool) -> None:
         warnings.warn(note, HeadscopeWarning, stacklevel=3)
 
 
-def _digest(batches: TaskBatches) -> str:
-    """SHA-256 over the tokens the network was given, in the order of examples."""
+def _source(baseline: TaskResult, batches: TaskBatches, origin: Origin, *, duration: float) -> Source:
+    """The data; their hash is SHA-256 over the tokens the network was given, in the order of examples."""
+    texts = [batch.text.source for batch in batches]
     rows = {
         (int(example), tuple(ids[known].tolist()))
-        for batch in batches
-        for example, ids, known in zip(
-            batch.example, batch.text.source.ids, batch.text.source.is_token, strict=True
-        )
+        for batch, text in zip(batches, texts, strict=True)
+        for example, ids, known in zip(batch.example, text.ids, text.is_token, strict=True)
     }
-    return hashlib.sha256(repr(sorted(rows)).encode()).hexdigest()
+    return Source(
+        data=baseline.data,
+        data_hash=hashlib.sha256(repr(sorted(rows)).encode()).hexdigest(),
+        annotator=None,
+        texts=len(baseline),
+        documents=len(np.unique(baseline.documents)),
+        tokens=sum(batch.text.tokens for batch in batches),
+        texts_cut=baseline.cut,
+        skipped=baseline.skipped.count,
+        options={"task": baseline.task, "sweep": origin.sweep, "edit": origin.how},
+        duration=duration,
+    )

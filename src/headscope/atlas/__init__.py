@@ -1,8 +1,7 @@
 """The result of a run: labelled arrays in one self-describing file."""
 
-from headscope.atlas.atlas import Atlas, Results, open_atlas
-from headscope.atlas.examples import Example
-from headscope.atlas.files import check_writable, replacing
-from headscope.atlas.typical import Typical
+from headscope.atlas.atlas import Atlas, open_atlas
+from headscope.atlas.files import Results, check_writable, replacing
+from headscope.atlas.sentences import Example, Typical
 
 __all__ = ["Atlas", "Example", "Results", "Typical", "check_writable", "open_atlas", "replacing"]

@@ -12,11 +12,24 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from headscope.atlas.examples import Example, as_text, from_text
-from headscope.atlas.files import FORMAT, FORMAT_KEY, NESTED, PLAIN_FORMAT, read_tree, write_tree
+from headscope.atlas.files import (
+    COMPANIONS,
+    FORMAT,
+    FORMAT_KEY,
+    NESTED,
+    PLAIN_FORMAT,
+    Results,
+    array_groups,
+    labelled,
+    line_groups,
+    measure_names,
+    name_of,
+    read_tree,
+    write_tree,
+)
 from headscope.atlas.frames import Library, all_heads, one_head, top_heads
 from headscope.atlas.notebook import view_of
-from headscope.atlas.typical import Typical, typical_as_text, typical_from_text
+from headscope.atlas.sentences import Example, Typical, as_line, from_line
 from headscope.errors import AtlasError
 from headscope.stats.documents import DOCUMENT_GROUPS, FEWEST_DOCUMENTS
 from headscope.types import HeadId, LabelledArray
@@ -33,13 +46,6 @@ DERIVED = "derived_from"
 
 STACKS = ("encoder", "decoder", "cross")
 """All stacks there can be, in the order of the forward pass."""
-
-Results = Mapping[str, Mapping[str, LabelledArray]]
-"""Arrays by stack and name."""
-
-COMPANIONS = ("_stderr", "_uniform", "_uniform_stderr", "_folds", "_fold_texts", "_lengths")
-"""What stands beside a measure: its standard error, what even attention would give, that one's error, the
-measure on each of several parts of the texts, and how long the texts are that it shows."""
 
 
 class Atlas:
@@ -72,13 +78,13 @@ class Atlas:
         """
         several = len(stacks) > 1
         lines = {
-            stack: [typical_as_text(one) for one in found]
-            for stack, found in (typical or {}).items()
-            if stack in stacks and found
+            stack: list(map(as_line, sentences))
+            for stack, sentences in (typical or {}).items()
+            if stack in stacks and sentences
         }
         version = FORMAT if lines else PLAIN_FORMAT
         root = xr.Dataset(attrs={**provenance, "stacks": ",".join(stacks), FORMAT_KEY: version})
-        groups = _groups(stacks, several=several) | _line_groups(TYPICAL, lines, several=several)
+        groups = array_groups(stacks, several=several) | line_groups(TYPICAL, lines, several=several)
         return cls(xr.DataTree.from_dict({"/": root} | groups))
 
     def with_probe(
@@ -97,30 +103,32 @@ class Atlas:
         """
         known = [stack for stack in STACKS if stack in (*self.stacks, *stacks)]
         several = len(known) > 1
-        added = _groups(stacks, several=several)
-        lines = {
-            EXAMPLES: {stack: [as_text(one) for one in found] for stack, found in examples.items()},
-            TABLE: {stack: [json.dumps(row) for row in rows] for stack, rows in table.items()},
-        }
-        for ending, by_stack in lines.items():
-            added |= _line_groups(probe + ending, by_stack, several=several)
-        self._check_free(probe, {path.rpartition("/")[2] for path in added})
-        owned = [name for name, by in self._owners().items() if by == probe]
+        added = array_groups(stacks, several=several)
+        lines = {stack: list(map(as_line, sentences)) for stack, sentences in examples.items()}
+        added |= line_groups(probe + EXAMPLES, lines, several=several)
+        lines = {stack: list(map(json.dumps, rows)) for stack, rows in table.items()}
+        added |= line_groups(probe + TABLE, lines, several=several)
+        names = sorted(set(map(name_of, added)))
+        self._check_free(probe, names)
+        owners = self._owners()
         kept = {
-            self._path(path, several=several): node.to_dataset(inherit=False)
-            for path, node in self.tree.subtree_with_keys
-            if path.rpartition("/")[2] not in owned
+            self._path(path, several=several): group
+            for path, group in self._datasets().items()
+            if owners.get(name_of(path)) != probe
         }
-        names = sorted({path.rpartition("/")[2] for path in added})
-        told = {**self.provenance.get("probes", {}), probe: {**facts, "arrays": names}}
+        probes = {**self.provenance.get("probes", {}), probe: {**facts, "arrays": names}}
         tree = xr.DataTree.from_dict({**kept, **{path.lstrip("/"): group for path, group in added.items()}})
-        tree.attrs |= {"probes": json.dumps(told), "stacks": ",".join(known), FORMAT_KEY: FORMAT}
+        tree.attrs |= {"probes": json.dumps(probes), "stacks": ",".join(known), FORMAT_KEY: FORMAT}
         return Atlas(tree)
+
+    def _datasets(self) -> dict[str, xr.Dataset]:
+        """Every group of the tree by its path."""
+        return {path: node.to_dataset(inherit=False) for path, node in self.tree.subtree_with_keys}
 
     def _check_free(self, probe: str, names: Iterable[str]) -> None:
         """Raise AtlasError if a name is that of another probe's results or of what an analysis left here."""
         owners = self._owners()
-        known = {path.rpartition("/")[2] for path, _ in self.tree.subtree_with_keys}
+        known = {name_of(path) for path, _ in self.tree.subtree_with_keys}
         for name in sorted(known.intersection(names)):
             owner = owners.get(name)
             if owner != probe:
@@ -154,11 +162,8 @@ class Atlas:
             )
         for probe, facts in probes.items():
             self._check_free(probe, facts.get("arrays", []))
-        groups = {path: node.to_dataset(inherit=False) for path, node in self.tree.subtree_with_keys}
-        for path, node in other.tree.subtree_with_keys:
-            if path.rpartition("/")[2] in owned:
-                groups[path] = node.to_dataset(inherit=False)
-        tree = xr.DataTree.from_dict(groups)
+        theirs = {path: group for path, group in other._datasets().items() if name_of(path) in owned}
+        tree = xr.DataTree.from_dict(self._datasets() | theirs)
         tree.attrs |= {"probes": json.dumps(probes), FORMAT_KEY: FORMAT}
         return Atlas(tree)
 
@@ -202,9 +207,8 @@ class Atlas:
 
         All of those that were read: where a label occurs in some of them only, its own errors are over fewer.
         """
-        told = self.provenance
-        probes = told.get("probes", {}).values()
-        facts = next((facts for facts in probes if name in facts.get("arrays", ())), told)
+        probes = self.provenance.get("probes", {}).values()
+        facts = next((facts for facts in probes if name in facts.get("arrays", ())), self.provenance)
         documents = facts.get("documents")
         if "intervals" in facts and documents is not None and documents >= FEWEST_DOCUMENTS:
             return min(int(documents), DOCUMENT_GROUPS)
@@ -218,7 +222,7 @@ class Atlas:
 
     def examples(self, probe: str, *, stack: str | None = None) -> list[Example]:
         """The cases that show a probe's best heads at work; none when the atlas keeps none."""
-        return [from_text(line) for line in self._lines(probe + EXAMPLES, stack)]
+        return [from_line(Example, line) for line in self._lines(probe + EXAMPLES, stack)]
 
     def table(self, probe: str, *, stack: str | None = None) -> list[dict[str, Any]]:
         """The rows of a probe's table; none when that probe was not run."""
@@ -229,20 +233,15 @@ class Atlas:
         wanted = head if isinstance(head, HeadId) else HeadId.parse(head)
         stack = stack or self.stacks[0]
         if stack not in self._typical:
-            found: dict[HeadId, list[Typical]] = {}
+            by_head = self._typical[stack] = {}
             for line in self._lines(TYPICAL, stack):
-                one = typical_from_text(line)
-                found.setdefault(one.head, []).append(one)
-            self._typical[stack] = found
+                sentence = from_line(Typical, line)
+                by_head.setdefault(sentence.head, []).append(sentence)
         return list(self._typical[stack].get(wanted, []))
 
     def _lines(self, name: str, stack: str | None) -> list[str]:
-        node = self._node(stack or self.stacks[0])
-        return (
-            [str(line) for line in node.children[name].to_dataset()[name].values]
-            if name in node.children
-            else []
-        )
+        groups = self._node(stack or self.stacks[0]).children
+        return list(map(str, groups[name].to_dataset()[name].values)) if name in groups else []
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -275,7 +274,7 @@ class Atlas:
     @property
     def measures(self) -> list[str]:
         """The names of the measures, each once; standard errors and baselines go without saying."""
-        return _measures(dict.fromkeys(name for stack in self.stacks for name in self.stack(stack)))
+        return measure_names(dict.fromkeys(name for stack in self.stacks for name in self.stack(stack)))
 
     def __contains__(self, name: str) -> bool:
         stack, _, measure = name.rpartition("/")
@@ -353,15 +352,6 @@ class Atlas:
         return view_of(self) or repr(self)
 
 
-def labelled(array: xr.DataArray) -> LabelledArray:
-    """An array of an atlas as a measure or a probe gave it."""
-    dims = tuple(str(dim) for dim in array.dims)
-    coords = {dim: array[dim].values.tolist() for dim in dims}
-    return LabelledArray(
-        array.values, dims, coords, array.attrs.get("long_name", ""), array.attrs.get("units", "1")
-    )
-
-
 def open_atlas(path: str | os.PathLike[str]) -> Atlas:
     """Open an atlas file; a truncated, foreign or newer file gives a clear error."""
     return Atlas(read_tree(path))
@@ -369,48 +359,6 @@ def open_atlas(path: str | os.PathLike[str]) -> Atlas:
 
 def _edited(edits: Sequence[str]) -> str:
     return f"with edits in force ({'; '.join(edits)})" if edits else "as it is, without edits"
-
-
-def _measures(names: Iterable[str]) -> list[str]:
-    """The names that are not a companion of another one."""
-    known = set(names)
-    companions = {name + companion for name in known for companion in COMPANIONS}
-    return [name for name in names if name not in companions]
-
-
-def _groups(stacks: Results, *, several: bool) -> dict[str, xr.Dataset]:
-    """A group for each measure, by its path."""
-    groups = {}
-    for stack, arrays in stacks.items():
-        for name in _measures(arrays):
-            family = (name, *(name + companion for companion in COMPANIONS))
-            path = f"/{stack}/{name}" if several else f"/{name}"
-            groups[path] = _dataset({key: arrays[key] for key in family if key in arrays})
-    return groups
-
-
-def _line_groups(name: str, lines: Mapping[str, Sequence[str]], *, several: bool) -> dict[str, xr.Dataset]:
-    """A group of lines of text for each stack, by its path."""
-    return {
-        f"/{stack}/{name}" if several else f"/{name}": xr.Dataset(
-            {name: ("line", np.array(texts, dtype=object))}
-        )
-        for stack, texts in lines.items()
-    }
-
-
-def _dataset(arrays: Mapping[str, LabelledArray]) -> xr.Dataset:
-    return xr.Dataset(
-        {
-            name: xr.DataArray(
-                array.values,
-                dims=array.dims,
-                coords={dim: np.asarray(list(array.coords[dim])) for dim in array.dims},
-                attrs={"long_name": array.description, "units": array.units},
-            )
-            for name, array in arrays.items()
-        }
-    )
 
 
 def _decoded(key: str, value: Any) -> Any:

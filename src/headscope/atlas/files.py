@@ -1,4 +1,4 @@
-"""Atlas files: NetCDF, written whole or not at all, checked when opened."""
+"""Atlas files: how arrays lie in them, written whole or not at all, checked when opened."""
 
 import contextlib
 import io
@@ -6,12 +6,14 @@ import json
 import os
 import secrets
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import xarray as xr
 
 from headscope.errors import AtlasError, OutputError
+from headscope.types import LabelledArray
 
 FORMAT_KEY = "headscope_format"
 FORMAT = 2
@@ -22,6 +24,13 @@ PLAIN_FORMAT = 1
 
 NESTED = ("options", "versions", "probes", "edits")
 """Attributes that hold JSON, since NetCDF attributes are flat."""
+
+Results = Mapping[str, Mapping[str, LabelledArray]]
+"""Arrays by stack and name."""
+
+COMPANIONS = ("_stderr", "_uniform", "_uniform_stderr", "_folds", "_fold_texts", "_lengths")
+"""What stands beside a measure: its standard error, what even attention would give, that one's error, the
+measure on each of several parts of the texts, and how long the texts are that it shows."""
 
 _HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 
@@ -115,3 +124,59 @@ def _check(tree: xr.DataTree) -> None:
             raise KeyError(stack)
     for key in NESTED:
         json.loads(tree.attrs.get(key, "{}"))
+
+
+def labelled(array: xr.DataArray) -> LabelledArray:
+    """An array of an atlas as a measure or a probe gave it."""
+    dims = tuple(str(dim) for dim in array.dims)
+    coords = {dim: array[dim].values.tolist() for dim in dims}
+    return LabelledArray(
+        array.values, dims, coords, array.attrs.get("long_name", ""), array.attrs.get("units", "1")
+    )
+
+
+def name_of(path: str) -> str:
+    """The last part of a group's path: the name of a measure, or of lines."""
+    return path.rpartition("/")[2]
+
+
+def measure_names(names: Iterable[str]) -> list[str]:
+    """The names that are not a companion of another one."""
+    known = set(names)
+    companions = {name + companion for name in known for companion in COMPANIONS}
+    return [name for name in names if name not in companions]
+
+
+def array_groups(stacks: Results, *, several: bool) -> dict[str, xr.Dataset]:
+    """A group for each measure, by its path."""
+    by_path = {}
+    for stack, arrays in stacks.items():
+        for name in measure_names(arrays):
+            family = (name, *(name + companion for companion in COMPANIONS))
+            path = f"/{stack}/{name}" if several else f"/{name}"
+            by_path[path] = _dataset({key: arrays[key] for key in family if key in arrays})
+    return by_path
+
+
+def line_groups(name: str, lines: Mapping[str, Sequence[str]], *, several: bool) -> dict[str, xr.Dataset]:
+    """A group of lines of text for each stack, by its path."""
+    return {
+        f"/{stack}/{name}" if several else f"/{name}": xr.Dataset(
+            {name: ("line", np.array(texts, dtype=object))}
+        )
+        for stack, texts in lines.items()
+    }
+
+
+def _dataset(arrays: Mapping[str, LabelledArray]) -> xr.Dataset:
+    return xr.Dataset(
+        {
+            name: xr.DataArray(
+                array.values,
+                dims=array.dims,
+                coords={dim: np.asarray(list(array.coords[dim])) for dim in array.dims},
+                attrs={"long_name": array.description, "units": array.units},
+            )
+            for name, array in arrays.items()
+        }
+    )

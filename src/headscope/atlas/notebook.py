@@ -18,4 +18,4 @@ def view_of(atlas: Any) -> Any:
     if find_spec("anywidget") is None or in_terminal():
         return None
     # By name: the widget stands far above the atlas, and plain use must not load it.
-    return import_module("headscope.widget.atlas").AtlasView(atlas)
+    return import_module("headscope.widget.views").AtlasView(atlas)

@@ -16,9 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from headscope.capture.call import AttentionCall
-from headscope.capture.fallback import returned_attention
 from headscope.capture.finite import FiniteCheck
-from headscope.capture.observe import Handler, edits_suspended, evaluating, intercepting
+from headscope.capture.observe import Handler, edits_suspended, evaluating, intercepting, returned_attention
 from headscope.errors import CaptureError
 from headscope.models.model import Model
 from headscope.models.stacks import Place, Stacks

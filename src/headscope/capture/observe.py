@@ -9,12 +9,13 @@ decoder sees the future.
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 from transformers.masking_utils import eager_mask
@@ -29,6 +30,9 @@ NAME = "headscope"
 _EAGER = "eager_attention_forward"
 _FAST = "sdpa"
 """The one other attention function that takes the masks of the eager one."""
+
+# In the order of a forward pass, as far as stacks go: the encoder is done before the decoder starts.
+_OUTPUTS = ("encoder_attentions", "attentions", "decoder_attentions", "cross_attentions")
 
 Watcher = Callable[[Tensor], None]
 Handler = Callable[[AttentionCall], AttentionCall]
@@ -161,6 +165,22 @@ def evaluating(network: nn.Module) -> Iterator[None]:
     finally:
         for module in training:
             module.training = True
+
+
+def returned_attention(network: PreTrainedModel, inputs: Mapping[str, Tensor | bool]) -> list[Tensor]:
+    """Every attention map of one forward pass, (text, head, query, key) each, stack by stack.
+
+    For architectures without the attention interface (MPNet, DeBERTa, BLOOM, XLNet …), which return their attention
+    when asked, all layers at once. One batch's maps are then in memory together, which is bounded; what this road
+    cannot do (editing) is refused elsewhere, never ignored.
+    """
+    force = adapter_for(network.config).reads_attention_setting
+    with attention_function(network, "eager", force=force), evaluating(network), torch.inference_mode():
+        output = network(**inputs, output_attentions=True, return_dict=True)
+    maps = [layer for name in _OUTPUTS for layer in (getattr(output, name, None) or ())]
+    if any(not isinstance(layer, Tensor) or layer.dim() != 4 for layer in maps):
+        raise CaptureError(f"{type(network).__name__} returns attention in a form headscope does not know")
+    return maps
 
 
 def own_attention(kind: type) -> Callable[..., tuple[Tensor, Tensor]]:

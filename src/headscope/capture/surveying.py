@@ -5,10 +5,9 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from headscope.capture.fallback import returned_attention
 from headscope.capture.follow import Capture, Inputs, run_calls
 from headscope.capture.inputs import padding_token
-from headscope.capture.observe import can_watch, watching, without_edits
+from headscope.capture.observe import can_watch, returned_attention, watching, without_edits
 from headscope.errors import CaptureError, HeadscopeError, ModelError
 from headscope.models.model import Model
 from headscope.models.stacks import Call, Place, Stacks, sort_calls

@@ -1,5 +1,7 @@
-"""The sample corpus, written for this project: articles, a treebank of some of their sentences, and roles."""
+"""The sample corpus, written for this project (articles, a treebank of some of their sentences, roles); word lists."""
 
+import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -11,3 +13,10 @@ def sample_path(name: Literal["articles", "treebank", "roles"] = "articles") -> 
     if name not in _FILES:
         raise KeyError(f"there is no sample file {name!r}; choose from {', '.join(_FILES)}")
     return Path(__file__).parent / _FILES[name]
+
+
+@cache
+def english(kind: str) -> dict[str, frozenset[str]]:
+    """The lists of English words of one kind, by name: sentences, spaces, mentions or pronouns."""
+    text = (Path(__file__).parent / "english.toml").read_text(encoding="utf-8")
+    return {name: frozenset(words.split()) for name, words in tomllib.loads(text)[kind].items()}

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from headscope.probes.halves import Turns
 from headscope.run.reader import Reader
-from headscope.text.align import word_spans
 from headscope.text.encode import EncodedInput, EncodedText
 from headscope.text.items import TextPair
 from headscope.text.sentences import split_sentences
+from headscope.text.words import word_spans
 from headscope.types import Layout
 
 

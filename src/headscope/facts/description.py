@@ -8,7 +8,7 @@ probe that has one is shown everywhere, and an atlas can be read without the pac
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args, get_origin, get_type_hints
 from weakref import WeakKeyDictionary
 
 from headscope.registry import Registry, known_names
@@ -121,16 +121,6 @@ class EveryHead:
 
 
 @dataclass(frozen=True)
-class Maps:
-    """Maps of all heads, one for each label of an array."""
-
-    array: str
-    title: str
-    about: str = ""
-    is_folded: bool = False
-
-
-@dataclass(frozen=True)
 class Sentences:
     """How the findings read: `Head 3.2 finds the noun of a determiner (det): …`."""
 
@@ -190,9 +180,10 @@ class Description:
     chart_caption: str = ""
     arrays: Mapping[str, ArrayText] = field(default_factory=dict)
     every_head: EveryHead | None = None
-    maps: tuple[Maps, ...] = ()
-    inward: tuple[str, ...] = ()
-    """The directions in which the word that asks is looked at, and does not look itself."""
+    directions: tuple[str, ...] = ()
+    """Which way heads look: from the word that asks, and, second, the way in which it is looked at itself."""
+    texts: str = "sentences"
+    """What a text is, in the plural."""
     sentences: Sentences | None = None
 
     @property
@@ -271,7 +262,7 @@ def _read(kind: Any, data: Any) -> Any:
 class Described(Protocol):
     """A probe: a class with a description of what its results say."""
 
-    description: Description
+    description: ClassVar[Description]
 
 
 PROBES: Registry[type[Described]] = Registry("probe", home="headscope.probes")

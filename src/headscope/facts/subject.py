@@ -8,7 +8,8 @@ from typing import Any
 import xarray as xr
 
 from headscope.atlas import Atlas
-from headscope.atlas.atlas import COMPANIONS, DERIVED
+from headscope.atlas.atlas import DERIVED
+from headscope.atlas.files import COMPANIONS
 from headscope.facts.description import Description, description_of
 from headscope.facts.scores import mean_ends
 from headscope.kinds import Likeness

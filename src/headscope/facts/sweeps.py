@@ -58,7 +58,7 @@ SWEEP_KINDS = {
 }
 
 _LABELS = {"em": "EM", "f1": "F1"}
-_CHANGE_UNITS = {"%": "points", "nats": "nats"}
+CHANGE_UNITS = {"%": "points", "nats": "nats"}
 _EDITED = {"zero": "removed", "uniform": "made even", "mean": "replaced by its mean"}
 
 
@@ -84,7 +84,7 @@ class MetricFacts:
     @property
     def change_unit(self) -> str:
         """The unit of a change; nothing for a number without one."""
-        return _CHANGE_UNITS.get(self.unit, "")
+        return CHANGE_UNITS.get(self.unit, "")
 
     def with_unit(self, words: str, unit: str | None = None) -> str:
         """The words, with the unit of a change in brackets where there is one."""

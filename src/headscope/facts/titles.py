@@ -8,7 +8,7 @@ from typing import Any
 import xarray as xr
 
 from headscope.atlas import Atlas
-from headscope.atlas.atlas import COMPANIONS
+from headscope.atlas.files import COMPANIONS
 from headscope.errors import AtlasError
 from headscope.facts.comparisons import MEASURES
 from headscope.facts.description import description_of

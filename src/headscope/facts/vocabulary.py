@@ -177,3 +177,9 @@ def _span(first: int, last: int) -> str:
     if first == 0:
         return f"others within {100 * end:g}% of the text"
     return f"others {100 * start:g}% to {100 * end:g}% of the text away"
+
+
+def own_name(name: str) -> str:
+    """A model, a file or a folder without the folders it is in, which are nobody's concern; names on the hub stay."""
+    is_path = name.startswith(("/", ".", "~")) or "\\" in name or name.count("/") > 1
+    return name.replace("\\", "/").rstrip("/").rpartition("/")[2] if is_path else name

@@ -25,6 +25,16 @@ def sentence(*pieces: Part | tuple[Part, ...]) -> tuple[Part, ...]:
     return tuple(parts)
 
 
+HEAD = "\N{OBJECT REPLACEMENT CHARACTER}"
+"""Where a text names a head; see `with_heads`."""
+
+
+def with_heads(text: str, *heads: HeadId) -> tuple[Part, ...]:
+    """The text with these heads, in their order, where it says HEAD."""
+    first, *rest = text.split(HEAD)
+    return sentence(first, *(part for pair in zip(heads, rest, strict=True) for part in pair))
+
+
 def share(value: float, stderr: float | None = None) -> str:
     """A share of attention in per cent, with its standard error in points."""
     return f"{value:.1%}{_error(None if stderr is None else 100 * stderr, 1)}"

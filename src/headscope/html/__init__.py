@@ -14,6 +14,7 @@ The report, the papers' page, the single-file views and the explorer's page are 
 import base64
 import hashlib
 import re
+import zlib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
@@ -23,6 +24,8 @@ from markupsafe import Markup
 
 from headscope.facts.wording import printed
 
+LARGE = 200_000
+"""Characters of JSON from which on it is deflated."""
 _BLANKS = re.compile(r"\s+")
 _NOWHERE = {"default-src": "'none'", "base-uri": "'none'", "form-action": "'none'"}
 
@@ -49,11 +52,16 @@ def environment(room: str) -> Environment:
     return Environment(
         loader=ChoiceLoader([PackageLoader(f"headscope.{name}") for name in rooms]),
         autoescape=True,
-        finalize=lambda value: printed(_BLANKS.sub(" ", value)) if type(value) is str else value,
+        finalize=lambda value: shown(value) if type(value) is str else value,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def shown(text: str) -> str:
+    """A text as every template shows it: in one line, and nothing in it turns the page around."""
+    return printed(_BLANKS.sub(" ", text))
 
 
 def page(
@@ -68,12 +76,13 @@ def page(
 ) -> str:
     """A self-contained page.
 
-    `styles`, `scripts` and `modules` are CSS and JavaScript; `data` is JSON and `chunks` bytes by key, both for
-    the scripts.
+    `styles`, `scripts` and `modules` are CSS and JavaScript; `data` is JSON, and `chunks` are raw-deflated bytes by
+    key, both for the scripts.
     """
     body, rules = classed(body)
     style = "\n".join([*styles, rules]).rstrip()
     scripts, modules = tuple(scripts), tuple(modules)
+    data_type, stored = _stored(data)
     policy = _policy(
         {
             "script-src": " ".join(map(_hashed, (*scripts, *modules))) or "'none'",
@@ -90,12 +99,25 @@ def page(
             title=title,
             style=Markup(style),
             body=body,
-            data=None if data is None else Markup(data.replace("<", "\\u003c")),
-            chunks={key: Markup(base64.b64encode(chunk).decode()) for key, chunk in (chunks or {}).items()},
+            data_type=data_type,
+            data=stored,
+            chunks={key: _base64(chunk) for key, chunk in (chunks or {}).items()},
             scripts=map(Markup, scripts),
             modules=map(Markup, modules),
         )
     )
+
+
+def _stored(data: str | None) -> tuple[str, Markup | None]:
+    """JSON as the front end reads it, and its type: as it is, or, where it is large, as chunks are."""
+    if data is None or len(data) < LARGE:
+        return "application/json", None if data is None else Markup(data.replace("<", "\\u003c"))
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return "text/plain", _base64(packer.compress(data.encode()) + packer.flush())
+
+
+def _base64(data: bytes) -> Markup:
+    return Markup(base64.b64encode(data).decode())
 
 
 def _hashed(content: str) -> str:

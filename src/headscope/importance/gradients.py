@@ -16,6 +16,7 @@ from headscope.capture import AttentionCall, Capture, Forward, following, retain
 from headscope.capture.observe import evaluating
 from headscope.errors import CaptureError
 from headscope.models.stacks import Place
+from headscope.run.watch import sides_of
 from headscope.tasks import Task, TaskBatch, forward
 from headscope.text.batching import TextBatch
 from headscope.types import CLS, OTHER, TokenBatch
@@ -50,8 +51,10 @@ def layer_gradients(
     ):
         loss = task.loss(forward(capture.model, batch), batch)  # (text,)
         torch.autograd.backward(loss.sum())
-    sides = _sides(batch.text, looked.decoder_ids, capture)
-    return loss.detach(), (_layer(place, kept.pop(place), looked, sides) for place in list(kept))
+    text = batch.text
+    if text.target is None and capture.model.is_encoder_decoder:
+        text = replace(text, target=_read_again(text.source, looked.decoder_ids, capture))
+    return loss.detach(), (_layer(place, kept.pop(place), looked, text) for place in list(kept))
 
 
 @dataclass
@@ -89,37 +92,13 @@ def _frozen(network: PreTrainedModel) -> Iterator[None]:
             parameter.requires_grad_(True)
 
 
-def _layer(place: Place, weights: Tensor, looked: _Looked, sides: "_Sides") -> LayerGradients:
+def _layer(place: Place, weights: Tensor, looked: _Looked, text: TextBatch) -> LayerGradients:
     gradient = weights.grad
     if gradient is None:  # such as the decoder's last layers when a task reads the encoder alone
         gradient = torch.zeros_like(weights)
-    queries, keys = sides.of(place)
+    queries, keys = sides_of(text, place.stack)
     real = queries.is_token[:, None, :, None] & keys.is_token[:, None, None, :]  # (text, 1, query, key)
     return LayerGradients(place, weights.detach(), gradient, looked.visible[place] & real, keys)
-
-
-@dataclass(frozen=True)
-class _Sides:
-    """The tokens that ask and the tokens that are looked at, in every stack."""
-
-    source: TokenBatch
-    target: TokenBatch
-
-    def of(self, place: Place) -> tuple[TokenBatch, TokenBatch]:
-        queries = self.source if place.stack == "encoder" else self.target
-        return queries, self.target if place.stack == "decoder" else self.source
-
-
-def _sides(text: TextBatch, decoder_ids: Tensor | None, capture: Capture) -> _Sides:
-    """A decoder that stands alone reads the source; that of an encoder-decoder may have to be asked."""
-    target = text.target
-    if target is None:
-        target = (
-            _read_again(text.source, decoder_ids, capture)
-            if capture.model.is_encoder_decoder
-            else text.source
-        )
-    return _Sides(text.source, target)
 
 
 def _read_again(source: TokenBatch, ids: Tensor | None, capture: Capture) -> TokenBatch:

@@ -3,9 +3,9 @@
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import repeat
 from time import perf_counter
-from typing import Any, Self
 
 import numpy as np
 import torch
@@ -51,7 +51,9 @@ def gradient_importance(
     task = task.limited(limit)
     batches = task.batches(model, batch_size=batch_size)
     capture = surveyed(model)
-    tally = _Tally.zeros(capture)
+    tally = _Tally(
+        {grid.stack: ImportanceSums.zeros(grid) for grid in capture.stacks.grids}, TextMean.zeros()
+    )
     expected = sum(int((batch.units > 0).sum()) for batch in batches)
 
     def count(part: _Tally, batch: TaskBatch) -> None:
@@ -62,12 +64,23 @@ def gradient_importance(
     run_pass(parts, tally, count, batches=iter, title=title, expected=lambda done: expected)
     if not tally.rows:
         raise TextError(f"{task.data}: no text has anything to predict, so there is no loss to differentiate")
-    source = _source(tally, task, batches, model, limit=limit)
-    found: dict[str, dict[str, LabelledArray]] = {
+    source = Source(
+        data=task.data,
+        data_hash=hashlib.sha256(b"".join(sorted(tally.digests))).hexdigest(),
+        annotator=None,
+        texts=tally.rows,
+        documents=len(np.unique(batches.documents[sorted(tally.examples)])),
+        tokens=tally.tokens,
+        texts_cut=tally.cut,
+        skipped=batches.skipped.count,
+        options={"task": task.name, "does": task.does, "limit": limit, **task.settings},
+        duration=perf_counter() - started,
+        notes=tuple(_notes(tally, batches, model)),
+    )
+    arrays: dict[str, dict[str, LabelledArray]] = {
         stack: sums.result(task.loss_units) for stack, sums in tally.sums.items()
     }
-    source = replace(source, duration=perf_counter() - started)
-    return ImportanceResult(model, source, found, float(tally.loss.mean()), float(tally.loss.stderr()))
+    return ImportanceResult(model, source, arrays, float(tally.loss.mean()), float(tally.loss.stderr()))
 
 
 @dataclass
@@ -82,13 +95,6 @@ class _Tally(Sums):
     examples: set[int] = field(default_factory=set)
     digests: list[bytes] = field(default_factory=list)
 
-    @classmethod
-    def zeros(cls, capture: Capture) -> Self:
-        """Nothing seen yet."""
-        return cls(
-            {grid.stack: ImportanceSums.zeros(grid) for grid in capture.stacks.grids}, TextMean.zeros()
-        )
-
     def update(self, task: Task, capture: Capture, batch: TaskBatch) -> None:
         """Count a batch of texts that all have a loss."""
         loss, layers = layer_gradients(task, capture, batch)
@@ -102,34 +108,17 @@ class _Tally(Sums):
         is_cut = batch.text.source.is_cut
         self.cut += 0 if is_cut is None else int(is_cut.sum())
         self.examples.update(batch.example.tolist())
-        self.digests += _digests(batch)
+        self.digests += map(_digest, range(batch.rows), repeat(batch))
 
 
 def _check(sums: ImportanceSums, model: Model) -> None:
     """Raise where a gradient is nan or infinite though the attention and the loss are numbers."""
-    broken = ~sums.importance.total.isfinite()  # (layer, head)
+    broken = ~sums.means["head_importance"].total.isfinite()  # (layer, head)
     if broken.any():
         raise CaptureError(
             f"{model.name}: the gradients of layer {int(torch.nonzero(broken)[0, 0])} of the {sums.grid.stack} hold "
             f"nan; {nan_advice(model)}"
         )
-
-
-def _source(tally: _Tally, task: Task, batches: TaskBatches, model: Model, *, limit: int | None) -> Source:
-    limit = getattr(task, "limit", None) if limit is None else limit
-    return Source(
-        data=task.data,
-        data_hash=hashlib.sha256(b"".join(sorted(tally.digests))).hexdigest(),
-        annotator=None,
-        texts=tally.rows,
-        documents=len(np.unique(batches.documents[sorted(tally.examples)])),
-        tokens=tally.tokens,
-        texts_cut=tally.cut,
-        skipped=batches.skipped.count,
-        options={"task": task.name, "does": task.does, "limit": limit, **task.settings},
-        duration=0.0,
-        notes=tuple(_notes(tally, batches, model)),
-    )
 
 
 def _notes(tally: _Tally, batches: TaskBatches, model: Model) -> list[str]:
@@ -156,14 +145,11 @@ def _with_loss(batches: TaskBatches, capture: Capture) -> Iterator[TaskBatch]:
             yield batch.take(rows[start : start + size])
 
 
-def _digests(batch: TaskBatch) -> list[bytes]:
-    """A fingerprint of each row, padding left out: what it shows, and what is to be predicted of it."""
-    found = []
-    for row in range(batch.rows):
-        real = batch.text.source.is_token[row]
-        labels = batch.labels[row]
-        places = torch.nonzero(labels != IGNORED) if labels.dim() else torch.zeros(0)
-        told: list[Any] = [batch.text.source.ids[row][real], places, labels[labels != IGNORED]]
-        content = "|".join(",".join(map(str, part.flatten().tolist())) for part in told)
-        found.append(hashlib.sha256(content.encode()).digest())
-    return found
+def _digest(row: int, batch: TaskBatch) -> bytes:
+    """A fingerprint of a row, padding left out: what it shows, and what is to be predicted of it."""
+    shown = batch.text.source.ids[row][batch.text.source.is_token[row]]
+    labels = batch.labels[row]
+    places = torch.nonzero(labels != IGNORED) if labels.dim() else torch.zeros(0)
+    parts = (shown, places, labels[labels != IGNORED])
+    content = "|".join(",".join(map(str, part.flatten().tolist())) for part in parts)
+    return hashlib.sha256(content.encode()).digest()

@@ -1,6 +1,6 @@
 """What is kept of gradients: sums over texts, by layer, head and the role of the key."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -51,35 +51,51 @@ def text_numbers(layer: LayerGradients) -> TextNumbers:
     )
 
 
+_BY_ROLE = ("layer", "head", "role")
+_ARRAYS = {
+    "gradient": (
+        _BY_ROLE,
+        "mean size of the loss's gradient with respect to attention weights, by role of the key",
+    ),
+    "gradient_layer": (("layer", "role"), "gradient, mean over the heads of a layer"),
+    "attribution": (
+        _BY_ROLE,
+        "sum over a text of attention weights times the loss's gradient, by role of the key",
+    ),
+    "head_importance": (
+        ("layer", "head"),
+        "size of a text's attribution summed over all keys: how fast the loss changes as the head's output is turned "
+        "down",
+    ),
+}
+"""The dimensions of each array, and what it is."""
+
+
 @dataclass
 class ImportanceSums(Sums):
     """One stack's heads, summed over texts; merging is exact and in any order."""
 
     grid: HeadGrid
-    gradient: TextMean  # (layer, head, role)
-    gradient_layer: TextMean  # (layer, role)
-    attribution: TextMean  # (layer, head, role)
-    importance: TextMean  # (layer, head)
+    means: Mapping[str, TextMean]
 
     @classmethod
     def zeros(cls, grid: HeadGrid) -> Self:
         """Nothing seen yet."""
-        layers, heads, roles = grid.layers, grid.heads, len(KEY_ROLES)
+        sizes = {"layer": grid.layers, "head": grid.heads, "role": len(KEY_ROLES)}
         return cls(
-            grid,
-            TextMean.zeros(layers, heads, roles),
-            TextMean.zeros(layers, roles),
-            TextMean.zeros(layers, heads, roles),
-            TextMean.zeros(layers, heads),
+            grid, {name: TextMean.zeros(*(sizes[dim] for dim in dims)) for name, (dims, _) in _ARRAYS.items()}
         )
 
     def update(self, layer: LayerGradients) -> None:
         """Count one layer of a batch of texts."""
-        number, found = layer.place.layer, text_numbers(layer)
-        self.gradient.add(found.gradient, applies=found.applies, layer=number)
-        self.gradient_layer.add(found.layer_gradient, applies=found.applies.any(1), layer=number)
-        self.attribution.add(found.attribution, layer=number)
-        self.importance.add(found.importance, layer=number)
+        numbers = text_numbers(layer)
+        for name, values, applies in (
+            ("gradient", numbers.gradient, numbers.applies),
+            ("gradient_layer", numbers.layer_gradient, numbers.applies.any(1)),
+            ("attribution", numbers.attribution, None),
+            ("head_importance", numbers.importance, None),
+        ):
+            self.means[name].add(values, applies=applies, layer=layer.place.layer)
 
     def result(self, units: str) -> dict[str, LabelledArray]:
         """The means with their standard errors over texts; `units` are those of the loss."""
@@ -88,37 +104,12 @@ class ImportanceSums(Sums):
             "head": range(self.grid.heads),
             "role": KEY_ROLES,
         }
-        return {
-            **self.gradient.labelled(
-                "gradient",
-                dims=("layer", "head", "role"),
-                coords=coords,
-                description="mean size of the loss's gradient with respect to attention weights, by role of the key",
-                units=units,
-            ),
-            **self.gradient_layer.labelled(
-                "gradient_layer",
-                dims=("layer", "role"),
-                coords=coords,
-                description="gradient, mean over the heads of a layer",
-                units=units,
-            ),
-            **self.attribution.labelled(
-                "attribution",
-                dims=("layer", "head", "role"),
-                coords=coords,
-                description="sum over a text of attention weights times the loss's gradient, by role of the key",
-                units=units,
-            ),
-            **self.importance.labelled(
-                "head_importance",
-                dims=("layer", "head"),
-                coords=coords,
-                description="size of a text's attribution summed over all keys: how fast the loss changes as the "
-                "head's output is turned down",
-                units=units,
-            ),
-        }
+        arrays: dict[str, LabelledArray] = {}
+        for name, (dims, description) in _ARRAYS.items():
+            arrays |= self.means[name].labelled(
+                name, dims=dims, coords=coords, description=description, units=units
+            )
+        return arrays
 
 
 def _role_table(tokens: TokenBatch) -> Tensor:

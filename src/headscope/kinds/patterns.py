@@ -18,7 +18,7 @@ from headscope.errors import OptionError
 from headscope.kinds.pattern_maps import reduced
 from headscope.kinds.pattern_numbers import NUMBERS, numbers
 from headscope.measures.base import PerTextMeasure, TextMean
-from headscope.types import AttentionBatch, HeadGrid, LabelledArray
+from headscope.types import AttentionBatch, LabelledArray
 
 PATTERNS = ("vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous")
 """Attention to a few keys, to what is near, to both, within one's own part of the text, and none of these."""
@@ -115,6 +115,7 @@ class PatternShares(PerTextMeasure):
 
     name: ClassVar[str] = "pattern_share"
     summary: ClassVar[str] = "share of texts in which the head's map shows the pattern, by a classifier"
+    within_text: ClassVar[bool] = True  # where queries and keys are the same tokens there is a diagonal
     dims: ClassVar[tuple[str, ...]] = ("pattern",)
     coords: ClassVar = {"pattern": PATTERNS}
 
@@ -127,11 +128,6 @@ class PatternShares(PerTextMeasure):
         """Nothing seen of layers and the whole either."""
         self.by_layer = TextMean.zeros(self.grid.layers, len(PATTERNS))
         self.whole = TextMean.zeros(len(PATTERNS))
-
-    @classmethod
-    def fits(cls, grid: HeadGrid) -> bool:
-        """Where queries and keys are the same tokens, so that there is a diagonal."""
-        return not grid.cross
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, None]:
         """(text, head, pattern) 1 for the most probable pattern, 0 for the others."""
@@ -149,12 +145,6 @@ class PatternShares(PerTextMeasure):
         if batch.layer == self.grid.layers - 1:
             self.whole.add(self._seen / self.grid.layers)
             self._seen = None
-
-    def merge(self, other: Self) -> None:
-        """Count all that `other` has counted."""
-        super().merge(other)
-        self.by_layer.merge(other.by_layer)
-        self.whole.merge(other.whole)
 
     def result(self) -> dict[str, LabelledArray]:
         """The shares of heads, their errors and even baseline; of layers and of the whole, with their errors."""

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.accumulator import Sums
+from headscope.accumulator import Sums, merge_fields
 from headscope.registry import Registry
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray
 
@@ -87,17 +87,20 @@ class TextMean(Sums):
 class Measure(ABC):
     """A statistic of every head of one stack, built up text by text.
 
-    `empty` starts it, `update` takes one layer of one batch, `merge` adds another measure of the same kind
-    and grid, `result` names the arrays that go into the atlas. Merging is exact and in any order.
+    An accumulator: `empty` starts it, `update` takes one layer of one batch, `merge` adds another measure of the same
+    kind and grid, `result` names the arrays that go into the atlas. Merging is exact and in any order.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
 
+    within_text: ClassVar[bool] = False
+    """Whether it means nothing between two different texts, and so does not fit cross attention."""
+
     @classmethod
     def fits(cls, grid: HeadGrid) -> bool:
         """Whether the measure makes sense for this stack; where it does not, the atlas has no such array."""
-        return True
+        return not (cls.within_text and grid.cross)
 
     @classmethod
     @abstractmethod
@@ -108,9 +111,9 @@ class Measure(ABC):
     def update(self, batch: AttentionBatch) -> None:
         """Count one layer of one batch of texts."""
 
-    @abstractmethod
     def merge(self, other: Self) -> None:
-        """Count all that `other` has counted."""
+        """Count all that `other` has counted: of a dataclass field by field, as `Sums` does."""
+        merge_fields(self, other)
 
     @abstractmethod
     def result(self) -> dict[str, LabelledArray]:
@@ -151,11 +154,6 @@ class PerTextMeasure(Measure):
         if batch.layer == 0:
             values, applies = self.per_text(even_attention(batch, causal=self.grid.causal))
             self.uniform.add(values[:, 0], applies=None if applies is None else applies[:, 0])
-
-    def merge(self, other: Self) -> None:
-        """Count all that `other` has counted."""
-        self.means.merge(other.means)
-        self.uniform.merge(other.uniform)
 
     def result(self) -> dict[str, LabelledArray]:
         """The mean (layer, head, *dims), its standard error, and what even attention would give (*dims)."""

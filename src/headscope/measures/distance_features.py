@@ -1,7 +1,7 @@
 """Distance features: 21 numbers that say how far and at what a head looks."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -16,7 +16,6 @@ from headscope.types import (
     PERIOD,
     SEP,
     AttentionBatch,
-    HeadGrid,
     LabelledArray,
     TokenBatch,
 )
@@ -44,6 +43,7 @@ class DistanceFeatures(PerTextMeasure):
 
     name: ClassVar[str] = "distance_features"
     summary: ClassVar[str] = "mean attention to special tokens, to the token itself, and by distance"
+    within_text: ClassVar[bool] = True  # distances mean nothing between two
     dims = ("feature",)
     coords: ClassVar = {
         "feature": (
@@ -53,20 +53,10 @@ class DistanceFeatures(PerTextMeasure):
         )
     }
 
-    @classmethod
-    def fits(cls, grid: HeadGrid) -> bool:
-        """Distances mean nothing between two different texts."""
-        return not grid.cross
-
     def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:
         """Add one layer of a batch, as a whole and by part."""
         super().count(values, applies, batch)
         self.folds.add(values, batch.queries, layer=batch.layer)
-
-    def merge(self, other: Self) -> None:
-        """Count all that `other` has counted."""
-        super().merge(other)
-        self.folds.merge(other.folds)
 
     def result(self) -> dict[str, LabelledArray]:
         """The features, their standard error and even baseline, and the features of each part of the texts."""

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from headscope.measures.base import MEASURES, PerTextMeasure
 from headscope.measures.reductions import KeyClass, QueryGroup, class_mass, groups_present
-from headscope.types import AttentionBatch, HeadGrid, TokenBatch
+from headscope.types import AttentionBatch, TokenBatch
 
 PAIR_PATTERNS = (
     "next_word",
@@ -30,13 +30,9 @@ class NamedPatterns(PerTextMeasure):
 
     name: ClassVar[str] = "named_patterns"
     summary: ClassVar[str] = "mean attention that follows a named habit"
+    within_text: ClassVar[bool] = True  # the habits are about one text's own words
     dims = ("pattern",)
     coords: ClassVar = {"pattern": (*PAIR_PATTERNS, *CLASS_PATTERNS)}
-
-    @classmethod
-    def fits(cls, grid: HeadGrid) -> bool:
-        """The habits are about one text's own words."""
-        return not grid.cross
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, pattern)."""

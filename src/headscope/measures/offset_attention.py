@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from headscope.measures.base import MEASURES, PerTextMeasure
-from headscope.types import AttentionBatch, HeadGrid
+from headscope.types import AttentionBatch
 
 FARTHEST = 8
 
@@ -22,13 +22,9 @@ class OffsetAttention(PerTextMeasure):
 
     name: ClassVar[str] = "offset_attention"
     summary: ClassVar[str] = "mean attention to the token at this offset (key minus query)"
+    within_text: ClassVar[bool] = True  # offsets mean nothing between two
     dims = ("offset",)
     coords: ClassVar = {"offset": range(-FARTHEST, FARTHEST + 1)}
-
-    @classmethod
-    def fits(cls, grid: HeadGrid) -> bool:
-        """Offsets mean nothing between two different texts."""
-        return not grid.cross
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, offset)."""

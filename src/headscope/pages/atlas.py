@@ -8,16 +8,18 @@ import numpy as np
 import xarray as xr
 
 from headscope.atlas import Atlas, replacing
-from headscope.atlas.atlas import COMPANIONS
+from headscope.atlas.files import COMPANIONS
 from headscope.errors import AtlasError, HeadscopeError
 from headscope.facts import findings as facts
 from headscope.facts.description import array_text
 from headscope.facts.slices import Array, Choice, HeadValues
 from headscope.facts.titles import AtlasWords
+from headscope.facts.vocabulary import own_name
 from headscope.kinds import feature_map, head_map
 from headscope.pages.head_page import grid_shape, head_page
-from headscope.pages.page import about, page_html
+from headscope.pages.page import about, page_html, view_chunk, view_infos, view_key
 from headscope.pages.shapes import AtlasData, AtlasInfo, AtlasStack, Colouring, Embedded, Finding, FindingPart
+from headscope.pages.views import views_of
 from headscope.types import HeadId
 
 FEWEST_ON_A_MAP = 3
@@ -48,9 +50,22 @@ def embedded_atlas(atlas: Atlas, *, start: str = "view=atlas", with_findings: bo
     return Embedded(about=known, atlas=data, head_pages=pages, start=start)
 
 
+def packed_atlas(atlas: Atlas) -> tuple[Embedded, dict[str, bytes]]:
+    """An atlas ready to be shown by itself: the data, and the chunks of views of other packages."""
+    embedded = embedded_atlas(atlas)
+    chunks = {view_key(view.name): view_chunk(view.name, "atlas", atlas) for view in views_of("atlas")}
+    for view in views_of("head"):
+        for place in embedded.head_pages:
+            stack, layer, head = place.split("/")
+            subject = (atlas, stack, HeadId(int(layer), int(head)))
+            chunks[view_key(view.name, place)] = view_chunk(view.name, "head", *subject)
+    known = embedded.about.model_copy(update={"views": view_infos("atlas", "head")})
+    return embedded.model_copy(update={"about": known}), chunks
+
+
 def write_atlas_view(path: str | os.PathLike[str], atlas: Atlas) -> None:
     """Write the atlas and map views of an atlas as one self-contained HTML file."""
-    content = page_html(embedded_atlas(atlas), {}, title=f"Atlas of {atlas.provenance.get('model', '')}")
+    content = page_html(*packed_atlas(atlas), title=f"Atlas of {atlas.provenance.get('model', '')}")
     with replacing(path) as temporary:
         temporary.write_text(content, encoding="utf-8", newline="\n")
 
@@ -62,7 +77,7 @@ def atlas_data(
 
     A stack in which nothing is known head by head is left out.
     """
-    model = str(atlas.provenance.get("model", ""))
+    model = own_name(str(atlas.provenance.get("model", "")))
     words = AtlasWords(atlas)
     return AtlasData(
         id=id,

@@ -36,7 +36,7 @@ _NO_SENTENCES = (
 def head_page(atlas: Atlas, stack: str, layer: int, head: int) -> HeadPage:
     """The page of one head; what the atlas does not know is left out."""
     subject = _Subject(atlas, stack, HeadId(layer, head))
-    subject.check()
+    check_head(atlas, stack, subject.head)
     sections = [section for describe in _SECTIONS for section in describe(subject)]
     found = examples(atlas, stack, subject.head)
     typical = typical_sentences(atlas, stack, subject.head)
@@ -65,6 +65,16 @@ def grid_shape(atlas: Atlas, stack: str) -> tuple[int, int] | None:
     return max(head.layer for head in heads) + 1, max(head.head for head in heads) + 1
 
 
+def check_head(atlas: Atlas, stack: str, head: HeadId) -> None:
+    """Raise unless the atlas has this head."""
+    atlas.stack(stack)  # raises when there is none of that name
+    layers, heads = grid_shape(atlas, stack) or (0, 0)
+    if not (0 <= head.layer < layers and 0 <= head.head < heads):
+        raise OptionError(
+            f"there is no head {head} in the {stack} of this atlas, which has {layers} layers of {heads} heads"
+        )
+
+
 @dataclass(frozen=True)
 class _Subject:
     """The head that a page is about."""
@@ -72,16 +82,6 @@ class _Subject:
     atlas: Atlas
     stack: str
     head: HeadId
-
-    def check(self) -> None:
-        """Raise unless the atlas has this head."""
-        self.atlas.stack(self.stack)  # raises when there is none of that name
-        layers, heads = grid_shape(self.atlas, self.stack) or (0, 0)
-        if not (0 <= self.head.layer < layers and 0 <= self.head.head < heads):
-            raise OptionError(
-                f"there is no head {self.head} in the {self.stack} of this atlas, which has {layers} layers of "
-                f"{heads} heads"
-            )
 
     @cached_property
     def arrays(self) -> HeadArrays:

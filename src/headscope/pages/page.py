@@ -15,9 +15,9 @@ from headscope.errors import OutputError
 from headscope.pages.neurons import NeuronReader
 from headscope.pages.quantise import FINE_WEIGHTS, Quantised, deflated, quantise
 from headscope.pages.seen import Observed
-from headscope.pages.shapes import About, Embedded, ModelInfo, Neurons
+from headscope.pages.shapes import About, Embedded, ModelInfo, Neurons, ViewInfo
 from headscope.pages.tokens import printable
-from headscope.pages.views import ViewName, check_view
+from headscope.pages.views import VIEWS, Subject, check_view, view_json, views_of
 
 # What the whole file may take for 72 heads: a megabyte up to 128 tokens, 8 for 512; more heads may take more.
 _HEADS = 72
@@ -29,7 +29,7 @@ _BYTES_A_WEIGHT = 8_000_000 / (_HEADS * 512 * 512)
 class Start:
     """What a view shows when it is opened."""
 
-    view: ViewName = "head"
+    view: str = "head"
     stack: str | None = None
     layer: int = 0
     heads: tuple[int, ...] = ()
@@ -83,7 +83,10 @@ def pack(
     maps in the finest code. What room is then left goes to a second byte for every weight.
     """
     start = start or Start()
-    room = int(((budget or budget_for(observed)) - overhead - _told(observed) * 1.1) / expansion)
+    added = {view_key(view.name): view_chunk(view.name, "text", observed) for view in views_of("text")}
+    room = int(((budget or budget_for(observed)) - overhead - _told(observed) * 1.1) / expansion) - _size(
+        added
+    )
     chosen = _neuron_chunks(neurons([start.head_in(observed)])) if neurons else {}
     quantised = quantise(observed.maps, words=observed.words, budget=max(0, room - _size(chosen)))
     every = _all_neurons(observed, chosen, neurons, room - quantised.size) if neurons else None
@@ -96,8 +99,8 @@ def pack(
         if every is not None or not kept
         else [key.removeprefix("neurons/") for key in kept],
     )
-    embedded = Embedded(about=about(observed), seen=seen, start=start.fragment)
-    return Packed(embedded, {**quantised.chunks, **kept}, quantised)
+    embedded = Embedded(about=about("text", observed=observed), seen=seen, start=start.fragment)
+    return Packed(embedded, {**quantised.chunks, **kept, **added}, quantised)
 
 
 def write_view(
@@ -109,8 +112,8 @@ def write_view(
     budget: int | None = None,
 ) -> Packed:
     """Write a text as one self-contained HTML file; it appears under its name only when it is whole."""
-    script, style = asset("headscope.js"), asset("headscope.css")
-    overhead = len(script.encode()) + len(style.encode()) + 4_000 + 80 * len(observed.maps)
+    assets = (asset("headscope.css"), *modules(view.name for view in views_of("text")))
+    overhead = sum(len(part.encode()) for part in assets) + 4_000 + 80 * len(observed.maps)
     packed = pack(observed, start=start, neurons=neurons, budget=budget, overhead=overhead, expansion=4 / 3)
     content = page_html(packed.embedded, packed.chunks, title=f"{observed.model}: {observed.text_a[:80]}")
     with replacing(path) as temporary:
@@ -120,11 +123,11 @@ def write_view(
 
 def page_html(embedded: Embedded, chunks: Mapping[str, bytes], *, title: str) -> str:
     """The page. What comes from outside is data: JSON without a <, and base64."""
-    script, style = asset("headscope.js"), asset("headscope.css")
+    scripts, style = modules(view.name for view in embedded.about.views), asset("headscope.css")
     policy = "; ".join(
         [
             "default-src 'none'",
-            f"script-src '{_hash(script)}'",
+            "script-src " + " ".join(f"'{_hash(script)}'" for script in scripts),
             f"style-src '{_hash(style)}'",
             "img-src data:",
             "base-uri 'none'",
@@ -136,6 +139,7 @@ def page_html(embedded: Embedded, chunks: Mapping[str, bytes], *, title: str) ->
         f'<script type="text/plain" data-chunk="{escape(key)}">{base64.b64encode(chunk).decode()}</script>'
         for key, chunk in chunks.items()
     )
+    drawing = "\n".join(f'<script type="module">{script}</script>' for script in scripts)
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -151,14 +155,14 @@ def page_html(embedded: Embedded, chunks: Mapping[str, bytes], *, title: str) ->
 <noscript>This page draws its pictures with JavaScript, all of which is in this file.</noscript>
 <script type="application/json" id="headscope-data">{data}</script>
 {stored}
-<script type="module">{script}</script>
+{drawing}
 </body>
 </html>
 """
 
 
-def about(observed: Observed | None = None) -> About:
-    """What there is besides: nothing to ask, one model to name."""
+def about(*subjects: Subject, observed: Observed | None = None) -> About:
+    """What there is besides: nothing to ask, one model to name, and views of other packages of these subjects."""
     models = []
     if observed is not None and observed.architecture:
         pairs = any(segment == 1 for segment in observed.source.segment)
@@ -171,7 +175,36 @@ def about(observed: Observed | None = None) -> About:
                 pairs=pairs,
             )
         ]
-    return About(version=version("headscope"), models=models, atlases=[])
+    return About(version=version("headscope"), models=models, atlases=[], views=view_infos(*subjects))
+
+
+def view_infos(*subjects: Subject) -> list[ViewInfo]:
+    """What pages are told of the views of other packages."""
+    return [
+        ViewInfo(
+            name=view.name,
+            title=view.title,
+            about=view.about,
+            subject=view.subject,
+            controls=list(view.controls),
+        )
+        for view in views_of(*subjects)
+    ]
+
+
+def view_key(name: str, *head: str | int) -> str:
+    """The key of the chunk that a view of another package draws; of a head: stack, layer, head."""
+    return "/".join(map(str, ("view", name, *head)))
+
+
+def view_chunk(name: str, subject: Subject, *about: object) -> bytes:
+    """What a view of another package draws, as it is stored."""
+    return deflated(view_json(name, subject, *about))
+
+
+def modules(views: Iterable[str]) -> list[str]:
+    """The scripts of a page: those of these views of other packages, then the front end that calls them."""
+    return [*(VIEWS.get(name).module() for name in views), asset("headscope.js")]
 
 
 def asset(name: str) -> str:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from headscope.facts.scores import Verdict
+from headscope.pages.views import Control, Subject
 
 _HALVES = re.compile("[\ud800-\udfff]")
 
@@ -337,9 +338,6 @@ class HeadPage(Shape):
     """What is said of the whole page: how to read it, what is not there."""
 
 
-# What a server or a page has
-
-
 class ModelInfo(Shape):
     """A model that can be asked."""
 
@@ -358,12 +356,24 @@ class AtlasInfo(Shape):
     model: str
 
 
+class ViewInfo(Shape):
+    """A view that another package adds."""
+
+    name: str
+    title: str
+    about: str
+    subject: Subject
+    controls: list[Control] = []
+
+
 class About(Shape):
     """What the source of a page has."""
 
     version: str
     models: list[ModelInfo]
     atlases: list[AtlasInfo]
+    views: list[ViewInfo] = []
+    """Their data are chunks of JSON, `view/{name}` or `view/{name}/{stack}/{layer}/{head}`."""
 
 
 class Chunk(Shape):

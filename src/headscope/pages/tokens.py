@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from headscope.pages.shapes import Tokens
-from headscope.text.align import Span, word_spans
 from headscope.text.encode import EncodedText, TextEncoder
+from headscope.text.words import Span, word_spans
 
 Array = np.ndarray[Any, Any]
 

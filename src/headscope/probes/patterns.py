@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import xarray as xr
 
 from headscope.atlas import Atlas, Results
-from headscope.atlas.atlas import labelled
+from headscope.atlas.files import labelled
 from headscope.kinds.patterns import PATTERNS, PatternShares
 from headscope.models import Model, load
 from headscope.probes.result import ProbeResult, Row, Source

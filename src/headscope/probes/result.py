@@ -138,6 +138,12 @@ class ProbeResult(ABC):
     state: ModelState = field(init=False, repr=False, compare=False)
     """The model as it was when the result was made."""
 
+    def __init_subclass__(cls) -> None:
+        """A result is called as its description says."""
+        super().__init_subclass__()
+        if cls.description is not None:
+            cls.probe = cls.description.name
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "state", ModelState.of(self.model))
 
@@ -167,11 +173,10 @@ class ProbeResult(ABC):
         """What intervals are over, documents or texts, in words; None where the table does not say."""
         return intervals_over(self.table())
 
-    def to_atlas(self, atlas: Atlas | None = None) -> Atlas:
-        """A new atlas of this result, or the given one with this result added."""
-        arrays = self.arrays()
-        source = self.source
+    def atlas_for(self, atlas: Atlas | None) -> Atlas:
+        """The given atlas, once it is checked to be of the same model; or a new one with nothing in it yet."""
         if atlas is None:
+            source = self.source
             about = provenance(
                 self.state,
                 corpus=source.data,
@@ -183,8 +188,14 @@ class ProbeResult(ABC):
                 options=source.options,
                 duration=source.duration,
             )
-            atlas = Atlas.build({stack: {} for stack in arrays}, provenance=about)
+            atlas = Atlas.build({stack: {} for stack in self.arrays()}, provenance=about)
         atlas.check_model(self.state.name, self.state.weights_hash, self.state.edits)
+        return atlas
+
+    def to_atlas(self, atlas: Atlas | None = None) -> Atlas:
+        """A new atlas of this result, or the given one with this result added."""
+        arrays, source = self.arrays(), self.source
+        atlas = self.atlas_for(atlas)
         return atlas.with_probe(
             self.probe,
             arrays,

@@ -17,7 +17,6 @@ from headscope.figures.ablation import (
     type_changes,
 )
 from headscope.figures.grid import grid_size
-from headscope.report.grids import key_of
 from headscope.report.pictures import Picture, picture
 from headscope.report.section import Part, Section, Table
 
@@ -119,7 +118,6 @@ def _picture(subject: Subject, sweep: SweepFacts) -> Picture:
         size=sizes.get(sweep.name, lambda: list_size(array.sizes["edit"]))(),
         title=f"{sweep.kind.title}: {metric.label}",
         caption=f"{what} {sweep.edited}. {_KEYS.get(sweep.name, _BARS)}",
-        key=key_of(subject, f"ablation-{sweep.name}"),
         is_wide=sweep.name != "heads",
     )
 

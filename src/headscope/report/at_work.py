@@ -9,7 +9,6 @@ from headscope.facts.subject import Subject
 from headscope.facts.wording import count
 from headscope.figures.arcs import arcs_size
 from headscope.figures.sentence import short
-from headscope.report.grids import key_of
 from headscope.report.pictures import Picture, picture
 from headscope.report.section import Part, Table
 
@@ -28,7 +27,7 @@ _HOW_TO_READ = (
 
 def at_work(subject: Subject, described: Description, labels: Sequence[str]) -> list[Part]:
     """The examples of a probe: pictures for the first few of `labels`, and a folded list of the others."""
-    examples = _usable(subject.atlas.examples(described.name, stack=subject.stack))
+    examples = usable(subject.atlas.examples(described.name, stack=subject.stack))
     by_label = {example.label: example for example in examples}
     shown = [by_label[label] for label in labels if label in by_label][:MOST_PICTURES]
     shown = shown or list(by_label.values())[:MOST_PICTURES]
@@ -36,7 +35,7 @@ def at_work(subject: Subject, described: Description, labels: Sequence[str]) -> 
     parts = []
     if shown:
         parts.append(
-            Part("Heads at work", _HOW_TO_READ, [_picture(subject, described, example) for example in shown])
+            Part("Heads at work", _HOW_TO_READ, [example_picture(described, example) for example in shown])
         )
     if others:
         title = f"{count(len(others), 'more example')}"
@@ -44,7 +43,7 @@ def at_work(subject: Subject, described: Description, labels: Sequence[str]) -> 
     return parts
 
 
-def _usable(examples: Sequence[Example]) -> list[Example]:
+def usable(examples: Sequence[Example]) -> list[Example]:
     """Those that can be drawn; an atlas from elsewhere may hold anything."""
     return [
         one
@@ -54,15 +53,14 @@ def _usable(examples: Sequence[Example]) -> list[Example]:
     ]
 
 
-def _picture(subject: Subject, described: Description, example: Example) -> Picture:
+def example_picture(described: Description, example: Example) -> Picture:
+    """A sentence as arcs from the word that asks to those its head looks at."""
     size = arcs_size(example)
-    key = key_of(subject, f"{example.probe}-{example.label}-{example.head}-at-work")
     return picture(
         lambda ax: figures.head_at_work(example, ax=ax),
         size=size,
         title=f"{described.row_name(example.label)}: head {example.head}, {direction_name(example.direction)}",
         caption=_caption(example),
-        key=key,
         is_wide=size[0] > WIDE,
         is_text=True,
     )

@@ -1,20 +1,15 @@
 """Two models side by side on the page."""
 
+from collections.abc import Iterator
 from itertools import product
-from math import floor
-
-import numpy as np
 
 from headscope import figures
-from headscope.facts.cells import table_cells
 from headscope.facts.comparisons import CONTROL, MEASURES, PROBE, change_name, other_model, stands_out
 from headscope.facts.slices import choices, head_values
 from headscope.facts.subject import Subject
 from headscope.facts.wording import amount
 from headscope.figures.compare import changes_size
-from headscope.figures.grid import grid_size
-from headscope.report.grids import extreme, grid, key_of
-from headscope.report.pictures import Picture, picture
+from headscope.report.pictures import Picture, stack_picture
 from headscope.report.section import Part, Section, Table
 
 LAYERS_SIZE = (7.2, 3.8)
@@ -24,9 +19,6 @@ MOST_MEASURES = 12
 def compare_section(subject: Subject, _: int) -> Section:
     """What changed head by head and layer by layer, the control for weights, and changes of kind."""
     before = other_model(subject.probes[PROBE])
-    pictures = [_layers(subject), _cosine(subject), grid(subject, "attention_js", {}, "")]
-    if subject.has("kind_transitions"):
-        pictures.append(_kinds(subject))
     changed = [name for name in MEASURES[:3] if subject.has(f"{name}_change")]
     largest = Part(
         "Largest changes by measure",
@@ -42,47 +34,31 @@ def compare_section(subject: Subject, _: int) -> Section:
         "a layer moved is the control: do layers change because their weights moved more? The dashed and "
         "dotted lines take out what a layer inherits: there both models' attention is given the hidden states of the "
         "first, or of the second. A few layers are a small sample, and no independent one.",
-        pictures,
+        list(_pictures(subject)),
         [_control(subject)],
         parts=[largest] if changed else [],
     )
 
 
-def _layers(subject: Subject) -> Picture:
-    return picture(
-        lambda ax: figures.change_by_layer(subject.atlas, stack=subject.stack, ax=ax),
+def _pictures(subject: Subject) -> Iterator[Picture]:
+    yield stack_picture(
+        subject,
+        figures.change_by_layer,
         size=LAYERS_SIZE,
         title="Attention change and weight change by layer",
         caption="Means over a layer's heads; bands are one standard error over texts. Grey: how far the weights of "
         "attention moved, as a share of their size.",
-        key=key_of(subject, "compare-layers"),
-        is_wide=True,
         least=0.6,
     )
-
-
-def _cosine(subject: Subject) -> Picture:
-    atlas, stack = subject.atlas, subject.stack
-    picked = head_values(atlas, "attention_cosine", stack=stack)
-    limits = min(floor(10 * float(np.nanmin(picked.values))) / 10, 0.9), 1.0
-    return picture(
-        lambda ax: figures.head_grid(atlas, "attention_cosine", limits=limits, stack=stack, ax=ax),
-        size=grid_size(*picked.values.shape),
-        title="Cosine of both models' maps",
-        caption=f"The stronger the colour, the more alike; pale heads changed.{extreme(picked)}",
-        key=key_of(subject, "compare-cosine"),
-    )
-
-
-def _kinds(subject: Subject) -> Picture:
-    return picture(
-        lambda ax: figures.kind_changes(subject.atlas, stack=subject.stack, ax=ax),
-        size=changes_size(subject.array("kind_transitions").sizes["kind_before"]),
-        title="Kinds of heads, before and after",
-        caption="How many heads went from which kind (down) to which (across); the colour is the share of a row. The "
-        "kinds are those of the first model.",
-        key=key_of(subject, "compare-kinds"),
-    )
+    if subject.has("kind_transitions"):
+        yield stack_picture(
+            subject,
+            figures.kind_changes,
+            size=changes_size(subject.array("kind_transitions").sizes["kind_before"]),
+            title="Kinds of heads, before and after",
+            caption="How many heads went from which kind (down) to which (across); the colour is the share of a row. "
+            "The kinds are those of the first model.",
+        )
 
 
 def _control(subject: Subject) -> Table:
@@ -92,15 +68,12 @@ def _control(subject: Subject) -> Table:
         {"change": str(row["change"].item()), **dict(zip(names, row.values.tolist(), strict=True))}
         for row in array
     ]
-    headings, cells = table_cells(CONTROL, rows, name=change_name)
-    return Table(
+    caption = (
         "Does attention change where weights moved? Spearman correlations over layers, all four matrices together; the "
         "last columns are how many times more the last third of the layers changed than the others at equal weight "
-        "change",
-        tuple(heading[:1].upper() + heading[1:] for heading in headings),
-        tuple(map(tuple, cells)),
-        is_figures=True,
+        "change"
     )
+    return Table.described(caption, CONTROL, rows, name=change_name)
 
 
 def _changes(subject: Subject, measures: list[str]) -> Table:

@@ -6,9 +6,7 @@ from headscope.facts.slices import HeadValues, head_values
 from headscope.facts.subject import Subject
 from headscope.facts.sweeps import task_words
 from headscope.facts.wording import amount, readable
-from headscope.figures.grid import grid_size
-from headscope.figures.importance import gradient_by_layer, importance_grid
-from headscope.report.grids import key_of
+from headscope.figures.importance import gradient_by_layer
 from headscope.report.pictures import picture
 from headscope.report.section import Section, Table
 
@@ -37,16 +35,7 @@ def importance_section(subject: Subject, _: int) -> Section:
                 caption="The mean size of the loss's gradient with respect to attention weights, over all heads of a "
                 "layer, with standard errors over texts. Where it is small, looking more or less at such tokens "
                 "changes little.",
-                key=key_of(subject, "importance-layers"),
                 is_wide=True,
-            ),
-            picture(
-                lambda ax: importance_grid(subject.atlas, stack=subject.stack, ax=ax),
-                size=grid_size(*picked.values.shape),
-                title="Importance of every head, by gradient",
-                caption="The stronger the colour, the faster the loss changes, for better or worse, as the head is "
-                "turned down; the mean over texts.",
-                key=key_of(subject, "importance-grid"),
             ),
         ],
         [_table(picked)],

@@ -6,14 +6,12 @@ from typing import Any
 
 from headscope import figures
 from headscope.errors import AtlasError
-from headscope.facts.cells import table_cells
 from headscope.facts.kinds import COLUMNS, PROBE, how_sure, kind_rows, recommended
 from headscope.facts.subject import Subject
 from headscope.figures.maps import examples_size
 from headscope.kinds import feature_map
-from headscope.report.grids import grid, key_of
-from headscope.report.pictures import Picture, picture
-from headscope.report.section import Part, Section, Table
+from headscope.report.pictures import Picture, stack_picture
+from headscope.report.section import Section, Table
 
 BOXES_SIZE = (9.0, 3.6)
 LAYERS_SIZE = (6.4, 3.2)
@@ -25,13 +23,7 @@ def kinds_section(subject: Subject) -> Section:
     """What kinds there are, how sure that is, and their pictures."""
     facts = subject.derived[PROBE]["stacks"][subject.stack]
     rows = subject.atlas.table(PROBE, stack=subject.stack)
-    headings, cells = table_cells(COLUMNS, kind_rows(rows), nothing="")
-    kinds = Table(
-        "The kinds, where their centres look, and the shares published for BERT-large on SQuAD (Guan et al. 2020)",
-        tuple(heading[:1].upper() + heading[1:] for heading in headings),
-        tuple(map(tuple, cells)),
-        is_figures=True,
-    )
+    caption = "The kinds, where their centres look, and the shares published for BERT-large on SQuAD (Guan et al. 2020)"
     return Section(
         "kinds",
         "Kinds: heads sorted by where they look",
@@ -39,7 +31,7 @@ def kinds_section(subject: Subject) -> Section:
         "like: where most of its attention goes. Near is less than a sixteenth of the text away, middle less than a "
         f"quarter, far beyond that. {how_sure(facts)}",
         list(_pictures(subject, len(rows))),
-        [kinds, _silhouettes(facts)],
+        [Table.described(caption, COLUMNS, kind_rows(rows)), _silhouettes(facts)],
         [f"{note[0].upper()}{note[1:]}." for note in facts.get("notes", [])],
     )
 
@@ -56,71 +48,54 @@ def _silhouettes(facts: dict[str, Any]) -> Table:
 
 
 def _pictures(subject: Subject, kinds: int) -> Iterator[Picture]:
-    atlas, stack = subject.atlas, subject.stack
-
-    def wide(draw: Any, size: tuple[float, float], title: str, caption: str) -> Picture:
-        key = key_of(subject, title)
-        return picture(
-            lambda ax: draw(atlas, stack=stack, ax=ax),
-            size=size,
-            title=title,
-            caption=caption,
-            key=key,
-            is_wide=True,
-            least=0.6,
-        )
-
-    yield wide(
+    draw = partial(stack_picture, subject, least=0.6)
+    yield draw(
         figures.kinds_by_layer,
-        LAYERS_SIZE,
-        "Kinds by layer",
-        "How many heads of each kind every layer has.",
+        size=LAYERS_SIZE,
+        title="Kinds by layer",
+        caption="How many heads of each kind every layer has.",
     )
     if subject.has("example_map"):
-        yield wide(
+        yield draw(
             figures.kind_examples,
-            examples_size(kinds),
-            "Typical heads of each kind",
-            "Attention maps of the heads nearest to the centre of their kind, all of the same text; queries run down, "
-            "keys across, and every map has its own scale. The colour is the square root of the weight.",
+            size=examples_size(kinds),
+            title="Typical heads of each kind",
+            caption="Attention maps of the heads nearest to the centre of their kind, all of the same text; queries "
+            "run down, keys across, and every map has its own scale. The colour is the square root of the weight.",
         )
-    yield wide(
+    yield draw(
         figures.feature_boxes,
-        BOXES_SIZE,
-        "Distance features by kind",
-        "A box spans the middle half of a kind's heads, its bar is their median, dots are heads far from it. The last "
-        "16 features are windows of distance, from less than a sixteenth of the text to all of it.",
+        size=BOXES_SIZE,
+        title="Distance features by kind",
+        caption="A box spans the middle half of a kind's heads, its bar is their median, dots are heads far from it. "
+        "The last 16 features are windows of distance, from less than a sixteenth of the text to all of it.",
     )
     try:
-        places = feature_map(atlas, stack=stack)
+        places = feature_map(subject.atlas, stack=subject.stack)
     except AtlasError:
         return
-    for colour in ("type", "layer"):
-        yield wide(
-            partial(figures.feature_map, color=colour, places=places),
-            MAP_SIZE,
-            f"Neighbours by distance features, coloured by {colour}",
-            "t-SNE: heads that look equally far, at like kinds of tokens, lie together. Gaps and sizes of groups mean "
-            "nothing.",
+    for colour, name in {"type": "kind", "layer": "layer"}.items():
+        yield draw(
+            figures.feature_map,
+            color=colour,
+            places=places,
+            size=MAP_SIZE,
+            title=f"Neighbours by distance features, coloured by {name}",
+            caption="t-SNE: heads that look equally far, at like kinds of tokens, lie together. Gaps and sizes of "
+            "groups mean nothing.",
         )
 
 
 def patterns_section(subject: Subject, _: int) -> Section:
-    """Shares by layer, and every head's share of each pattern."""
-    array = subject.array("pattern_share")
-    names = [str(name) for name in array["pattern"].values] if "pattern" in array.dims else []
-    grids = [grid(subject, "pattern_share", {"pattern": name}, "") for name in names]
-    by_layer = picture(
-        lambda ax: figures.patterns_by_layer(subject.atlas, stack=subject.stack, ax=ax),
+    """Shares by layer."""
+    by_layer = stack_picture(
+        subject,
+        figures.patterns_by_layer,
         size=PATTERNS_SIZE,
         title="Patterns by layer",
         caption="The share of each layer's maps, over all texts and heads, that shows each pattern; at the right all "
         "layers together.",
-        key=key_of(subject, "patterns-layers"),
-        is_wide=True,
     )
-    about = "In what share of the texts a head's map shows the pattern."
-    every = Part("Every head", about, grids, is_folded=True)
     return Section(
         "patterns",
         "Patterns: what attention maps look like",
@@ -129,5 +104,4 @@ def patterns_section(subject: Subject, _: int) -> Section:
         "heterogeneous (none of these). The networks were trained on made and on labelled maps and are right in most, "
         "not in all cases.",
         [by_layer],
-        parts=[every] if grids else [],  # another probe of this atlas may have an array of the same name
     )

@@ -9,6 +9,7 @@
 
   const isState = (fragment) => fragment.includes("=");
   const goTo = (target) => {
+    for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
     target.scrollIntoView();
     if (!target.hasAttribute("tabindex")) target.setAttribute("tabindex", "-1");
     target.focus({ preventScroll: true });
@@ -40,6 +41,16 @@
     // An address that names a section would make the atlas forget what it shows.
     event.preventDefault();
     goTo(target);
+  });
+
+  // Where the browser does not unfold what it prints by itself.
+  let unfolded = [];
+  addEventListener("beforeprint", () => {
+    unfolded = [...document.querySelectorAll("details:not([open])")];
+    for (const fold of unfolded) fold.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const fold of unfolded) fold.open = false;
   });
 
   const follow = () => {

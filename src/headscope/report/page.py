@@ -1,59 +1,110 @@
 """The report: one HTML file with everything in it, made to be read, mailed and printed."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from headscope.atlas import Atlas, replacing
-from headscope.facts.description import description_of
 from headscope.facts.findings import Finding, findings
 from headscope.facts.subject import Subject
-from headscope.facts.vocabulary import stack_title
+from headscope.facts.vocabulary import own_name, stack_title
 from headscope.facts.wording import count, listed
-from headscope.report.frame import framed, link
-from headscope.report.interactive import head_links, interactive
+from headscope.pages.atlas import embedded_atlas
+from headscope.pages.head_page import grid_shape
+from headscope.pages.shapes import Embedded
+from headscope.report.document import document
+from headscope.report.front import first_screen
 from headscope.report.links import HeadLinks
 from headscope.report.probes import OUTLOOKS
-from headscope.report.render import facts_html, kept_together, row_html, section_html, written
-from headscope.report.section import Section
+from headscope.report.section import Chapter, Section, Table
 from headscope.report.sections import sections
-from headscope.report.styles import classed
+
+_TOPICS = {
+    "Ablation": "ablation",
+    "Importance": "importance",
+    "Change": "compare",
+    "Why": "explanation",
+    "Patterns": "patterns",
+    "Kinds": "kinds",
+    "Neighbours": "neighbours",
+    "Special tokens and punctuation": "roles",
+    "Breadth": "breadth",
+    "Distance": "distances",
+    "Named habits": "habits",
+    "Likeness": "likeness",
+}
+"""The section that shows the findings on each topic, but for topics of probes, which say it themselves."""
 
 
-def write_report(atlas: Atlas, path: str | os.PathLike[str]) -> Path:
-    """Write one self-contained HTML file; it appears under its name only when it is whole."""
+def write_report(
+    atlas: Atlas, path: str | os.PathLike[str], *, atlas_file: str | os.PathLike[str] = "atlas.nc"
+) -> Path:
+    """Write one self-contained HTML file; it appears under its name only when it is whole.
+
+    `atlas_file` is where the atlas is kept, for the commands that the page suggests.
+    """
     target = Path(path)
-    content = render(atlas)
+    content = render(atlas, atlas_file=Path(atlas_file).name, report_file=target.name)
     with replacing(target) as temporary:
         temporary.write_text(content, encoding="utf-8")
     return target
 
 
-def render(atlas: Atlas) -> str:
-    """The page as HTML; every name that comes from outside is escaped."""
-    facts = atlas.provenance
-    model = str(facts.get("model", "a model"))
-    parts = [(stack, list(sections(Subject(atlas, stack)))) for stack in atlas.stacks]
-    several = len(parts) > 1
-    links = head_links(atlas)
-    live = interactive(atlas)
-    found = _found(atlas, links, several=several)
-    told = [_stack(atlas, stack, group, links[stack], several=several) for stack, group in parts]
-    body, rules = classed("\n".join([*told, _method(atlas), _provenance(atlas)]))
-    return framed(
+def render(atlas: Atlas, *, atlas_file: str = "atlas.nc", report_file: str = "report.html") -> str:
+    """The page as HTML."""
+    drawn = findings(atlas)
+    links = {stack: HeadLinks(stack, grid_shape(atlas, stack)) for stack in atlas.stacks}
+    chapters = [
+        Chapter(
+            stack,
+            _with_findings(Subject(atlas, stack), [finding for finding in drawn if finding.stack == stack]),
+            f"{stack_title(stack)}: {_shape(atlas, stack)}" if len(atlas.stacks) > 1 else "",
+            links=links[stack],
+        )
+        for stack in atlas.stacks
+    ]
+    about = [_method(atlas), _provenance(atlas), *_next(atlas, atlas_file, report_file)]
+    return document(
         brand="headscope report",
-        title=f"Attention heads of {model}{', edited' if atlas.edits else ''}",
+        title=f"Attention heads of {_model(atlas)}{', edited' if atlas.edits else ''}",
         lead=_lead(atlas),
-        ways=_ways(live=live.is_there),
-        facts=_facts(atlas),
-        found=found,
-        contents=_contents(parts, several=several, live=live.is_there),
-        body=body,
-        rules=rules,
-        live=live,
+        front=first_screen(atlas, drawn, links, nothing=_nothing(atlas)),
+        chapters=[*chapters, Chapter("about", about)],
+        atlas=_interactive(atlas, drawn),
     )
+
+
+def _with_findings(subject: Subject, drawn: Sequence[Finding]) -> list[Section]:
+    """The sections of a stack with their findings, and one for those that no section is about."""
+    parts = list(sections(subject))
+    probes = [described for described in subject.described if described.sentences is not None]
+    topics = _TOPICS | {one.sentences.topic: f"probe-{one.name}" for one in reversed(probes) if one.sentences}
+    by_key: dict[str, list[Finding]] = {section.key: [] for section in parts}
+    rest: list[Finding] = []
+    for finding in drawn:
+        by_key.get(topics.get(finding.topic, ""), rest).append(finding)
+    told = [replace(section, findings=by_key[section.key]) for section in parts]
+    return [*told, Section("findings", "What else was found?", "", findings=rest)] if rest else told
+
+
+def _interactive(atlas: Atlas, drawn: Sequence[Finding]) -> Embedded | None:
+    """The data of the atlas and map views, open at the head of the first finding; None if nothing is known by head."""
+    state: dict[str, str | int] = {"view": "atlas"}
+    for finding in drawn:
+        shape = grid_shape(atlas, finding.stack)
+        if finding.heads and shape and finding.heads[0].layer < shape[0] and finding.heads[0].head < shape[1]:
+            head = finding.heads[0]
+            state |= {"stack": finding.stack, "layer": head.layer, "heads": head.head}
+            break
+    embedded = embedded_atlas(atlas, start=urlencode(state), with_findings=False)  # the report has its own
+    return embedded if embedded.atlas is not None and embedded.atlas.stacks else None
+
+
+def _model(atlas: Atlas) -> str:
+    return own_name(str(atlas.provenance.get("model", "a model")))
 
 
 def _shape(atlas: Atlas, stack: str) -> str:
@@ -65,28 +116,17 @@ def _shape(atlas: Atlas, stack: str) -> str:
     return count(heads, "head") if heads else ""
 
 
-def _shapes(atlas: Atlas) -> str:
-    """All stacks' layers and heads, in brackets and with a space in front."""
-    known = {stack: _shape(atlas, stack) for stack in atlas.stacks}
-    told = [f"{stack}: {shape}" if len(known) > 1 else shape for stack, shape in known.items() if shape]
-    return f" ({'; '.join(told)})" if told else ""
-
-
 def _lead(atlas: Atlas) -> str:
-    shapes = _shapes(atlas)
-    asked = [description_of(atlas, name) for name in _asked(atlas)]
-    subjects = list(dict.fromkeys(described.subject or described.words for described in asked))
-    others = [OUTLOOKS[name] for name in _probes(atlas) if name in OUTLOOKS]
-    if _is_measured(atlas):
-        more = [f"what they know of {listed(subjects)}"] if subjects else []
-        told = f", and {listed(more + others)}" if more or others else ""
-        return f"What each attention head looked at{shapes} while the model read {_texts(atlas.provenance)}{told}."
-    if subjects:
-        told = f", and {listed(others)}" if others else ""
-        data = listed(_probed_on(atlas))
-        return f"What attention heads{shapes} know of {listed(subjects)}, asked on {data}{told}."
-    told = listed(others)
-    return f"{told[0].upper()}{told[1:]}{shapes}, on {_texts(atlas.provenance)}."
+    """One line on the model and the texts."""
+    shapes = {stack: shape for stack in atlas.stacks if (shape := _shape(atlas, stack))}
+    several = len(shapes) > 1
+    model = [str(atlas.provenance.get("architecture") or "")]
+    model += [f"{stack} {shape}" if several else shape for stack, shape in shapes.items()]
+    texts = [_texts(atlas.provenance)] if _is_measured(atlas) else []
+    if data := _probed_on(atlas):
+        texts.append(f"probed on {listed(data) if len(data) < 3 else f'{len(data)} data sets'}")
+    edits = [f"edited: {'; '.join(atlas.edits)}"] if atlas.edits else []
+    return " · ".join([", ".join(filter(None, model)), *edits, *(texts or [_texts(atlas.provenance)])])
 
 
 def _is_measured(atlas: Atlas) -> bool:
@@ -99,13 +139,10 @@ def _probes(atlas: Atlas) -> dict[str, dict[str, Any]]:
     return {name: facts for stack in atlas.stacks for name, facts in Subject(atlas, stack).probes.items()}
 
 
-def _asked(atlas: Atlas) -> dict[str, dict[str, Any]]:
-    """The probes that ask what heads know."""
-    return {name: facts for name, facts in _probes(atlas).items() if name not in OUTLOOKS}
-
-
 def _probed_on(atlas: Atlas) -> list[str]:
-    return list(dict.fromkeys(str(facts.get("data") or "a corpus") for facts in _asked(atlas).values()))
+    """The data of the probes that ask what heads know."""
+    asked = [facts for name, facts in _probes(atlas).items() if name not in OUTLOOKS]
+    return list(dict.fromkeys(str(facts.get("data") or "a corpus") for facts in asked))
 
 
 def _texts(facts: dict[str, Any]) -> str:
@@ -116,143 +153,63 @@ def _texts(facts: dict[str, Any]) -> str:
     return f"{count(int(facts['texts']), 'text')}{tokens} from {documents}{facts.get('corpus') or 'a corpus'}"
 
 
-def _facts(atlas: Atlas) -> str:
-    facts = atlas.provenance
-    options = facts.get("options")
-    options = options if isinstance(options, dict) else {}
-    form = "published, quirks included" if options.get("faithful") else "corrected"
-    shown = {
-        "Model": facts.get("model"),
-        "Edited": "; ".join(atlas.edits),
-        "Architecture": facts.get("architecture"),
-    }
-    if _is_measured(atlas):  # without measures these are facts about the first of the probes
-        shown |= {
-            "Texts from": facts.get("corpus"),
-            "Texts cut at": f"{options['max_length']} tokens" if "max_length" in options else None,
-            "Form": form if options else None,
-        }
-    data = _probed_on(atlas)
-    shown |= {"Probed on": ", ".join(data) if len(data) < 3 else f"{len(data)} data sets"}
-    shown |= {"Made": str(facts.get("created", ""))[:10]}
-    return facts_html({name: str(value) for name, value in shown.items() if value}, kind="facts")
+def _nothing(atlas: Atlas) -> str:
+    if _probed_on(atlas):
+        return "No head stands out from what needs no attention."
+    return "Nothing that was measured stands clear of what it is held against; see the sections below."
 
 
-def _ways(*, live: bool) -> str:
-    """Links to what begins far below: what was found is long."""
-    look = f'<span class="live">{link("explore", "Look at every head")} · </span>' if live else ""
-    return f"{look}{link('contents', 'Contents')}"
-
-
-def _contents(parts: Sequence[tuple[str, list[Section]]], *, several: bool, live: bool) -> str:
-    entries = [link("found", "What was found")]
-    for stack, found in parts:
-        links = [link(f"{stack}-{section.key}", section.title.split(":")[0]) for section in found]
-        if several:
-            inner = "".join(f"<li>{link}</li>" for link in links)
-            entries.append(f"{link(stack, stack_title(stack).split(',')[0])}<ul>{inner}</ul>")
-        else:
-            entries += links
-    entries += [link("method", "Method and limits"), link("provenance", "Where the numbers come from")]
-    items = [f"<li>{entry}</li>" for entry in entries]
-    if live:  # seen where scripts run
-        items.insert(1, f'<li class="live">{link("explore", "Every head, to look at")}</li>')
-    return f"<ul>{''.join(items)}</ul>"
-
-
-def _found(atlas: Atlas, links: Mapping[str, HeadLinks], *, several: bool) -> str:
-    found = findings(atlas)
-    parts = [
-        f'<section aria-labelledby="found"><h2 id="found">What was found</h2><p>{written(_intro(atlas))}</p>'
-    ]
-    if not found:
-        nothing = (
-            "The atlas has no measure that findings are drawn from."
-            if _is_measured(atlas)
-            else "No head stands out from what needs no attention."
-            if _asked(atlas)
-            else "See the sections below."
-        )
-        parts.append(f"<p>{nothing}</p>")
-    for stack, group in groupby(found, key=lambda finding: finding.stack):
-        if several:
-            parts.append(f"<h3>{written(stack_title(stack))}</h3>")
-        parts.append(f'<div class="found">{_cards(group, links[stack], level=4 if several else 3)}</div>')
-    return "".join(parts) + "</section>"
-
-
-def _intro(atlas: Atlas) -> str:
-    intro = "Heads are written layer.head, both counted from 0."
-    if _is_measured(atlas):
-        which = "Numbers with ± are" if _probes(atlas) else "All numbers are"
-        intro += (
-            f" {which} means over {_texts(atlas.provenance)}; ± is the standard error over texts. Each head "
-            "named here was picked because its number is the largest or smallest on these same texts, which "
-            "flatters it a little."
-        )
-    if _is_measured(atlas) and set(_probes(atlas)) & set(OUTLOOKS):
-        intro += " What was asked of other texts is told in the section on it."
-    if _asked(atlas):
-        data = listed(_probed_on(atlas))
-        intro += (
-            f" What heads know was asked on {data}; numbers with a 95% interval are about that. Such a head "
-            "is the best of many: read its number beside that of what needs no attention."
-        )
-    return intro
-
-
-def _cards(found: Iterable[Finding], links: HeadLinks, *, level: int) -> str:
-    cards = []
-    for topic, group in groupby(found, key=lambda finding: finding.topic):
-        items = "".join(f"<li>{_linked(finding, links)}</li>" for finding in group)
-        cards.append(f'<div class="card"><h{level}>{written(topic)}</h{level}><ul>{items}</ul></div>')
-    return "".join(cards)
-
-
-def _linked(finding: Finding, links: HeadLinks) -> str:
-    return "".join(
-        kept_together(part, is_whole=False) if isinstance(part, str) else links.to(part)
-        for part in finding.parts
+def _next(atlas: Atlas, atlas_file: str, report_file: str) -> Iterator[Section]:
+    """What to run on an atlas that nothing was asked of yet."""
+    if _probes(atlas):
+        return
+    model = _model(atlas)
+    corpus = str(atlas.provenance.get("corpus") or "texts.txt")
+    task = "lm" if atlas.stacks == ["decoder"] else "mlm"
+    yield Section(
+        "next",
+        "What to run next",
+        "Which relations heads find, whether the model needs them, which kinds there are, and this page again with all "
+        "of that. The treebank is any file in CoNLL-U; a model in a folder is named by its path.",
+        commands=[
+            f"headscope probe dependency {model} --treebank treebank.conllu -o {atlas_file}",
+            f"headscope ablate {model} --task {task} --data {corpus} --sweep heads -o {atlas_file}",
+            f"headscope types {atlas_file}",
+            f"headscope report {atlas_file} -o {report_file}",
+        ],
+        is_open=True,
     )
 
 
-def _stack(atlas: Atlas, stack: str, found: Sequence[Section], links: HeadLinks, *, several: bool) -> str:
-    if not several:
-        return "\n".join(section_html(stack, section, level=2, links=links) for section in found)
-    title = f"{stack_title(stack)}: {_shape(atlas, stack)}"
-    inner = "\n".join(section_html(stack, section, level=3, links=links) for section in found)
-    name = written(stack)
-    return f'<section aria-labelledby="{name}"><h2 id="{name}">{written(title)}</h2>{inner}</section>'
-
-
-def _method(atlas: Atlas) -> str:
-    items = "".join(f"<li>{written(note)}</li>" for note in _limits(atlas))
-    return (
-        f'<section aria-labelledby="method"><h2 id="method">Method and limits</h2><ul>{items}</ul></section>'
-    )
+def _method(atlas: Atlas) -> Section:
+    return Section("method", "Method and limits", "", notes=list(_limits(atlas)))
 
 
 def _limits(atlas: Atlas) -> Iterator[str]:
     options = atlas.provenance.get("options")
     cut = int(atlas.provenance.get("texts_cut") or 0)
     yield (
-        "Attention is what query token i gives key token j, after the softmax, while the unchanged model "
-        "ran in evaluation mode. Special tokens count as tokens; padding never does."
+        "Heads are written layer.head, both counted from 0. Attention is what query token i gives key token j, after "
+        "the softmax, while the unchanged model ran in evaluation mode. Special tokens count as tokens; padding never "
+        "does."
     )
     if _is_measured(atlas):
         yield (
-            "A number is first the mean over a text's queries, then over texts, so every text weighs the same. "
-            "The standard error is over texts."
+            f"Numbers with ± are means over {_texts(atlas.provenance)}, first over a text's queries, then over texts, "
+            "so that every text weighs the same; ± is the standard error over texts. A head named as the highest was "
+            "picked on these same texts, which flatters it a little."
         )
-    if _asked(atlas):
+    if data := _probed_on(atlas):
         yield (
-            "Probes ask about words: attention to a word that the tokenizer split is the sum over its "
-            "pieces, attention from it the mean over them. Intervals are 95% and treat documents as the sample "
-            "where at least ten have cases, else texts, never words; each section says which."
+            f"What heads know was asked on {listed(data)}. Probes ask about words: attention to a word that the "
+            "tokenizer split is the sum over its pieces, attention from it the mean over them. Intervals are 95% and "
+            "treat documents as the sample where at least ten have cases, else texts, never words; each section "
+            "says which."
         )
         yield (
             "That a head finds a relation does not say that the model uses it for that, nor that it looks for "
-            "nothing else. Errors of the annotation count against the heads."
+            "nothing else. Such a head is the best of many: read its number beside that of what needs no attention. "
+            "Errors of the annotation count against the heads."
         )
     yield (
         "Attention says where a head looks, not what it passes on, nor whether the model needs it. A head "
@@ -281,23 +238,27 @@ def _limits(atlas: Atlas) -> Iterator[str]:
         yield f"{count(cut, 'text')} did not fit the longest text allowed and lost the end."
 
 
-def _provenance(atlas: Atlas) -> str:
-    facts = {key.replace("_", " "): value for key, value in atlas.provenance.items() if key != "probes"}
+def _provenance(atlas: Atlas) -> Section:
+    facts = {key: value for key, value in atlas.provenance.items() if key != "probes"}
+    facts |= {"title": "", "model": _model(atlas)}
     for probe, about in _probes(atlas).items():
-        told = {key: value for key, value in about.items() if key not in ("notes", "arrays", "description")}
-        facts[f"{probe} probe"] = told
-    rows = [row_html(key, _plain(value)) for key, value in facts.items() if value not in ("", None)]
-    return (
-        '<section aria-labelledby="provenance"><h2 id="provenance">Where the numbers come from</h2>'
-        '<table class="provenance"><caption>What was analysed, how, and by which versions</caption>'
-        f"<tbody>{''.join(rows)}</tbody></table></section>"
+        facts[f"{probe} probe"] = {
+            key: value for key, value in about.items() if key not in ("notes", "arrays", "description")
+        }
+    rows = [(key.replace("_", " "), _plain(value)) for key, value in facts.items() if value not in ("", None)]
+    caption = "What was analysed, how, and by which versions"
+    return Section(
+        "provenance",
+        "Where the numbers come from",
+        "",
+        tables=[Table(caption, ("Fact", "Value"), tuple(rows))],
     )
 
 
 def _plain(value: object) -> str:
-    """Nested values in one line."""
+    """Nested values in one line, files without their folders."""
     if isinstance(value, dict):
         return "; ".join(f"{str(name).replace('_', ' ')} {_plain(inner)}" for name, inner in value.items())
     if value is None:
         return "none"
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return ", ".join(own_name(str(item)) for item in (value if isinstance(value, list) else [value]))

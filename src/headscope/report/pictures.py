@@ -1,20 +1,20 @@
 """Pictures for the page: matplotlib figures as inline SVG whose colours follow the page's theme."""
 
-import hashlib
 import io
 import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 
+import numpy as np
+from markupsafe import Markup, escape
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from headscope.facts.subject import Subject
 from headscope.facts.wording import printed
 from headscope.figures.colours import (
-    DARK_RAMPS,
     INK,
     LIGHT_RAMPS,
     MUTED,
@@ -29,6 +29,7 @@ from headscope.figures.save import VECTOR_SETTINGS
 
 POINTS_TO_PIXELS = 96 / 72
 MOST_ENLARGED = 1.3  # pictures grow with their place on the page, up to this
+OWN_ID = "\ue000"  # no text has it: what cannot be shown is replaced
 LEAST_OF_TEXT, MOST_OF_TEXT = 0.85, 1.1  # those that are read like text stay near their size, and scroll
 
 _NAMED = {
@@ -44,7 +45,7 @@ _NAMED = {
 _VARIABLES = {
     colour: f"{name}-{level}" for name, ramp in LIGHT_RAMPS.items() for level, colour in enumerate(ramp)
 } | _NAMED
-"""The page's name for every colour that figures use; `page.css` and `ramp_styles` say what it is."""
+"""The page's name for every colour that figures use; the page's styles say what it is."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,8 @@ class Picture:
 
     title: str
     caption: str
-    svg: str
+    svg: Markup
+    """Its ids begin with `OWN_ID`, which the page replaces so that no two pictures share one."""
     is_wide: bool = False
 
 
@@ -63,12 +65,11 @@ def picture(
     size: tuple[float, float],
     title: str,
     caption: str,
-    key: str,
     is_wide: bool = False,
     least: float = 0.0,
     is_text: bool = False,
 ) -> Picture:
-    """Draw on Axes of our own (inches) and keep the SVG; `key` tells its ids from those of other pictures.
+    """Draw on Axes of our own (inches) and keep the SVG.
 
     On a small screen the picture shrinks down to `least` of its size, then it scrolls. One that `is_text` has no
     margins, and stays near its size on any screen.
@@ -83,25 +84,35 @@ def picture(
         # Text stays text, so that the reader's fonts matter, not ours.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from", category=UserWarning)
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    svg = _inline(buffer.getvalue(), f"{title}. {caption}", key, least=least, is_text=is_text)
+    svg = _inline(buffer.getvalue(), f"{title}. {caption}", least=least, is_text=is_text)
     return Picture(title, caption, svg, is_wide)
 
 
-def ramp_styles(*, dark: bool) -> str:
-    """The colour ramps as CSS variables."""
-    ramps = DARK_RAMPS if dark else LIGHT_RAMPS
-    return "".join(
-        f"--{name}-{level}:{colour};" for name, ramp in ramps.items() for level, colour in enumerate(ramp)
-    )
+def stack_picture(
+    subject: Subject,
+    draw: Callable[..., object],
+    *arguments: object,
+    size: tuple[float, float],
+    title: str,
+    caption: str,
+    least: float = 0.0,
+    **options: object,
+) -> Picture:
+    """A wide picture that a function of `headscope.figures` draws of a stack: its further arguments and options."""
+
+    def on(ax: Axes) -> object:
+        return draw(subject.atlas, *arguments, stack=subject.stack, ax=ax, **options)
+
+    return picture(on, size=size, title=title, caption=caption, is_wide=True, least=least)
 
 
-def _inline(svg: str, label: str, key: str, *, least: float, is_text: bool) -> str:
+def _inline(svg: str, label: str, *, least: float, is_text: bool) -> Markup:
     """An SVG document as an element of a page: smaller, themed, with its own ids and a text alternative."""
     body = svg[svg.index("<svg") :]
     opening, body = body.split(">", 1)
     body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", body, flags=re.DOTALL)
     body = _TAG.sub(lambda tag: _tidied(tag[0]), body)
-    body = _own_ids(body, key)
+    body = _own_ids(body)
     body = re.sub(r"\s*\n\s*", " ", body).replace("> <", "><")
     body = _BAR_CELL.sub(r'<path d="M\1 \2V\3H\4V\2z"\5/>', body)
     body = _CELLS.sub(lambda run: _merged(run[0]), body)
@@ -112,9 +123,9 @@ def _inline(svg: str, label: str, key: str, *, least: float, is_text: bool) -> s
     pixels = width * POINTS_TO_PIXELS
     least, most = (LEAST_OF_TEXT, MOST_OF_TEXT) if is_text else (least, MOST_ENLARGED)
     limits = f"max-width:{pixels * most:.0f}px" + (f";min-width:{pixels * least:.0f}px" if least else "")
-    return (
+    return Markup(
         f'<svg viewBox="0 0 {width:g} {height:g}" style="{limits}" '
-        f'role="img" aria-label="{escape(printed(label), quote=True)}">{body.strip()}'
+        f'role="img" aria-label="{escape(printed(label))}">{body.strip()}'
     )
 
 
@@ -147,10 +158,34 @@ def _merged(run: str) -> str:
     cells = _CELL.findall(run)
     if _CELL.sub("", run):  # something else is among them
         return run
+    if "stroke" not in run and (counted := _counted(cells)):
+        return counted
     paths: dict[str, list[str]] = {}
     for left, top, right, bottom, style in cells:
         paths.setdefault(style, []).append(f"M{left} {top}H{right}V{bottom}H{left}z")
     return "".join(f'<path d="{"".join(shapes)}"{style}/>' for style, shapes in paths.items())
+
+
+def _counted(cells: list[tuple[str, ...]]) -> str:
+    """Cells of the same size, in whole numbers of cells, which is shorter still; nothing where sizes differ."""
+    corners = np.array([cell[:4] for cell in cells], dtype=float)  # (cell, left top right bottom)
+    start, end = corners[:, :2].min(0), corners[:, 2:].max(0)
+    size = (end - start) / np.round((end - start) / np.median(corners[:, 2:] - corners[:, :2], axis=0))
+    places = np.round((corners[:, :2] - start) / size).astype(int)
+    if np.abs(start + places * size - corners[:, :2]).max() > 0.02:
+        return ""
+    runs: dict[str, list[list[int]]] = {}  # column, row and length by style
+    for (column, row), (*_, style) in zip(places.tolist(), cells, strict=True):
+        same = runs.setdefault(re.sub(r' clip-path="[^"]*"', "", style), [])
+        if same and same[-1][1] == row and same[-1][0] + same[-1][2] == column:
+            same[-1][2] += 1
+        else:
+            same.append([column, row, 1])
+    paths = "".join(
+        f'<path d="{"".join(f"M{column} {row}h{length}v1h-{length}z" for column, row, length in same)}"{style}/>'
+        for style, same in runs.items()
+    )
+    return f'<g transform="matrix({size[0]:.4g} 0 0 {size[1]:.4g} {start[0]:g} {start[1]:g})">{paths}</g>'
 
 
 def _themed(colour: str) -> str:
@@ -158,12 +193,10 @@ def _themed(colour: str) -> str:
     return colour if name is None else f"var(--{name})"
 
 
-def _own_ids(body: str, key: str) -> str:
-    """Ids that are used get short names that no other picture's ids have, the others go."""
+def _own_ids(body: str) -> str:
+    """Ids that are used get short names that the page can make its own, the others go."""
     used = dict.fromkeys(re.findall(r"url\(#([^)]+)\)", body) + re.findall(r'href="#([^"]+)"', body))
-    digest = hashlib.blake2s(f"{key} {body}".encode("utf-8", "replace"), digest_size=6).hexdigest()
-    start = f"p{digest}"
-    names = {name: f"{start}-{number}" for number, name in enumerate(used)}
+    names = {name: f"{OWN_ID}{number}" for number, name in enumerate(used)}
 
     def own(tag: str) -> str:
         tag = re.sub(r"url\(#([^)]+)\)", lambda at: f"url(#{names[at[1]]})", tag)

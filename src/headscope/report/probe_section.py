@@ -2,42 +2,32 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from itertools import islice, product
 from typing import Any
 
-import numpy as np
-
 from headscope import figures
-from headscope.errors import OptionError
 from headscope.facts import description
 from headscope.facts.cells import plain_columns, table_cells
-from headscope.facts.description import ALL, Description, EveryHead
+from headscope.facts.description import Description
 from headscope.facts.probes import best_heads
 from headscope.facts.scores import HeadScore, convincing, judged, number
-from headscope.facts.slices import Select, choices
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import label_name
 from headscope.facts.wording import count
 from headscope.figures.dots import dots_size, shown_rows
 from headscope.report.at_work import at_work
-from headscope.report.grids import grid, key_of
 from headscope.report.pictures import Picture, picture
 from headscope.report.section import Part, Section, Table
 
-MOST_GRIDS = 5
-MOST_UNKNOWN_GRIDS = 6
 ELSEWHERE = "A probe added by another package."
 
 
 def probe_section(subject: Subject, described: Description) -> Section:
-    """What was asked, a chart, the tables, maps of all heads, and heads at work; what there is of it."""
+    """What was asked, a chart, the tables, and heads at work; what there is of it."""
     rows = best_heads(subject.atlas, described.name, stack=subject.stack) if described.value else []
     ranked = convincing(rows)
     parts = [
         Part("At a glance", pictures=[_chart(subject, described, rows)] if rows else []),
         *_table_parts(subject, described),
-        *_map_parts(subject, described, rows, ranked),
     ]
     return Section(
         re.sub(r"[^A-Za-z0-9-]", "-", f"probe-{described.name}"),
@@ -112,57 +102,9 @@ def _chart(subject: Subject, described: Description, rows: Sequence[HeadScore]) 
         size=dots_size(len(shown_rows(rows))),
         title=described.chart or described.heading,
         caption=described.chart_caption,
-        key=key_of(subject, f"{described.name}-chart"),
         is_wide=True,
         least=0.8,
     )
-
-
-def _map_parts(
-    subject: Subject, described: Description, rows: Sequence[HeadScore], ranked: Sequence[HeadScore]
-) -> Iterator[Part]:
-    """Maps of all heads: those described, of the most convincing rows, or, of what nobody described, the first few."""
-    if described.every_head is not None:
-        about = "Unlike the table, the maps cover all of the data, and no head was chosen for them."
-        yield Part("Every head", about, list(_best_grids(subject, described, rows, ranked)))
-    for maps in described.maps:
-        pictures = list(_grids(subject, maps.array, "on it"))
-        yield Part(maps.title, maps.about, pictures, is_folded=maps.is_folded)
-    if described.every_head is None and not described.maps:
-        arrays = subject.probes[described.name].get("arrays", ())
-        every = (picture for array in arrays for picture in _grids(subject, str(array), ""))
-        yield Part("Every head", pictures=list(islice(every, MOST_UNKNOWN_GRIDS)))
-
-
-def _best_grids(
-    subject: Subject, described: Description, rows: Sequence[HeadScore], ranked: Sequence[HeadScore]
-) -> Iterator[Picture]:
-    """Maps over everything, and for the labels with the most convincing heads."""
-    every = described.every_head or EveryHead("", "")
-    by_margin = sorted(ranked, key=lambda row: (not row.is_above, -row.margin))[:MOST_GRIDS]
-    wanted: list[tuple[str, Select]] = [(every.overall, _way(row)) for row in rows if row.label == ALL]
-    wanted += [(every.array, {described.label: row.label, **_way(row)}) for row in by_margin]
-    for array, select in wanted:
-        if subject.has(array):
-            # The table of an atlas from elsewhere may name what its arrays lack.
-            with suppress(OptionError):
-                yield grid(subject, array, select, "")
-
-
-def _way(row: HeadScore) -> dict[str, str]:
-    return {} if row.direction is None else {"direction": row.direction}
-
-
-def _grids(subject: Subject, measure: str, where: str) -> Iterator[Picture]:
-    """A map for each label of an array of all heads; none where there is nothing to draw."""
-    if not subject.has(measure):
-        return
-    array = subject.array(measure)
-    if not {"layer", "head"} <= set(array.dims) or not np.isfinite(array.values).any():
-        return
-    dims = [str(dim) for dim in array.dims if dim not in ("layer", "head")]
-    for labels in product(*(choices(array, dim) for dim in dims)):
-        yield grid(subject, measure, dict(zip(dims, labels, strict=True)), where)
 
 
 def _joined(parts: Sequence[Part]) -> list[Part]:

@@ -1,10 +1,11 @@
 """Published figures with ours beside them, each saying which model and data it comes from."""
 
 from headscope.reproduce.clark2019 import clark2019
-from headscope.reproduce.everything import Material, reproduce_all
+from headscope.reproduce.everything import reproduce_all
 from headscope.reproduce.guan2020 import guan2020
 from headscope.reproduce.kovaleva2019 import kovaleva2019
 from headscope.reproduce.page import write_page
+from headscope.reproduce.study import Material
 from headscope.reproduce.table import (
     Drawing,
     Figure,

@@ -1,24 +1,30 @@
 """Kovaleva et al. 2019 with our figures beside the published ones."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Literal
 
 from headscope.atlas import Atlas
 from headscope.comparison import compare
-from headscope.errors import OptionError
 from headscope.models import Model
 from headscope.probes import FeaturesProbe, RelationsProbe
 from headscope.probes.patterns import find_patterns
-from headscope.reproduce.gather import MAX_LENGTH, ModelOrAtlas, Study, listed, loaded, ready_atlases
-from headscope.reproduce.kovaleva import disabled
-from headscope.reproduce.kovaleva import features as kinds_of_words
-from headscope.reproduce.kovaleva import patterns as five_patterns
-from headscope.reproduce.kovaleva import published as paper
+from headscope.reproduce.kovaleva import patterns
 from headscope.reproduce.kovaleva.change import change
-from headscope.reproduce.kovaleva.heads import roles as role_heads
-from headscope.reproduce.table import Reproduction, difference_note
-from headscope.reproduce.tasks import AnyTasks, PlacedTask, as_tasks, placed
+from headscope.reproduce.kovaleva.disabled import disable, disabled
+from headscope.reproduce.kovaleva.features import cls_query, features
+from headscope.reproduce.kovaleva.roles import roles as role_heads
+from headscope.reproduce.paper import PublishedSection, published
+from headscope.reproduce.study import (
+    AnyTasks,
+    BatchSize,
+    Material,
+    ModelOrAtlas,
+    Paper,
+    Study,
+    as_models,
+    as_tasks,
+)
+from headscope.reproduce.table import Reproduction, Section
 from headscope.text.annotated.roles import RoleCorpus
 from headscope.text.annotated.treebank import Treebank
 from headscope.text.corpus import Corpus
@@ -35,7 +41,7 @@ def kovaleva2019(
     limit: int | None = None,
     examples: int | None = None,
     max_length: int | None = None,
-    batch_size: int | Literal["auto"] = "auto",
+    batch_size: BatchSize = "auto",
     seed: int = 0,
     progress: bool = False,
 ) -> Reproduction:
@@ -47,128 +53,82 @@ def kovaleva2019(
     patterns and its change by fine-tuning are found on the task's own inputs. With atlases as `model` and `against`
     everything is read from them, and no data can be given.
     """
-    data: dict[str, Any] = {"text": text, "treebank": treebank, "roles": roles, "task": as_tasks(task)}
-    models = [model, *listed(against)]
-    if ready := ready_atlases(models, data):
-        return compared(ready)
-    if not any(value is not None and value != [] for value in data.values()):
-        raise OptionError("there is nothing to compare; give at least one of text, treebank, roles, task")
-    study = Study([loaded(one) for one in models], max_length, batch_size, progress)
-    tasks = placed(task, study.models)
-    fill(
-        study,
+    data = Material(
         text=text,
         treebank=treebank,
         roles=roles,
-        tasks=tasks,
+        tasks=as_tasks(task),
         limit=limit,
         examples=examples,
         seed=seed,
     )
-    return compared(study.filled)
-
-
-def fill(
-    study: Study,
-    *,
-    text: Corpus | None = None,
-    treebank: Treebank | None = None,
-    roles: RoleCorpus | None = None,
-    tasks: Sequence[PlacedTask] = (),
-    limit: int | None = None,
-    examples: int | None = None,
-    seed: int = 0,
-) -> None:
-    """Find out about the study's models what the paper says of its own, as far as there are data."""
-    places = range(len(study.models))
-    if text is not None:
-        for place in places:
-            study.add(place, "patterns", partial(_patterns, study, text, limit))
-    for each in tasks:
-        step = f"patterns:{each.task.name}:{each.task.data}"
-        inputs = each.task.limited(examples).corpus()
-        for place in sorted({0, each.place}):
-            study.add(place, step, partial(_patterns, study, inputs, examples))
-    shown = text if text is not None else next((each.task.corpus() for each in tasks), None)
-    if shown is not None:
-        length = study.max_length or MAX_LENGTH
-        study.add(0, "pattern_maps", partial(five_patterns.with_maps, shown, length))
-    _compare(study, text, tasks, limit=limit, examples=examples, seed=seed)
-    if treebank is not None:
-        for place in places:
-            study.add(place, "features", partial(_features, study, treebank, place))
-    if roles is not None:
-        study.add(0, "relations", partial(_relations, study, roles))
-    for each in tasks:
-        disabled.disable(study, each, examples)
-
-
-def compared(atlases: Sequence[Atlas]) -> Reproduction:
-    """Everything that the atlases have figures for: of the pre-trained model, and of fine-tuned ones after it."""
-    found = list(atlases)
-    first, *others = found
-    sections = [
-        five_patterns.maps(found),
-        five_patterns.patterns(found),
-        five_patterns.classifier(),
-        role_heads(found),
-        change(found),
-        kinds_of_words.features(found),
-        kinds_of_words.cls_query(found),
-        disabled.heads(found),
-        disabled.layers(found),
-    ]
-    if not any(section.ours for section in sections if section.key != "classifier"):
-        raise OptionError(
-            "the atlas has nothing that Kovaleva et al. 2019 measured; make one with: headscope patterns, compare, "
-            "probe relations, probe features, ablate"
-        )
-    shape = next((shape for atlas in found for stack in atlas.stacks if (shape := atlas.shape(stack))), None)
-    notes = () if shape is None else (difference_note(paper.SHAPE, shape, str(first.provenance["model"])),)
-    return Reproduction(
-        "kovaleva2019", paper.CITATION, sections, notes, first, tuple(others), dict(paper.NOT_COVERED)
+    return KOVALEVA.reproduction(
+        as_models(model, against), data, max_length=max_length, batch_size=batch_size, progress=progress
     )
 
 
-def _reading(study: Study, limit: int | None) -> dict[str, Any]:
-    """How texts are read."""
-    return {**study.options, "limit": limit, "max_length": study.max_length or MAX_LENGTH}
+def _fill(study: Study, data: Material) -> None:
+    texts = data.read if data.pairs is None else data.pairs
+    places = range(len(study.models))
+
+    def find(corpus: Corpus, limit: int | None, model: Model, atlas: Atlas | None) -> Atlas:
+        return patterns.with_patterns(atlas, find_patterns(model, corpus, limit=limit, **study.segments))
+
+    def score(place: int, treebank: Treebank, model: Model, atlas: Atlas | None) -> Atlas:
+        against = study.models[0] if place else None  # a change is found text by text
+        return FeaturesProbe(model, against=against, **study.options).score(treebank).to_atlas(atlas)
+
+    def relate(roles: RoleCorpus, model: Model, atlas: Atlas | None) -> Atlas:
+        return RelationsProbe(model, paper_filters=True, **study.options).fit_score(roles).to_atlas(atlas)
+
+    own = {each.place: each.task.limited(data.examples).corpus() for each in study.tasks}
+    if texts is not None:
+        for place in places:
+            study.add(place, "patterns", partial(find, texts, data.limit))
+    for each in study.tasks:
+        step = f"patterns:{each.task.name}:{each.task.data}"
+        for place in sorted({0, each.place}):
+            study.add(place, step, partial(find, own[each.place], data.examples))
+    shown = texts if texts is not None else next((each.task.corpus() for each in study.tasks), None)
+    if shown is not None:
+        study.add(0, "pattern_maps", partial(patterns.with_maps, shown, study.segments["max_length"]))
+    for place in places[1:]:
+        _compare(study, data, place, own.get(place), texts)
+    if data.treebank is not None:
+        for place in places:
+            study.add(place, "features", partial(score, place, data.treebank))
+    if data.roles is not None:
+        study.add(0, "relations", partial(relate, data.roles))
+    for each in study.tasks:
+        disable(study, each, data.examples)
 
 
-def _patterns(study: Study, text: Corpus, limit: int | None, model: Model, atlas: Atlas | None) -> Atlas:
-    return five_patterns.with_patterns(atlas, find_patterns(model, text, **_reading(study, limit)))
+def _compare(study: Study, data: Material, place: int, inputs: Corpus | None, texts: Corpus | None) -> None:
+    """Compare a fine-tuned model with the pre-trained one, on its task's own inputs where it has a task."""
+    corpus, limit = (texts, data.limit) if inputs is None else (inputs, data.examples)
+    if corpus is not None:
+        options = {**study.segments, "limit": limit, "seed": data.seed}
+        study.add(
+            place,
+            "compare",
+            lambda model, atlas: compare(study.models[0], model, corpus, **options).to_atlas(atlas),
+        )
 
 
-def _compare(
-    study: Study,
-    text: Corpus | None,
-    tasks: Sequence[PlacedTask],
-    *,
-    limit: int | None,
-    examples: int | None,
-    seed: int,
-) -> None:
-    """Compare every fine-tuned model with the pre-trained one, on its task's own inputs where it has a task."""
-    own = {each.place: each.task.limited(examples).corpus() for each in tasks}
-    for place in range(1, len(study.models)):
-        texts, most = (own[place], examples) if place in own else (text, limit)
-        if texts is not None:
-            options = {**_reading(study, most), "seed": seed}
-            study.add(place, "compare", partial(_compared, study.models[0], texts, options))
+def _compared(atlases: Sequence[Atlas], data: Material) -> Reproduction:
+    paper = published("kovaleva")
+    makers: dict[str, Callable[[PublishedSection, Sequence[Atlas]], Section]] = {
+        "maps": patterns.maps,
+        "patterns": patterns.patterns,
+        "classifier": patterns.classifier,
+        "roles": role_heads,
+        "change": change,
+        "features": features,
+        "cls_query": cls_query,
+        "disabled_heads": partial(disabled, kind="heads"),
+        "disabled_layers": partial(disabled, kind="layers"),
+    }
+    return paper.beside([make(paper.sections[key], atlases) for key, make in makers.items()], atlases)
 
 
-def _compared(
-    first: Model, texts: Corpus, options: dict[str, Any], model: Model, atlas: Atlas | None
-) -> Atlas:
-    return compare(first, model, texts, **options).to_atlas(atlas)
-
-
-def _features(study: Study, treebank: Treebank, place: int, model: Model, atlas: Atlas | None) -> Atlas:
-    """Of a fine-tuned model with the change from the pre-trained one, text by text."""
-    against = study.models[0] if place else None
-    return FeaturesProbe(model, against=against, **study.options).score(treebank).to_atlas(atlas)
-
-
-def _relations(study: Study, roles: RoleCorpus, model: Model, atlas: Atlas | None) -> Atlas:
-    probe = RelationsProbe(model, paper_filters=True, **study.options)
-    return probe.fit_score(roles).to_atlas(atlas)
+KOVALEVA = Paper("kovaleva2019", ("text", "treebank", "roles", "tasks"), _fill, _compared)

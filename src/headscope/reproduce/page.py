@@ -6,15 +6,13 @@ from pathlib import Path
 
 from headscope.atlas import replacing
 from headscope.errors import OptionError
-from headscope.report.frame import framed, link
+from headscope.report.document import document
 from headscope.report.pictures import Picture, picture
-from headscope.report.render import facts_html, section_html, table_html, written
+from headscope.report.section import Chapter, Table
 from headscope.report.section import Section as Told
-from headscope.report.section import Table
-from headscope.report.styles import classed
 from headscope.reproduce import wording as words
 from headscope.reproduce.markdown import section_markdown, table_markdown
-from headscope.reproduce.table import Drawing, Figure, Grid, Reproduction, Section
+from headscope.reproduce.table import Drawing, Grid, Reproduction, Section
 
 TITLE = "Published figures and ours"
 ENDINGS = (".html", ".md")
@@ -44,26 +42,26 @@ def write_page(results: Sequence[Reproduction], path: str | os.PathLike[str]) ->
 
 
 def html(results: Sequence[Reproduction]) -> str:
-    """The page with its drawings; every text is escaped."""
-    papers = [
-        f'<section aria-labelledby="{result.paper}"><h2 id="{result.paper}">{written(words.paper_name(result))}</h2>'
-        f"<p>{written(result.citation)}.</p>"
-        + "".join(section_html(result.paper, told, level=3) for told in _sections(result, with_pictures=True))
-        + "</section>"
-        for result in results
-    ]
-    body, rules = classed("\n".join(papers))
-    summary = "".join(map(table_html, _summary(results)))
-    return framed(
+    """The page with its drawings."""
+    summary = Told(
+        "found", "What was found", "", tables=list(_summary(results)), facts=_models(results), is_open=True
+    )
+    return document(
         brand="headscope reproduce",
         title=TITLE,
         lead=LEAD,
-        ways=link("contents", "Contents"),
-        facts=facts_html(_models(results), kind="facts"),
-        found=f'<section aria-labelledby="found"><h2 id="found">What was found</h2>{summary}</section>',
-        contents=_contents(results),
-        body=body,
-        rules=rules,
+        chapters=[
+            Chapter("papers", [summary]),
+            *(
+                Chapter(
+                    result.paper,
+                    list(_sections(result, with_pictures=True)),
+                    words.paper_name(result),
+                    f"{result.citation}.",
+                )
+                for result in results
+            ),
+        ],
     )
 
 
@@ -94,12 +92,8 @@ def _summary(results: Sequence[Reproduction]) -> Iterator[Table]:
         left_out = sum(bool(section.needs) for section in result.sections)
         counts = (sum(found.values()), *found.values(), left_out)
         rows.append((words.paper_name(result), *map(str, counts)))
-    columns = ("Paper", "Tested", "Same", "Different", "Unclear", "Left out")
-    yield Table(
-        "Is ours the same kind of finding? Comparisons, and sections left out for want of data",
-        columns,
-        tuple(rows),
-    )
+    caption = "Is ours the same kind of finding? Comparisons, and sections left out for want of data"
+    yield Table(caption, ("Paper", "Tested", "Same", "Different", "Unclear", "Left out"), tuple(rows))
     findings = [
         (tally.finding, tally.outcome, f"{words.paper_name(result)}; {section.title}")
         for result in results
@@ -110,22 +104,10 @@ def _summary(results: Sequence[Reproduction]) -> Iterator[Table]:
         yield Table("Every finding that was tested", ("Finding", "Ours", "Where"), tuple(findings))
 
 
-def _contents(results: Sequence[Reproduction]) -> str:
-    entries = [link("found", "What was found")]
-    for result in results:
-        short = [section.title.split(":")[0] for section in result.sections]
-        inner = "".join(
-            f"<li>{link(f'{result.paper}-{section.key}', name if short.count(name) == 1 else section.title)}</li>"
-            for section, name in zip(result.sections, short, strict=True)
-        )
-        entries.append(f"{link(result.paper, words.paper_name(result))}<ul>{inner}</ul>")
-    return f"<ul>{''.join(f'<li>{entry}</li>' for entry in entries)}</ul>"
-
-
 def _sections(result: Reproduction, *, with_pictures: bool) -> Iterator[Told]:
     """A paper's sections, and at its end what none of them covers and what to keep in mind."""
     for section in result.sections:
-        yield _told(result, section, with_pictures=with_pictures)
+        yield _told(section, with_pictures=with_pictures)
     notes = [f"{name}: {reason}." for name, reason in result.not_covered.items()]
     if notes:
         yield Told(
@@ -135,7 +117,7 @@ def _sections(result: Reproduction, *, with_pictures: bool) -> Iterator[Told]:
         yield Told("remarks", "To keep in mind", "", notes=list(result.notes))
 
 
-def _told(result: Reproduction, section: Section, *, with_pictures: bool) -> Told:
+def _told(section: Section, *, with_pictures: bool) -> Told:
     if section.needs:
         facts = {"Published": words.origin(section.published)}
         return Told(section.key, section.title, f"Left out: {section.needs}.", facts=facts)
@@ -150,7 +132,7 @@ def _told(result: Reproduction, section: Section, *, with_pictures: bool) -> Tol
         section.key,
         section.title,
         f"Tested: {'; '.join(tested)}." if tested else "",
-        [_picture(result, section, one) for one in section.drawings] if with_pictures else [],
+        [_picture(one) for one in section.drawings] if with_pictures else [],
         tables,
         [*(f"{row.quantity}: {row.note}" for row in section.rows if row.note), *section.notes],
         facts,
@@ -158,24 +140,18 @@ def _told(result: Reproduction, section: Section, *, with_pictures: bool) -> Tol
 
 
 def _table(section: Section) -> Table:
-    """The rows; columns that are empty everywhere are left out."""
-    columns = {
-        section.heading: [row.quantity for row in section.rows],
-        "published": [
-            _with_detail(row.published, words.published_figure(row.published, row.unit))
-            for row in section.rows
-        ],
-        "ours": [_with_detail(row.ours, words.our_figure(row.ours, row.unit)) for row in section.rows],
-        section.interval: [words.interval(row.ours, row.unit) for row in section.rows],
-        "cases": [words.cases(row) for row in section.rows],
-        "same kind of finding?": [words.same_kind(row) for row in section.rows],
-    }
-    kept = {name: cells for name, cells in columns.items() if any(cell not in ("", "-") for cell in cells)}
-    return Table("Published and ours", tuple(kept), tuple(zip(*kept.values(), strict=True)))
-
-
-def _with_detail(figure: Figure | None, told: str) -> str:
-    return f"{told} ({figure.detail})" if figure is not None and figure.detail else told
+    """The rows; what a figure belongs to is put in brackets after it."""
+    table: list[tuple[str, list[str]]] = []
+    for title, cells in words.columns(section, verdicts="same kind of finding?"):
+        if title:
+            table.append((title, cells))
+            continue
+        figures = table[-1][1]
+        figures[:] = [
+            f"{cell} ({detail})" if detail else cell for cell, detail in zip(figures, cells, strict=True)
+        ]
+    titles, columns = zip(*table, strict=True)
+    return Table("Published and ours", titles, tuple(zip(*columns, strict=True)))
 
 
 def _counts(grid: Grid) -> Table:
@@ -183,13 +159,12 @@ def _counts(grid: Grid) -> Table:
     return Table(grid.title, (grid.title, *grid.columns), rows, is_figures=True)
 
 
-def _picture(result: Reproduction, section: Section, drawing: Drawing) -> Picture:
+def _picture(drawing: Drawing) -> Picture:
     return picture(
         drawing.draw,
         size=drawing.size,
         title=drawing.title,
         caption=drawing.caption,
-        key=f"{result.paper}-{section.key}-{drawing.title}",
         is_wide=drawing.is_wide,
         least=0.6 if drawing.size[0] > _SCROLLS_AT else 0.0,
     )

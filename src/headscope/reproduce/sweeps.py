@@ -7,23 +7,25 @@ from typing import Any
 
 from headscope.ablation import Ablations
 from headscope.atlas import Atlas
-from headscope.reproduce.table import Figure, Origin, Unit, size
+from headscope.reproduce.ours import model_of, probe_facts
+from headscope.reproduce.table import Figure, Origin, Unit
 
 PROBE = "ablation"
 UNIFORM = "ablation_uniform"
 """Where a second sweep of kinds is kept: an atlas has one sweep of each kind under PROBE."""
 
-_EXAMPLES = {"qa": "questions"}
+SweepRow = Mapping[str, Any]
+"""What a sweep found of one edit."""
 
 
 @dataclass(frozen=True)
 class Sweep:
     """One sweep as an atlas tells it."""
 
-    model: str
-    shape: tuple[int, int] | None
+    atlas: Atlas
+    stack: str
     facts: Mapping[str, Any]
-    rows: tuple[Mapping[str, Any], ...]
+    rows: tuple[SweepRow, ...]
     chosen: str = ""
     """The metric to compare, where it is not the main one."""
 
@@ -34,6 +36,16 @@ class Sweep:
     def joined(self, other: "Sweep") -> "Sweep":
         """This sweep with the rows of another one after its own."""
         return replace(self, rows=(*self.rows, *other.rows))
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return str(self.atlas.provenance["model"])
+
+    @property
+    def by_name(self) -> dict[str, SweepRow]:
+        """What was found of each edit."""
+        return {str(row["name"]): row for row in self.rows}
 
     @property
     def edit(self) -> str:
@@ -66,9 +78,9 @@ class Sweep:
     @property
     def origin(self) -> Origin:
         """The model, and the examples of the task."""
-        told = _EXAMPLES.get(str(self.facts["task"]), "examples")
-        model = self.model if self.shape is None else f"{self.model}, {size(*self.shape)}"
-        return Origin(model, f"{self.facts['data']}, {self.facts['examples']:,} {told}, {self.metric}")
+        examples = "questions" if self.facts["task"] == "qa" else "examples"
+        data = f"{self.facts['data']}, {self.facts['examples']:,} {examples}, {self.metric}"
+        return Origin(model_of(self.atlas, self.stack), data)
 
     @property
     def baseline(self) -> Figure:
@@ -77,11 +89,11 @@ class Sweep:
         low, high = (self._scaled(end) for end in ends)
         return Figure(self._scaled(self.facts["baseline"][self.metric]), low, high)
 
-    def value(self, row: Mapping[str, Any], *, detail: str = "") -> Figure:
+    def value(self, row: SweepRow, *, detail: str = "") -> Figure:
         """The metric with an edit in force."""
         return Figure(self._scaled(row["values"][self.metric]), detail=detail)
 
-    def change(self, row: Mapping[str, Any], *, detail: str = "") -> Figure:
+    def change(self, row: SweepRow, *, detail: str = "") -> Figure:
         """What an edit changes, with its interval."""
         low, high = (self._scaled(end) for end in row["interval"][self.metric])
         return Figure(self._scaled(row["change"][self.metric]), low, high, detail)
@@ -93,14 +105,12 @@ class Sweep:
         digits, is_percent = int(self._own["digits"]), self._own["unit"] == "%"
         return f"{100 * figure.value:.{digits}f} %" if is_percent else f"{figure.value:.{digits}f}"
 
-    def gain(self, row: Mapping[str, Any], *, detail: str = "") -> Figure:
+    def gain(self, row: SweepRow, *, detail: str = "") -> Figure:
         """What an edit improves: its change, turned round for a metric that is better when it is lower."""
         change = self.change(row, detail=detail)
-        if self._own["higher_is_better"]:
-            return change
-        return Figure(_less(change.value), _less(change.high), _less(change.low), detail)
+        return change if self._own["higher_is_better"] else -change
 
-    def is_significant(self, row: Mapping[str, Any]) -> bool:
+    def is_significant(self, row: SweepRow) -> bool:
         """Whether the change is more than chance, all edits of the sweep considered."""
         return bool(row["significant"][self.metric])
 
@@ -118,24 +128,19 @@ class Sweep:
 
 def sweep_in(atlas: Atlas, name: str, *, probe: str = PROBE) -> Sweep | None:
     """The sweep of this name that a probe left in the atlas; None where there is none."""
-    facts = atlas.provenance.get("probes", {}).get(probe, {}).get("sweeps", {}).get(name)
+    facts = probe_facts(atlas, probe).get("sweeps", {}).get(name)
     if facts is None:
         return None
     for stack in atlas.stacks:
         rows = tuple(row for row in atlas.table(probe, stack=stack) if row["sweep"] == name)
         if rows:
-            return Sweep(str(atlas.provenance["model"]), atlas.shape(stack), facts, rows)
+            return Sweep(atlas, stack, facts, rows)
     return None
 
 
 def beside(atlas: Atlas, found: Ablations) -> Atlas:
     """The atlas with a second sweep of a kind, which leaves the first one in its place."""
-    state = found.origin.state
-    atlas.check_model(state.name, state.weights_hash, state.edits)
+    atlas = found.atlas_for(atlas)
     stack = next(iter(found.arrays()))
     facts = {"data": found.baseline.data, "sweeps": {found.origin.sweep: found.facts()}}
     return atlas.with_probe(UNIFORM, {}, facts=facts, table={stack: found.table()}, examples={})
-
-
-def _less(value: float | None) -> float | None:
-    return None if value is None else -value

@@ -1,7 +1,7 @@
 """A paper's figures beside ours, as data: rows of a quantity, what was published, what we found, and the verdict."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from matplotlib.axes import Axes
@@ -27,6 +27,11 @@ class Figure:
     """Which head, offset or layers."""
     cases: int | None = None
     words: str = ""
+
+    def __neg__(self) -> "Figure":
+        """The figure with the other sign, its interval turned round."""
+        value, low, high = (None if end is None else -end for end in (self.value, self.high, self.low))
+        return replace(self, value=value, low=low, high=high)
 
 
 @dataclass(frozen=True)
@@ -107,15 +112,8 @@ class Section:
 
     def facts(self) -> dict[str, Any]:
         """The section as plain data; of its drawings only what they show."""
-        data = {name.name: getattr(self, name.name) for name in fields(self) if name.name != "drawings"}
-        return {
-            **data,
-            "published": asdict(self.published),
-            "ours": None if self.ours is None else asdict(self.ours),
-            "rows": [asdict(row) for row in self.rows],
-            "grid": None if self.grid is None else asdict(self.grid),
-            "drawings": [{"title": drawing.title, "caption": drawing.caption} for drawing in self.drawings],
-        }
+        drawings = [{"title": drawing.title, "caption": drawing.caption} for drawing in self.drawings]
+        return {**asdict(replace(self, drawings=())), "drawings": drawings}
 
 
 @dataclass(frozen=True)
@@ -154,22 +152,3 @@ class Reproduction:
             "not_covered": dict(self.not_covered),
             "notes": list(self.notes),
         }
-
-
-def size(layers: int, heads: int) -> str:
-    """The shape of a model in words."""
-    return f"{layers} layer{'' if layers == 1 else 's'} x {heads} head{'' if heads == 1 else 's'}"
-
-
-def difference_note(published: tuple[int, int], ours: tuple[int, int], name: str) -> str:
-    """What a difference between the columns means, and what it does not."""
-    if published == ours:
-        return (
-            "The published and the measured model have the same shape; figures can still differ by weights, texts and "
-            "the corrections that headscope makes by default."
-        )
-    return (
-        f"The published model has {size(*published)}, {name} has {size(*ours)}: another model on other data. A "
-        "difference between the columns is a difference between the models, not a failure to reproduce the paper; "
-        "compare kinds of findings, not decimals."
-    )

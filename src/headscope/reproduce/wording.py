@@ -1,6 +1,6 @@
 """Figures, origins and verdicts as readers see them, on the terminal and on pages."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from headscope.reproduce.table import Agreement, Figure, Origin, Reproduction, Row, Section
@@ -54,19 +54,23 @@ def interval(figure: Figure | None, unit: str) -> str:
     return f"{low.partition(' ')[0]} to {high.partition(' ')[0]}"
 
 
-def detail(figure: Figure | None) -> str:
-    """Which head, offset or layers a figure belongs to."""
-    return "" if figure is None else figure.detail
+def columns(section: Section, *, verdicts: str) -> list[tuple[str, list[str]]]:
+    """The table of a section: titles and cells, without columns that are empty everywhere.
 
-
-def cases(row: Row) -> str:
-    """Of how many cases ours is."""
-    return "" if row.ours is None or row.ours.cases is None else f"{row.ours.cases:,}"
-
-
-def same_kind(row: Row) -> str:
-    """The verdict of a row in a word; nothing where it has none."""
-    return "" if row.verdict is None else SAME_KIND[row.verdict.agreement]
+    What a figure belongs to stands in a column without a title after it. `verdicts` is the title of the last one.
+    """
+    rows = section.rows
+    table = [
+        (section.heading, [row.quantity for row in rows]),
+        ("published", [published_figure(row.published, row.unit) for row in rows]),
+        ("", ["" if row.published is None else row.published.detail for row in rows]),
+        ("ours", [our_figure(row.ours, row.unit) for row in rows]),
+        ("", ["" if row.ours is None else row.ours.detail for row in rows]),
+        (section.interval, [interval(row.ours, row.unit) for row in rows]),
+        ("cases", [f"{row.ours.cases:,}" if row.ours and row.ours.cases is not None else "" for row in rows]),
+        (verdicts, [SAME_KIND[row.verdict.agreement] if row.verdict else "" for row in rows]),
+    ]
+    return [(title, cells) for title, cells in table if any(cell not in ("", "-") for cell in cells)]
 
 
 def origin(where: Origin) -> str:
@@ -128,8 +132,3 @@ def summary(result: Reproduction) -> str:
 def paper_name(result: Reproduction) -> str:
     """`Clark, Khandelwal, Levy and Manning 2019`: the citation up to its title."""
     return result.citation.partition(":")[0]
-
-
-def left_out(results: Sequence[Reproduction]) -> list[tuple[str, Section]]:
-    """The sections for which there were no data, each with its paper."""
-    return [(result.paper, section) for result in results for section in result.sections if section.needs]

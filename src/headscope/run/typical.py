@@ -5,9 +5,9 @@ of all heads of its stack on that sentence it is the head's own, whatever the se
 typical where its own profile points the same way as the mean of its own profiles over all sentences (cosine).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,9 +18,8 @@ from headscope.atlas import Typical
 from headscope.measures import OffsetAttention, RoleAttention
 from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize
-from headscope.run.shown_words import ShownWords, source_words, target_words
 from headscope.run.watch import Watch
-from headscope.text.encode import EncodedInput, TextEncoder
+from headscope.text.encode import EncodedInput, EncodedText, TextEncoder
 from headscope.text.items import TextPair
 from headscope.types import AttentionBatch, HeadGrid, HeadId, StackName, padded
 
@@ -47,21 +46,42 @@ def typical_sentences(
     asked = [_Asked.of(number, encoder, *pair) for number, pair in enumerate(readable)]
     if not asked:
         return {}
-    state = _Seen({grid.stack: _Stack(grid, asked) for grid in watch.capture.stacks.grids}, [])
+    grids = {grid.stack: grid for grid in watch.capture.stacks.grids}
 
     def count(part: _Seen, batch: list[_Asked]) -> None:
-        words = {stack: own.members(batch, watch.model.device) for stack, own in part.stacks.items()}
         places = [text.number for text in batch]
+        members = {
+            stack: [_members([text.sides(grid)[side] for text in batch]) for side in (0, 1)]
+            for stack, grid in grids.items()
+        }
 
         def see(stack: StackName, attention: AttentionBatch) -> None:
-            layer = _Layer.of(part.stacks[stack].grid, attention, *words[stack])
-            part.layers.append((stack, places, layer))
+            asking, looked_at = (side.to(attention.attention) for side in members[stack])
+            asking = asking / asking.sum(1, keepdim=True).clamp_min(1)  # the mean from a word, the sum to one
+            between = asking.transpose(-1, -2)[:, None] @ attention.attention @ looked_at[:, None]
+            weights, words = between.max(-1)  # of (text, head, word, word)
+            seen = (profile_of(grids[stack], attention), words.cpu().numpy(), weights.float().cpu().numpy())
+            part.layers.append(_Layer(stack, attention.layer, places, *seen))
 
         watch.run(watch.batch([text.encoded for text in batch]), see)
 
     batches = watch.batches(batch_size, encoder.max_length)
-    run_pass(whole(asked), state, count, batches=batches, title=title, expected=lambda done: len(asked))
-    return state.result()
+    seen = run_pass(
+        whole(asked), _Seen(), count, batches=batches, title=title, expected=lambda done: len(asked)
+    )
+    return {
+        grid.stack: list(_typical(grid, asked, [layer for layer in seen.layers if layer.stack == grid.stack]))
+        for grid in grids.values()
+    }
+
+
+@dataclass(frozen=True)
+class ShownWords:
+    """The words of a text as people read them, special tokens as words of their own."""
+
+    words: tuple[str, ...]
+    word: tuple[int, ...]
+    """Which of them each token is a piece of."""
 
 
 @dataclass(frozen=True)
@@ -82,24 +102,58 @@ class _Asked:
     def __len__(self) -> int:
         return len(self.encoded)
 
+    def sides(self, grid: HeadGrid) -> tuple[ShownWords, ShownWords]:
+        """The words that ask and those that are looked at."""
+        asking = self.source if grid.stack == "encoder" else self.target
+        return asking, self.source if grid.cross else asking
 
-@dataclass(frozen=True)
-class _Layer:
+
+class _Layer(NamedTuple):
     """What one layer's heads did on a batch."""
 
+    stack: StackName
     layer: int
+    texts: list[int]
     profile: Array  # (text, head, feature)
     looks_at: Array  # (text, head, word) the word that a word looks at most
     weights: Array  # (text, head, word) the attention that goes there
 
-    @classmethod
-    def of(cls, grid: HeadGrid, attention: AttentionBatch, asking: Tensor, looked_at: Tensor) -> "_Layer":
-        seen = attention.attention  # (text, head, query, key)
-        between = asking.to(seen).transpose(-1, -2)[:, None] @ seen @ looked_at.to(seen)[:, None]
-        weights, places = between.max(-1)  # of (text, head, word, word)
-        return cls(
-            attention.layer, profile_of(grid, attention), places.cpu().numpy(), weights.float().cpu().numpy()
-        )
+
+@dataclass
+class _Seen(Sums):
+    """What the heads of all stacks did, layer by layer and batch by batch."""
+
+    layers: list[_Layer] = field(default_factory=list)
+
+
+def _typical(grid: HeadGrid, asked: Sequence[_Asked], layers: Sequence[_Layer]) -> Iterator[Typical]:
+    """Head by head of a stack, the texts where it is most typical."""
+    sides = [text.sides(grid) for text in asked]
+    heads = (len(asked), grid.layers, grid.heads)
+    longest = max(len(asking.words) for asking, _ in sides)
+    profile = np.zeros(
+        (*heads, layers[0].profile.shape[-1]), dtype=np.float32
+    )  # (text, layer, head, feature)
+    looks_at = np.zeros((*heads, longest), dtype=np.uint16)  # (text, layer, head, word)
+    weights = np.zeros((*heads, longest), dtype=np.float32)
+    for seen in layers:
+        profile[seen.texts, seen.layer] = seen.profile
+        looks_at[seen.texts, seen.layer, :, : seen.looks_at.shape[-1]] = seen.looks_at
+        weights[seen.texts, seen.layer, :, : seen.weights.shape[-1]] = seen.weights
+    alike = likeness(profile)  # (text, layer, head)
+    order = foremost(alike)[:SHOWN]  # (rank, layer, head)
+    for layer, head in np.ndindex(grid.layers, grid.heads):
+        for text in order[:, layer, head]:
+            asking, looked_at = sides[text]
+            at = (text, layer, head, slice(len(asking.words)))
+            yield Typical(
+                head=HeadId(layer, head),
+                words=asking.words,
+                keys=looked_at.words if grid.cross else None,
+                looks_at=tuple(looks_at[at].tolist()),
+                weights=tuple(weights[at].tolist()),
+                likeness=float(alike[text, layer, head]),
+            )
 
 
 def profile_of(grid: HeadGrid, attention: AttentionBatch) -> Array:
@@ -114,68 +168,6 @@ def profile_of(grid: HeadGrid, attention: AttentionBatch) -> Array:
         assert applies is not None
         found.append(torch.where(applies, offsets, 0.0))
     return torch.cat(found, -1).float().cpu().numpy()
-
-
-@dataclass
-class _Seen(Sums):
-    """What the heads of all stacks did, layer by layer and batch by batch."""
-
-    stacks: Mapping[StackName, "_Stack"]
-    layers: list[tuple[StackName, list[int], _Layer]]  # with the numbers of the texts of the batch
-
-    def result(self) -> dict[str, list[Typical]]:
-        """Of every stack, the texts where each head is most typical."""
-        for stack, places, layer in self.layers:
-            self.stacks[stack].keep(places, layer)
-        return {stack: list(own.typical()) for stack, own in self.stacks.items()}
-
-
-class _Stack:
-    """What the heads of one stack did on every text."""
-
-    def __init__(self, grid: HeadGrid, asked: Sequence[_Asked]) -> None:
-        self.grid = grid
-        self.words = [_sides(grid, one) for one in asked]
-        heads = (len(asked), grid.layers, grid.heads)
-        longest = max((len(asking.words) for asking, _ in self.words), default=0)
-        self.profile: Array | None = None  # (text, layer, head, feature)
-        self.looks_at: Array = np.zeros((*heads, longest), dtype=np.uint16)  # (text, layer, head, word)
-        self.weights: Array = np.zeros((*heads, longest), dtype=np.float32)
-
-    def members(self, batch: Sequence[_Asked], device: torch.device) -> tuple[Tensor, Tensor]:
-        """(text, token, word) what a token counts in the mean from its word, and in the sum to it."""
-        asking, looked_at = (
-            _members([self.words[one.number][side] for one in batch]).to(device) for side in (0, 1)
-        )
-        return asking / asking.sum(1, keepdim=True).clamp_min(1), looked_at
-
-    def keep(self, at: list[int], seen: _Layer) -> None:
-        """Put one layer of a batch in its place."""
-        words = seen.weights.shape[-1]
-        if self.profile is None:
-            shape = (len(self.words), self.grid.layers, self.grid.heads, seen.profile.shape[-1])
-            self.profile = np.zeros(shape, dtype=np.float32)
-        self.profile[at, seen.layer] = seen.profile
-        self.looks_at[at, seen.layer, :, :words] = seen.looks_at
-        self.weights[at, seen.layer, :, :words] = seen.weights
-
-    def typical(self) -> Iterator[Typical]:
-        """Head by head, the texts where it is most typical."""
-        assert self.profile is not None
-        found = likeness(self.profile)  # (text, layer, head)
-        order = foremost(found)[:SHOWN]  # (rank, layer, head)
-        for layer, head in np.ndindex(self.grid.layers, self.grid.heads):
-            for text in order[:, layer, head]:
-                asking, looked_at = self.words[text]
-                at = (text, layer, head, slice(len(asking.words)))
-                yield Typical(
-                    head=HeadId(layer, head),
-                    words=asking.words,
-                    keys=looked_at.words if self.grid.cross else None,
-                    looks_at=tuple(self.looks_at[at].tolist()),
-                    weights=tuple(self.weights[at].tolist()),
-                    likeness=float(found[text, layer, head]),
-                )
 
 
 def likeness(profile: Array) -> Array:
@@ -199,13 +191,42 @@ def foremost(found: Array) -> Array:
     return np.argsort(-found.round(4), axis=0, kind="stable")
 
 
-def _sides(grid: HeadGrid, one: _Asked) -> tuple[ShownWords, ShownWords]:
-    """The words that ask and those that are looked at."""
-    asking = one.source if grid.stack == "encoder" else one.target
-    return asking, one.source if grid.cross else asking
-
-
 def _members(texts: Sequence[ShownWords]) -> Tensor:
     """(text, token, word) 1 where a token is a piece of a word."""
     words = padded([text.word for text in texts], value=-1)  # (text, token)
     return (words[..., None] == torch.arange(max(len(text.words) for text in texts))).float()
+
+
+def source_words(encoder: TextEncoder, encoded: EncodedText, text: TextPair) -> ShownWords:
+    """What a model is given to read, in words."""
+    if text.second is None or encoder.layout == "source-target":
+        return _shown(encoder, encoded, [text.first])
+    texts = [f"{text.first} {text.second}"] if encoder.layout == "joined" else [text.first, text.second]
+    return _shown(encoder, encoded, texts)
+
+
+def target_words(encoder: TextEncoder, encoded: EncodedText, text: TextPair) -> ShownWords:
+    """What a model that reads one text and writes another is given as what it writes, in words."""
+    return _shown(encoder, encoded, [text.first if text.second is None else text.second])
+
+
+def _shown(encoder: TextEncoder, encoded: EncodedText, texts: Sequence[str]) -> ShownWords:
+    """`texts` are what was encoded: the first and the second, or both joined to one."""
+    names: list[str] = list(encoder.tokenizer.convert_ids_to_tokens(encoded.ids))
+    spans = [iter(encoder.pieces(text)) for text in texts]
+    words: list[str] = []
+    word: list[int] = []
+    start, number, owner = 0, -1, -1  # of the word that is being put together
+    for place, (name, segment) in enumerate(zip(names, encoded.segment, strict=True)):
+        text = min(segment, len(texts) - 1)
+        span = next(spans[text], None) if segment >= 0 else None
+        goes_on = number >= 0 and (text, encoded.word[place]) == (owner, number)
+        if not goes_on:
+            words.append(name)
+            number, owner = (encoded.word[place], text) if span is not None else (-1, -1)
+            start = span[0] if span is not None else 0
+        if span is not None:
+            surface = texts[text][start : span[1]]
+            words[-1] = surface.strip() or surface or name
+        word.append(len(words) - 1)
+    return ShownWords(tuple(words), tuple(word))

@@ -17,11 +17,13 @@ from starlette.middleware import Middleware
 
 from headscope.errors import HeadscopeError
 from headscope.pages.shapes import About, AtlasData, Embedded, HeadPage, Neurons, Seen, SeenRequest
+from headscope.pages.views import VIEWS
 from headscope.server.catalogue import Catalogue
 from headscope.server.explorer import Explorer, check_request
 from headscope.server.guard import Guard
 from headscope.server.problems import StoppedError, explained
 from headscope.server.shapes import Predicted, PredictRequest, Problem, Status
+from headscope.types import HeadId
 
 LONGEST = 512
 """Most tokens of a text, unless told otherwise."""
@@ -34,6 +36,12 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 
 class _Octets(Response):
     media_type = "application/octet-stream"
+
+
+class _Json(Response):
+    """JSON that is written already."""
+
+    media_type = "application/json"
 
 
 def create_app(
@@ -64,7 +72,8 @@ def create_app(
     )
     app.state.explorer = explorer
     app.include_router(_page_routes())
-    app.include_router(_api_routes(explorer))
+    app.include_router(_model_routes(explorer))
+    app.include_router(_atlas_routes(explorer))
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]  # as FastAPI's own docs say
     _answer_problems(app)
     return app
@@ -85,10 +94,14 @@ def _page_routes() -> APIRouter:
             raise HTTPException(404, f"there is no asset {name}")
         return Response(bundle.joinpath(name).read_bytes(), media_type=ASSETS[name])
 
+    @routes.get("/assets/views/{name}.js")
+    async def script(name: str) -> Response:
+        return Response(VIEWS.get(name).module(), media_type=ASSETS["headscope.js"])
+
     return routes
 
 
-def _api_routes(explorer: Explorer) -> APIRouter:
+def _model_routes(explorer: Explorer) -> APIRouter:
     routes = APIRouter(prefix="/api", responses=PROBLEMS)
 
     @routes.get("/about")
@@ -127,6 +140,18 @@ def _api_routes(explorer: Explorer) -> APIRouter:
         check_request(asked)
         return await explorer.work(request, "asking a model", explorer.predict, asked)
 
+    @routes.get("/seen/{id}/view/{name}", response_class=_Json)
+    async def view_of_text(request: Request, id: str, name: str) -> Response:
+        """What a view of another package shows of a text."""
+        asked = explorer.asked(id)
+        return _Json(await explorer.work(request, f"drawing {name}", explorer.view_of_text, name, asked))
+
+    return routes
+
+
+def _atlas_routes(explorer: Explorer) -> APIRouter:
+    routes = APIRouter(prefix="/api", responses=PROBLEMS)
+
     @routes.get("/atlas/{id}")
     async def atlas(request: Request, id: str) -> AtlasData:
         """Every number per head, and heads as points."""
@@ -137,6 +162,14 @@ def _api_routes(explorer: Explorer) -> APIRouter:
         """All that the atlas knows of one head."""
         what = f"looking up head {layer}.{head}"
         return await explorer.work(request, what, explorer.head_page, id, stack, layer, head)
+
+    @routes.get("/atlas/{id}/view/{name}", response_class=_Json)
+    async def view_of_atlas(
+        request: Request, id: str, name: str, *, stack: str | None = None, layer: int = 0, head: int = 0
+    ) -> Response:
+        """What a view of another package shows of an atlas, or where a stack is named of a head."""
+        place = None if stack is None else (stack, HeadId(layer, head))
+        return _Json(await explorer.work(request, f"drawing {name}", explorer.view_of_atlas, name, id, place))
 
     return routes
 

@@ -16,6 +16,7 @@ from headscope.errors import OptionError
 from headscope.models import Model, load
 from headscope.models.load import DEMO_MODELS
 from headscope.models.quiet import quiet_transformers
+from headscope.pages.page import view_infos
 from headscope.pages.shapes import About, AtlasInfo, ModelInfo
 from headscope.server.problems import NotThereError
 from headscope.tasks.heads import TaskName, ready_task, task_of, with_task_head
@@ -148,6 +149,7 @@ class Catalogue:
             version=version,
             models=[model.info(longest) for model in self.models.values()],
             atlases=[AtlasInfo(id=one.id, name=one.name, model=one.model) for one in self.atlases.values()],
+            views=view_infos("text", "atlas", "head"),
         )
 
     def _add(self, source: Source, options: Mapping[str, Any]) -> None:

@@ -12,16 +12,18 @@ from fastapi import Request
 from headscope.errors import CaptureError, OptionError
 from headscope.models import Model
 from headscope.pages.atlas import atlas_data, shown_findings
-from headscope.pages.head_page import head_page
+from headscope.pages.head_page import check_head, head_page
 from headscope.pages.neurons import has_neurons, read_neurons
 from headscope.pages.quantise import FINE_WEIGHTS, quantise
-from headscope.pages.seen import map_key, observe
+from headscope.pages.seen import Observed, map_key, observe
 from headscope.pages.shapes import AtlasData, HeadPage, Neurons, Seen, SeenRequest
+from headscope.pages.views import view_json
 from headscope.server.catalogue import Catalogue
 from headscope.server.predictions import predict
 from headscope.server.problems import NotThereError
 from headscope.server.shapes import Predicted, PredictRequest
 from headscope.server.worker import Job, Worker
+from headscope.types import HeadId
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -134,12 +136,9 @@ class Explorer:
         known = self.looks.find(id)
         if known is not None:
             return known
-        model = self._model(asked.model)
-        self.worker.say(f"reading a text with {asked.model}")
-        length = self._length(model)
-        observed = observe(model, asked.text_a, asked.text_b, max_length=length, between=job.check)
+        observed = self._observed(job, asked)
         stored = quantise(observed.maps, words=observed.words, fine=observed.weights <= FINE_WEIGHTS)
-        seen = observed.seen(stored, has_neurons=has_neurons(model))
+        seen = observed.seen(stored, has_neurons=has_neurons(self._model(asked.model)))
         look = Look(seen.model_copy(update={"id": id, "model": asked.model}), dict(stored.chunks))
         self.looks.keep(id, look)
         self.requests.keep(id, asked)
@@ -184,6 +183,25 @@ class Explorer:
     def head_page(self, job: Job[HeadPage], id: str, stack: str, layer: int, head: int) -> HeadPage:
         """All that an atlas knows of a head."""
         return head_page(self.catalogue.atlas(id).atlas, stack, layer, head)
+
+    def view_of_text(self, job: Job[bytes], name: str, asked: SeenRequest) -> bytes:
+        """What a view of another package shows of a text, as JSON."""
+        return view_json(name, "text", self._observed(job, asked))
+
+    def view_of_atlas(self, job: Job[bytes], name: str, id: str, place: tuple[str, HeadId] | None) -> bytes:
+        """What a view of another package shows of an atlas, or of one of its heads, as JSON."""
+        atlas = self.catalogue.atlas(id).atlas
+        if place is None:
+            return view_json(name, "atlas", atlas)
+        check_head(atlas, *place)
+        return view_json(name, "head", atlas, *place)
+
+    def _observed(self, job: Job[T], asked: SeenRequest) -> Observed:
+        """A text through a model."""
+        model = self._model(asked.model)
+        self.worker.say(f"reading a text with {asked.model}")
+        length = self._length(model)
+        return observe(model, asked.text_a, asked.text_b, max_length=length, between=job.check)
 
     def _model(self, name: str) -> Model:
         """The model; says so when it must be loaded first."""

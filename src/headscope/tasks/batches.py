@@ -1,7 +1,7 @@
 """A task's data as padded batches for one model, and the network's output on them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
@@ -18,11 +18,11 @@ from headscope.run.options import BatchSize
 from headscope.run.watch import ACCELERATOR_TOKENS, CPU_TOKENS
 from headscope.tasks.heads import Head
 from headscope.tasks.metric import Array
-from headscope.text.align import Span
 from headscope.text.batching import TextBatch, by_length
 from headscope.text.encode import EncodedInput
 from headscope.text.skipped import Skipped
-from headscope.types import TokenBatch, padded
+from headscope.text.words import Span
+from headscope.types import padded
 
 IGNORED = -100
 """The label of what is not predicted."""
@@ -94,8 +94,8 @@ class TaskBatch:
         index = torch.tensor(list(rows), device=self.example.device)
         text = TextBatch(
             {name: tensor[index] for name, tensor in self.inputs.items()},
-            _rows_of(self.text.source, index),
-            None if self.text.target is None else _rows_of(self.text.target, index),
+            self.text.source.map(lambda rows: rows[index]),
+            None if self.text.target is None else self.text.target.map(lambda rows: rows[index]),
         )
         characters = None if self.characters is None else self.characters[index]
         return TaskBatch(text, self.example[index], self.labels[index], characters)
@@ -221,11 +221,3 @@ def _can_pad(rows: Sequence[Row], model: Model) -> bool:
             if (kept - single).abs().max() > rounding * single.abs().max().clamp_min(1):
                 return False
     return True
-
-
-def _rows_of(tokens: TokenBatch, index: Tensor) -> TokenBatch:
-    names = [field.name for field in fields(tokens) if not field.name.startswith("_")]
-    chosen: dict[str, Any] = {
-        name: None if getattr(tokens, name) is None else getattr(tokens, name)[index] for name in names
-    }
-    return TokenBatch(**chosen)

@@ -93,6 +93,11 @@ class LanguageModelling(TokenTask):
     def hide(self, encoded: EncodedInput, model: Model) -> tuple[EncodedInput, list[int]]:
         """The text as it is shown to the model, and for every place the token to predict there or IGNORED."""
 
+    @property
+    def settings(self) -> dict[str, object]:
+        """How texts are cut, and how many segments are taken."""
+        return {**super().settings, "limit": self.limit}
+
     def corpus(self) -> Corpus:
         """The texts, all of them: `limit` counts segments."""
         return self.texts

@@ -1,7 +1,7 @@
 """From encoded texts to padded batches of like length, in bounded memory."""
 
 from collections.abc import Callable, Iterable, Iterator, Sized
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -77,8 +77,8 @@ def collate(
         inputs["decoder_attention_mask"] = target.is_token.long()
     return TextBatch(
         {name: tensor.to(device) for name, tensor in inputs.items()},
-        _on(source, device),
-        None if target is None else _on(target, device),
+        source.map(lambda tensor: tensor.to(device)),
+        None if target is None else target.map(lambda tensor: tensor.to(device)),
     )
 
 
@@ -100,10 +100,3 @@ def _token_types(tokens: TokenBatch) -> Tensor:
     Computed here because a tokenizer may return none or all zeros, and pairs would silently run as one segment.
     """
     return (tokens.segment == 1).cummax(-1).values.long() * tokens.is_token
-
-
-def _on(tokens: TokenBatch, device: torch.device) -> TokenBatch:
-    tensors = {
-        f.name: getattr(tokens, f.name).to(device) for f in fields(tokens) if not f.name.startswith("_")
-    }
-    return TokenBatch(**tensors)

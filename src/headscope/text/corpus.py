@@ -52,6 +52,11 @@ class Corpus:
         return f"Corpus({self.name!r})"
 
     @property
+    def path(self) -> Path | None:
+        """The file that the iteration begun last is reading; None for texts that were given in Python."""
+        return None if self._reading is None else self._reading.path
+
+    @property
     def progress(self) -> float | None:
         """Share of the file bytes read so far by the iteration begun last; None when unknown."""
         return None if self._reading is None else self._reading.progress

@@ -6,9 +6,8 @@ from functools import cached_property
 from typing import Any
 
 from headscope.errors import OptionError
-from headscope.text.align import Span, pieces_to_words, word_spans
 from headscope.text.items import TextPair
-from headscope.text.words import WordText
+from headscope.text.words import Span, WordText, pieces_to_words, word_spans
 from headscope.types import CLS, COMMA, OTHER, PERIOD, SEP, Layout
 
 Tokens = tuple[list[int], list[Span], list[int]]

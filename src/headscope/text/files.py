@@ -248,6 +248,11 @@ class FileReading:
             self._stream = None
 
     @property
+    def path(self) -> Path | None:
+        """The file that is being read; None before the first and after the last."""
+        return self._stream.path if self._stream else None
+
+    @property
     def progress(self) -> float | None:
         """Share of all files' bytes that were read; None when a size is unknown (a pipe)."""
         current = self._stream.bytes_read if self._stream else 0

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from headscope.errors import OptionError
-from headscope.text.align import Span, word_spans
 from headscope.text.encode import EncodedText, TextEncoder, looked_at
 from headscope.text.sentences import clean
+from headscope.text.words import Span, word_spans
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from headscope.data import english
 from headscope.errors import OptionError
 
 MAX_CHARACTERS: Final = 5000
@@ -35,29 +36,7 @@ _ACRONYM = re.compile(r"[^\W\d_](\.[^\W\d_]+)+")  # U.S, a.m, Ph.D: the last dot
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-def word_set(text: str) -> frozenset[str]:
-    """The words of a text, for lists of words that are looked up."""
-    return frozenset(text.split())
-
-
-# Never the end of a sentence when capitalised: a name follows.
-_TITLES = word_set(
-    "adm brig capt cmdr col cpl dr fr ft gen gov hon insp lt maj messrs mlle mme mr mrs ms mt pres prof pvt "
-    "rep rev sen sgt st supt"
-)
-# Never the end of a sentence: what they introduce follows.
-_LINKS = word_set("approx cf e.g eg i.e ie lit n.b v viz vs")
-# Not the end of a sentence when a number follows: No. 5, but "No. That is wrong."
-_BEFORE_NUMBERS = word_set(
-    "apr art aug b c ca ch d dec eq eqs feb fig figs fl jan jul jun ll mar no nos nov oct p pp r sec sept sep vol"
-)
-# These, initials and acronyms end a sentence only if a word follows that often begins one.
-_OFTEN_INSIDE = word_set("al bros co corp dept est inc jr ltd sr univ")
-_STARTERS = word_set(
-    "a after all also although an and as at because but by during each for from he her here his how however "
-    "i if in it its many most my no on one our she since so some such that the their then there these they "
-    "this those though to today under until we what when where which while who why with yes you your"
-)
+_WORDS = english("sentences")
 
 
 def clean(text: str) -> str:
@@ -232,12 +211,12 @@ def _is_abbreviated(text: str, start: int, dot: int, following: int, stop: int) 
     if word.isdecimal():
         return first == start and len(word) <= 3  # "1. Introduction" is one line of a list
     lower = word.lower()
-    if lower in _LINKS or (lower in _TITLES and word[0].isupper()):
+    if lower in _WORDS["links"] or (lower in _WORDS["titles"] and word[0].isupper()):
         return True
-    if lower in _BEFORE_NUMBERS and text[following].isdecimal():
+    if lower in _WORDS["before_numbers"] and text[following].isdecimal():
         return True
     is_initial = len(word) == 1 and word.isupper()
-    if is_initial or lower in _OFTEN_INSIDE or _ACRONYM.fullmatch(word):
+    if is_initial or lower in _WORDS["often_inside"] or _ACRONYM.fullmatch(word):
         return not _starts_sentence(text, following, stop)
     return False
 
@@ -248,4 +227,4 @@ def _starts_sentence(text: str, following: int, stop: int) -> bool:
     if found is None:
         return False
     is_initial = len(found.group()) == 1 and text[found.end() : found.end() + 1] == "."
-    return not is_initial and found.group().lower() in _STARTERS
+    return not is_initial and found.group().lower() in _WORDS["starters"]

@@ -11,10 +11,9 @@ from headscope.pages.arrays import from_attentions
 from headscope.pages.neurons import neuron_reader
 from headscope.pages.page import Start
 from headscope.pages.seen import observe
-from headscope.pages.views import ViewName
 
 if TYPE_CHECKING:
-    from headscope.widget.text import TextView
+    from headscope.widget.views import TextView
 
 
 def view(
@@ -25,7 +24,7 @@ def view(
     layer: int = 0,
     heads: Sequence[int] | int = (),
     stack: str | None = None,
-    view: ViewName = "head",
+    view: str = "head",
     max_length: int | None = None,
     neurons: bool = True,
     attentions: Any = None,
@@ -42,7 +41,7 @@ def view(
     `stack` and `view` say what is shown first. `.save("view.html")` on the result writes a file that needs no notebook.
     """
     check_installed()
-    from headscope.widget.text import TextView  # noqa: PLC0415 - anywidget is optional
+    from headscope.widget.views import TextView  # noqa: PLC0415 - anywidget is optional
 
     chosen = (heads,) if isinstance(heads, int) else tuple(heads)
     start = Start(view=view, stack=stack, layer=layer, heads=chosen)

@@ -12,7 +12,8 @@ def pages(monkeypatch: pytest.MonkeyPatch) -> list[hs.Atlas]:
     """The atlases a page was asked for; the page itself has its own tests."""
     asked: list[hs.Atlas] = []
 
-    def write(atlas: hs.Atlas, path: Path) -> Path:
+    def write(atlas: hs.Atlas, path: Path, *, atlas_file: Path | str) -> Path:
+        assert Path(atlas_file).suffix == ".nc"
         asked.append(atlas)
         path.write_text("<html></html>", encoding="utf-8")
         return path

@@ -82,7 +82,7 @@ def test_the_report_has_the_kinds(run: Run, path: Path, tmp_path: Path) -> None:
     assert "Kinds: heads sorted by where they look" in page
     assert all(f"12 {name}" in page for name in ("dense", "diagonal", "dense&amp;vertical", "vertical"))
     assert "Typical heads of each kind" in page
-    assert "Head map, coloured by type" in page
+    assert "Head map, coloured by kind" in page
     assert "know of types" not in page
 
 

@@ -1,10 +1,12 @@
 import io
+from math import nan
 
+import numpy as np
 import pytest
 from rich.console import Console
 
-from headscope.cli.tables.heads import HeadTable, Number
-from headscope.cli.tables.text import blocks, decimals_for, print_heads, shown
+from headscope.cli.tables.heads import HeadTable
+from headscope.cli.tables.text import blocks, decimals_for, shown
 
 
 @pytest.mark.parametrize(
@@ -21,10 +23,11 @@ def test_a_wide_table_fits_the_terminal_and_loses_nothing(width: int) -> None:
     table = HeadTable(
         [{"layer": 11, "head": 7}, {"layer": 0, "head": 1}],
         [{"feature": name} for name in names],
-        [[Number(row + number / 100, 0.004) for number in range(21)] for row in range(2)],
+        np.array([[row + number / 100 for number in range(21)] for row in range(2)]),
+        np.full((2, 21), 0.004),
     )
     console = Console(width=width, file=io.StringIO(), force_terminal=True, color_system=None)
-    print_heads(console, table)
+    table.print(console)
     assert isinstance(console.file, io.StringIO)
     lines = console.file.getvalue().splitlines()
     assert max(map(len, lines)) <= width
@@ -35,20 +38,20 @@ def test_a_wide_table_fits_the_terminal_and_loses_nothing(width: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "text"),
-    [(Number(0.12345, 0.01), "0.123 ± 0.010"), (Number(0.5), "0.500"), (Number(float("nan")), "-")],
+    ("mean", "stderr", "text"),
+    [(0.12345, 0.01, "0.123 ± 0.010"), (0.5, nan, "0.500"), (nan, nan, "-"), (1200, nan, "1,200")],
 )
-def test_numbers_in_words(number: Number, text: str) -> None:
-    assert shown(number, 3) == text
+def test_numbers_in_words(mean: float, stderr: float, text: str) -> None:
+    assert shown(mean, stderr, 3) == text
 
 
 @pytest.mark.parametrize(("error", "decimals"), [(0.5, 3), (0.002, 3), (0.0004, 4), (1e-9, 4), (0.0, 3)])
 def test_decimals_show_the_standard_error(error: float, decimals: int) -> None:
-    assert decimals_for([Number(1.0, error)]) == decimals
+    assert decimals_for([error, nan]) == decimals
 
 
 def test_rows_without_a_number_rank_last() -> None:
-    values = [float("nan"), 1.0, 3.0]
-    table = HeadTable([{"head": n} for n in range(3)], [{"x": "a"}], [[Number(value)] for value in values])
+    values = np.array([[nan], [1.0], [3.0]])
+    table = HeadTable([{"head": n} for n in range(3)], [{"x": "a"}], values, np.full((3, 1), nan))
     assert table.ranked(by="a", top=None, ascending=False).row_names == ["2", "1", "0"]
     assert table.ranked(by="a", top=None, ascending=True).row_names == ["1", "2", "0"]

@@ -3,7 +3,7 @@
 import torch
 from tests.helpers.tiny import tiny
 
-from headscope.capture.fallback import returned_attention
+from headscope.capture.observe import returned_attention
 from headscope.models.adapters import Adapter, Falcon
 
 

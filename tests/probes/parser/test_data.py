@@ -11,9 +11,10 @@ from tests.helpers.treebanks import Plain, as_file, block, random_sentences
 from headscope.errors import ModelError
 from headscope.probes.observe import Observer
 from headscope.probes.parser import data as parser_data
-from headscope.probes.parser.baselines import OFFSETS, best_offset, offset_is_right, untrained
 from headscope.probes.parser.data import NO_CASE, Account, Batch, Batcher, HoldOut
 from headscope.probes.parser.lexicon import NO_WORD, FileLexicon, ModelLexicon, Table, WordSpace
+from headscope.probes.parser.table import best_offset, offset_is_right, untrained
+from headscope.probes.pointing.dependency import OFFSETS
 from headscope.text.annotated.treebank import ROOT, Treebank, read_treebank
 
 SENTENCES = random_sentences(40, seed=3, documents=23)
@@ -55,13 +56,13 @@ def test_every_word_is_in_one_batch_with_its_head(
             assert batch.present[row].tolist() == [True] * words + [False] * (batch.words - words)
             expected = [slow_head(sentence, word) for word in range(words)]
             assert batch.head[row].tolist() == expected + [NO_CASE] * (batch.words - words)
-    assert account.sentences == 40
+    assert account.seen.texts == 40
     assert account.documents == 23
-    assert account.tokens == sum(len(one) for batch in batches for one in batch.encoded)
+    assert account.seen.tokens == sum(len(one) for batch in batches for one in batch.encoded)
     assert account.cases == sum(
         slow_head(one, word) != NO_CASE for one in SENTENCES for word in range(len(one.forms))
     )
-    assert account.left_out.count == account.cut == 0
+    assert account.left_out.count == account.seen.texts_cut == 0
     sizes = [len(batch.encoded) for batch in batches]
     if batch_size == "auto":
         assert all(len(batch.encoded) * max(map(len, batch.encoded)) <= 60 for batch in batches)
@@ -102,7 +103,7 @@ def test_a_sentence_without_any_token_is_in_no_batch(
     account = Account()
     [batch] = batcher().batches(treebank(tmp_path, text), account)
     assert batch.places == [1]
-    assert account.sentences == 2
+    assert account.seen.texts == 2
     assert account.left_out.count == 1
 
 
@@ -114,7 +115,7 @@ def test_words_that_were_cut_off(tmp_path: Path) -> None:
     shown = batch.words
     assert 1 < shown < 8
     assert batch.head.tolist() == [[*range(1, shown), NO_CASE]]  # the last one's head is gone
-    assert account.cut == 1
+    assert account.seen.texts_cut == 1
     assert account.left_out.count == 10 - (shown - 1)
     assert "its head 'cat' was cut off" in account.left_out.places[0]
 
@@ -207,6 +208,7 @@ def test_vectors_from_a_file_are_looked_up_once_for_each_spelling(tmp_path: Path
     assert lexicon.table().values[4].tolist() == [5, 6]
     assert lexicon.numbers(["blue"], [(9,)]) == [5]  # in a second reading no new word need be found
     assert lexicon.table().known.tolist() == [False, True, True, False, True, False]
+    assert lexicon.coverage(torch.tensor([2, 2, 3, 4])) == 0.75
 
 
 def test_vectors_of_the_model_are_the_mean_over_pieces() -> None:

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from headscope.probes.parser import training as parser_training
 from headscope.probes.parser.data import NO_CASE, Batch
-from headscope.probes.parser.score import is_right
 from headscope.probes.parser.scorers import (
     AttentionScorer,
     AttentionWordsScorer,
@@ -73,10 +72,7 @@ def lots(make, *, batches: int = 40, seed: int = 0) -> tuple[Lot, Lot]:
 
 
 def uas(learner: Learner, lot: Lot) -> float:
-    right = [
-        is_right(batch, learner.guess(lot.scenes(number, [learner])[0]))
-        for number, batch in enumerate(lot.batches)
-    ]
+    right = [batch.is_right(guess) for batch, [guess] in lot.guesses([learner])]
     return float(torch.cat(right).float().mean())
 
 

@@ -212,4 +212,4 @@ def test_coreference_and_parsers_are_read_from_their_tables() -> None:
     parser = result.section("parser")
     assert parser.ours is not None
     assert parser.ours.data == "learned from train.conllu, scored on dev.conllu"
-    assert "the model's own input embeddings" in parser.notes[0]
+    assert "the model's own input embeddings" in parser.notes[1]

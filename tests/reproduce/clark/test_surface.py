@@ -209,7 +209,7 @@ def test_distances_within_and_between_layers() -> None:
     assert (within.value, between.value) == pytest.approx((0.1, 0.3))
     assert (within.low, within.high) == pytest.approx((0.1 - 0.001 * T_64, 0.1 + 0.001 * T_64))
     assert (between.low, between.high) == pytest.approx((0.3 - 0.003 * T_64, 0.3 + 0.003 * T_64))
-    assert chance.value == pytest.approx(1e-4)
+    assert chance.value == pytest.approx(0.01)  # the least that 99 permutations can show
     assert verdict_of(section.rows[0]) == "same"
     farther = clark2019(atlas_of(head_distance(np.where(distance > 0, 0.4 - distance, 0), layers=4, heads=3)))
     assert verdict_of(farther.section("distances").rows[0]) == "different"

@@ -160,7 +160,7 @@ def test_the_costliest_kind_is_compared_by_where_it_looks(monkeypatch: pytest.Mo
         return agreement(rows, name)
 
     assert found({"near": -20.0, "dense": -4.0}) == "unclear"  # the atlas has no kinds to look up
-    monkeypatch.setattr("headscope.reproduce.guan.effects._local", lambda atlas, sweep: local)
+    monkeypatch.setattr("headscope.reproduce.guan.effects._local", lambda sweep: local)
     assert found({"near": -20.0, "dense": -4.0, "diagonal": -3.0}) == "same"
     assert found({"near": -4.0, "dense": -20.0, "diagonal": -19.5}) == "different"
     assert found({"near": -20.0, "dense": -19.0}) == "unclear"
@@ -177,7 +177,7 @@ def test_a_kind_that_looks_nearby_needs_attention_within_sentences(monkeypatch: 
 
     assert name not in found(-20.0, -4.0)  # the atlas has no kinds to look up
     local = {"dense": False, "diagonal": False, "near": True}
-    monkeypatch.setattr("headscope.reproduce.guan.effects._local", lambda atlas, sweep: local)
+    monkeypatch.setattr("headscope.reproduce.guan.effects._local", lambda sweep: local)
     row = found(-20.0, -4.0)[name]
     assert row.published == Figure(-0.6439, detail="diagonal")
     assert row.ours == Figure(-0.2, -0.21, -0.19, "near")
@@ -281,15 +281,6 @@ def test_tables_are_read_from_the_model_that_answers_questions() -> None:
     assert rows_of(result)["dense, pruned: F1"].ours == Figure(0.36, detail="5 heads")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _few_fits() -> Any:
-    """Fewer rounds and draws than users get: what is tested here is where the numbers go."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("headscope.kinds.stability.ROUNDS", 2)
-        patch.setattr("headscope.kinds.clusters.NULL_DRAWS", 9)
-        yield
-
-
 @pytest.mark.filterwarnings("ignore:. independent texts cannot make")
 def test_kinds_of_a_model_are_pruned_made_uniform_and_masked(tmp_path: Path) -> None:
     model = headed("bert", "qa")
@@ -334,7 +325,7 @@ def test_kinds_of_a_model_are_pruned_made_uniform_and_masked(tmp_path: Path) -> 
     again = guan2020(paths[0], against=[paths[1]], k=2)
     for key in ("effects", "masks", "shares"):
         assert again.section(key) == result.section(key)
-    with pytest.raises(OptionError, match="task cannot be read with an atlas"):
+    with pytest.raises(OptionError, match="tasks cannot be read with an atlas"):
         guan2020(paths[0], task=task)
 
 

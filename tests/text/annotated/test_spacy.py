@@ -166,8 +166,8 @@ def test_a_corpus_can_be_annotated(write: Write, pipeline: str) -> None:
     assert [(s.forms[0], s.document) for s in found] == [("One", 0), ("Two", 0), ("Three", 1)]
     assert [s.where() for s in found][-1] == "texts, sentence 3"
     assert (found.name, found.paths, found.progress) == ("texts", (), None)
-    from_file = annotate(read_text(write("a.txt", "One.")), pipeline)
-    assert [s.where() for s in from_file] == ["a.txt, sentence 1"]
+    from_file = annotate(read_text(path := write("a.txt", "One.")), pipeline)
+    assert [s.where() for s in from_file] == [f"{path}, sentence 1"]
     assert from_file.progress == 1.0
 
 

@@ -9,6 +9,7 @@ export interface About {
   version: string;
   models: ModelInfo[];
   atlases: AtlasInfo[];
+  views?: ViewInfo[];
 }
 
 /** An atlas as the atlas view and the map view show it. */
@@ -298,4 +299,13 @@ export interface TypicalSentence {
   special: string[];
   strongest: number[];
   said: string;
+}
+
+/** A view that another package adds. */
+export interface ViewInfo {
+  name: string;
+  title: string;
+  about: string;
+  subject: "text" | "atlas" | "head";
+  controls?: ("layer" | "heads" | "head")[];
 }

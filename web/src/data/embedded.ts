@@ -26,6 +26,7 @@ export function embeddedSource(
     return bytes;
   };
   const source: Source = { kind, about, start: embedded.start ?? "", current: seen ?? null };
+  source.view = async ({ name }, _, head) => inflateJson(stored(["view", name, ...(head ?? [])].join("/")));
   if (seen) {
     source.maps = remembered(async (stack, layer) =>
       layerMaps(seen, stack, layer, await inflate(stored(`maps/${stack}/${layer}`))),
@@ -60,15 +61,18 @@ export function embeddedSource(
   return source;
 }
 
-/** A page that carries its data: JSON in #headscope-data, chunks as base64 in script[data-chunk]. */
-export function fileSource(page: Document, data: Element): Source {
+/** A page that carries its data: in #headscope-data JSON, or as chunks are, deflated in base64; chunks in script[data-chunk]. */
+export async function fileSource(page: Document, data: HTMLScriptElement): Promise<Source> {
   const elements = new Map<string, Element>();
   for (const element of page.querySelectorAll("script[data-chunk]")) {
     elements.set(element.getAttribute("data-chunk") ?? "", element);
   }
-  return embeddedSource("file", JSON.parse(data.textContent ?? "") as Embedded, (key) => {
+  const bytes = (element: Element): Uint8Array => fromBase64((element.textContent ?? "").trim());
+  const embedded: Embedded =
+    data.type === "application/json" ? JSON.parse(data.textContent ?? "") : await inflateJson(bytes(data));
+  return embeddedSource("file", embedded, (key) => {
     const element = elements.get(key);
-    return element === undefined ? null : fromBase64((element.textContent ?? "").trim());
+    return element === undefined ? null : bytes(element);
   });
 }
 

@@ -56,6 +56,14 @@ export async function serverSource(access: string): Promise<Source> {
       return current;
     },
   };
+  source.script = async (name) => {
+    await import(`/assets/views/${part(name)}.js`);
+  };
+  source.view = ({ name, subject }, atlas, head, signal) => {
+    const of = subject === "text" ? `seen/${part(looking().id)}` : `atlas/${part(atlas)}`;
+    const where = head === null ? "" : `?stack=${part(head[0])}&layer=${head[1]}&head=${head[2]}`;
+    return json(`${of}/view/${part(name)}${where}`, undefined, signal);
+  };
   if (about.models.length > 0) {
     source.seen = async (request, signal) => {
       const seen = await json<Seen>("seen", request, signal);

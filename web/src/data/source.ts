@@ -13,6 +13,7 @@ import type {
   Seen,
   SeenRequest,
   StackShape,
+  ViewInfo,
 } from "./api";
 
 /** The maps of one layer. */
@@ -27,6 +28,9 @@ export interface LayerMaps {
   /** (head, query, key) the second bytes, where the text was stored with two bytes a weight (`Seen.fine`). */
   readonly second: Uint8Array | null;
 }
+
+/** Stack, layer and head. */
+export type HeadPlace = readonly [string, number, number];
 
 export interface Source {
   readonly kind: "server" | "file" | "widget";
@@ -43,6 +47,10 @@ export interface Source {
   neurons?(stack: string, layer: number, head: number, signal?: AbortSignal): Promise<Neurons>;
   atlas?(id: string, signal?: AbortSignal): Promise<AtlasData>;
   headPage?(atlas: string, stack: string, layer: number, head: number, signal?: AbortSignal): Promise<HeadPage>;
+  /** What a view of another package draws: of `current`, of an atlas, or of one of its heads. */
+  view?(info: ViewInfo, atlas: string, head: HeadPlace | null, signal?: AbortSignal): Promise<unknown>;
+  /** Loads the script of such a view, where it is not in the page. */
+  script?(name: string): Promise<void>;
   predict?(request: PredictRequest, signal?: AbortSignal): Promise<Predicted>;
 }
 

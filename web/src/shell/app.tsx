@@ -1,6 +1,6 @@
 /** The frame around the views: tabs, controls, search, theme, help, keys. */
 import { Component, type ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { headNamed } from "../atlas/filter";
 import type { Seen } from "../data/api";
 import type { Source } from "../data/source";
@@ -17,7 +17,7 @@ import type { SetState, State } from "./state";
 import { TextBar } from "./textbar";
 import { Toolbar } from "./toolbar";
 import type { View } from "./view";
-import { offered, VIEWS } from "./views";
+import { viewsOf } from "./views";
 // After the styles of the views.
 import "./theme.css";
 import "./shell.css";
@@ -34,7 +34,7 @@ export function App({ source }: { source: Source }) {
     source.kind === "widget" || document.querySelector("main") !== null ? "div" : "main",
   );
 
-  const views = VIEWS.filter((view) => offered(view, source));
+  const views = useMemo(() => viewsOf(source), [source]);
   const missing = missingIn(asked, source, views);
   const view = missing === null ? (views.find((each) => each.name === asked.view) ?? views[0]) : undefined;
   const ofText = view?.needs === "text" || view?.needs === "neurons";

@@ -8,6 +8,7 @@ import { modelView } from "../matrix/model";
 import { matrixView } from "../matrix/view";
 import { neuronView } from "../neuron/view";
 import { tryView } from "../tryit/view";
+import { extension } from "./extension";
 import type { Setting } from "./setting";
 import type { View } from "./view";
 
@@ -15,6 +16,11 @@ export const VIEWS: readonly View[] = [headView, matrixView, modelView, neuronVi
 
 /** What views keep in the address for themselves. */
 export const SETTINGS: readonly Setting[] = [...new Set(VIEWS.flatMap(({ settings }) => settings ?? []))];
+
+/** The views that `source` has what they need for, with those of other packages. */
+export function viewsOf(source: Source): readonly View[] {
+  return [...VIEWS, ...(source.about.views ?? []).map(extension)].filter((view) => offered(view, source));
+}
 
 /** Whether `source` has what the view needs. */
 export function offered(view: View, source: Source): boolean {

@@ -43,7 +43,7 @@ def report(
     with session(common, output, inputs=[atlas] if atlas else [], kind=shared.REPORT) as run:
         opened = hs.open(atlas) if atlas else _demo_atlas(run)
         with run.status(f"writing {output}"):
-            hs.write_report(opened, output)
+            hs.write_report(opened, output, atlas_file=atlas or save_atlas or "atlas.nc")
         if save_atlas is not None:
             opened.save(save_atlas)
 

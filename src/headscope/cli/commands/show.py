@@ -1,16 +1,13 @@
 """`headscope show`: an atlas as readable tables."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Console
 
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
-from headscope.cli.tables.heads import HeadNames, HeadPairs, HeadTable, measure_table
 from headscope.cli.tables.overview import overview, print_overview
-from headscope.cli.tables.text import print_measure
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -59,39 +56,38 @@ def show(
 ) -> None:
     """Print what an atlas holds, or one measure as a table of heads."""
     with session(common) as run:
+        # Loads numpy, which --help does without.
+        from headscope.cli.tables.heads import HeadTable, measure_table
+
         opened = hs.open(atlas)
         if measure is None:
             if any(option is not None for option in (layer, head, top, by, at, ascending or None)):
                 raise OptionError(f"name a measure to look into; {atlas} has {', '.join(opened.measures)}")
             run.tell(opened, lambda opened: {"atlas": str(atlas), **overview(opened)}, print_overview)
             return
-        choice = shared.head_choice(layer, head)
+        choice, places = shared.head_choice(layer, head), shared.parse_at(at or [])
         found = _find(opened, measure, choice.stack)
-        options: dict[str, Any] = {
-            "choice": choice,
-            "at": shared.parse_at(at or []),
-            "by": by,
-            "top": top,
-            "ascending": ascending,
+        tables = {
+            stack: measure_table(*arrays, choice=choice, at=places, by=by, top=top, ascending=ascending)
+            for stack, arrays in found.items()
         }
-        tables = {stack: measure_table(*arrays, **options) for stack, arrays in found.items()}
-        run.tell(
-            tables,
-            lambda tables: {"atlas": str(atlas), **_facts(found, tables)},
-            lambda console, tables: _print(console, found, tables),
-        )
+        about = next(iter(found.values()))[0]
+        facts = {
+            "atlas": str(atlas),
+            "measure": str(about.name),
+            "description": about.attrs.get("long_name", ""),
+            "units": about.attrs.get("units", ""),
+            "rows": [{"stack": stack, **row} for stack, table in tables.items() for row in table.records()],
+        }
 
+        def show(console: Console, facts: object) -> None:
+            for number, (stack, table) in enumerate(tables.items()):
+                order = f"; {table.order}" if isinstance(table, HeadTable) and table.order else ""
+                start = "\n" if number else ""
+                console.print(f"{start}{_title(stack, *found[stack])}{order}", style="bold")
+                table.print(console)
 
-def _facts(
-    found: Mapping[str, Arrays], tables: "Mapping[str, HeadTable | HeadPairs | HeadNames]"
-) -> dict[str, Any]:
-    about = next(iter(found.values()))[0]
-    return {
-        "measure": str(about.name),
-        "description": about.attrs.get("long_name", ""),
-        "units": about.attrs.get("units", ""),
-        "rows": [{"stack": stack, **row} for stack, table in tables.items() for row in table.records()],
-    }
+        run.tell(facts, dict, show)
 
 
 def _find(atlas: "hs.Atlas", measure: str, named: str | None) -> dict[str, Arrays]:
@@ -108,17 +104,6 @@ def _find(atlas: "hs.Atlas", measure: str, named: str | None) -> dict[str, Array
         for candidate, arrays in stacks.items()
         if name in arrays
     }
-
-
-def _print(
-    console: Console, found: Mapping[str, Arrays], tables: "Mapping[str, HeadTable | HeadPairs | HeadNames]"
-) -> None:
-    for number, (stack, table) in enumerate(tables.items()):
-        if number:
-            console.print()
-        order = f"; {table.order}" if isinstance(table, HeadTable) and table.order else ""
-        console.print(_title(stack, *found[stack]) + order, style="bold")
-        print_measure(console, table)
 
 
 def _title(stack: str, array: "xr.DataArray", stderr: "xr.DataArray | None") -> str:

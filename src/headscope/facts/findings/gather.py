@@ -10,8 +10,7 @@ from headscope.facts.findings.finding import Finding
 from headscope.facts.findings.importance import importance
 from headscope.facts.findings.kinds import kinds, patterns
 from headscope.facts.findings.know import knowledge
-from headscope.facts.findings.spread import breadth, likeness
-from headscope.facts.findings.where import distances, habits, neighbours, roles
+from headscope.facts.findings.measures import breadth, distances, habits, likeness, neighbours, roles
 from headscope.facts.subject import Subject
 
 _LOOKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (

@@ -50,7 +50,7 @@ class _Probe:
             way = f", {direction_name(row.direction)}" if row.direction else ""
             told = f"{share(row.score.value)} {self.sentences.more}{_sure(row)} in {_cases(row)}"
         else:
-            is_inward = row.direction in self.described.inward
+            is_inward = row.direction in self.described.directions[1:]
             way = f" ({direction_name(row.direction)})" if is_inward else ""
             told = f"{self._beside(row)}{'' if self.sentences.only_above else self._verdict(row)}"
         return self._finding(row, sentence("Head ", row.head or "", f" {does}{way}: {told}."))

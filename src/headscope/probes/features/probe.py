@@ -5,15 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from time import perf_counter
-from typing import Self
+from typing import ClassVar, Self
 
 from headscope.accumulator import Sums
 from headscope.capture.observe import edits_of
 from headscope.errors import OptionError
-from headscope.facts.description import FEW_CASES, PROBES
+from headscope.facts.description import FEW_CASES, PROBES, Description
 from headscope.models import Model, load
 from headscope.probes.features.classes import FEATURES, FeatureText
-from headscope.probes.features.result import FeaturesResult, StackSums
+from headscope.probes.features.result import DESCRIPTION, FeaturesResult, StackSums
 from headscope.probes.features.tally import QUANTITIES, FeatureMeans, FeatureTally
 from headscope.probes.observe import Account, Observer, Pass
 from headscope.probes.result import Source
@@ -42,7 +42,7 @@ class FeaturesProbe:
         result.table()
     """
 
-    description = FeaturesResult.description
+    description: ClassVar[Description] = DESCRIPTION
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ import numpy as np
 
 from headscope.accumulator import Sums
 from headscope.atlas import Results
-from headscope.facts.description import ArrayText, Column, Description, Maps, Table
+from headscope.facts.description import ArrayText, Column, Description, Table
 from headscope.models import Model
 from headscope.probes.features.classes import FEATURES
 from headscope.probes.features.tally import (
@@ -113,16 +113,6 @@ DESCRIPTION = Description(
         "feature_preference_change": ArrayText("Change of preference for {}", f"{_RATIO}, change", "number"),
         "feature_change": ArrayText("Change of attention to {}", _DIFFERENCE),
     },
-    maps=(
-        Maps("feature_change", "What changed between the models"),
-        Maps("feature_attention", "Attention to each class, head by head"),
-        Maps(
-            "feature_preference",
-            "Preference for each class, head by head",
-            "The class's share of a head's attention over its share of the tokens: 1 is no preference.",
-            is_folded=True,
-        ),
-    ),
 )
 
 
@@ -141,7 +131,6 @@ class StackSums(Sums):
 class FeaturesResult(ProbeResult):
     """How much attention every head gives each class, and which head gives it most."""
 
-    probe = "features"
     description = DESCRIPTION
 
     stacks: Mapping[StackName, StackSums]

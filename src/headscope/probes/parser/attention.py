@@ -1,8 +1,10 @@
 """All heads' attention between the words of a batch, read from the model or kept on disk."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
 from types import TracebackType
 from typing import IO, Self
 
@@ -10,11 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headscope.accumulator import Sums
 from headscope.errors import OutputError
 from headscope.probes.parser.data import Batch
 from headscope.probes.words import word_attention
-from headscope.run.one_pass import in_halves
+from headscope.run.one_pass import run_pass, whole
 from headscope.run.watch import Watch
+from headscope.text.encode import EncodedInput
 from headscope.types import AttentionBatch, HeadGrid, StackName
 
 CACHE_LIMIT = 4 << 30
@@ -42,28 +46,35 @@ class WordMaps:
 
     def read(self, batch: Batch) -> Tensor:
         """(text, word, word, head) what a word gives a word, in float16, heads layer by layer."""
-        texts, words = batch.present.shape
-        maps = torch.zeros(texts, words, words, self.heads, dtype=torch.float16, device=self.device)
         together = max(1, self.watch.texts_at()(max(map(len, batch.encoded))))
-        for start in range(0, texts, together):
-            in_halves(
-                list(range(start, min(start + together, texts))), lambda rows: self._read(batch, rows, maps)
-            )
-        return maps
 
-    def _read(self, batch: Batch, rows: Sequence[int], maps: Tensor) -> None:
-        shown = self.watch.batch([batch.encoded[row] for row in rows])
+        def count(part: _Read, texts: list[EncodedInput]) -> None:
+            shape = (len(texts), batch.words, batch.words, self.heads)
+            maps = torch.zeros(shape, dtype=torch.float16, device=self.device)
 
-        def see(stack: StackName, seen: AttentionBatch) -> None:
-            if stack != self.grid.stack:
-                return
-            found = word_attention(seen)  # (text, head, word, word)
-            words = found.shape[-1]
-            first = seen.layer * self.grid.heads
-            place = maps[rows[0] : rows[-1] + 1, :words, :words, first : first + self.grid.heads]
-            place.copy_(found.permute(0, 2, 3, 1))
+            def see(stack: StackName, seen: AttentionBatch) -> None:
+                if stack == self.grid.stack:
+                    attention = word_attention(seen)  # (text, head, word, word)
+                    words = attention.shape[-1]
+                    heads = slice(seen.layer * self.grid.heads, (seen.layer + 1) * self.grid.heads)
+                    maps[:, :words, :words, heads].copy_(attention.permute(0, 2, 3, 1))
 
-        self.watch.run(shown, see)
+            self.watch.run(self.watch.batch(texts), see)
+            part.maps.append(maps)
+
+        def batches(texts: Iterable[EncodedInput]) -> Iterator[list[EncodedInput]]:
+            stream = iter(texts)
+            while some := list(islice(stream, together)):
+                yield some
+
+        return torch.cat(run_pass(whole(batch.encoded), _Read([]), count, batches=batches).maps)
+
+
+@dataclass
+class _Read(Sums):
+    """The maps of some texts in a row."""
+
+    maps: list[Tensor]  # (text, word, word, head) each
 
 
 class MapCache:
@@ -76,10 +87,10 @@ class MapCache:
         """`limit` is how many bytes it takes at most."""
         self.limit = limit
         self.size = 0
+        self._file: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
         """Open the file, if anything may be kept at all."""
-        self._file: IO[bytes] | None = None
         try:
             if self.limit:
                 self._file = tempfile.TemporaryFile(prefix="headscope-")
@@ -133,9 +144,9 @@ def moment(maps: "StoredMaps") -> Tensor:
         present = maps.batches[number].present
         itself = torch.eye(present.shape[1], dtype=torch.bool)
         is_pair = present[:, :, None] & present[:, None] & ~itself  # (text, word, word)
-        found = maps[number][is_pair.to(maps.maps.device)]  # (pair, head)
-        total += (found.T @ found).to("cpu", torch.float64)
-        pairs += len(found)
+        attention = maps[number][is_pair.to(maps.maps.device)]  # (pair, head)
+        total += (attention.T @ attention).to("cpu", torch.float64)
+        pairs += len(attention)
     return total / max(1, pairs)
 
 
@@ -154,8 +165,8 @@ class StoredMaps:
         if number in self._places:
             shape = (*batch.present.shape, batch.words, self.maps.heads)
             return self.cache.get(self._places[number], shape).to(self.maps.device, torch.float32)
-        found = self.maps.read(batch)
-        place = self.cache.put(found)
+        maps = self.maps.read(batch)
+        place = self.cache.put(maps)
         if place is not None:
             self._places[number] = place
-        return found.float()
+        return maps.float()

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from headscope.probes.observe import Pass
 from headscope.probes.parser.lexicon import NO_WORD, Lexicon, Pieces
 from headscope.run.options import BatchSize
 from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank
@@ -54,15 +55,17 @@ class Batch:
         head = self.head[self.cases()]
         return torch.where(head == ROOT, self.words, head)
 
+    def is_right(self, guess: Tensor) -> Tensor:
+        """(case,) whether a guess, the best candidate of every word (text, word), is the syntactic head."""
+        return guess[self.cases()] == self.answers()
+
 
 @dataclass
 class Account:
     """What was read, and what was left out."""
 
-    sentences: int = 0
+    seen: Pass = field(default_factory=Pass)
     documents: int = 0
-    tokens: int = 0
-    cut: int = 0
     cases: int = 0
     left_out: Skipped = field(default_factory=lambda: Skipped("words"))
     """Words that would be cases if they and their heads had a token."""
@@ -73,15 +76,13 @@ class Account:
         """Count a sentence, as the model is shown it and with the heads it is asked for."""
         self.documents += sentence.document != self._document
         self._document = sentence.document
-        self.sentences += 1
-        self.tokens += len(encoded.source)
-        self.cut += encoded.cut
+        self.seen.merge(Pass(texts=1, tokens=len(encoded.source), texts_cut=int(encoded.cut)))
         self.cases += sum(head != NO_CASE for head in heads)
         self.digest.update(f"{sentence.content.text}\0{sentence.heads}\n".encode())
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _Sentence:
     encoded: EncodedInput
     place: int
     document: int
@@ -104,16 +105,16 @@ class Batcher:
 
     def batches(self, sentences: Iterable[ParsedSentence], account: Account) -> Iterator[Batch]:
         """All sentences in batches, a window of them in memory at a time."""
-        shown = (self._shown(one, account) for one in sentences)
+        shown = (self._encoded(sentence, account) for sentence in sentences)
         while window := list(islice(shown, WINDOW)):
-            usable = [one for one in window if any(one.present)]
+            usable = [sentence for sentence in window if any(sentence.present)]
             yield from map(_batch, by_length(usable, self._together, key=_size))
 
     def _together(self, tokens: int) -> int:
         """How many sentences of a length make a batch."""
         return BATCH_TOKENS // tokens if self.batch_size == "auto" else self.batch_size
 
-    def _shown(self, sentence: ParsedSentence, account: Account) -> _Shown:
+    def _encoded(self, sentence: ParsedSentence, account: Account) -> _Sentence:
         encoded = self.encoder.encode_words(sentence.content)
         pieces = _pieces(encoded, self.stack)
         present = [bool(own) for own in pieces]
@@ -122,12 +123,12 @@ class Batcher:
             numbers = self.lexicon.numbers(sentence.forms[: len(pieces)], pieces)
         heads = _cases(sentence, present, account.left_out)
         account.add(sentence, encoded, heads)
-        return _Shown(encoded, account.sentences - 1, sentence.document, present, numbers, heads)
+        return _Sentence(encoded, account.seen.texts - 1, sentence.document, present, numbers, heads)
 
 
-def _size(shown: _Shown) -> tuple[int, int]:
+def _size(sentence: _Sentence) -> tuple[int, int]:
     """Its tokens, which say how long the model takes, and its words, which say how large its maps are."""
-    return len(shown), len(shown.present)
+    return len(sentence), len(sentence.present)
 
 
 def _pieces(encoded: EncodedInput, stack: StackName) -> list[Pieces]:
@@ -135,11 +136,11 @@ def _pieces(encoded: EncodedInput, stack: StackName) -> list[Pieces]:
     side: EncodedText = encoded.source
     if stack == "decoder" and encoded.target is not None:
         side = encoded.target
-    found: list[list[int]] = [[] for _ in range(max(side.word, default=-1) + 1)]
+    pieces: list[Pieces] = [()] * (max(side.word, default=-1) + 1)
     for token, word in zip(side.ids, side.word, strict=True):
         if word >= 0:
-            found[word].append(token)
-    return [tuple(own) for own in found]
+            pieces[word] += (token,)
+    return pieces
 
 
 def _cases(sentence: ParsedSentence, present: Sequence[bool], left_out: Skipped) -> list[int]:
@@ -148,9 +149,10 @@ def _cases(sentence: ParsedSentence, present: Sequence[bool], left_out: Skipped)
     for word, head in enumerate(sentence.heads):
         if sentence.upos[word] == "PUNCT" or sentence.relations[word].partition(":")[0] == "punct":
             continue
-        lacking = next(
-            (one for one in (word, head) if one != ROOT and not (one < len(present) and present[one])), None
-        )
+        has_token = {
+            other: other < len(present) and present[other] for other in (word, head) if other != ROOT
+        }
+        lacking = next((other for other, has in has_token.items() if not has), None)
         if lacking is None:
             heads[word] = head
             continue
@@ -160,23 +162,20 @@ def _cases(sentence: ParsedSentence, present: Sequence[bool], left_out: Skipped)
     return heads
 
 
-def _batch(shown: Sequence[_Shown]) -> Batch:
+def _batch(sentences: Sequence[_Sentence]) -> Batch:
     return Batch(
-        encoded=[one.encoded for one in shown],
-        places=[one.place for one in shown],
-        documents=[one.document for one in shown],
-        present=padded([one.present for one in shown], value=False).bool(),
-        number=padded([one.number for one in shown], value=NO_WORD),
-        head=padded([one.head for one in shown], value=NO_CASE),
+        encoded=[sentence.encoded for sentence in sentences],
+        places=[sentence.place for sentence in sentences],
+        documents=[sentence.document for sentence in sentences],
+        present=padded([sentence.present for sentence in sentences], value=False).bool(),
+        number=padded([sentence.number for sentence in sentences], value=NO_WORD),
+        head=padded([sentence.head for sentence in sentences], value=NO_CASE),
     )
 
 
-def word_counts(batches: Iterable[Batch], numbers: int) -> Tensor:
-    """(number,) how often each word of the lexicon occurs."""
-    counts = torch.zeros(numbers, dtype=torch.long)
-    for batch in batches:
-        counts += torch.bincount(batch.number[batch.present], minlength=numbers)
-    return counts
+def running_words(batches: Iterable[Batch]) -> Tensor:
+    """(word,) the numbers in the lexicon of all words."""
+    return torch.cat([batch.number[batch.present] for batch in batches])
 
 
 class HoldOut:

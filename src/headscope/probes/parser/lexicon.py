@@ -33,15 +33,46 @@ class Table:
     known: Tensor  # (number,) False for words without a vector
 
 
+@dataclass(frozen=True)
+class WordSpace:
+    """How vectors are handed to a scorer: moved and scaled as the training words say, then a 1 at the end.
+
+    The 1 makes room for a part that does not depend on the word, and moving and scaling only make the learning
+    even: together they leave the probe's choices as they are. A word without a vector gets the training words'
+    mean, which is 0 here.
+    """
+
+    mean: Tensor  # (dimension,)
+    scale: float
+
+    @classmethod
+    def fitted(cls, table: Table, counts: Tensor) -> Self:
+        """`counts` (number,) says how often the training set has each word."""
+        weight = counts.double() * table.known
+        weight = weight / weight.sum().clamp_min(1)
+        values = table.values.double()
+        mean = weight @ values
+        variance = weight @ (values - mean).square().sum(-1)
+        return cls(mean.float(), float(variance.sqrt()) or 1.0)
+
+    def __call__(self, table: Table) -> Tensor:
+        """(number, dimension + 1) the vectors as scorers take them."""
+        moved = (table.values - self.mean) / self.scale * table.known[:, None]
+        return torch.cat([moved, torch.ones(len(moved), 1)], 1)
+
+
 class Lexicon(ABC, Generic[Key]):
-    """Distinct words, numbered from 1 as they come."""
+    """Distinct words, numbered from 1 as they come, and their vectors once the training words are known."""
 
     name: str
     """Where the vectors come from, in words."""
+    skipped: Skipped | None = None
+    """Lines of a file that could not be used, the last time it was read."""
 
     def __init__(self) -> None:
         self._numbers: dict[Key, int] = {}
         self._rows: list[Tensor | None] = [None]  # (dimension,) each; None has no vector
+        self._space: WordSpace | None = None
 
     def numbers(self, forms: Sequence[str], pieces: Sequence[Pieces]) -> list[int]:
         """The number of each word, given by its form and its tokens; NO_WORD for one without tokens."""
@@ -61,10 +92,19 @@ class Lexicon(ABC, Generic[Key]):
         values[known] = torch.stack([row for row in self._rows if row is not None])
         return Table(values, known)
 
-    @property
-    def skipped(self) -> Skipped | None:
-        """Lines of a file that could not be used."""
-        return None
+    def learn(self, words: Tensor) -> None:
+        """Fit the space to the words of the training set, (word,) their numbers."""
+        table = self.table()
+        self._space = WordSpace.fitted(table, torch.bincount(words, minlength=len(table.known)))
+
+    def vectors(self) -> Tensor:
+        """(number, dimension) the vectors of all words met, as scorers take them."""
+        assert self._space is not None
+        return self._space(self.table())
+
+    def coverage(self, words: Tensor) -> float:
+        """The share of running words, (word,) their numbers, that have a vector."""
+        return float(self.table().known[words].double().mean())
 
     @abstractmethod
     def _key(self, form: str, pieces: Pieces) -> Key:
@@ -83,12 +123,6 @@ class FileLexicon(Lexicon[str]):
         check_file(path)
         self.path = Path(path)
         self.name = self.path.name
-        self._skipped: Skipped | None = None
-
-    @property
-    def skipped(self) -> Skipped | None:
-        """Lines of the file that could not be used, the last time it was read."""
-        return self._skipped
 
     def _key(self, form: str, pieces: Pieces) -> str:
         return form
@@ -96,9 +130,9 @@ class FileLexicon(Lexicon[str]):
     def _find(self, keys: Sequence[str]) -> list[Tensor | None]:
         # Words met before are asked for again, so that a second reading always finds some and is told in full.
         vectors = read_vectors(self.path, wanted=spellings(self._numbers))
-        self._skipped = vectors.skipped
-        found = (vectors.find(key) for key in keys)
-        return [None if row is None else torch.from_numpy(row) for row in found]
+        self.skipped = vectors.skipped
+        rows = (vectors.find(key) for key in keys)
+        return [None if row is None else torch.from_numpy(row) for row in rows]
 
 
 class ModelLexicon(Lexicon[Pieces]):
@@ -121,31 +155,3 @@ class ModelLexicon(Lexicon[Pieces]):
 
     def _find(self, keys: Sequence[Pieces]) -> list[Tensor | None]:
         return [self._embeddings[list(key)].float().mean(0).cpu() for key in keys]
-
-
-@dataclass(frozen=True)
-class WordSpace:
-    """How vectors are handed to a scorer: moved and scaled as the training words say, then a 1 at the end.
-
-    The 1 makes room for a part that does not depend on the word, and moving and scaling only make the learning
-    even: together they leave the probe's choices as they are. A word without a vector gets the training words'
-    mean, which is 0 here.
-    """
-
-    mean: Tensor  # (dimension,)
-    scale: float
-
-    @classmethod
-    def fitted(cls, table: Table, counts: Tensor) -> Self:
-        """`counts` (number,) says how often the training set has each word."""
-        weight = counts.double() * table.known[: len(counts)]
-        weight = weight / weight.sum().clamp_min(1)
-        values = table.values[: len(counts)].double()
-        mean = weight @ values
-        variance = weight @ (values - mean).square().sum(-1)
-        return cls(mean.float(), float(variance.sqrt()) or 1.0)
-
-    def __call__(self, table: Table) -> Tensor:
-        """(number, dimension + 1) the vectors as scorers take them."""
-        moved = (table.values - self.mean) / self.scale * table.known[:, None]
-        return torch.cat([moved, torch.ones(len(moved), 1)], 1)

@@ -2,15 +2,15 @@
 
 import os
 from collections.abc import Iterable
-from typing import Self
+from typing import ClassVar, Self
 
 from headscope.errors import OptionError
-from headscope.facts.description import PROBES
+from headscope.facts.description import PROBES, Description
 from headscope.models import Model, load
 from headscope.probes.means import CaseMeans
 from headscope.probes.parser.attention import CACHE_LIMIT
 from headscope.probes.parser.data import Account
-from headscope.probes.parser.result import DESCRIPTION
+from headscope.probes.parser.result import DESCRIPTION, ParserScore, count
 from headscope.probes.parser.run import (
     MODEL_VECTORS,
     Data,
@@ -20,7 +20,6 @@ from headscope.probes.parser.run import (
     Vectors,
     nothing_to_score,
 )
-from headscope.probes.parser.score import ParserScore, count, is_right
 from headscope.probes.parser.scorers import Scorer
 from headscope.probes.parser.training import Learner
 from headscope.run.options import BatchSize
@@ -51,7 +50,7 @@ class ParserProbe:
     every epoch as far as it does not fit; that changes no result. What is kept in memory are the words.
     """
 
-    description = DESCRIPTION
+    description: ClassVar[Description] = DESCRIPTION
 
     def __init__(
         self,
@@ -95,7 +94,6 @@ class ParserProbe:
         Without `dev` every tenth document of `train` is held out, or every tenth sentence if it is one document.
         """
         data = Data(self._run.batcher, train, dev)
-        self._run.learn_vectors(data.train)
         [self._learner] = self._run.fit([Plan("model", "model", self.words)], data).values()
         return self
 
@@ -122,24 +120,23 @@ class ParserProbe:
 
     def score(self, test: Treebank) -> ParserScore:
         """The UAS on a treebank, without punctuation; the root counts, and its head is ROOT."""
-        learner = self._fitted
-        self._run.meet(test)
-        accuracy, account = CaseMeans(1), Account()
-        for batch, [guess] in self._run.guesses([learner], test, account):
-            count(accuracy, batch, [is_right(batch, guess)])
+        learner, account = self._fitted, Account()
+        batches = self._run.read(test, account)
         if not account.cases:
             raise nothing_to_score(test.name)
-        return ParserScore.of(accuracy, 0, account.left_out)
+        means = CaseMeans(1)
+        for batch, [guess] in self._run.guesses([learner], batches):
+            count(means, batch, [batch.is_right(guess)])
+        return ParserScore.of(means, 0, account.left_out)
 
     def predict(self, sentences: Iterable[ParsedSentence]) -> list[list[int]]:
         """For every word of every sentence the index of its head, ROOT (-1), or UNSEEN for words without a token."""
         learner = self._fitted
         wanted = list(sentences)
-        self._run.meet(wanted)
-        found = [[UNSEEN] * len(sentence) for sentence in wanted]
-        for batch, [guess] in self._run.guesses([learner], wanted, Account()):
+        heads = [[UNSEEN] * len(sentence) for sentence in wanted]
+        for batch, [guess] in self._run.guesses([learner], self._run.read(wanted, Account())):
             for row, place in enumerate(batch.places):
                 for word in batch.present[row].nonzero()[:, 0].tolist():
                     head = int(guess[row, word])
-                    found[place][word] = ROOT if head == batch.words else head
-        return found
+                    heads[place][word] = ROOT if head == batch.words else head
+        return heads

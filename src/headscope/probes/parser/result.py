@@ -1,18 +1,25 @@
 """What the parser probes of one run found, next to what they are measured against."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from headscope.atlas import Results
-from headscope.errors import OptionError
-from headscope.facts.description import ArrayText, Column, Description, Maps, Sentences, Table
-from headscope.probes.parser.baselines import RIGHT_BRANCHING
-from headscope.probes.parser.score import ParserScore
+from headscope.facts.description import ArrayText, Column, Description, Sentences, Table
+from headscope.probes.means import Array, CaseMeans, Coords
+from headscope.probes.parser.data import Batch
 from headscope.probes.parser.scorers import AttentionScorer
 from headscope.probes.parser.training import Learner
 from headscope.probes.result import ProbeResult, Row, sampling_columns
+from headscope.stats.documents import Sampling
+from headscope.stats.intervals import share_interval
+from headscope.text.annotated.treebank import ROOT
+from headscope.text.skipped import Skipped
 from headscope.types import HeadGrid, LabelledArray
 
 PARSERS = (
@@ -24,6 +31,8 @@ PARSERS = (
     "random_attention",
     "random_attention_words",
 )
+RIGHT_BRANCHING = 1
+"""The offset of the next word; the last word, which has none, is never right."""
 DIRECTIONS = ("dependent_to_head", "head_to_dependent")
 
 DESCRIPTION = Description(
@@ -66,15 +75,7 @@ DESCRIPTION = Description(
     chart="Parsers made of attention, and what needs none",
     chart_caption="A dot is the share of words whose head is found (UAS), its bar the 95% interval.",
     arrays={"parser_weight": ArrayText("Learned weight of every head", "weight", "number")},
-    maps=(
-        Maps(
-            "parser_weight",
-            "How much each head counts",
-            "What the parser that sees only attention learned to give every head. Heads that do the same share their "
-            "weight, so a small weight does not mean that a head knows nothing.",
-        ),
-    ),
-    inward=DIRECTIONS[1:],
+    directions=DIRECTIONS,
     sentences=Sentences(
         "Syntax",
         "A parser that only weighs the heads' attention gets {} of words right",
@@ -89,11 +90,58 @@ DESCRIPTION = Description(
 )
 
 
+ALL, HEADED = "all", "headed"
+"""All cases, and those whose head is a word and not ROOT."""
+
+
+@dataclass(frozen=True)
+class ParserScore:
+    """How well a parser finds syntactic heads, punctuation left out."""
+
+    uas: float  # unlabelled attachment score: the share of cases whose head was found
+    stderr: float  # of the UAS
+    interval: tuple[float, float]  # 95 %
+    sampling: Sampling  # what both are over
+    cases: int
+    uas_headed: float  # the same over the words that have a head, for parsers that cannot choose ROOT
+    cases_headed: int
+    left_out: Skipped  # words that could not be asked, since they or their heads have no token
+
+    @classmethod
+    def of(cls, means: CaseMeans, parser: int, left_out: Skipped) -> Self:
+        """The score of one of the parsers counted."""
+        share, stderr = float(means.mean(ALL)[parser]), float(means.stderr(ALL)[parser])
+        cases, headed = means.count(ALL), means.count(HEADED)
+        sampling = means.sampling(ALL)
+        return cls(
+            uas=share,
+            stderr=stderr,
+            interval=share_interval(share, stderr, cases, sampling.effective),
+            sampling=sampling,
+            cases=cases,
+            uas_headed=float(means.mean(HEADED)[parser]) if headed else math.nan,
+            cases_headed=headed,
+            left_out=left_out,
+        )
+
+
+def count(means: CaseMeans, batch: Batch, right: Sequence[Tensor]) -> None:
+    """Count a batch; `right` has (case,) of every parser, True where it found the head."""
+    text, word = batch.cases()
+    is_headed = batch.head[text, word] != ROOT
+    numbers: list[int] = text.tolist()
+    headed: list[int] = text[is_headed].tolist()
+    texts = [*numbers, *headed]
+    labels = [ALL] * len(numbers) + [HEADED] * len(headed)
+    cases = means.begin(texts, labels, [batch.documents[text] for text in texts])
+    by_parser = torch.stack(list(right), -1)  # (case, parser)
+    means.add(cases, torch.cat([by_parser, by_parser[is_headed]]))
+
+
 @dataclass(frozen=True)
 class ParserResult(ProbeResult):
     """How well each parser finds syntactic heads, and what the attention-only probe weighs each head with."""
 
-    probe = "parser"
     description = DESCRIPTION
 
     grid: HeadGrid
@@ -104,42 +152,37 @@ class ParserResult(ProbeResult):
 
     def arrays(self) -> Results:
         """`parser_uas`, `parser_uas_stderr` and `parser_weight` of the stack that was probed."""
-        shape = (2, self.grid.layers, self.grid.heads)
+        layers, heads = range(self.grid.layers), range(self.grid.heads)
         scorer = self.learners["attention"].scorer
         assert isinstance(scorer, AttentionScorer)
-        parsers = {"parser": PARSERS}
+        weight = scorer.weight.detach().cpu().numpy().reshape(2, len(layers), len(heads))
+        uas, stderr = (
+            np.array([getattr(self.scores[name], key) for name in PARSERS]) for key in ("uas", "stderr")
+        )
         over = sampling_columns(self.scores["attention"].sampling, "sentences")["interval_over"]
+        described: dict[str, tuple[Array, Coords, str]] = {
+            "parser_uas": (
+                uas,
+                {"parser": PARSERS},
+                "share of words whose syntactic head was found, without punctuation",
+            ),
+            "parser_uas_stderr": (stderr, {"parser": PARSERS}, f"standard error over {over} of parser_uas"),
+            "parser_weight": (
+                weight,
+                {"direction": DIRECTIONS, "layer": layers, "head": heads},
+                "weight of each head's attention in the attention-only parser",
+            ),
+        }
         return {
             self.grid.stack: {
-                "parser_uas": LabelledArray(
-                    np.array([self.scores[name].uas for name in PARSERS]),
-                    ("parser",),
-                    parsers,
-                    "share of words whose syntactic head was found, without punctuation",
-                ),
-                "parser_uas_stderr": LabelledArray(
-                    np.array([self.scores[name].stderr for name in PARSERS]),
-                    ("parser",),
-                    parsers,
-                    f"standard error over {over} of parser_uas",
-                ),
-                "parser_weight": LabelledArray(
-                    scorer.weight.detach().cpu().numpy().reshape(shape),
-                    ("direction", "layer", "head"),
-                    {
-                        "direction": DIRECTIONS,
-                        "layer": range(self.grid.layers),
-                        "head": range(self.grid.heads),
-                    },
-                    "weight of each head's attention in the attention-only parser",
-                ),
+                name: LabelledArray(values, tuple(coords), coords, words)
+                for name, (values, coords, words) in described.items()
             }
         }
 
     def table(self, *, stack: str | None = None) -> list[Row]:
         """A row for each parser: its UAS with a 95 % interval, and where its training stopped."""
-        if stack is not None and stack != self.grid.stack:
-            raise OptionError(f"parser was not probed in a stack {stack!r}; choose from {self.grid.stack}")
+        self.stack_of([self.grid.stack], stack)
         return [self._row(name) for name in PARSERS]
 
     def _row(self, name: str) -> Row:

@@ -11,8 +11,8 @@ from headscope.errors import ModelError, OptionError, TextError
 from headscope.models import Model
 from headscope.probes.observe import Observer
 from headscope.probes.parser.attention import MapCache, StoredMaps, WordMaps, moment
-from headscope.probes.parser.data import Account, Batch, Batcher, HoldOut, word_counts
-from headscope.probes.parser.lexicon import FileLexicon, Lexicon, ModelLexicon, WordSpace
+from headscope.probes.parser.data import Account, Batch, Batcher, HoldOut, running_words
+from headscope.probes.parser.lexicon import FileLexicon, Lexicon, ModelLexicon
 from headscope.probes.parser.scorers import (
     AttentionScorer,
     AttentionWordsScorer,
@@ -20,10 +20,9 @@ from headscope.probes.parser.scorers import (
     Scorer,
     even_mixing,
 )
-from headscope.probes.parser.training import Learner, Lot, scenes, train
+from headscope.probes.parser.training import Learner, Lot, train
 from headscope.run.options import BatchSize, check_batch_size
 from headscope.run.progress import RunProgress, progress_bar
-from headscope.run.reader import expected_texts
 from headscope.text.annotated.treebank import ParsedSentence, Treebank
 from headscope.types import HeadGrid, StackName
 
@@ -116,70 +115,23 @@ class ParserRun:
             is_model = os.fspath(vectors) == MODEL_VECTORS
             self.lexicon = ModelLexicon(self.model) if is_model else FileLexicon(vectors)
         self.batcher = Batcher(encoder, self.grid.stack, self.lexicon, settings.batch_size)
-        self.space: WordSpace | None = None
 
-    def meet(self, sentences: Iterable[ParsedSentence]) -> None:
-        """Note the words of sentences that will be scored later, so that a file of vectors is read once for all."""
-        if self.lexicon is not None:
-            for _ in self.batcher.batches(sentences, Account()):
-                pass
-
-    def learn_vectors(self, batches: Sequence[Batch]) -> None:
-        """Look up the vectors of all words met, and fit their space to the words of the training set."""
-        if self.lexicon is not None:
-            table = self.lexicon.table()
-            self.space = WordSpace.fitted(table, word_counts(batches, len(table.known)))
-
-    @property
-    def vectors_name(self) -> str:
-        """Where the word vectors come from."""
-        return "none" if self.lexicon is None else self.lexicon.name
-
-    @property
-    def lexicon_size(self) -> int:
-        """How many numbers the words met so far have, that of no word included."""
-        return 1 if self.lexicon is None else len(self.lexicon.table().known)
-
-    def coverage(self, counts: Tensor) -> float:
-        """The share of running words that have a vector; `counts` (number,) says how often each word occurs."""
-        assert self.lexicon is not None
-        known = self.lexicon.table().known[: len(counts)]
-        return float(counts[known].sum() / counts.sum().clamp_min(1))
-
-    def vectors_skipped(self) -> str | None:
-        """What could not be used of a file of vectors."""
-        skipped = self.lexicon.skipped if self.lexicon is not None else None
-        return skipped.note() if skipped is not None else None
-
-    @property
-    def dimension(self) -> int:
-        """How many numbers a word's vector has, as scorers take it."""
-        assert self.space is not None
-        return len(self.space.mean) + 1
-
-    def vectors(self) -> Tensor | None:
-        """(number, dimension) the vectors of all words met, as scorers take them."""
-        if self.lexicon is None:
-            return None
-        assert self.space is not None
-        return self.space(self.lexicon.table())
+    def read(self, sentences: Iterable[ParsedSentence], account: Account) -> list[Batch]:
+        """Sentences to score, in batches. A file of vectors is read once for all words read before training."""
+        return list(self.batcher.batches(sentences, account))
 
     def fit(self, plans: Sequence[Plan], data: Data) -> dict[str, Learner]:
         """Train a scorer for each plan."""
-        vectors = self.vectors()
+        if self.lexicon is not None:
+            self.lexicon.learn(running_words(data.train))
         with MapCache(self.settings.cache_limit) as cache:
-
-            def lot(batches: Sequence[Batch]) -> Lot:
-                maps = {name: StoredMaps(one, batches, cache) for name, one in self.maps.items()}
-                return Lot(batches, maps, vectors, self.model.device)
-
-            training = lot(data.train)
+            training = self._lot(data.train, cache)
             mixings = {name: even_mixing(moment(maps)) for name, maps in training.maps.items()}
             learners = {plan.name: self._learner(plan, mixings) for plan in plans}
             train(
                 list(learners.values()),
                 training,
-                lot(data.dev),
+                self._lot(data.dev, cache),
                 max_epochs=self.settings.max_epochs,
                 patience=self.settings.patience,
                 seed=self.settings.seed,
@@ -187,31 +139,33 @@ class ParserRun:
             )
         return learners
 
+    def guesses(
+        self, learners: Sequence[Learner], batches: Sequence[Batch]
+    ) -> Iterator[tuple[Batch, list[Tensor]]]:
+        """Every batch, and what each learner chooses, (text, word); see `Learner.guess`."""
+        sentences = sum(len(batch.encoded) for batch in batches)
+        with progress_bar(f"{self.model.name} parses" if self.settings.progress else None) as tell:
+            done = 0
+            for batch, guesses in self._lot(batches, MapCache(0)).guesses(learners):
+                yield batch, guesses
+                done += len(batch.encoded)
+                tell(RunProgress(done, sentences))
+
+    def _lot(self, batches: Sequence[Batch], cache: MapCache) -> Lot:
+        maps = {name: StoredMaps(own, batches, cache) for name, own in self.maps.items()}
+        vectors = None if self.lexicon is None else self.lexicon.vectors()
+        return Lot(batches, maps, vectors, self.model.device)
+
     def _learner(self, plan: Plan, mixings: Mapping[str, Tensor]) -> Learner:
+        dimension = 0 if self.lexicon is None else self.lexicon.vectors().shape[1]
         scorer: Scorer
         if plan.network is None:
-            scorer = DistanceWordsScorer(self.dimension)
+            scorer = DistanceWordsScorer(dimension)
         elif plan.words:
-            scorer = AttentionWordsScorer(mixings[plan.network], self.dimension)
+            scorer = AttentionWordsScorer(mixings[plan.network], dimension)
         else:
             scorer = AttentionScorer(mixings[plan.network])
         return Learner(plan.name, scorer, network=plan.network, device=self.model.device)
-
-    def guesses(
-        self, learners: Sequence[Learner], test: Iterable[ParsedSentence], account: Account
-    ) -> Iterator[tuple[Batch, list[Tensor]]]:
-        """Batches of sentences that were met, and each learner's guesses (text, word); see `Learner.guess`."""
-        needed = {one.network for one in learners if one.network}
-        vectors = self.vectors()
-        with progress_bar(f"{self.model.name} parses" if self.settings.progress else None) as tell:
-            done = 0
-            for batch in self.batcher.batches(test, account):
-                attention = {name: self.maps[name].read(batch).float() for name in needed}
-                shown = scenes(batch, learners, attention, vectors, self.model.device)
-                yield batch, [one.guess(scene) for one, scene in zip(learners, shown, strict=True)]
-                done += len(batch.encoded)
-                share = test.progress if isinstance(test, Treebank) else None
-                tell(RunProgress(done, expected_texts(done, account.sentences, share)))
 
 
 def nothing_to_score(name: str) -> TextError:

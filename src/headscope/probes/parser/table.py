@@ -1,20 +1,22 @@
 """The parser probes and everything they are measured against, in one run and one table."""
 
+import copy
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import perf_counter
+from typing import Any
 
+import torch
 from torch import Tensor
 
-from headscope.models import Model, load
+from headscope.models import Model, load, wrap
 from headscope.probes.means import CaseMeans
+from headscope.probes.observe import Pass
 from headscope.probes.parser.attention import CACHE_LIMIT
-from headscope.probes.parser.baselines import RIGHT_BRANCHING, best_offset, offset_is_right, untrained
-from headscope.probes.parser.data import Account, word_counts
+from headscope.probes.parser.data import Account, Batch, running_words
 from headscope.probes.parser.probe import MAX_EPOCHS, PATIENCE
-from headscope.probes.parser.result import PARSERS, ParserResult
+from headscope.probes.parser.result import PARSERS, RIGHT_BRANCHING, ParserResult, ParserScore, count
 from headscope.probes.parser.run import (
     MODEL_VECTORS,
     Data,
@@ -24,8 +26,8 @@ from headscope.probes.parser.run import (
     Vectors,
     nothing_to_score,
 )
-from headscope.probes.parser.score import ParserScore, count, is_right
 from headscope.probes.parser.training import Learner
+from headscope.probes.pointing.dependency import OFFSETS
 from headscope.probes.result import Source
 from headscope.run.options import BatchSize
 from headscope.text.annotated.treebank import Treebank
@@ -84,104 +86,122 @@ def parser_table(
     )
     run = ParserRun({"model": probed, "random": untrained(probed, seed=seed)}, settings, vectors=vectors)
     data = Data(run.batcher, train, dev)
-    run.meet(test)
-    run.learn_vectors(data.train)
+    accounts = {**data.accounts, "test": Account()}
+    batches = run.read(test, accounts["test"])
+    if not accounts["test"].cases:
+        raise nothing_to_score(test.name)
     learners = run.fit(PLANS, data)
-    trial = _try(run, data, learners, test)
-    duration = perf_counter() - started
-    return ParserResult(probed, trial.source(duration), run.grid, trial.scores, learners, trial.offset)
-
-
-def _try(run: ParserRun, data: Data, learners: Mapping[str, Learner], test: Treebank) -> "_Trial":
     offset = best_offset(data.train)
-    accuracy, account = CaseMeans(len(PARSERS)), Account()
-    counts = word_counts([], run.lexicon_size)
-    for batch, guesses in run.guesses(list(learners.values()), test, account):
+    means = CaseMeans(len(PARSERS))
+    for batch, guesses in run.guesses(list(learners.values()), batches):
         rules = offset_is_right(batch, (RIGHT_BRANCHING, offset))
         right = {"right_branching": rules[:, 0], "best_offset": rules[:, 1]}
-        right |= {name: is_right(batch, guess) for name, guess in zip(learners, guesses, strict=True)}
-        count(accuracy, batch, [right[name] for name in PARSERS])
-        counts += word_counts([batch], len(counts))
-    if not account.cases:
-        raise nothing_to_score(test.name)
-    scores = {name: ParserScore.of(accuracy, place, account.left_out) for place, name in enumerate(PARSERS)}
-    return _Trial(run, data, test, learners, offset, scores, account, counts)
+        right |= {name: batch.is_right(guess) for name, guess in zip(learners, guesses, strict=True)}
+        count(means, batch, [right[name] for name in PARSERS])
+    left_out = accounts["test"].left_out
+    scores = {name: ParserScore.of(means, place, left_out) for place, name in enumerate(PARSERS)}
+    notes = (
+        *_about_training(run, data, list(learners.values()), batches, scores["attention"]),
+        *_left_out(run, [*data.files, test], accounts),
+    )
+    source = _source(run, data, test, accounts.values(), notes, duration=perf_counter() - started)
+    return ParserResult(probed, source, run.grid, scores, learners, offset)
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """What came out on the test set, and all there is to tell about it."""
+def _source(
+    run: ParserRun,
+    data: Data,
+    test: Treebank,
+    accounts: Iterable[Account],
+    notes: tuple[str, ...],
+    *,
+    duration: float,
+) -> Source:
+    files = [*data.files, test]
+    seen = Pass()
+    for account in accounts:
+        seen.merge(account.seen)
+    return Source(
+        data=", ".join(dict.fromkeys(file.name for file in files)),
+        data_hash=hashlib.sha256(b"".join(account.digest.digest() for account in accounts)).hexdigest(),
+        annotator=", ".join(sorted({file.annotator for file in files if file.annotator})) or None,
+        texts=seen.texts,
+        documents=sum(account.documents for account in accounts),
+        tokens=seen.tokens,
+        texts_cut=seen.texts_cut,
+        skipped=sum(file.skipped.count for file in files),
+        options={
+            "train": data.files[0].name,
+            "dev": data.dev_name,
+            "test": test.name,
+            "vectors": "none" if run.lexicon is None else run.lexicon.name,
+            "stack": run.grid.stack,
+            "seed": run.settings.seed,
+            "max_epochs": run.settings.max_epochs,
+            "patience": run.settings.patience,
+            "max_length": run.max_length,
+            "batch_size": run.settings.batch_size,
+        },
+        duration=duration,
+        notes=notes,
+    )
 
-    run: ParserRun
-    data: Data
-    test: Treebank
-    learners: Mapping[str, Learner]
-    offset: int
-    scores: Mapping[str, ParserScore]
-    account: Account
-    counts: Tensor  # (number,) how often the test set has each word
 
-    def source(self, duration: float) -> Source:
-        """Where the numbers come from."""
-        files = [*self.data.files, self.test]
-        accounts = [*self.data.accounts.values(), self.account]
-        annotators = sorted({one.annotator for one in files if one.annotator})
-        return Source(
-            data=", ".join(dict.fromkeys(one.name for one in files)),
-            data_hash=hashlib.sha256(b"".join(one.digest.digest() for one in accounts)).hexdigest(),
-            annotator=", ".join(annotators) or None,
-            texts=sum(one.sentences for one in accounts),
-            documents=sum(one.documents for one in accounts),
-            tokens=sum(one.tokens for one in accounts),
-            texts_cut=sum(one.cut for one in accounts),
-            skipped=sum(one.skipped.count for one in files),
-            options={
-                "train": self.data.files[0].name,
-                "dev": self.data.dev_name,
-                "test": self.test.name,
-                "vectors": self.run.vectors_name,
-                "stack": self.run.grid.stack,
-                "seed": self.run.settings.seed,
-                "max_epochs": self.run.settings.max_epochs,
-                "patience": self.run.settings.patience,
-                "max_length": self.run.max_length,
-                "batch_size": self.run.settings.batch_size,
-            },
-            duration=duration,
-            notes=(*self._about_training(), *self._left_out(files)),
-        )
+def _about_training(
+    run: ParserRun, data: Data, learners: Sequence[Learner], test: Sequence[Batch], score: ParserScore
+) -> Iterator[str]:
+    assert run.lexicon is not None
+    trained, tested = (run.lexicon.coverage(running_words(batches)) for batches in (data.train, test))
+    yield (
+        f"word vectors: {run.lexicon.name}; {trained:.1%} of the training words and {tested:.1%} of the test words "
+        "have one, the others get the mean"
+    )
+    stops = ", ".join(f"{learner.name} {learner.best_epoch} of {learner.epochs}" for learner in learners)
+    yield f"training was stopped by the UAS on {data.dev_name}; best epoch: {stops}"
+    still = [learner.name for learner in learners if learner.best_epoch == run.settings.max_epochs]
+    if still:
+        yield f"still getting better in the last epoch: {', '.join(still)}; raise max_epochs (--max-epochs)"
+    yield (
+        f"{1 - score.cases_headed / score.cases:.1%} of the test cases are roots, which right_branching and "
+        "best_offset cannot find; uas_headed leaves them out"
+    )
 
-    def _about_training(self) -> Iterator[str]:
-        trained = self.run.coverage(word_counts(self.data.train, len(self.counts)))
-        yield (
-            f"word vectors: {self.run.vectors_name}; {trained:.1%} of the training words and "
-            f"{self.run.coverage(self.counts):.1%} of the test words have one, the others get the mean"
-        )
-        learners = self.learners.values()
-        stops = ", ".join(f"{one.name} {one.best_epoch} of {one.epochs}" for one in learners)
-        yield f"training was stopped by the UAS on {self.data.dev_name}; best epoch: {stops}"
-        still = [one.name for one in learners if one.best_epoch == self.run.settings.max_epochs]
-        if still:
-            yield f"still getting better in the last epoch: {', '.join(still)}; raise max_epochs (--max-epochs)"
-        score = self.scores["attention"]
-        yield (
-            f"{1 - score.cases_headed / score.cases:.1%} of the test cases are roots, which right_branching and "
-            "best_offset cannot find; uas_headed leaves them out"
-        )
 
-    def _left_out(self, files: Sequence[Treebank]) -> Iterator[str]:
-        if note := self.run.vectors_skipped():
+def _left_out(run: ParserRun, files: Sequence[Treebank], accounts: Mapping[str, Account]) -> Iterator[str]:
+    assert run.lexicon is not None
+    for skipped in (run.lexicon.skipped, *(file.skipped for file in files)):
+        if skipped is not None and (note := skipped.note()):
             yield note
-        for one in files:
-            if one.annotator:
-                yield f"the annotation of {one.name} is automatic, by {one.annotator}; its errors count too"
-            if note := one.skipped.note():
-                yield note
-        for part, account in {**self.data.accounts, "test": self.account}.items():
-            if note := account.left_out.note():
-                yield f"{part}: {note}"
-            if account.cut:
-                yield (
-                    f"{part}: {account.cut:,} of {account.sentences:,} sentences were longer than "
-                    f"{self.run.max_length} tokens and were cut after a whole word"
-                )
+    for file in files:
+        if file.annotator:
+            yield f"the annotation of {file.name} is automatic, by {file.annotator}; its errors count too"
+    for part, account in accounts.items():
+        for note in filter(
+            None, (account.left_out.note(), account.seen.cut_note("sentences", run.max_length))
+        ):
+            yield f"{part}: {note}"
+
+
+def offset_is_right(batch: Batch, offsets: Iterable[int] = OFFSETS) -> Tensor:
+    """(case, offset) whether the word at each offset is the case's head; never so where the head is ROOT."""
+    text, word = batch.cases()
+    distance = (batch.head[text, word] - word)[:, None]
+    is_root = (batch.head[text, word] < 0)[:, None]
+    return (distance == torch.tensor(list(offsets))) & ~is_root
+
+
+def best_offset(batches: Iterable[Batch]) -> int:
+    """The offset that finds the head of most cases, the nearest one of equals."""
+    right = torch.zeros(len(OFFSETS), dtype=torch.long)
+    for batch in batches:
+        right += offset_is_right(batch).sum(0)
+    return max(OFFSETS, key=lambda offset: (int(right[OFFSETS.index(offset)]), -abs(offset), offset))
+
+
+def untrained(model: Model, *, seed: int) -> Model:
+    """A network of the same shape with the random weights its training would start from, and the same tokenizer."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network: Any = type(model.core)(copy.deepcopy(model.core.config))
+    network.to(device=model.device, dtype=model.dtype)
+    return wrap(network.eval(), model.tokenizer, name=f"{model.name} with random weights")

@@ -1,7 +1,7 @@
 """Training several scorers at once, so that each batch's attention is fetched once for all of them."""
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,21 +30,18 @@ class Lot:
 
     def scenes(self, number: int, learners: Sequence["Learner"]) -> list[Scene]:
         """What each learner is shown of a batch."""
-        attention = {name: self.maps[name][number] for name in {one.network for one in learners} if name}
-        return scenes(self.batches[number], learners, attention, self.vectors, self.device)
+        batch = self.batches[number]
+        present = batch.present.to(self.device)
+        vectors = None if self.vectors is None else self.vectors[batch.number].to(self.device)
+        networks = {learner.network for learner in learners}
+        attention = {name: None if name is None else self.maps[name][number] for name in networks}
+        return [Scene(present, attention[learner.network], vectors) for learner in learners]
 
-
-def scenes(
-    batch: Batch,
-    learners: Sequence["Learner"],
-    attention: Mapping[str, Tensor],
-    vectors: Tensor | None,
-    device: torch.device,
-) -> list[Scene]:
-    """What each learner is shown of a batch, given the attention of each network."""
-    present = batch.present.to(device)
-    own = None if vectors is None else vectors[batch.number].to(device)  # (text, word, dimension)
-    return [Scene(present, None if one.network is None else attention[one.network], own) for one in learners]
+    def guesses(self, learners: Sequence["Learner"]) -> Iterator[tuple[Batch, list[Tensor]]]:
+        """Every batch, and what each learner chooses, (text, word); see `Learner.guess`."""
+        for number, batch in enumerate(self.batches):
+            scenes = self.scenes(number, learners)
+            yield batch, [learner.guess(scene) for learner, scene in zip(learners, scenes, strict=True)]
 
 
 class Learner:
@@ -121,15 +118,15 @@ def train(
     """
     generator = torch.Generator().manual_seed(seed)
     rounds = -(-EPOCH_STEPS // len(lot.batches))
-    sentences = rounds * sum(len(one.encoded) for one in lot.batches)
+    sentences = rounds * sum(len(batch.encoded) for batch in lot.batches)
     for epoch in range(1, max_epochs + 1):
-        going = [one for one in learners if one.epochs - one.best_epoch < patience]
+        going = [learner for learner in learners if learner.epochs - learner.best_epoch < patience]
         if not going:
             break
-        order = [number for _ in range(rounds) for number in _shuffled(len(lot.batches), generator)]
+        order = torch.cat([torch.randperm(len(lot.batches), generator=generator) for _ in range(rounds)])
         with progress_bar(progress and f"{progress}, epoch {epoch}") as tell:
             done = 0
-            for number in order:
+            for number in order.tolist():
                 batch = lot.batches[number]
                 for learner, scene in zip(going, lot.scenes(number, going), strict=True):
                     learner.learn(scene, batch)
@@ -141,17 +138,10 @@ def train(
         learner.restore()
 
 
-def _shuffled(size: int, generator: torch.Generator) -> list[int]:
-    order: list[int] = torch.randperm(size, generator=generator).tolist()
-    return order
-
-
 def _uas(learners: Sequence[Learner], lot: Lot) -> list[float]:
-    right = [0] * len(learners)
+    right = torch.zeros(len(learners), dtype=torch.long)
     cases = 0
-    for number, batch in enumerate(lot.batches):
-        text, word = batch.cases()
-        cases += len(text)
-        for place, (learner, scene) in enumerate(zip(learners, lot.scenes(number, learners), strict=True)):
-            right[place] += int((learner.guess(scene)[text, word] == batch.answers()).sum())
-    return [count / max(1, cases) for count in right]
+    for batch, guesses in lot.guesses(learners):
+        right += torch.stack([batch.is_right(guess).sum() for guess in guesses])
+        cases += len(batch.answers())
+    return [count / max(1, cases) for count in right.tolist()]

@@ -10,14 +10,12 @@ from functools import cached_property
 from headscope.errors import OptionError
 from headscope.facts.description import PROBES, Baseline, Column, Sentences
 from headscope.models import Model
-from headscope.probes.halves import SCORE
 from headscope.probes.pointing.cases import Case, Pointing
 from headscope.probes.pointing.coreference_rules import RULES, Mentioned
 from headscope.probes.pointing.describe import pointing_description
 from headscope.probes.pointing.probe import PointingProbe, Reading
-from headscope.probes.pointing.result import PointingResult, accuracy_of
+from headscope.probes.pointing.result import PointingResult
 from headscope.probes.pointing.tally import PointingTally
-from headscope.probes.result import Row
 from headscope.run.options import BatchSize
 from headscope.text.annotated.coreference import CoreferenceCorpus, CoreferenceDocument
 from headscope.text.annotated.treebank import TaggedSentence
@@ -36,6 +34,7 @@ DESCRIPTION = pointing_description(
     "nearest mention, the nearest with the same head word, and a cascade of string match, number, gender and person.",
     subject="coreference",
     group="Coreference probe",
+    texts="windows",
     label="mention_class",
     labels="kinds of mention",
     row="mention",
@@ -169,22 +168,7 @@ def cases_of(window: Window) -> Iterator[Case]:
 class CoreferenceResult(PointingResult):
     """Every head's accuracy by mention class and direction, the best head of each class, and three baselines."""
 
-    probe = "coreference"
     description = DESCRIPTION
-    label_name = "mention_class"
-    directions = ("mention_to_antecedent", "antecedent_to_mention")
-    arrays_begin = "coreference"
-    quantities = accuracy_of("coreference")
-    baseline_dim = "rule"
-    unit = "windows"
-
-    def baseline_columns(self, tally: PointingTally, label: str) -> Row:
-        """Every rule, scored on what the head was scored on."""
-        row: Row = {}
-        for place, rule in enumerate(RULES):
-            names = (rule, f"{rule}_low", f"{rule}_high")
-            row |= self.value_columns(tally.baseline[SCORE], label, (place,), names=names)
-        return row
 
 
 @PROBES.register("coreference")

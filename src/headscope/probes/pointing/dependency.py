@@ -10,7 +10,7 @@ from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.pointing.cases import Case, Pointing
 from headscope.probes.pointing.describe import pointing_description
 from headscope.probes.pointing.probe import PointingProbe
-from headscope.probes.pointing.result import PointingResult, accuracy_of
+from headscope.probes.pointing.result import PointingResult
 from headscope.probes.pointing.tally import PointingTally
 from headscope.probes.result import Row
 from headscope.run.options import BatchSize
@@ -106,12 +106,7 @@ def _cases(sentence: ParsedSentence, *, base_relations: bool) -> Iterator[Case]:
 class DependencyResult(PointingResult):
     """Every head's accuracy by relation and direction, and the best head of each relation."""
 
-    probe = "dependency"
     description = DESCRIPTION
-    label_name = "relation"
-    directions = ("dependent_to_head", "head_to_dependent")
-    arrays_begin = "dependency"
-    quantities = accuracy_of("dependency")
     baseline_dim = "offset"
 
     def baseline_columns(self, tally: PointingTally, label: str) -> Row:

@@ -33,6 +33,7 @@ def pointing_description(
     above: str = "above",
     names: Mapping[str, str] | None = None,
     group: str = "",
+    texts: str = "sentences",
     chart: str = "",
     chart_caption: str = "",
 ) -> Description:
@@ -82,6 +83,7 @@ def pointing_description(
             value_name=GUESSES,
             baseline=f"{name}_baseline",
         ),
-        inward=directions[1:],
+        directions=directions,
+        texts=texts,
         sentences=sentences,
     )

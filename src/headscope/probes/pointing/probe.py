@@ -12,7 +12,7 @@ import numpy as np
 
 from headscope.atlas import Example
 from headscope.errors import OptionError, TextError
-from headscope.facts.description import FEW_CASES
+from headscope.facts.description import FEW_CASES, Description
 from headscope.models import Model, load
 from headscope.probes.halves import HALVES, SCORE, SELECT, Turns
 from headscope.probes.means import Array
@@ -46,6 +46,7 @@ class PointingProbe(ABC, Generic[DataT]):
     A probe says in `texts` who asks and what would be right, and in `result_kind` what its numbers are called.
     """
 
+    description: ClassVar[Description]
     result_kind: ClassVar[type[PointingResult]]
     batch_kind: ClassVar[type[CaseBatch]] = PointingBatch
     """What is measured of a batch's cases."""
@@ -59,6 +60,7 @@ class PointingProbe(ABC, Generic[DataT]):
         self,
         model: Model | str | os.PathLike[str],
         *,
+        limit: int | None = None,
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
@@ -66,9 +68,11 @@ class PointingProbe(ABC, Generic[DataT]):
     ) -> None:
         """A model or its name. `max_length` is the most tokens of a text, by default what the model takes.
 
-        `faithful` takes attention from a split word's first piece, as the released code of Clark et al. does.
+        `limit` stops after so many texts. `faithful` takes attention from a split word's first piece, as the released
+        code of Clark et al. does.
         """
         self.model = model if isinstance(model, Model) else load(model)
+        self.limit = limit
         self.faithful = faithful
         self.observer = Observer(self.model, max_length=max_length, batch_size=batch_size, progress=progress)
         self._fitted: dict[StackName, PointingTally] | None = None
@@ -80,13 +84,13 @@ class PointingProbe(ABC, Generic[DataT]):
     def texts(self, data: DataT) -> Iterable[Pointing]:
         """The texts of the data with their cases."""
 
-    @abstractmethod
     def options(self) -> dict[str, object]:
         """What else was asked for, for the provenance."""
+        return {}
 
     def items(self, data: DataT, half: int | None) -> Iterator[Pointing]:
         """The texts in their places, all for one half, or dealt out to both for None."""
-        turns = Turns(self.texts(data), kind=self.result_kind.unit.removesuffix("s"))
+        turns = Turns(islice(self.texts(data), self.limit), kind=self.result_kind.unit.removesuffix("s"))
         placed: Iterable[tuple[Pointing, int, int]] = turns
         if half is not None:
             placed = ((text, half, number) for number, text in enumerate(turns.texts))

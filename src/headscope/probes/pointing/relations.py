@@ -40,7 +40,6 @@ from headscope.probes.pointing.pairs import Pair, PairBatch
 from headscope.probes.pointing.probe import PointingProbe, Reading
 from headscope.probes.pointing.result import Count, PointingResult, Quantity
 from headscope.probes.pointing.tally import PointingTally
-from headscope.probes.result import Row
 from headscope.run.options import BatchSize
 from headscope.stats.intervals import mean_interval
 from headscope.text.annotated.roles import Argument, Predicate, RoleCorpus
@@ -189,7 +188,7 @@ DESCRIPTION = Description(
         baseline="relation_control",
         baseline_name="other words as far apart",
     ),
-    inward=("argument_to_predicate",),
+    directions=("predicate_to_argument", "argument_to_predicate"),
     sentences=Sentences(
         "Roles",
         "ties predicates to {}",
@@ -202,11 +201,8 @@ DESCRIPTION = Description(
 class RelationsResult(PointingResult):
     """Every head's attention between predicate and argument by role and direction, and each role's best head."""
 
-    probe = "relations"
     description = DESCRIPTION
-    label_name = "role"
-    directions = ("predicate_to_argument", "argument_to_predicate")
-    arrays_begin = "relation"
+    baseline_dim = None  # the control is taken off already
     quantities: ClassVar[Mapping[str, Quantity]] = {
         name: Quantity(f"relation_{name}", f"relation_overall_{name}", words)
         for name, words in (
@@ -224,10 +220,6 @@ class RelationsResult(PointingResult):
     def interval(mean: float, error: float, cases: int, units: float) -> tuple[float, float]:
         """The 95 % interval of a difference; not known when all pairs are of one text."""
         return mean_interval(mean, error, units)
-
-    def baseline_columns(self, tally: PointingTally, label: str) -> Row:
-        """None: the control is taken off already."""
-        return {}
 
 
 @PROBES.register("relations")

@@ -1,6 +1,5 @@
 """What heads that point are found to do: means by label, and the best head of each label."""
 
-from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -64,16 +63,16 @@ class PointingResult(ProbeResult):
     """Every head's means by label, and the best head of each, chosen on one part and scored on another."""
 
     label_name: ClassVar[str]
-    directions: ClassVar[tuple[str, str]]
-    unit: ClassVar[str] = "sentences"
+    directions: ClassVar[tuple[str, ...]]
+    unit: ClassVar[str]
     """What a text is, in the plural."""
     arrays_begin: ClassVar[str]
     """How the names of the arrays begin."""
     quantities: ClassVar[Mapping[str, Quantity]]
-    """By their name in the tally and the table; heads are chosen by the first one."""
+    """By their name in the tally and the table; heads are chosen by the first one, which is accuracy by default."""
     counts: ClassVar[Mapping[str, Count]] = {"cases": Count("count", "accuracy", "how many cases")}
     """Numbers of cases, by their column in the table."""
-    baseline_dim: ClassVar[str | None] = None
+    baseline_dim: ClassVar[str | None] = "rule"
 
     tallies: Mapping[StackName, PointingTally]
     baseline_labels: tuple[str, ...] | tuple[int, ...]
@@ -81,6 +80,16 @@ class PointingResult(ProbeResult):
     """What the best heads were chosen on, in words."""
     scores_all: bool
     """Whether arrays cover both halves (one file, split) or only what was scored (two files)."""
+
+    def __init_subclass__(cls) -> None:
+        """What rows, directions, texts and arrays are called, as the description says."""
+        super().__init_subclass__()
+        if cls.description is not None:
+            name, every_head = cls.description.name, cls.description.every_head
+            cls.label_name, cls.unit = cls.description.label, cls.description.texts
+            cls.directions = cls.description.directions
+            cls.arrays_begin = name if every_head is None else every_head.start
+            cls.quantities = cls.__dict__.get("quantities") or accuracy_of(name)
 
     def whole(self, stack: StackName, quantity: str) -> CaseMeans:
         """The means of a quantity over all that arrays are about."""
@@ -185,9 +194,13 @@ class PointingResult(ProbeResult):
         ends = self.interval(mean, error, cases, means.sampling(label).effective)
         return dict(zip(names, (mean, *(None if np.isnan(end) else end for end in ends)), strict=True))
 
-    @abstractmethod
     def baseline_columns(self, tally: PointingTally, label: str) -> Row:
-        """What stands beside the best head: scores that need no attention."""
+        """What stands beside the best head: every rule, scored on what the head was scored on."""
+        row: Row = {}
+        for place, rule in enumerate(self.baseline_labels):
+            names = (f"{rule}", f"{rule}_low", f"{rule}_high")
+            row |= self.value_columns(tally.baseline[SCORE], label, (place,), names=names)
+        return row
 
 
 def accuracy_of(probe: str) -> dict[str, Quantity]:

@@ -1,202 +1,209 @@
-"""Tables 1 to 3 of Clark et al. 2019: heads as parsers, as coreference resolvers, and all heads together."""
+"""Tables 1 to 3 and figure 5 of Clark et al. 2019: heads as parsers, as coreference resolvers, and all together."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from headscope.atlas import Atlas
-from headscope.reproduce.clark import published as paper
-from headscope.reproduce.over_heads import model_of
-from headscope.reproduce.table import Figure, Origin, Row, Section, Verdict
+from matplotlib.axes import Axes
+
+from headscope import figures
+from headscope.atlas import Atlas, Example
+from headscope.figures.arcs import TITLE_ROOM, arcs_size
+from headscope.reproduce import ours as read
+from headscope.reproduce.clark.surface import CLARK
+from headscope.reproduce.paper import PublishedSection
+from headscope.reproduce.table import Drawing, Figure, Origin, Row, Section, Verdict
 from headscope.reproduce.verdicts import does_not_exceed, exceeds, holds
-
-INWARD = "←"
-"""Marks heads that look from the syntactic head to the dependent, or from the antecedent to the mention."""
-
-_PARSERS = {
-    "right_branching": "right-branching",
-    "best_offset": "best fixed offset",
-    "distances_words": "distances + words",
-    "random_attention": "random network",
-    "random_attention_words": "random network + words",
-    "attention": "attention",
-    "attention_words": "attention + words",
-}
-_PARSER_FINDINGS = {
-    "right_branching": ("attention", "right_branching", "attention alone beats right-branching"),
-    "distances_words": ("attention_words", "distances_words", "attention + words beats distances + words"),
-    "random_attention_words": (
-        "attention_words",
-        "random_attention_words",
-        "a trained network beats a random one",
-    ),
-    "attention": ("attention", "distances_words", "attention alone beats distances + words"),
-    "attention_words": ("attention_words", "attention", "words add to attention"),
-}
-"""What a row of table 3 is tested for: the better parser, the worse one, and the finding."""
-_MENTIONS = {"all": "all", "pronoun": "pronoun", "proper_noun": "proper noun", "common_noun": "common noun"}
-_RULES = {"nearest": "nearest", "head_match": "same head word", "rules": "rules"}
-_RULES_IN_FINDINGS = {
-    "nearest": "the nearest mention",
-    "head_match": "the nearest with the same head word",
-    "rules": "the rules",
-}
 
 CLEAR = 0.02
 """A published difference below this is no finding that one beats the other."""
+STANFORD_ONLY = frozenset({"pobj", "dobj", "prep"})
+"""Relations by which a treebank with Stanford dependencies is told."""
+WIDE = 6.0  # inches
+INWARD = ("head_to_dependent", "antecedent_to_mention")
+"""Directions in which the word that is asked about is looked at."""
 
 TableRow = Mapping[str, Any]
 
 
-def dependency(atlas: Atlas) -> Section:
-    """Table 1: the best head of each relation, beside the best fixed offset."""
-    key, title, covers = "dependency", "Table 1: dependency heads", ("table 1",)
-    stack, table = probe_table(atlas, "dependency")
-    if stack is None:
-        needs = "table 1 needs --treebank FILE, or an atlas with that probe"
-        return Section(key, title, paper.DEPENDENCY, needs=needs, covers=covers)
-    by_name = {str(row["relation"]): row for row in table}
-    stanford = is_stanford(by_name)
-    rows = [row for relation in paper.RELATIONS for row in _relation(relation, by_name, stanford)]
-    notes = [_COUNTING, f"{INWARD} marks heads that look from the syntactic head to its dependent."]
-    if not stanford:
-        notes.append(
-            "Where two names stand in a row, the first is the paper's (Stanford dependencies), the second that of "
-            "Universal Dependencies."
+@dataclass(frozen=True)
+class Relation:
+    """A row of table 1."""
+
+    stanford: str
+    head: str
+    """As the paper writes it, both parts from 1, and in our count."""
+    accuracy: float
+    offset: int
+    offset_accuracy: float
+    universal: list[str]
+    """What comes nearest in Universal Dependencies."""
+    note: str = ""
+    """How that is not the same thing."""
+
+    def names(self, labels: Mapping[str, TableRow]) -> list[str]:
+        """What the relation is called in a treebank with these relations."""
+        return [self.stanford] if STANFORD_ONLY & labels.keys() else self.universal
+
+    def title(self, labels: Mapping[str, TableRow]) -> str:
+        """The paper's name, and that of the one relation of the treebank between the same words where it is another."""
+        names = self.names(labels)
+        return (
+            self.stanford if len(names) > 1 or names[0] == self.stanford else f"{self.stanford} / {names[0]}"
         )
-    heads = rows[::2]  # each is followed by its offset
-    no_counterpart = (
-        set() if stanford else {relation.stanford for relation in paper.RELATIONS if not relation.is_alike}
-    )
-    if lacking := [
-        row.quantity.removeprefix("- / ")
-        for row in heads
-        if row.ours is None and row.quantity not in no_counterpart
-    ]:
-        notes.append(f"The treebank has no cases of {', '.join(lacking)}.")
-    return Section(
-        key,
-        title,
-        paper.DEPENDENCY,
-        probe_origin(atlas, stack, "dependency"),
-        tuple(rows),
-        heading="relation",
-        notes=tuple(notes),
-        covers=covers,
-    )
 
-
-def coreference(atlas: Atlas) -> Section:
-    """Table 2: the best head beside rules that look at no attention."""
-    key, title, covers = "coreference", "Table 2: coreference heads", ("table 2",)
-    stack, table = probe_table(atlas, "coreference")
-    if stack is None:
-        needs = "table 2 needs --coreference FILE, or an atlas with that probe"
-        return Section(key, title, paper.COREFERENCE, needs=needs, covers=covers)
-    by_name = {str(row["mention_class"]): row for row in table}
-    rows = [row for kind in paper.MENTIONS for row in _mentions(kind, by_name.get(kind, {}))]
-    rows.append(
-        Row(
-            "all, neural system",
-            "share",
-            Figure(paper.NEURAL_COREFERENCE),
-            None,
-            "only roughly comparable, say the authors: whole documents, and mentions found another way",
-        )
-    )
-    notes = (
-        _COUNTING,
-        "The paper has one head for all classes of mentions; ours is the best of each class, chosen on other "
-        "documents than it is scored on.",
-        "Ours are windows of whole sentences instead of the beginnings of documents, which makes the nearest mention "
-        "right more often.",
-        f"{INWARD} marks heads that look from the antecedent to the mention.",
-    )
-    return Section(
-        key,
-        title,
-        paper.COREFERENCE,
-        probe_origin(atlas, stack, "coreference"),
-        tuple(rows),
-        heading="mention",
-        notes=notes,
-        covers=covers,
-    )
-
-
-def parser(atlas: Atlas) -> Section:
-    """Table 3: all heads together, beside what needs no attention."""
-    key, title, covers = "parser", "Table 3: all heads as a parser (UAS)", ("table 3",)
-    stack, table = probe_table(atlas, "parser")
-    if stack is None:
-        needs = "table 3 needs --train FILE and --test FILE, or an atlas with that probe"
-        return Section(key, title, paper.PARSER, needs=needs, covers=covers)
-    by_name = {str(row["parser"]): row for row in table}
-    ours = {name: _figure(by_name.get(name, {}), "uas", "low", "high") for name in _PARSERS}
-    rows = []
-    for name, words in _PARSERS.items():
-        published = paper.PARSERS.get(name)
-        verdict = None
-        if name in _PARSER_FINDINGS:
-            better, worse, finding = _PARSER_FINDINGS[name]
-            verdict = exceeds(ours[better], ours[worse], finding)
-        if ours[name] is not None or published is not None:
-            figure = None if published is None else Figure(published)
-            rows.append(Row(words, "share", figure, ours[name], verdict=verdict))
-    note = "of vectors, not of attention, and without the direction (UUAS)"
-    rows.append(Row("structural probe", "share", Figure(paper.STRUCTURAL_PROBE), None, note))
-    vectors = _facts(atlas, "parser").get("options", {}).get("vectors")
-    named = "the model's own input embeddings" if vectors == "model" else vectors
-    notes = [f"Our word vectors: {named}; the paper's: GloVe."] if vectors else []
-    notes.append("Ours counts roots, and no punctuation.")
-    return Section(
-        key,
-        title,
-        paper.PARSER,
-        probe_origin(atlas, stack, "parser"),
-        tuple(rows),
-        heading="parser",
-        notes=tuple(notes),
-        covers=covers,
-    )
-
-
-def relation_name(relation: paper.Relation, *, stanford: bool) -> str:
-    """The paper's name, and that of the nearest relation of the treebank where it is another."""
-    own = relation.stanford if stanford else relation.universal[0]
-    return own if own == relation.stanford else f"{relation.stanford} / {own}"
-
-
-def best_head(relation: paper.Relation, row: TableRow) -> tuple[Figure, Figure | None, Verdict | None]:
-    """The published head of a relation, ours, and whether both beat the best fixed offset."""
-    detail = f"{paper.counted_from_0(relation.head)}{f' {INWARD}' if relation.is_reversed else ''}"
-    ours = _best(row)
-    verdict = _beats(
-        (relation.accuracy, ours),
-        (relation.offset_accuracy, _offset(row)),
-        "a head beats the best fixed offset",
-        "no head clearly beats the best fixed offset",
-    )
-    return Figure(relation.accuracy, detail=detail), ours, verdict
-
-
-def mention_head(row: TableRow) -> Figure | None:
-    """Our best head for a class of mentions."""
-    return _figure(row, "accuracy", "low", "high", detail=_head(row))
-
-
-def mention_verdict(kind: str, rule: str, row: TableRow) -> Verdict | None:
-    """Whether head and rule stand in the published order."""
-    published, ours, head = paper.MENTIONS[kind], _rule(row, rule), mention_head(row)
-    name = _RULES_IN_FINDINGS[rule]
-    pairs = (published["head"], head), (published[rule], ours)
-    if published["head"] > published[rule]:
-        verdict = _beats(*pairs, f"the best head beats {name}", f"the best head does not clearly beat {name}")
-    else:
+    def row(self, labels: Mapping[str, TableRow], note: str) -> Row:
+        """The published head and ours, and whether both beat the best fixed offset."""
+        names = self.names(labels)
+        ours = labels.get(names[0], {}) if len(names) == 1 else {}
+        remarks = CLARK.sections["dependency"].remarks
         verdict = _beats(
-            *pairs[::-1], f"{name} beat the best head", f"{name} do not clearly beat the best head"
+            (self.accuracy, _best(ours)),
+            (self.offset_accuracy, _offset(ours)),
+            remarks["beats"],
+            remarks["beats_not"],
         )
+        head = Figure(self.accuracy, detail=self.head)
+        return Row(self.title(labels), "share", head, _best(ours), note, verdict)
+
+
+RELATIONS = {relation["stanford"]: Relation(**relation) for relation in CLARK.facts["relations"]}
+
+
+def dependency(section: PublishedSection, atlas: Atlas) -> Section:
+    """Table 1: the best head of each relation, beside the best fixed offset."""
+    stack, table = _table(atlas, "dependency", "relation")
+    if stack is None:
+        return section.left_out()
+    rows, lacking = [], []
+    is_stanford = bool(STANFORD_ONLY & table.keys())
+    for relation in RELATIONS.values():
+        names = relation.names(table)
+        row = relation.row(table, "" if is_stanford and relation.stanford != "all" else relation.note)
+        offset = Figure(relation.offset_accuracy, detail=f"{relation.offset:+d}")
+        is_alike = len(names) == 1
+        ours = table.get(names[0], {}) if is_alike else {}
+        rows += [row, Row(f"{relation.stanford}, offset", "share", offset, _offset(ours))]
+        if is_alike and row.ours is None:
+            lacking.append(row.quantity)
+        for name in () if is_alike else names:
+            nearest = table.get(name, {})
+            rows.append(Row(f"- / {name}", "share", None, _best(nearest)))
+            rows.append(Row(f"- / {name}, offset", "share", None, _offset(nearest)))
+            if _best(nearest) is None:
+                lacking.append(name)
+    remarks = [] if is_stanford else [section.remark("universal")]
+    if lacking:
+        remarks.append(section.remark("lacking", relations=", ".join(lacking)))
+    return section.filled(_origin(atlas, stack, "dependency"), rows, remarks=remarks)
+
+
+def coreference(section: PublishedSection, atlas: Atlas) -> Section:
+    """Table 2: the best head beside rules that look at no attention; each rule's row says how the head compares."""
+    stack, table = _table(atlas, "coreference", "mention_class")
+    if stack is None:
+        return section.left_out()
+    rows = []
+    for kind, published in CLARK.facts["mentions"].items():
+        ours, name = table.get(kind, {}), kind.replace("_", " ")
+        for rule, words in CLARK.facts["rules"].items():
+            rows.append(
+                Row(
+                    f"{name}, {words['name']}",
+                    "share",
+                    Figure(published[rule]),
+                    _figure(ours, rule),
+                    verdict=_mention_verdict(kind, rule, ours),
+                )
+            )
+        head = Figure(published["head"], detail=CLARK.sections["at_work"].figure("coreference").detail)
+        rows.append(Row(f"{name}, best head", "share", head, _best(ours)))
+    rows.append(section.row("neural", None))
+    return section.filled(_origin(atlas, stack, "coreference"), rows)
+
+
+def parser(section: PublishedSection, atlas: Atlas) -> Section:
+    """Table 3: all heads together, beside what needs no attention."""
+    stack, table = _table(atlas, "parser", "parser")
+    if stack is None:
+        return section.left_out()
+    ours = {name: _figure(table.get(name, {}), "uas", prefix="") for name in section.rows}
+    rows = []
+    for name, published in section.rows.items():
+        better, worse = CLARK.facts["parsers_compared"].get(name, (name, name))
+        if ours[name] is not None or published.figure is not None:
+            row = section.row(name, ours[name], ours[worse], tested=ours[better] or Figure(None))
+            rows.append(row)
+    vectors = read.probe_facts(atlas, "parser").get("options", {}).get("vectors")
+    named = "the model's own input embeddings" if vectors == "model" else vectors
+    remarks = [section.remark("vectors", vectors=named)] if vectors else []
+    return section.filled(_origin(atlas, stack, "parser"), rows, remarks=remarks)
+
+
+def at_work(section: PublishedSection, atlas: Atlas) -> Section:
+    """Figure 5: the heads that the paper shows, with ours for the same relations, on a sentence each."""
+    stack, table = _table(atlas, "dependency", "relation")
+    mentions_stack, mentions = _table(atlas, "coreference", "mention_class")
+    stacks = {"dependency": stack, "coreference": mentions_stack}
+    origins = [_origin(atlas, found, probe) for probe, found in stacks.items() if found is not None]
+    if not origins:
+        return section.left_out()
+    examples = {probe: atlas.examples(probe, stack=found) if found else [] for probe, found in stacks.items()}
+    rows: list[Row] = []
+    drawings: list[Drawing] = []
+    for name, words in CLARK.facts["at_work"].items():
+        relation = RELATIONS[name]
+        label = relation.names(table)[0]
+        rows.append(relation.row(table, words))
+        drawings += _drawing(section, examples["dependency"], f"{words} ({label})", label)
+    row = section.row("coreference", _best(mentions.get("all", {})))
+    verdict = _mention_verdict("all", "head_match", mentions.get("all", {}))
+    rows.append(replace(row, verdict=verdict))
+    drawings += _drawing(section, examples["coreference"], row.note)
+    ours = Origin(origins[0].model, "; ".join(origin.data for origin in origins))
+    return section.filled(ours, rows, drawings=drawings)
+
+
+def _drawing(
+    section: PublishedSection, examples: list[Example], words: str, label: str | None = None
+) -> list[Drawing]:
+    """The head of a label, or of the label it is surest of, on a sentence where it is right."""
+    right = [example for example in examples if example.is_right and label in (None, example.label)]
+    if not right:
+        return []
+    example = max(right, key=lambda example: example.confidence)
+    width, height = arcs_size(example)
+    names = {
+        "relation": f"{words[0].upper()}{words[1:]}",
+        "head": example.head,
+        "asking": example.words[example.asking],
+        "guess": example.words[example.guess],
+        "confidence": example.confidence,
+    }
+    size = width, height + TITLE_ROOM / 72
+    drawing = section.drawing("sentence", _draw, example, size=size, names=names)
+    return [replace(drawing, is_wide=width > WIDE)]
+
+
+def _draw(example: Example, ax: Axes) -> Axes:
+    """The sentence fills the width, with room for a title above it."""
+    _, height = arcs_size(example)
+    ax.set_position((0, 0, 1, height / (height + TITLE_ROOM / 72)))
+    return figures.head_at_work(example, ax=ax)
+
+
+def _mention_verdict(kind: str, rule: str, row: TableRow) -> Verdict | None:
+    """Whether head and rule stand in the published order."""
+    published, ours, head = CLARK.facts["mentions"][kind], _figure(row, rule), _best(row)
+    name = CLARK.facts["rules"][rule]["in_sentence"]
+    pair = (published["head"], head), (published[rule], ours)
+    is_better = published["head"] > published[rule]
+    better, worse = pair if is_better else pair[::-1]
+    key = "beats" if is_better else "is_beaten"
+    remark = CLARK.sections["coreference"].remark
+    verdict = _beats(better, worse, remark(key, rule=name), remark(f"{key}_not", rule=name))
     if verdict is None and ours is not None:
-        return holds(None, "no head could be chosen")  # what heads are chosen on has no such mentions
+        return holds(None, remark("not_chosen"))  # what heads are chosen on has no such mentions
     return verdict
 
 
@@ -209,93 +216,37 @@ def _beats(
     return does_not_exceed(better[1], worse[1], otherwise)
 
 
-def _mentions(kind: str, row: TableRow) -> list[Row]:
-    """The rules and the best head for a class of mentions; each rule's row says how the head compares with it."""
-    published = paper.MENTIONS[kind]
-    rows = [
-        Row(
-            f"{_MENTIONS[kind]}, {name}",
-            "share",
-            Figure(published[rule]),
-            _rule(row, rule),
-            verdict=mention_verdict(kind, rule, row),
-        )
-        for rule, name in _RULES.items()
-    ]
-    head = Figure(published["head"], detail=paper.counted_from_0(paper.COREFERENCE_HEAD))
-    return [*rows, Row(f"{_MENTIONS[kind]}, best head", "share", head, mention_head(row))]
-
-
-def _relation(relation: paper.Relation, table: Mapping[str, TableRow], stanford: bool) -> list[Row]:
-    """The rows of a relation: its head, its fixed offset, and what comes nearest where it has no counterpart."""
-    offset = Figure(relation.offset_accuracy, detail=f"{relation.offset:+d}")
-    name = relation.stanford
-    theirs = (name,) if stanford else relation.universal
-    note = "" if stanford and name != "all" else relation.note
-    is_alike = relation.is_alike or stanford
-    row = table.get(theirs[0], {}) if is_alike else {}
-    published, ours, verdict = best_head(relation, row)
-    title = relation_name(relation, stanford=stanford) if is_alike else name
-    rows = [
-        Row(title, "share", published, ours, note, verdict),
-        Row(f"{name}, offset", "share", offset, _offset(row)),
-    ]
-    for other in () if is_alike else theirs:
-        row = table.get(other, {})
-        rows += [
-            Row(f"- / {other}", "share", None, _best(row)),
-            Row(f"- / {other}, offset", "share", None, _offset(row)),
-        ]
-    return rows
-
-
 def _best(row: TableRow) -> Figure | None:
-    return _figure(row, "accuracy", "low", "high", detail=_head(row))
+    """The best head; an arrow marks one that looks from the syntactic head, or from the antecedent."""
+    arrow = " ←" if row.get("direction") in INWARD else ""
+    return _figure(row, "accuracy", prefix="", detail=f"{row['head']}{arrow}" if row.get("head") else "")
 
 
 def _offset(row: TableRow) -> Figure | None:
     offset = row.get("offset")
-    return _figure(
-        row, "offset_accuracy", "offset_low", "offset_high", detail="" if offset is None else f"{offset:+d}"
-    )
+    detail = "" if offset is None else f"{offset:+d}"
+    return _figure(row, "offset_accuracy", prefix="offset_", detail=detail)
 
 
-def _rule(row: TableRow, rule: str) -> Figure | None:
-    return _figure(row, rule, f"{rule}_low", f"{rule}_high")
+def _figure(row: TableRow, name: str, *, prefix: str | None = None, detail: str = "") -> Figure | None:
+    """A share of a probe's row with its interval, whose ends have the name or another before theirs; None for none."""
+    start = f"{name}_" if prefix is None else prefix
+    low, high = row.get(f"{start}low"), row.get(f"{start}high")
+    return None if row.get(name) is None else Figure(row[name], low, high, detail, row.get("cases"))
 
 
-def _figure(row: TableRow, name: str, low: str, high: str, *, detail: str = "") -> Figure | None:
-    """A share of a probe's row with its interval; None where there is none."""
-    value = row.get(name)
-    return None if value is None else Figure(value, row.get(low), row.get(high), detail, row.get("cases"))
-
-
-def _head(row: TableRow) -> str:
-    head, direction = row.get("head"), row.get("direction")
-    if head is None:
-        return ""
-    inward = direction in ("head_to_dependent", "antecedent_to_mention")
-    return f"{head} {INWARD}" if inward else str(head)
-
-
-def probe_table(atlas: Atlas, probe: str) -> tuple[str | None, list[dict[str, Any]]]:
-    """The first stack in which the probe was run, and its rows."""
+def _table(atlas: Atlas, probe: str, label: str) -> tuple[str | None, dict[str, TableRow]]:
+    """The first stack in which the probe was run, and its rows by their label."""
     for stack in atlas.stacks:
         if rows := atlas.table(probe, stack=stack):
-            return stack, rows
-    return None, []
+            return stack, {str(row[label]): row for row in rows}
+    return None, {}
 
 
-def is_stanford(labels: Mapping[str, TableRow]) -> bool:
-    """Whether a treebank with these relations has Stanford dependencies."""
-    return bool(paper.STANFORD_ONLY & labels.keys())
-
-
-def probe_origin(atlas: Atlas, stack: str, probe: str) -> Origin:
-    """The model and the data that a probe saw."""
-    facts = _facts(atlas, probe)
-    data = str(facts.get("data"))
-    options = facts.get("options", {})
+def _origin(atlas: Atlas, stack: str, probe: str) -> Origin:
+    """The model and the data that a probe saw, and what it chose heads or learned on."""
+    facts = read.probe_facts(atlas, probe)
+    data, options = str(facts.get("data")), facts.get("options", {})
     if probe == "parser":
         data = f"learned from {options.get('train')}, scored on {options.get('test')}"
     elif chosen := options.get("chosen_on"):
@@ -303,11 +254,4 @@ def probe_origin(atlas: Atlas, stack: str, probe: str) -> Origin:
         data += f"; heads chosen on {chosen}{rest}"
     if str(facts.get("annotated_by", "the files")) != "the files":
         data += f"; annotated by {facts['annotated_by']}"
-    return Origin(model_of(atlas, stack), data)
-
-
-def _facts(atlas: Atlas, probe: str) -> dict[str, Any]:
-    return dict(atlas.provenance.get("probes", {}).get(probe, {}))
-
-
-_COUNTING = "The paper counts layers and heads from 1: its 8-11 is 7.10 in our count."
+    return Origin(read.model_of(atlas, stack), data)

@@ -1,279 +1,293 @@
-"""Section 3 of Clark et al. 2019: figures 1 and 4, and the heads that look at the next or previous token."""
+"""Sections 3 and 6 of Clark et al. 2019: what heads look at, how broadly, how it matters, and how alike they are."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from headscope import figures
 from headscope.atlas import Atlas
+from headscope.capture import surveyed
+from headscope.errors import AtlasError, ModelError
 from headscope.facts.slices import HeadValues
-from headscope.facts.vocabulary import role_name
+from headscope.facts.vocabulary import key_name, offset_name, role_name
 from headscope.figures.maps import example_maps_size
-from headscope.reproduce.clark import published as paper
-from headscope.reproduce.over_heads import (
-    COUNTS_NOTE,
-    MEANS_NOTE,
-    count_above,
-    even_share,
-    largest,
-    layer_count,
-    layer_names,
-    mean_of,
-    measured_by,
-    median_head,
-    picked,
-    stack_with,
-    to_role,
-)
-from headscope.reproduce.table import Drawing, Figure, Row, Section, Unit
-from headscope.reproduce.verdicts import exceeds, falls_below
+from headscope.importance import gradient_importance
+from headscope.kinds import Likeness
+from headscope.reproduce import ours as read
+from headscope.reproduce.paper import PublishedSection, published
+from headscope.reproduce.study import Material, Study
+from headscope.reproduce.table import Figure, Origin, Row, Section
+from headscope.tasks import LanguageModelling, MaskedLanguageModelling, NextToken, with_head
 
-__all__ = [
-    "BY_LAYER",
-    "MEASURES",
-    "MOST",
-    "breadth",
-    "example_heads",
-    "left_out",
-    "measured_by",
-    "measured_section",
-    "neighbours",
-]  # measured_by is over_heads' own; the modules of other papers take it from here
-
-MEASURES = ("offset_attention", "role_attention", "entropy", "example_map")
+CLARK = published("clark")
+DISTANCE = "head_distance"
+MEASURES = ("offset_attention", "role_attention", "entropy", "example_map", DISTANCE)
+EXAMPLES = 100
+"""Segments that the gradient is averaged over."""
 MOST = 0.5
 LITTLE = 0.1
-BY_LAYER = (5.2, 3.4)
+SURE = 0.05
+_LOSSES = {"mlm": "loss of masked tokens", "lm": "loss of the next token"}
+_PANELS = (
+    ("all", "cls"),
+    ("all", "sep"),
+    ("all", "period"),
+    ("all", "comma"),
+    ("sep", "sep"),
+    ("other", "sep"),
+)
+"""Of figure 2: from which tokens, and to which."""
 
 
-def example_heads(atlas: Atlas) -> Section:
-    """Figure 1: a broad head, one for the next token, one for [SEP], one for full stops."""
-    title = "Figure 1: heads with plain patterns"
-    stack = stack_with(atlas, "offset_attention", "role_attention", "entropy")
-    if stack is None:
-        return left_out("example_heads", title, "figure 1", MEASURES)
-    patterns = _patterns(atlas, stack)
-    rows = [row for pattern in patterns for row in _pattern_rows(pattern)]
-    notes = [
-        "The strongest head is chosen on the texts it is shown on. The median head is the control.",
-    ]
-    drawings = []
-    if "example_map" in atlas.stack(stack):
-        strongest = {pattern.name: largest(pattern.values) for pattern in patterns}
-        control = {"control": median_head(patterns[0].values)}
-        shown = {name: head.detail for name, head in (strongest | control).items() if head is not None}
-        drawings.append(
-            Drawing(
-                "Heads with plain patterns",
-                "Attention on one text of the corpus: queries run down, keys across. The text is chosen by its tokens, "
-                "not by what heads do on it. The control is the head of median entropy.",
-                example_maps_size(len(shown)),
-                lambda ax: figures.example_maps(atlas, shown, stack=stack, ax=ax),
-                is_wide=True,
-            )
-        )
-    else:
-        notes.append("To see the maps, analyse with the measure example_map.")
-    return measured_section(
-        atlas, stack, "example_heads", title, rows=rows, notes=notes, drawings=drawings, covers="figure 1"
+def fill_gradient(study: Study, data: Material) -> None:
+    """Add the gradient of the language-modelling loss, where the study's first model has a head for one."""
+    model, text = study.models[0], data.read
+    assert text is not None
+    examples = min(data.examples or EXAMPLES, data.limit or data.examples or EXAMPLES)
+    task: LanguageModelling = (
+        NextToken(text, max_length=study.max_length, limit=examples)
+        if all(grid.causal for grid in surveyed(model).stacks.grids)
+        else MaskedLanguageModelling(text, max_length=study.max_length, limit=examples, seed=data.seed)
     )
+    try:
+        headed = with_head(model, task.head)
+        task.check(headed)
+    except ModelError:  # no such head: the section says what it needs
+        return
+
+    def run(_: object, atlas: Atlas | None) -> Atlas:
+        return gradient_importance(headed, task, **study.running).to_atlas(atlas)
+
+    study.add(0, "importance", run)
 
 
-def neighbours(atlas: Atlas) -> Section:
-    """Section 3.1: heads that look at the previous or next token, and how few look at the current one."""
-    title = "Section 3.1: relative position"
-    stack = stack_with(atlas, "offset_attention")
+def example_heads(section: PublishedSection, atlas: Atlas) -> Section:
+    """Figure 1: a broad head, one for the next token, one for [SEP], one for full stops; each beside a median head."""
+    stack = read.stack_with(atlas, "offset_attention", "role_attention", "entropy")
     if stack is None:
-        return left_out("neighbours", title, "section 3.1", ["offset_attention"])
+        return section.left_out()
+    entropy = read.picked(atlas, stack, "entropy", query_role="all")
+    patterns: dict[str, tuple[HeadValues | None, float | None]] = {
+        "broad": (entropy, math.log(1 / CLARK.facts["broad"])),
+        "next": (_at_offset(atlas, stack, 1), MOST),
+        "sep": (read.to_role(atlas, stack, "sep"), MOST),
+        "period": (read.to_role(atlas, stack, "period"), read.even_share(atlas, stack, "period")),
+    }
+    names: dict[str, Any] = {role: role_name(atlas, stack, role) for role in ("sep", "period")}
+    rows: list[Row] = []
+    shown: dict[str, str] = {}
+    for key, (values, limit) in patterns.items():
+        row = section.row(key, read.largest(values), limit, limit=limit, **names)
+        median = replace(row, published=None, ours=read.median_head(values), verdict=None)
+        rows += [
+            replace(each, quantity=f"{row.quantity}, {which} head")
+            for which, each in (("strongest", row), ("median", median))
+        ]
+        if row.ours is not None:
+            shown[row.quantity] = row.ours.detail
+    if (control := read.median_head(entropy)) is not None:
+        shown["control"] = control.detail
+    if "example_map" not in atlas.stack(stack):
+        return _measured(section, atlas, stack, rows, remarks=[section.remark("no_maps")])
+    size = example_maps_size(len(shown))
+    maps = section.drawing("maps", figures.example_maps, atlas, shown, stack=stack, size=size)
+    return _measured(section, atlas, stack, rows, drawings=[maps])
+
+
+def neighbours(section: PublishedSection, atlas: Atlas) -> Section:
+    """Section 3.1: heads that look at the previous or next token, and how few look at the current one."""
+    stack = read.stack_with(atlas, "offset_attention")
+    if stack is None:
+        return section.left_out()
     rows = []
-    known = {-1: ("previous", paper.PREVIOUS_LAYERS), 1: ("next", paper.NEXT_LAYERS)}
-    for offset, (name, layers) in known.items():
+    for name, offset in (("previous", -1), ("next", 1)):
         values = _at_offset(atlas, stack, offset)
-        ours = None if values is None else count_above(values, MOST)
-        finding = f"some heads look mostly at the {name} token"
-        published = Figure(len(layers), detail=layer_names(layers))
-        rows.append(
-            Row(f"mostly {name} token", "heads", published, ours, verdict=exceeds(ours, MOST, finding))
-        )
+        rows.append(section.row(name, None if values is None else read.count_above(values, MOST), MOST))
     own = _at_offset(atlas, stack, 0)
     if own is not None:
-        ours, half = replace(count_above(own, LITTLE), detail=""), len(own.order()) / 2
-        finding = "most heads give the current token little"
-        note = f"little is read as at most {100 * LITTLE:.0f} %, most as more than half of the heads"
-        verdict = falls_below(ours, half, finding)
-        rows += [
-            Row("current token, over a tenth", "heads", Figure(None, words="few"), ours, note, verdict),
-            Row("current token, mean", "share", None, mean_of(own)),
-        ]
-    notes = ["Mostly is with more than half of a head's attention.", COUNTS_NOTE]
-    if stack == "decoder":
-        notes.append("The heads of a decoder cannot look at the next token.")
-    drawing = Drawing(
-        "Attention by offset",
-        "The heads with most attention to the previous, the current and the next token.",
-        BY_LAYER,
-        lambda ax: figures.offset_profile(atlas, stack=stack, ax=ax),
-    )
-    return measured_section(
-        atlas, stack, "neighbours", title, rows=rows, notes=notes, drawings=[drawing], source="section 3.1"
-    )
+        count = replace(read.count_above(own, LITTLE), detail="")
+        rows.append(section.row("current", count, len(own.order()) / 2))
+        rows.append(section.row("current_mean", read.mean_of(own)))
+    drawing = section.drawing("offsets", figures.offset_profile, atlas, stack=stack)
+    remarks = [section.remark("decoder")] if stack == "decoder" else []
+    return _measured(section, atlas, stack, rows, remarks=remarks, drawings=[drawing])
 
 
-def breadth(atlas: Atlas) -> Section:
-    """Figure 4: entropy by layer, of all tokens and of [CLS]."""
-    title = "Figure 4: entropy of attention"
-    stack = stack_with(atlas, "entropy")
+def roles(section: PublishedSection, atlas: Atlas) -> Section:
+    """Figure 2: attention to [CLS], [SEP], full stops and commas by layer; to [SEP] from [SEP] and from others."""
+    stack = read.stack_with(atlas, "role_attention")
     if stack is None:
-        return left_out("breadth", title, "figure 4", ["entropy"])
-    every = picked(atlas, stack, "entropy", {"query_role": "all"})
-    from_first = picked(atlas, stack, "entropy", {"query_role": "cls"})
-    layers = layer_count(atlas, stack, "entropy")
-    name, last = role_name(atlas, stack, "cls"), [layers - 1]
-    first_mean = mean_of(from_first, last, detail="last layer")
-    all_mean = mean_of(every, last, detail="last layer")
-    bottom, above = largest(every, [0]), largest(every, range(1, layers))
+        return section.left_out()
+    count, name = read.layer_count(atlas, stack, "role_attention"), role_name(atlas, stack, "sep")
+
+    def mean(role: str, layers: list[int], query: str = "all") -> Figure | None:
+        detail = read.layer_names(layers, as_range=True)
+        return read.mean_of(read.to_role(atlas, stack, role, query), layers, detail=detail)
+
+    layers = _same_depth("sep_layers", count)
+    every, own, others = (mean("sep", layers, query) for query in ("all", "sep", "other"))
+    even = read.even_share(atlas, stack, "sep")
     rows = [
-        Row(
-            f"from {name}",
-            "nats",
-            Figure(paper.CLS_ENTROPY, detail="last layer"),
-            first_mean,
-            verdict=exceeds(
-                first_mean, all_mean, f"in the last layer {name} looks more broadly than tokens do"
-            ),
-        ),
-        Row("from all tokens", "nats", None, all_mean),
-        Row(
-            "broadest head, layer 0",
-            "nats",
-            Figure(None, words="particularly high"),
-            bottom,
-            verdict=exceeds(bottom, above, "the first layer has the broadest head"),
-        ),
-        Row("broadest head, other layers", "nats", None, above),
+        section.row("sep", every, MOST, sep=name),
+        section.row("sep_to_sep", own, 0.9, sep=name),
+        section.row("others_to_sep", others, own, sep=name),
+    ]
+    if even is not None and every is not None:
+        rows.append(section.row("sep_if_even", Figure(even), even, tested=every, sep=name))
+    for third, keys in (("first_third", ("cls",)), ("last_third", ("period", "comma"))):
+        role = role_name(atlas, stack, "cls") if keys == ("cls",) else "full stops and commas"
+        chosen = _same_depth(third, count)
+        rest = [layer for layer in range(count) if layer not in chosen]
+        inside, outside = (read.sum_of([mean(key, part) for key in keys]) for part in (chosen, rest))
+        rows.append(section.row(third, inside, outside, role=role))
+        rows.append(section.row("other_layers", outside, role=role))
+    asking = {"all": "", "sep": f", from {name}", "other": ", from other tokens"}
+    drawings = [
+        section.drawing(
+            "role",
+            figures.role_by_layer,
+            atlas,
+            role,
+            query_role=query,
+            stack=stack,
+            names={"role": role_name(atlas, stack, role), "query": asking[query]},
+        )
+        for query, role in _PANELS
+        if read.to_role(atlas, stack, role, query) is not None
+    ]
+    return _measured(section, atlas, stack, rows, drawings=drawings)
+
+
+def gradient(section: PublishedSection, atlas: Atlas) -> Section:
+    """Figure 3: from layer 4 on, changing attention to [SEP] hardly changes the loss."""
+    stack = read.stack_with(atlas, "gradient_layer")
+    if stack is None:
+        return section.left_out()
+    arrays, units = atlas.stack(stack), atlas.sample_size("gradient_layer")
+    late = _same_depth("no_op_layers", read.layer_count(atlas, stack, "gradient_layer"))
+    early = [layer for layer in range(arrays["gradient_layer"].sizes["layer"]) if layer not in late]
+
+    def mean(role: str, layers: list[int]) -> Figure | None:
+        errors = arrays.get("gradient_layer_stderr")
+        values = arrays["gradient_layer"].sel(role=role).values[layers]
+        spread = None if errors is None else errors.sel(role=role).values[layers]
+        return read.mean(values, spread, units, detail=read.layer_names(layers, as_range=True))
+
+    names = {role: key_name(atlas, stack, role) for role in ("sep", "other", "punctuation")}
+    sep_late = mean("sep", late)
+    rows = [
+        section.row("sep_later", sep_late, mean("other", late), sep=names["sep"]),
+        section.row("sep_first", mean("sep", early), sep_late, sep=names["sep"]),
+    ]
+    for role in ("other", "punctuation"):
+        rows.append(section.row("later", mean(role, late), role=names[role]))
+        rows.append(section.row("first", mean(role, early), role=names[role]))
+    facts = read.probe_facts(atlas, "importance")
+    task = str(facts.get("options", {}).get("task"))
+    loss = _LOSSES.get(task, f"loss of the task {task}")
+    return section.filled(
+        Origin(read.model_of(atlas, stack), f"{facts['data']}, {read.texts(facts['texts'])}; {loss}"),
+        rows,
+        remarks=[] if task == "mlm" else [section.remark("other_loss", loss=loss)],
+        drawings=[section.drawing("layers", figures.gradient_by_layer, atlas, stack=stack)],
+    )
+
+
+def breadth(section: PublishedSection, atlas: Atlas) -> Section:
+    """Figure 4: entropy by layer, of all tokens and of [CLS]."""
+    stack = read.stack_with(atlas, "entropy")
+    if stack is None:
+        return section.left_out()
+    values = {query: read.picked(atlas, stack, "entropy", query_role=query) for query in ("all", "cls")}
+    layers = read.layer_count(atlas, stack, "entropy")
+    name: dict[str, Any] = {"cls": role_name(atlas, stack, "cls")}
+    last = {query: read.mean_of(found, [layers - 1], detail="last layer") for query, found in values.items()}
+    above = read.largest(values["all"], range(1, layers))
+    rows = [
+        section.row("cls", last["cls"], last["all"], **name),
+        section.row("all", last["all"]),
+        section.row("first_layer", read.largest(values["all"], [0]), above),
+        section.row("other_layers", above),
     ]
     even = atlas.stack(stack).get("entropy_uniform")
     if even is not None:
-        rows.append(Row("if even", "nats", None, Figure(float(even))))
+        rows.append(section.row("even", Figure(float(even))))
     drawings = [
-        _entropy_drawing(atlas, stack, query)
-        for query, values in (("all", every), ("cls", from_first))
-        if values is not None
+        section.drawing(query, figures.entropy_by_layer, atlas, query_role=query, stack=stack, names=name)
+        for query, found in values.items()
+        if found is not None
     ]
-    return measured_section(
-        atlas, stack, "breadth", title, rows=rows, notes=[MEANS_NOTE], drawings=drawings, covers="figure 4"
-    )
+    return _measured(section, atlas, stack, rows, drawings=drawings)
 
 
-@dataclass(frozen=True)
-class _Pattern:
-    """What a head of figure 1 does, how much of it every head does, and what counts as doing it."""
-
-    name: str
-    head: str
-    unit: Unit
-    values: HeadValues | None
-    limit: float | None
-    finding: str
-
-
-def _patterns(atlas: Atlas, stack: str) -> list[_Pattern]:
-    """The heads of figure 1 in its order."""
-    heads, least = paper.EXAMPLE_HEADS, math.log(1 / paper.BROAD)
-    sep, period = (role_name(atlas, stack, role) for role in ("sep", "period"))
-    even = even_share(atlas, stack, "period")
-    return [
-        _Pattern(
-            "broad",
-            heads["broad"],
-            "nats",
-            picked(atlas, stack, "entropy", {"query_role": "all"}),
-            least,
-            f"a head attends broadly: over {least:.1f} nats, as at most {100 * paper.BROAD:.0f} % to any token implies",
-        ),
-        _Pattern(
-            "next token",
-            heads["next"],
-            "share",
-            _at_offset(atlas, stack, 1),
-            MOST,
-            "a head gives the next token over half of its attention",
-        ),
-        _Pattern(
-            sep,
-            heads["sep"],
-            "share",
-            to_role(atlas, stack, "sep"),
-            MOST,
-            f"a head gives {sep} over half of its attention",
-        ),
-        _Pattern(
-            period,
-            heads["period"],
-            "share",
-            to_role(atlas, stack, "period"),
-            even,
-            f"a head gives {period} more than an even share",
-        ),
+def distances(section: PublishedSection, atlas: Atlas, *, seed: int) -> Section:
+    """Figure 6: heads of a layer are often fairly close to each other."""
+    stack = read.stack_with(atlas, DISTANCE)
+    if stack is None:
+        return section.left_out()
+    try:
+        likeness = Likeness(atlas, stack=stack)
+        test = likeness.layer_test(seed=seed)
+    except AtlasError as error:
+        return section.left_out(f"figure 6 is left out: {error}")
+    layers = np.array([head.layer for head in likeness.heads])
+    same = layers[:, None] == layers[None, :]  # (head, head)
+    pairs = {"within": same & ~np.eye(len(layers), dtype=bool), "between": ~same}
+    errors, units = atlas.stack(stack).get(f"{DISTANCE}_stderr"), atlas.sample_size(DISTANCE)
+    means = {
+        name: read.figure(value, None if errors is None else float(errors.values[pairs[name]].mean()), units)
+        for name, value in (("within", test.within), ("between", test.between))
+    }
+    is_closer = True if test.p_value < SURE else False if test.p_farther < SURE else None
+    rows = [
+        section.row("within", means["within"], is_closer),
+        section.row("between", means["between"]),
+        section.row("chance", Figure(test.p_value, detail=f"{test.permutations:,} permutations")),
     ]
-
-
-def _pattern_rows(pattern: _Pattern) -> list[Row]:
-    ours = largest(pattern.values)
-    published = Figure(None, words="shown", detail=paper.counted_from_0(pattern.head))
-    verdict = exceeds(ours, pattern.limit, pattern.finding)
-    return [
-        Row(f"{pattern.name}, strongest head", pattern.unit, published, ours, verdict=verdict),
-        Row(f"{pattern.name}, median head", pattern.unit, None, median_head(pattern.values)),
+    drawings = [section.drawing("layer", figures.head_map, atlas, color="layer", seed=seed, stack=stack)]
+    offset = -1 if stack == "decoder" else 1  # a decoder cannot look ahead
+    behaviours: list[tuple[str, str, dict[str, str | int]]] = [
+        (offset_name(offset), "offset_attention", {"offset": offset}),
+        (role_name(atlas, stack, "sep"), "role_attention", {"query_role": "all", "role": "sep"}),
     ]
+    drawings += [
+        section.drawing(
+            "behaviour",
+            figures.head_map,
+            atlas,
+            color=measure,
+            select=select,
+            seed=seed,
+            stack=stack,
+            names={"name": name},
+        )
+        for name, measure, select in behaviours
+        if read.picked(atlas, stack, measure, **select) is not None
+    ]
+    return section.filled(read.measured_by(atlas, stack), rows, drawings=drawings)
 
 
-def _entropy_drawing(atlas: Atlas, stack: str, query: str) -> Drawing:
-    return Drawing(
-        f"Entropy by layer{'' if query == 'all' else f', from {role_name(atlas, stack, query)}'}",
-        "Each point is a head, with its standard error; the dashed line is attention that is even over all tokens.",
-        BY_LAYER,
-        lambda ax: figures.entropy_by_layer(atlas, query_role=query, stack=stack, ax=ax),
-    )
+def _measured(
+    section: PublishedSection, atlas: Atlas, stack: str, rows: Sequence[Row], **contents: Any
+) -> Section:
+    """A section on what was measured on text, with a remark where that is no encoder."""
+    if stack != "encoder":
+        remark = CLARK.facts["other_stack"].format(stack=stack)
+        contents["remarks"] = [*contents.get("remarks", ()), remark]
+    return section.filled(read.measured_by(atlas, stack), rows, **contents)
 
 
 def _at_offset(atlas: Atlas, stack: str, offset: int) -> HeadValues | None:
     """Attention at an offset; None for what a decoder cannot see."""
     if stack == "decoder" and offset > 0:
         return None
-    return picked(atlas, stack, "offset_attention", {"offset": offset})
+    return read.picked(atlas, stack, "offset_attention", offset=offset)
 
 
-def left_out(key: str, title: str, source: str, measures: Sequence[str]) -> Section:
-    """A section for which the atlas lacks measures."""
-    covers = (source,) if source in paper.ITEMS else ()
-    needs = f"{source} needs --text FILE, or an atlas with {', '.join(measures)}"
-    return Section(key, title, replace(paper.SURFACE, source=source), needs=needs, covers=covers)
-
-
-def measured_section(
-    atlas: Atlas,
-    stack: str,
-    key: str,
-    title: str,
-    *,
-    rows: Sequence[Row],
-    notes: Sequence[str],
-    drawings: Sequence[Drawing],
-    covers: str = "",
-    source: str = "",
-) -> Section:
-    """A section on what was measured on text."""
-    published = replace(paper.SURFACE, source=source or covers)
-    if stack != "encoder":
-        notes = [*notes, f"The paper's model is an encoder; these are the heads of a {stack}."]
-    return Section(
-        key,
-        title,
-        published,
-        measured_by(atlas, stack),
-        tuple(rows),
-        notes=tuple(notes),
-        drawings=tuple(drawings),
-        covers=(covers,) if covers else (),
-    )
+def _same_depth(published_layers: str, layers: int) -> list[int]:
+    """The layers of ours that are as deep as these of the paper's."""
+    first, last = CLARK.facts[published_layers]
+    return read.same_depth((first, last), of=CLARK.shape[0], layers=layers)

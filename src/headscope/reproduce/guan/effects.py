@@ -1,8 +1,8 @@
 """Tables 2 and 3 of Guan et al. 2020: a task with kinds of heads pruned, made uniform, or with sentences masked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from headscope.ablation import ablate
 from headscope.ablation.plan import MASKS, RANDOM_SETS, all_but, masked, pair
@@ -13,10 +13,12 @@ from headscope.edits import How
 from headscope.facts.sweeps import random_set
 from headscope.kinds.kind_names import MOST, group_shares
 from headscope.models import Model
-from headscope.reproduce.guan import published as paper
-from headscope.reproduce.sweeps import UNIFORM, Sweep, beside, sweep_in
-from headscope.reproduce.table import Figure, Origin, Row, Section, Verdict
-from headscope.reproduce.verdicts import exceeds, falls_below, holds
+from headscope.reproduce.guan.kinds import GUAN
+from headscope.reproduce.ours import heads_named
+from headscope.reproduce.paper import PublishedSection
+from headscope.reproduce.sweeps import UNIFORM, Sweep, SweepRow, beside, sweep_in
+from headscope.reproduce.table import Figure, Row, Section
+from headscope.reproduce.verdicts import falls_below
 from headscope.tasks import Task, with_head
 
 TYPES: Final = "types"
@@ -26,44 +28,28 @@ WORDS = {"zero": "pruned", "uniform": "uniform"}
 LARGE = 0.2
 """A loss of this share of F1 is called large: published losses are of at most 11 % of it, or of at least 24 %."""
 
-TITLE = "Table 2: kinds of heads pruned, or made to look evenly"
-MASKS_TITLE = "Table 3: attention within or between sentences removed"
-NEEDS = (
-    "table 2 needs --task NAME and --data FILE, or an atlas with such a sweep: headscope ablate MODEL --task qa "
-    "--data FILE --sweep types -o ATLAS"
-)
-MASKS_NEED = (
-    NEEDS.replace("table 2", "table 3").replace("--sweep types", "--sweep sentence-masks")
-    + "; its texts must be pairs"
-)
+Scores = Mapping[str, Any]
+"""A row of a published table: its exact match `em` and its `f1`."""
 
 
-def with_effects(
-    model: Model,
-    atlas: Atlas,
-    task: Task,
-    *,
-    limit: int | None,
-    batch_size: int | Literal["auto"],
-    progress: bool,
-) -> Atlas:
+def with_effects(task: Task, running: dict[str, Any], model: Model, atlas: Atlas | None) -> Atlas:
     """The atlas with its kinds of heads pruned, alone and by twos, made uniform, and with sentences masked."""
-    task = task.limited(limit)
     headed = with_head(model, task.head)
-    options: dict[str, Any] = {"atlas": atlas, "batch_size": batch_size, "progress": progress}
-    found = beside(atlas, ablate(headed, task, sweep=TYPES, how="uniform", **options))
+    options = {"atlas": atlas, **running}
+    assert atlas is not None  # its heads were sorted before
+    filled = beside(atlas, ablate(headed, task, sweep=TYPES, how="uniform", **options))
     sweeps: list[SweepName] = [TYPES, PAIRS]
-    if has_pairs(headed, task.batches(headed, batch_size=batch_size)):
+    if has_pairs(headed, task.batches(headed, batch_size=running["batch_size"])):
         sweeps.append(SENTENCE_MASKS)
     for sweep in sweeps:
-        found = ablate(headed, task, sweep=sweep, **options).to_atlas(found)
-    return found
+        filled = ablate(headed, task, sweep=sweep, **options).to_atlas(filled)
+    return filled
 
 
 def sweeps_of(atlas: Atlas) -> dict[str, Sweep]:
     """The sweeps over kinds by what was done to heads, of what the paper did."""
     both = (sweep_in(atlas, TYPES), sweep_in(atlas, TYPES, probe=UNIFORM))
-    return {sweep.edit: sweep for sweep in both if sweep is not None and sweep.edit in paper.TABLE_2}
+    return {sweep.edit: sweep for sweep in both if sweep is not None and sweep.edit in WORDS}
 
 
 def swept(atlases: Sequence[Atlas]) -> Atlas:
@@ -76,67 +62,55 @@ def swept(atlases: Sequence[Atlas]) -> Atlas:
     return min(atlases, key=rank)
 
 
-def effects(atlas: Atlas) -> Section:
-    """The scores with one or two kinds of heads edited, and their changes."""
-    published = Origin(paper.MODEL, "fine-tuned on SQuAD, EM / F1 on its development set", "table 2")
-    found = sweeps_of(atlas)
-    if not found:
-        return Section("effects", TITLE, published, needs=NEEDS, covers=("table 2",))
-    first = next(iter(found.values()))
-    pairs = sweep_in(atlas, PAIRS)
-    pruned = found.get("zero")
-    if pruned is not None and pairs is not None and pairs.edit == "zero":
-        found["zero"] = pruned.joined(pairs)
-    rows = [*_untouched(first), *_costliest(atlas, pruned)]
-    for edit, known in paper.TABLE_2.items():
-        rows += _edited(WORDS[edit], found.get(edit), known if _is_papers(first) else {})
-    return Section(
-        "effects",
-        TITLE,
-        published,
-        first.origin,
-        tuple(rows),
-        heading="kind",
-        notes=_notes(found, pairs),
-        covers=("table 2",),
-    )
+def effects(section: PublishedSection, atlas: Atlas) -> Section:
+    """Table 2: the scores with one or two kinds of heads edited, and their changes."""
+    sweeps = sweeps_of(atlas)
+    if not sweeps:
+        return section.left_out()
+    first, pairs, pruned = next(iter(sweeps.values())), sweep_in(atlas, PAIRS), sweeps.get("zero")
+    if pairs is not None and pairs.edit != "zero":
+        pairs = None
+    if pruned is not None and pairs is not None:
+        sweeps["zero"] = pruned.joined(pairs)
+    rows = [*_untouched(section, first), *_costliest(section, pruned)]
+    for edit, published in GUAN.facts["table_2"].items():
+        rows += _edited(section, WORDS[edit], sweeps.get(edit), published if _is_papers(first) else ())
+    remarks = _about_papers(section, first)
+    if sources := {str(sweep.facts["types_from"]) for sweep in sweeps.values()} - {""}:
+        remarks.append(section.remark("kinds_from", sources=" and ".join(sorted(sources))))
+    if first.facts["task"] != "qa":
+        remarks.append(section.remark("other_task", task=first.facts["task"], metric=first.metric))
+    remarks += [section.remark("lacking", edit=WORDS[edit]) for edit in WORDS if edit not in sweeps]
+    if pairs is None:
+        remarks.append(section.remark("no_pairs"))
+    if len({sweep.facts["data_hash"] for sweep in (*sweeps.values(), pairs or first)}) > 1:
+        remarks.append(section.remark("other_examples"))
+    return section.filled(first.origin, rows, remarks=remarks)
 
 
-def masks(atlas: Atlas) -> Section:
-    """The scores with attention within or between sentences removed from a kind, or from all kinds but one."""
-    published = Origin(paper.MODEL, "fine-tuned on SQuAD, EM / F1 on its development set", "table 3")
+def masks(section: PublishedSection, atlas: Atlas) -> Section:
+    """Table 3: the scores with attention within or between sentences removed from a kind, or from all but one."""
     sweep = sweep_in(atlas, SENTENCE_MASKS)
     if sweep is None:
-        return Section("masks", MASKS_TITLE, published, needs=MASKS_NEED, covers=("table 3",))
-    ours = {str(row["name"]): row for row in sweep.rows}
-    kinds = list(sweep.facts["types"])
-    rows, shown = [*_untouched(sweep), *_nearby(atlas, sweep)], set()
-    for number, (kind, is_all_but, mask, score) in paper.TABLE_3.items() if _is_papers(sweep) else ():
-        name = masked(all_but(kind) if is_all_but else kind, mask)
-        control = None if is_all_but else _control(sweep, ours.get(name), mask)
-        rows += _rows(f"({number}) {name}", sweep, ours.get(name), score, control)
+        return section.left_out()
+    ours, kinds = sweep.by_name, list(sweep.facts["types"])
+    rows, shown = [*_untouched(section, sweep), *_nearby(section, sweep)], set()
+    for number, row in GUAN.facts["table_3"].items() if _is_papers(sweep) else ():
+        name = masked(row["kind"] if "kind" in row else all_but(row["all_but"]), row["mask"])
+        control = _control(sweep, ours.get(name), row["mask"]) if "kind" in row else None
+        rows += _rows(section, f"({number}) {name}", sweep, ours.get(name), published=row, control=control)
         shown.add(name)
     for heads in ("all heads", *kinds, *map(all_but, kinds)):
         for mask in MASKS:
             name = masked(heads, mask)
             if name in ours and name not in shown:
                 control = _control(sweep, ours[name], mask) if heads in kinds else None
-                rows += _rows(name, sweep, ours[name], None, control)
-    return Section(
-        "masks",
-        MASKS_TITLE,
-        published,
-        sweep.origin,
-        tuple(rows),
-        heading="edit",
-        notes=(
-            "No head is pruned: attention within or between sentences is removed from the heads of the named kinds, "
-            "and what is left is not scaled up.",
-            paper.ROW_12,
-            *_about_verdicts(sweep),
-        ),
-        covers=("table 3",),
-    )
+                rows += _rows(section, name, sweep, ours[name], published=None, control=control)
+    return section.filled(sweep.origin, rows, remarks=_about_papers(section, sweep))
+
+
+def _about_papers(section: PublishedSection, sweep: Sweep) -> list[str]:
+    return [section.remark("papers")] if _is_papers(sweep) else []
 
 
 def _is_papers(sweep: Sweep) -> bool:
@@ -149,77 +123,94 @@ def _scores(sweep: Sweep) -> list[Sweep]:
     return [sweep.by("em"), sweep] if _is_papers(sweep) else [sweep]
 
 
-def _untouched(sweep: Sweep) -> list[Row]:
-    known = {"f1": Figure(paper.BASELINE)} if _is_papers(sweep) else {}
-    return [
-        Row(f"untouched: {view.label}", view.unit, known.get(view.metric), view.baseline)
-        for view in _scores(sweep)
-    ]
+def _untouched(section: PublishedSection, sweep: Sweep) -> Iterable[Row]:
+    known = {"f1": Figure(GUAN.facts["baseline"])} if _is_papers(sweep) else {}
+    for view in _scores(sweep):
+        published = known.get(view.metric)
+        yield section.row("untouched", view.baseline, unit=view.unit, published=published, metric=view.label)
 
 
-def _edited(words: str, sweep: Sweep | None, published: Mapping[tuple[str, ...], paper.Score]) -> list[Row]:
+def _edited(
+    section: PublishedSection, words: str, sweep: Sweep | None, published: Iterable[Scores]
+) -> Iterable[Row]:
     """The paper's kinds under one edit, then ours of other names; alone, then by twos."""
-    ours = {} if sweep is None else {str(row["name"]): row for row in sweep.rows}
+    ours = {} if sweep is None else sweep.by_name
     kinds = [] if sweep is None else list(sweep.facts["types"])
-    rows, shown = [], set()
-    for members, score in published.items():
-        both = [pair(*order) for order in (members, members[::-1])] if len(members) > 1 else list(members)
-        name = next((name for name in both if name in ours), both[0])
-        rows += _rows(f"{name}, {words}", sweep, ours.get(name), score, _control(sweep, ours.get(name)))
-        shown.add(name)
-    own = [*kinds, *(pair(first, second) for first in kinds for second in kinds)]
+    scores: dict[str, Scores | None] = {}
+    for row in published:
+        members = row["kinds"]
+        both = [pair(*order) for order in (members, members[::-1])] if len(members) > 1 else members
+        scores[next((name for name in both if name in ours), both[0])] = row
+    own = (*kinds, *(pair(first, second) for first in kinds for second in kinds))
     for name in own:
-        if name in ours and name not in shown:
-            rows += _rows(f"{name}, {words}", sweep, ours[name], None, _control(sweep, ours[name]))
-    return rows
+        if name in ours:
+            scores.setdefault(name, None)
+    for name, known in scores.items():
+        edit, title = ours.get(name), f"{name}, {words}"
+        yield from _rows(section, title, sweep, edit, published=known, control=_control(sweep, edit))
 
 
 def _rows(
+    section: PublishedSection,
     name: str,
     sweep: Sweep | None,
-    row: Mapping[str, Any] | None,
-    published: paper.Score | None,
+    edit: SweepRow | None,
+    *,
+    published: Scores | None,
     control: Figure | None,
-) -> list[Row]:
+) -> Iterable[Row]:
     """An edit's scores and changes in both columns; of edits that the paper lacks the changes only.
 
     The change of F1 has the verdict on all of them.
     """
-    known = {} if published is None else dict(zip(("em", "f1"), published, strict=True))
-    if sweep is None or row is None:
-        labels = {"em": "EM", "f1": "F1"}
-        return [
-            Row(f"{name}: {labels[metric]}", "share", Figure(score), None) for metric, score in known.items()
-        ]
-    rows = []
-    heads = f"{len(row['heads'])} head{'' if len(row['heads']) == 1 else 's'}"
-    for view in _scores(sweep):
-        score = view.value(row, detail=heads)
+    if sweep is None or edit is None:
         if published is not None:
-            rows.append(Row(f"{name}: {view.label}", view.unit, Figure(known[view.metric]), score))
-        is_main = view.metric == sweep.metric
-        change = view.change(
-            row, detail="" if published is not None else f"{heads}, to {view.written(score)}"
-        )
-        rows.append(
-            Row(
-                f"{name}: change of {view.label}",
-                view.change_unit,
-                Figure(round(known["f1"] - paper.BASELINE, 4)) if known and is_main else None,
-                change,
-                verdict=_verdict(change, sweep.baseline, known["f1"], control) if known and is_main else None,
-            )
-        )
+            for metric in ("em", "f1"):
+                score = Figure(published[metric])
+                yield section.row("score", None, published=score, edit=name, metric=metric.upper())
+        return
+    heads = heads_named(len(edit["heads"]))
+    for view in _scores(sweep):
+        names: dict[str, Any] = {"edit": name, "metric": view.label}
+        score = view.value(edit, detail=heads)
+        if published is None:
+            change = view.change(edit, detail=f"{heads}, to {view.written(score)}")
+            yield section.row("change", change, unit=view.change_unit, **names)
+            continue
+        known = Figure(published[view.metric])
+        yield section.row("score", score, unit=view.unit, published=known, **names)
+        change = view.change(edit)
+        if view.metric != sweep.metric:
+            yield section.row("change", change, unit=view.change_unit, **names)
+            continue
+        key, is_so = _decided(change, sweep.baseline, published["f1"], control)
+        loss = _less_than_untouched(published["f1"])
+        yield section.row(key, change, is_so, unit=view.change_unit, published=loss, **names)
     if control is not None:
-        rows.append(Row(f"{name}: as many random heads", sweep.change_unit, None, control))
-    return rows
+        yield section.row("random", control, unit=sweep.change_unit, edit=name)
 
 
-def _control(sweep: Sweep | None, row: Mapping[str, Any] | None, mask: How | None = None) -> Figure | None:
+def _decided(
+    change: Figure, baseline: Figure, published: float, control: Figure | None
+) -> tuple[str, bool | float | None]:
+    """The row by which a loss is told, and what decides its finding.
+
+    Whether a large loss is one for ours too, and more than chance would cost; whether a small one is small.
+    """
+    limit = None if change.low is None or baseline.value is None else -LARGE * baseline.value
+    if published >= (1 - LARGE) * GUAN.facts["baseline"]:
+        return "costs_less", limit
+    key = "costs_more" if control is None else "costs_more_than_random"
+    tests = [falls_below(change, limit, ""), falls_below(change, control, "")]
+    agreements = {test.agreement for test in tests if test is not None and limit is not None}
+    return key, False if "different" in agreements else True if agreements == {"same"} else None
+
+
+def _control(sweep: Sweep | None, edit: SweepRow | None, mask: How | None = None) -> Figure | None:
     """What the same edit of as many random heads changes: the mean of the draws, within all of their intervals."""
-    if sweep is None or row is None:
+    if sweep is None or edit is None:
         return None
-    names = [random_set(len(row["heads"]), draw) for draw in range(RANDOM_SETS)]
+    names = [random_set(len(edit["heads"]), draw) for draw in range(RANDOM_SETS)]
     if mask is not None:
         names = [masked(name, mask) for name in names]
     draws = [sweep.change(other) for other in sweep.rows if other["name"] in names]
@@ -231,61 +222,42 @@ def _control(sweep: Sweep | None, row: Mapping[str, Any] | None, mask: How | Non
     return Figure(mean, min(ends, default=None), max(ends, default=None), f"mean of {len(values)} draws")
 
 
-def _verdict(change: Figure, baseline: Figure, published: float, control: Figure | None) -> Verdict:
-    """Whether a large loss is one for ours too, and more than chance would cost; whether a small one is small."""
-    is_large = published < (1 - LARGE) * paper.BASELINE
-    finding = f"costs {'more' if is_large else 'less'} than a fifth of F1"
-    if is_large and control is not None:
-        finding += ", and more than as many random heads do"
-    if change.low is None or baseline.value is None:
-        return holds(None, finding)
-    limit = -LARGE * baseline.value
-    if not is_large:
-        return exceeds(change, limit, finding) or holds(None, finding)
-    tests = [falls_below(change, limit, finding), falls_below(change, control, finding)]
-    agreements = {test.agreement for test in tests if test is not None}
-    is_so = False if "different" in agreements else True if agreements == {"same"} else None
-    return holds(is_so, finding)
-
-
-def _costliest(atlas: Atlas, sweep: Sweep | None) -> list[Row]:
+def _costliest(section: PublishedSection, sweep: Sweep | None) -> Iterable[Row]:
     """The kind whose pruning costs most, whatever it is called: the paper's looks at itself and its neighbours."""
     changes = {} if sweep is None else _changes(sweep, {name: name for name in sweep.facts["types"]})
     if sweep is None or not changes:
-        return []
-    worst = min(changes, key=lambda name: changes[name].value or 0.0)
-    local = _local(atlas, sweep)
-    finding = "the kind that costs most looks mostly at itself and its neighbours"
+        return
+    worst = _worst(changes)
+    local = _local(sweep)
     rivals = [changes[name] for name in changes if local.get(name) != local.get(worst)]
     is_clear = worst in local and all(_costs_more(changes[worst], rival) for rival in rivals)
-    published = Figure(round(paper.TABLE_2["zero"]["diagonal",][1] - paper.BASELINE, 4), detail="diagonal")
-    ours = replace(changes[worst], detail=worst)
-    verdict = holds(local[worst] if is_clear else None, finding)
-    return [Row("costliest kind, pruned: change of F1", sweep.change_unit, published, ours, verdict=verdict)]
+    is_so = local[worst] if is_clear else None
+    yield section.row("costliest", replace(changes[worst], detail=worst), is_so, unit=sweep.change_unit)
 
 
-def _nearby(atlas: Atlas, sweep: Sweep) -> list[Row]:
+def _nearby(section: PublishedSection, sweep: Sweep) -> Iterable[Row]:
     """The kind that looks nearby and loses most without attention within sentences, whatever it is called."""
-    local = [name for name, is_local in _local(atlas, sweep).items() if is_local]
+    local = [name for name, is_local in _local(sweep).items() if is_local]
     within, between = (_changes(sweep, {name: masked(name, mask) for name in local}) for mask in MASKS)
     if not within or set(within) != set(between):
-        return []
-    worst = min(within, key=lambda name: within[name].value or 0.0)
-    finding = "heads that look nearby need attention within sentences more than between them"
+        return
+    worst = _worst(within)
     is_so = True if _costs_more(within[worst], between[worst]) else None
     if is_so is None and _costs_more(between[worst], within[worst]):
         is_so = False
-    published = Figure(round(paper.TABLE_3[12][3][1] - paper.BASELINE, 4), detail="diagonal")
-    name = f"a kind that looks nearby: {MASKS['intra']}: change of F1"
     ours = replace(within[worst], detail=worst)
-    return [Row(name, sweep.change_unit, published, ours, verdict=holds(is_so, finding))]
+    yield section.row("nearby", ours, is_so, unit=sweep.change_unit, mask=MASKS["intra"])
 
 
 def _changes(sweep: Sweep, names: Mapping[str, str]) -> dict[str, Figure]:
     """By kind, what the edit of this name changes; nothing for a task that is not the paper's."""
-    rows = {str(row["name"]): row for row in sweep.rows} if _is_papers(sweep) else {}
+    rows = sweep.by_name if _is_papers(sweep) else {}
     changes = {kind: sweep.change(rows[name]) for kind, name in names.items() if name in rows}
     return {kind: change for kind, change in changes.items() if change.value is not None}
+
+
+def _worst(changes: Mapping[str, Figure]) -> str:
+    return min(changes, key=lambda name: changes[name].value or 0.0)
 
 
 def _costs_more(change: Figure, other: Figure) -> bool:
@@ -294,13 +266,17 @@ def _costs_more(change: Figure, other: Figure) -> bool:
     return verdict is not None and verdict.agreement == "same"
 
 
-def _local(atlas: Atlas, sweep: Sweep) -> dict[str, bool]:
+def _less_than_untouched(published: float) -> Figure:
+    return Figure(round(published - GUAN.facts["baseline"], 4))
+
+
+def _local(sweep: Sweep) -> dict[str, bool]:
     """By kind: whether most of its attention stays at the token itself and its neighbours.
 
     Nothing where the atlas has other kinds than the sweep.
     """
-    for stack in atlas.stacks:
-        arrays = atlas.stack(stack)
+    for stack in sweep.atlas.stacks:
+        arrays = sweep.atlas.stack(stack)
         if "head_type_centre" in arrays:
             centre = arrays["head_type_centre"].transpose("type", "feature")
             features = [str(name) for name in centre["feature"].values]
@@ -311,46 +287,3 @@ def _local(atlas: Atlas, sweep: Sweep) -> dict[str, bool]:
             }
             return local if set(local) == set(sweep.facts["types"]) else {}
     return {}
-
-
-def _notes(found: dict[str, Sweep], pairs: Sweep | None) -> tuple[str, ...]:
-    first = next(iter(found.values()))
-    notes = [
-        "Pruned heads give nothing, uniform ones look evenly at all tokens. Published changes are differences of "
-        "the published scores; the exact match of the untouched model is not published.",
-        *_about_verdicts(first),
-    ]
-    sources = {str(sweep.facts["types_from"]) for sweep in found.values()} - {""}
-    if sources:
-        notes.append(f"Kinds of heads for this table are from {' and '.join(sorted(sources))}.")
-    if first.facts["task"] != "qa":
-        notes.append(
-            "The task is not the paper's, so its figures are left out: ours is "
-            f"{first.facts['task']}, with {first.metric}."
-        )
-    lacking = [WORDS[edit] for edit in paper.TABLE_2 if edit not in found]
-    if lacking:
-        notes.append(
-            f"The atlas has no sweep with kinds {lacking[0]}; an atlas keeps one sweep of kinds, so for both give the "
-            "model with --task and --data."
-        )
-    if pairs is None or pairs.edit != "zero":
-        notes.append(
-            "The atlas has no two kinds pruned together: headscope ablate ... --sweep pairs-of-types"
-        )
-    if len({sweep.facts["data_hash"] for sweep in (*found.values(), pairs or first)}) > 1:
-        notes.append("The sweeps are on different examples.")
-    return tuple(notes)
-
-
-def _about_verdicts(sweep: Sweep) -> list[str]:
-    notes = [
-        "Our intervals are those of the untouched score, and of the changes, which are paired by example."
-    ]
-    if _is_papers(sweep):
-        notes.append(
-            "A kind of ours stands beside a published one of the same name only. Published losses are of at most 11 % "
-            "or at least 24 % of the untouched F1: small and large ones are told apart at a fifth. The interval of "
-            "random heads spans those of its draws."
-        )
-    return notes

@@ -1,9 +1,9 @@
-"""Kinds of heads of one or several models beside those of Guan et al. 2020: figures 1 to 4, shares, how many there are.
+"""Kinds of heads of one or several models beside those of Guan et al. 2020: figures 1 to 4, shares, stability, number.
 
 The kinds of each model are fitted by itself, so that those of two models need not be the same.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,41 +14,19 @@ from headscope.atlas import Atlas
 from headscope.figures import feature_boxes, feature_map, kind_examples, kinds_by_layer
 from headscope.figures.maps import examples_size
 from headscope.kinds import HeadKinds
-from headscope.kinds.kind_names import PUBLISHED
 from headscope.kinds.kinds import PUBLISHED_SHARES
 from headscope.kinds.map import FEWEST_HEADS
-from headscope.reproduce.clark.surface import measured_by
-from headscope.reproduce.guan.published import KINDS, MODEL
-from headscope.reproduce.table import Drawing, Figure, Grid, Origin, Row, Section, Verdict
-from headscope.reproduce.verdicts import holds
+from headscope.kinds.stability import REPEATS, ROUNDS
+from headscope.reproduce import ours as read
+from headscope.reproduce.paper import PublishedSection, published
+from headscope.reproduce.table import Drawing, Figure, Grid, Origin, Row, Section
 
+GUAN = published("guan")
 FEATURES, EXAMPLES = "distance_features", "example_map"
-TITLES = {
-    "examples": "Figure 1: typical heads of each kind",
-    "shares": "Shares of the kinds of heads",
-    "stability": "Table 1: stability of the kinds",
-    "number": "Number of kinds",
-    "map": "Figure 2: heads by their distance features (t-SNE)",
-    "features": "Figure 3: distance features by kind",
-    "layers": "Figure 4: kinds by layer",
-}
-COVERS = {
-    "examples": ("figure 1",),
-    "stability": ("table 1",),
-    "map": ("figure 2",),
-    "features": ("figure 3",),
-    "layers": ("figure 4",),
-}
 OWN = 0.1
 """A kind is one of its own from this share of heads on; every published share is above it."""
-PICTURE_ONLY = "shown as a figure, without numbers"
-GROUPS = {
-    "special": "to special tokens and punctuation",
-    "self": "to the token itself",
-    "near": "less than 1/16 of the text away",
-    "middle": "less than 1/4 of the text away",
-    "far": "farther away",
-}
+KEPT = 0.9
+"""Kinds are stable when more heads than this keep theirs; every published share is above it."""
 
 
 @dataclass(frozen=True)
@@ -63,238 +41,164 @@ class SortedHeads:
     @property
     def model(self) -> str:
         """The model's name."""
-        return str(self.atlas.provenance["model"])
+        return read.model_name(self.atlas)
 
     @property
-    def stack(self) -> str:
-        """The stack whose heads these are."""
-        return self.kinds.features.stack
+    def ending(self) -> str:
+        """What rows of this model end in."""
+        return "" if self.is_only else f", {self.model}"
 
-    def row(self, quantity: str) -> str:
-        """What a row of this model is called."""
-        return quantity if self.is_only else f"{quantity}, {self.model}"
+    @property
+    def origin(self) -> Origin:
+        """The model and the texts it was measured on."""
+        return read.measured_by(self.atlas, self.kinds.features.stack)
+
+    def drawing(
+        self,
+        section: PublishedSection,
+        key: str,
+        picture: Callable[..., Axes],
+        size: tuple[float, float] | None = None,
+    ) -> Drawing:
+        """A picture of this model."""
+        names, stack = {"model": self.model}, self.kinds.features.stack
+        return section.drawing(key, picture, self.atlas, stack=stack, size=size, names=names)
 
 
 Models = Sequence[SortedHeads]
 
 
-def left_out(key: str) -> Section:
-    """A section for which no kinds are there."""
-    needs = f"this needs --text FILE, or an atlas with {FEATURES}"
-    return Section(key, TITLES[key], Origin(MODEL, ""), needs=needs, covers=COVERS.get(key, ()))
-
-
-def origin_of(models: Models) -> Origin:
-    """The models and the texts they were measured on, each named once."""
-    origins = [measured_by(heads.atlas, heads.stack) for heads in models]
-    return Origin(
-        "; ".join(dict.fromkeys(origin.model for origin in origins)),
-        "; ".join(dict.fromkeys(origin.data for origin in origins)),
-    )
-
-
-def examples(models: Models) -> Section:
+def examples(section: PublishedSection, models: Models) -> Section:
     """Maps of the heads that lie nearest to the centres of their kinds."""
     shown = [heads for heads in models if EXAMPLES in heads.atlas]
     if not shown:
-        needs = f"this needs --text FILE, or an atlas with {EXAMPLES}"
-        return Section("examples", TITLES["examples"], Origin(MODEL, ""), needs=needs, covers=("figure 1",))
-    caption = (
-        "Heads nearest to the centre of their kind, all on the same text; queries run down, keys across."
-    )
+        return section.left_out()
     drawings = [
-        _drawing("Typical heads", caption, examples_size(len(heads.kinds.names)), kind_examples, heads)
+        heads.drawing(section, "kinds", kind_examples, examples_size(len(heads.kinds.names)))
         for heads in shown
     ]
-    note = "Ours are the most typical heads of our kinds; which heads and texts the paper shows is not known to us."
-    return _section("examples", shown, "maps of single heads", drawings, notes=(note,))
+    return section.filled(_origin(shown), drawings=drawings)
 
 
-def shares(models: Models) -> Section:
+def shares(section: PublishedSection, models: Models) -> Section:
     """The shares of the four published kinds, and of kinds that fit none of their names."""
-    rows = []
-    notes = [
-        "The published shares add up to 98.99 %, and 25.56 % is no whole number of 384 heads; 26.56 % (102 heads) "
-        "would be, and would make 100 %."
-    ]
+    rows, remarks = [], []
     for heads in models:
-        rows += _shares(heads)
-        notes += [
+        ours = {
+            str(kind["type"]): Figure(kind["share"], detail=read.heads_named(kind["heads"]))
+            for kind in heads.kinds.table()
+        }
+        for name, share in PUBLISHED_SHARES.items():
+            is_own = heads.kinds.shares.get(name, 0.0) >= OWN
+            is_found = is_own if heads.kinds.separation.is_clear else None  # not for slices of one cloud
+            figures: dict[str, Any] = {"ours": ours.get(name), "published": Figure(share)}
+            rows.append(section.row("published", than=is_found, ending=heads.ending, kind=name, **figures))
+        for name, figure in ours.items():
+            if name not in PUBLISHED_SHARES:
+                rows.append(section.row("other", figure, ending=heads.ending, kind=name))
+        remarks += [
             _sentence(note) if heads.is_only else f"{heads.model}: {note}." for note in heads.kinds.notes
         ]
     if len(models) > 1:
-        notes.append("The kinds of each model are fitted by itself.")
-    return Section(
-        "shares",
-        f"{TITLES['shares']}, k = {models[0].kinds.clusters.k}",
-        Origin(MODEL, "fine-tuned on SQuAD, k = 4"),
-        origin_of(models),
-        tuple(rows),
-        heading="kind",
-        notes=tuple(notes),
-    )
+        remarks.append(section.remark("several"))
+    return section.filled(_origin(models), rows, remarks=remarks, k=models[0].kinds.clusters.k)
 
 
-def number(models: Models) -> Section:
-    """Whether four is the right number of kinds for a model, and whether they are more than slices of one cloud."""
-    rows = []
+def stability(section: PublishedSection, models: Models) -> Section:
+    """Both readings of what share of heads keep their kind, and the average over fits, for each model."""
+    rows: list[Row] = []
+    columns: set[str] = set()
     for heads in models:
-        kinds = heads.kinds
-        has_structure = bool(kinds.facts()["has_structure"])
+        column = _column(heads.model, is_first=heads is models[0])
+        rows += _stability(section, heads, column)
+        columns.add(column)
+    rows += [
+        section.row("alone", None, published=Figure(share), column=name)
+        for name, share in GUAN.facts["stability"].items()
+        if name not in columns
+    ]
+    return section.filled(_origin(models), rows, repeats=REPEATS, rounds=ROUNDS)
+
+
+def number(section: PublishedSection, models: Models) -> Section:
+    """Whether four is the right number of kinds for a model, and whether they are more than slices of one cloud."""
+    rows: list[Row] = []
+    for heads in models:
+        kinds, ending = heads.kinds, heads.ending
+        suits = kinds.recommended_k == len(PUBLISHED_SHARES) if kinds.facts()["has_structure"] else None
+        p_value, is_clear = Figure(kinds.separation.p_value), kinds.separation.is_clear
+        advised = Figure(kinds.recommended_k, detail="advised")
         rows += [
-            Row(
-                heads.row("number of kinds"),
-                "kinds",
-                Figure(KINDS, detail="chosen"),
-                Figure(kinds.recommended_k, detail="advised"),
-                verdict=holds(
-                    kinds.recommended_k == KINDS if has_structure else None, "four kinds suit the model"
-                ),
-            ),
-            Row(
-                heads.row(f"{kinds.clusters.k} kinds against a single cloud"),
-                "p-value",
-                Figure(None, words="clearly different"),
-                Figure(kinds.separation.p_value),
-                verdict=holds(kinds.separation.is_clear, "heads fall into clearly different kinds"),
-            ),
+            section.row("number", advised, suits, ending=ending),
+            section.row("cloud", p_value, is_clear, ending=ending, k=kinds.clusters.k),
             *(
-                Row(heads.row(f"silhouette of {k}"), "silhouette", None, Figure(value))
+                section.row("silhouette", Figure(value), ending=ending, k=k)
                 for k, value in kinds.silhouettes.items()
             ),
         ]
-    return Section(
-        "number",
-        TITLES["number"],
-        Origin(MODEL, "k = 4", "abstract"),
-        origin_of(models),
-        tuple(rows),
-        notes=(
-            "Advised is, of the numbers with about the highest silhouette, the largest whose kinds are stable, or else "
-            "the most stable.",
-        ),
-    )
+    return section.filled(_origin(models), rows)
 
 
-def neighbours(models: Models) -> Section:
+def neighbours(section: PublishedSection, models: Models) -> Section:
     """All heads on a plane, beside those with like distance features."""
-    caption = "t-SNE of the 21 distance features: only who lies beside whom means something."
-    drawings = [
-        _drawing("Map of heads", caption, (6.4, 4.6), feature_map, heads)
-        for heads in models
-        if len(heads.kinds.features.values) >= FEWEST_HEADS
-    ]
-    return _section("map", models, PICTURE_ONLY, drawings, notes=("Draw it with: headscope map ATLAS.",))
+    enough = [heads for heads in models if len(heads.kinds.features.values) >= FEWEST_HEADS]
+    drawings = [heads.drawing(section, "map", feature_map) for heads in enough]
+    return section.filled(_origin(models), drawings=drawings)
 
 
-def features(models: Models) -> Section:
+def features(section: PublishedSection, models: Models) -> Section:
     """Where each kind looks: the largest part of its attention, and all 21 features as boxes."""
     rows = []
     for heads in models:
         for kind in heads.kinds.table():
             group, share = max(kind["attention"].items(), key=lambda item: item[1])
-            rows.append(Row(heads.row(kind["type"]), "share", None, Figure(share, detail=GROUPS[group])))
-    caption = "Boxes are the middle half of a kind's heads, bars medians, dots heads far from the others."
-    drawings = [
-        _drawing("Distance features by kind", caption, (9.0, 3.4), feature_boxes, heads, is_wide=True)
-        for heads in models
-    ]
-    note = "Our figures are the largest part of each kind's attention, of five parts of the 21 features."
-    return _section(
-        "features", models, PICTURE_ONLY, drawings, rows=tuple(rows), heading="kind", notes=(note,)
-    )
+            ours = Figure(share, detail=section.remarks[group])
+            rows.append(section.row("kind", ours, ending=heads.ending, kind=kind["type"]))
+    drawings = [heads.drawing(section, "boxes", feature_boxes) for heads in models]
+    return section.filled(_origin(models), rows, drawings=drawings)
 
 
-def layers(models: Models) -> Section:
+def layers(section: PublishedSection, models: Models) -> Section:
     """How many heads of each kind every layer has."""
     depth = max(heads.kinds.features.layers for heads in models)
     lines: dict[str, list[int]] = {}
+    drawings = []
     for heads in models:
         counts = heads.kinds.by_layer  # (layer, kind)
         counts = np.pad(counts, ((0, depth - len(counts)), (0, 0)))  # a shallower model has none further up
-        lines |= {heads.row(name): counts[:, kind].tolist() for kind, name in enumerate(heads.kinds.names)}
-    drawings = [
-        _drawing(
-            "Kinds by layer",
-            "How many heads of each kind every layer has.",
-            (float(np.clip(0.35 * heads.kinds.features.layers + 2, 4.6, 9)), 3.0),
-            kinds_by_layer,
-            heads,
-        )
-        for heads in models
-    ]
-    grid = Grid("heads by layer", tuple(str(layer) for layer in range(depth)), lines)
-    return _section("layers", models, PICTURE_ONLY, drawings, grid=grid)
+        names = heads.kinds.names
+        lines |= {f"{name}{heads.ending}": counts[:, kind].tolist() for kind, name in enumerate(names)}
+        size = float(np.clip(0.35 * heads.kinds.features.layers + 2, 4.6, 9)), 3.0
+        drawings.append(heads.drawing(section, "layers", kinds_by_layer, size))
+    grid = Grid("heads by layer", tuple(map(str, range(depth))), lines)
+    return section.filled(_origin(models), drawings=drawings, grid=grid)
 
 
-def _shares(heads: SortedHeads) -> list[Row]:
-    ours = {
-        str(kind["type"]): Figure(kind["share"], detail=_heads(kind["heads"])) for kind in heads.kinds.table()
+def _origin(models: Models) -> Origin:
+    return read.joined([heads.origin for heads in models])
+
+
+def _column(model: str, *, is_first: bool) -> str:
+    """Which of the paper's models ours stands beside: that of the task in its name; else the first is pre-trained."""
+    named = [name for name in GUAN.facts["stability"] if name.lower() in model.lower()]
+    return named[0] if named else "pre-trained" if is_first else ""
+
+
+def _stability(section: PublishedSection, heads: SortedHeads, column: str) -> Iterable[Row]:
+    """A model's stability, beside that of the paper's model in this column of its table."""
+    readings = {"heads": heads.kinds.by_heads, "texts": heads.kinds.by_texts}
+    rounds = {
+        half: None if kept is None else Figure(kept.share, kept.low, kept.high)
+        for half, kept in readings.items()
     }
-    named = [
-        Row(
-            heads.row(name),
-            "share",
-            Figure(PUBLISHED_SHARES[name]),
-            ours.get(name),
-            verdict=_is_found(heads, name),
-        )
-        for name in PUBLISHED
-    ]
-    return [
-        *named,
-        *(
-            Row(heads.row(name), "share", None, share)
-            for name, share in ours.items()
-            if name not in PUBLISHED
-        ),
-    ]
-
-
-def _is_found(heads: SortedHeads, name: str) -> Verdict:
-    """Whether a published kind is one of ours; unclear where ours are slices of one cloud."""
-    is_own = heads.kinds.shares.get(name, 0.0) >= OWN
-    return holds(
-        is_own if heads.kinds.separation.is_clear else None, "at least a tenth of heads are of this kind"
-    )
-
-
-def _drawing(
-    title: str,
-    caption: str,
-    size: tuple[float, float],
-    picture: Callable[..., Axes],
-    heads: SortedHeads,
-    *,
-    is_wide: bool = False,
-) -> Drawing:
-    """A picture of one model."""
-    return Drawing(
-        f"{title}: {heads.model}",
-        caption,
-        size,
-        lambda ax: picture(heads.atlas, stack=heads.stack, ax=ax),
-        is_wide,
-    )
-
-
-def _section(
-    key: str, models: Models, published: str, drawings: Sequence[Drawing], **contents: Any
-) -> Section:
-    """A section of which the paper has a figure."""
-    return Section(
-        key,
-        TITLES[key],
-        Origin(MODEL, published, COVERS[key][0]),
-        origin_of(models),
-        drawings=tuple(drawings),
-        covers=COVERS[key],
-        **contents,
-    )
-
-
-def _heads(count: int) -> str:
-    return f"{count} head{'' if count == 1 else 's'}"
+    beside = Figure(GUAN.facts["stability"][column]) if column else None
+    name, ending = f", {column}" if column else "", heads.ending
+    yield section.row("heads", rounds["heads"], KEPT, published=beside, ending=ending, column=name)
+    yield section.row("texts", rounds["texts"], ending=ending)
+    for half, kept in readings.items():
+        if kept is not None:
+            average = Figure(1 - float(kept.changed.mean()) / REPEATS)
+            yield section.row("mean", average, ending=ending, half=half)
 
 
 def _sentence(note: str) -> str:

@@ -16,18 +16,9 @@ from headscope.kinds.patterns import PATTERNS, PatternClassifier
 from headscope.models import Model
 from headscope.pages.seen import observe
 from headscope.probes.patterns import PatternsResult
-from headscope.reproduce.kovaleva import published as paper
-from headscope.reproduce.kovaleva.sources import (
-    drawn,
-    figure,
-    holding,
-    joined,
-    model_name,
-    sized_model,
-    texts,
-)
-from headscope.reproduce.table import Drawing, Figure, Origin, Row, Section
-from headscope.reproduce.verdicts import holds, within
+from headscope.reproduce import ours as read
+from headscope.reproduce.paper import PublishedSection
+from headscope.reproduce.table import Figure, Origin, Section
 from headscope.run.watch import Watch
 from headscope.text.corpus import Corpus
 from headscope.text.segments import segments
@@ -98,44 +89,26 @@ def with_maps(texts_read: Corpus, max_length: int, model: Model, atlas: Atlas | 
     return atlas.with_probe(MAPS, {stack: arrays}, facts=facts, table={stack: rows}, examples={})
 
 
-def maps(atlases: Sequence[Atlas]) -> Section:
+def maps(section: PublishedSection, atlases: Sequence[Atlas]) -> Section:
     """Figure 1: a typical map of each pattern."""
-    key, title = "maps", "Figure 1: typical maps of the five patterns"
-    covers = ("figure 1",)
-    found = next((found for atlas in atlases if (found := holding(atlas, "pattern_map"))), None)
-    if found is None:
-        needs = "figure 1 needs a model, not an atlas alone, and --text FILE, --pairs FILE or --task"
-        return Section(key, title, paper.MAPS, needs=needs, covers=covers)
-    atlas, stack = found
-    rows = atlas.table(MAPS, stack=stack)
-    shown = {str(row["pattern"]): row for row in rows}
+    holding = read.all_with(atlases, "pattern_map")
+    if not holding:
+        return section.left_out()
+    atlas, stack = holding[0]
+    shown = {str(row["pattern"]): row for row in atlas.table(MAPS, stack=stack)}
     missing = [name for name in PATTERNS if name not in shown]
-    facts = atlas.provenance["probes"][MAPS]
-    notes = [
-        f"The map that headscope's pattern networks are surest of, in the first {facts['texts']} texts. The paper's "
-        "were chosen by its authors."
-    ]
-    if missing:
-        notes.append(
-            f"No map of these texts is called {' or '.join(missing)} with a probability above one half."
-        )
-    caption = f"{model_name(atlas)}: queries run down, keys across; dark is much attention."
-    size = (1.75 * len(shown) + 0.2, 2.3)
-    return Section(
-        key,
-        title,
-        paper.MAPS,
-        Origin(sized_model(atlas, stack), str(facts["data"])),
-        tuple(
-            Row(name, "share", None, Figure(row["probability"], detail=f"head {row['head']}"))
+    facts = read.probe_facts(atlas, MAPS)
+    size = 1.75 * len(shown) + 0.2, 2.3
+    names = {"model": read.model_name(atlas)}
+    return section.filled(
+        Origin(read.model_of(atlas, stack), str(facts["data"])),
+        [
+            section.row("pattern", Figure(row["probability"], detail=f"head {row['head']}"), pattern=name)
             for name, row in shown.items()
-        ),
-        heading="probability of",
-        notes=tuple(notes),
-        drawings=(
-            Drawing("Typical maps", caption, size, drawn(pattern_maps, atlas, stack=stack), is_wide=True),
-        ),
-        covers=covers,
+        ],
+        remarks=[section.remark("missing", patterns=" or ".join(missing))] if missing else [],
+        drawings=[section.drawing("maps", pattern_maps, atlas, stack=stack, size=size, names=names)],
+        texts=facts["texts"],
     )
 
 
@@ -147,82 +120,63 @@ class Shares:
     origin: Origin
     data: str
     is_tuned: bool
-    shares: tuple[Figure, ...]
+    shares: dict[str, Figure]
 
 
-def patterns(atlases: Sequence[Atlas]) -> Section:
+def patterns(section: PublishedSection, atlases: Sequence[Atlas]) -> Section:
     """Figure 2: the share of each pattern, for every model and data set."""
-    key, title = "patterns", "Section 4.1, figure 2: patterns of attention maps"
-    covers = ("figure 2",)
     entries = [entry for place, atlas in enumerate(atlases) for entry in _entries(atlas, is_tuned=place > 0)]
     if not entries:
-        needs = "figure 2 needs --text FILE, --pairs FILE or --task, or an atlas made with headscope patterns"
-        return Section(key, title, paper.PATTERNS, needs=needs, covers=covers)
+        return section.left_out()
     names = _names(entries)
     rows = []
-    for place, pattern in enumerate(PATTERNS):
+    for pattern in PATTERNS:
         for name, entry in zip(names, entries, strict=True):
-            ours, quantity = entry.shares[place], f"{pattern}, {name}" if name else pattern
-            row = Row(quantity, "share", None, ours)
-            if pattern == "heterogeneous" and (entry.is_tuned or len(atlases) == 1):
-                verdict = within(
-                    ours, *paper.HETEROGENEOUS_RANGE, "a third to three fifths of the maps are heterogeneous"
-                )
-                row = Row(quantity, "share", paper.HETEROGENEOUS, ours, verdict=verdict)
-            rows.append(row)
+            is_papers = pattern == "heterogeneous" and (entry.is_tuned or len(atlases) == 1)
+            key = "heterogeneous" if is_papers else "pattern"
+            ending = f", {name}" if name else ""
+            limits = section.figure("heterogeneous")
+            within = (limits.low or 0.0, limits.high or 1.0)
+            rows.append(section.row(key, entry.shares[pattern], within, ending=ending, pattern=pattern))
     bars = {
-        name or entry.model: [share.value or 0.0 for share in entry.shares]
+        name or entry.model: [share.value or 0.0 for share in entry.shares.values()]
         for name, entry in zip(names, entries, strict=True)
     }
-    caption = "Share of attention maps that show each pattern, by model and data set."
-    return Section(
-        key,
-        title,
-        paper.PATTERNS,
-        joined([entry.origin for entry in entries]),
-        tuple(rows),
-        heading="pattern",
-        notes=(
-            "The paper gives the other shares as a picture only, and calls the heterogeneous one an upper bound of "
-            "what could be linguistic.",
-            "The paper's are of fine-tuned models on their tasks' inputs. Ours are found by headscope's own networks, "
-            "which are wrong at times: see the next section.",
-        ),
-        drawings=(
-            Drawing("Patterns", caption, (6.8, 0.4 * len(bars) + 1.3), drawn(pattern_bars, bars, PATTERNS)),
-        ),
-        covers=covers,
+    size = 6.8, 0.4 * len(bars) + 1.3
+    return section.filled(
+        read.joined([entry.origin for entry in entries]),
+        rows,
+        drawings=[section.drawing("bars", pattern_bars, bars, PATTERNS, size=size)],
     )
 
 
 def _entries(atlas: Atlas, *, is_tuned: bool) -> list[Shares]:
     """What an atlas has: the arrays of one data set, and the rows of others."""
-    found = holding(atlas, "pattern_share_whole")
-    if found is None:
+    stack = read.stack_with(atlas, "pattern_share_whole")
+    if stack is None:
         return []
-    _, stack = found
-    facts = atlas.provenance["probes"].get("patterns", {})
-    arrays = atlas.stack(stack)
+    arrays, facts = atlas.stack(stack), read.probe_facts(atlas, "patterns")
     share, error = arrays["pattern_share_whole"], arrays["pattern_share_whole_stderr"]
     whole = {
         name: {"share": float(share.sel(pattern=name)), "stderr": float(error.sel(pattern=name))}
         for name in PATTERNS
     }
-    model, sized = model_name(atlas), sized_model(atlas, stack)
     rows = [
         {"data": facts.get("data"), "texts": facts.get("texts", 0), **whole},
         *atlas.table(BY_TASK, stack=stack),
     ]
     return [
         Shares(
-            model,
-            Origin(sized, f"{row['data']}, {texts(row['texts'])}"),
+            read.model_name(atlas),
+            Origin(read.model_of(atlas, stack), f"{row['data']}, {read.texts(row['texts'])}"),
             str(row["data"]),
             is_tuned,
-            tuple(
-                figure(row[name]["share"], row[name]["stderr"], row["texts"] or None, limits=(0, 1))
+            {
+                name: read.figure(
+                    row[name]["share"], row[name]["stderr"], row["texts"] or None, limits=(0, 1)
+                )
                 for name in PATTERNS
-            ),
+            },
         )
         for row in rows
     ]
@@ -238,27 +192,13 @@ def _names(entries: Sequence[Shares]) -> list[str]:
     ]
 
 
-def classifier() -> Section:
-    """How well patterns are told apart, by the paper's network and by ours."""
+def classifier(section: PublishedSection, _: Sequence[Atlas]) -> Section:
+    """How well patterns are told apart, by the paper's network and by ours, whatever the atlases hold."""
     facts = PatternClassifier.load().facts
     by_pattern: dict[str, float] = json.loads(facts["f1"])
-    macro = float(facts["macro_f1"])
-    verdict = holds(
-        round(macro, 2) >= paper.MACRO_F1, "a network tells the patterns apart with an F1 of 0.86"
-    )
+    macro, published = float(facts["macro_f1"]), section.figure("macro").value
     rows = [
-        Row("macro-F1", "share", Figure(paper.MACRO_F1), Figure(macro), verdict=verdict),
-        *(Row(f"F1, {name}", "share", None, Figure(by_pattern[name])) for name in PATTERNS),
+        section.row("macro", Figure(macro), published is not None and round(macro, 2) >= published),
+        *(section.row("pattern", Figure(by_pattern[name]), pattern=name) for name in PATTERNS),
     ]
-    return Section(
-        "classifier",
-        "Section 4.1: the classifier of patterns",
-        paper.CLASSIFIER,
-        Origin("the pattern networks of headscope", facts["measured_on"]),
-        tuple(rows),
-        notes=(
-            "The paper says F1 on the annotated maps, neither how it is averaged nor whether they were held out; ours "
-            "are maps that no network was trained on, with labels of our own.",
-            "No interval is kept with the networks; training/patterns of the project has it.",
-        ),
-    )
+    return section.filled(Origin("the pattern networks of headscope", facts["measured_on"]), rows)

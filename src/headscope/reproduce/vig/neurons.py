@@ -1,70 +1,46 @@
-"""Part 2 of Vig 2019: which neurons of query and key carry a head's pattern."""
+"""Vig 2019: the heads that follow each pattern, the neurons of query and key that carry it, and the three views."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+
+import numpy as np
 
 from headscope import figures
 from headscope.atlas import Atlas
 from headscope.facts.explanations import REPLACED, Carried, Cell, HeadExplanation, explained_heads
 from headscope.facts.slices import choices, head_values
-from headscope.reproduce.table import Drawing, Figure, Origin, Row, Section, Verdict, size
-from headscope.reproduce.verdicts import exceeds, falls_below, holds
-from headscope.stats.intervals import mean_interval
+from headscope.facts.vocabulary import slice_title
+from headscope.figures.grid import grid_size
+from headscope.figures.head_view import head_view_size
+from headscope.figures.model_view import model_view_size
+from headscope.reproduce import ours as read
+from headscope.reproduce.paper import PublishedSection, published
+from headscope.reproduce.table import Drawing, Figure, Origin, Row, Section
 from headscope.types import HeadId
 
+VIG = published("vig")
 FEW = 4
 """So many neurons are few; what as many at random carry stands beside them."""
 HALF = 0.5
-FEW_CARRY = "few neurons carry the pattern, four of them more than half of the score"
-MANY_CARRY = "many neurons carry the pattern, the best four less than half of the score"
 STAYS = 0.9
 """A sentence-focused head gives at least so much of its attention to its own sentence."""
 MEASURE = "named_patterns"
+MAPS = "example_map"
 
 
 @dataclass(frozen=True)
 class Neurons:
-    """A pattern whose neurons the posts show."""
+    """A pattern whose neurons the posts show, and what single ones tell apart, by our names for both."""
 
-    key: str
-    title: str
     pattern: str
-    """As `named_patterns` has it."""
-    covers: str
-    published: Literal["a few neurons", "most neurons"]
     contrast: str = ""
-    """What single neurons tell apart, as `explain` has it; empty where that is not asked."""
-    told_apart: str = ""
 
 
-NEURONS = (
-    Neurons(
-        "delimiter_neurons",
-        "Part 2: neurons of the delimiter-focused head",
-        "delimiters",
-        "neurons of delimiter-focused heads",
-        "a few neurons",
-        "sep",
-        "[SEP] from other tokens",
-    ),
-    Neurons(
-        "sentence_neurons",
-        "Part 2: neurons of the sentence-focused head (bag of words)",
-        "own_sentence",
-        "neurons of sentence-focused heads",
-        "a few neurons",
-        "segment",
-        "own from other sentence",
-    ),
-    Neurons(
-        "next_word_neurons",
-        "Part 2: neurons of the next-word head",
-        "next_word",
-        "neurons of next-word heads",
-        "most neurons",
-    ),
-)
+NEURONS = {
+    "delimiter_neurons": Neurons("delimiters", "sep"),
+    "sentence_neurons": Neurons("own_sentence", "segment"),
+    "next_word_neurons": Neurons("next_word"),
+}
 
 
 def best_head(atlas: Atlas, stack: str, pattern: str) -> HeadId | None:
@@ -78,148 +54,167 @@ def best_head(atlas: Atlas, stack: str, pattern: str) -> HeadId | None:
     followed = head_values(atlas, MEASURE, select={"pattern": pattern}, stack=stack)
     if pattern == "own_sentence" and "entropy" in atlas.stack(stack):
         breadth = head_values(atlas, "entropy", select={"query_role": "all"}, stack=stack)
-        stays = [head for head in breadth.order() if followed.at(head)[0] >= STAYS]
-        if stays:
-            return stays[0]
+        for head in breadth.order():
+            if followed.at(head)[0] >= STAYS:
+                return head
     return followed.order()[0]
 
 
-def neurons(atlas: Atlas, stack: str, asked: Neurons, model: str) -> Section:
-    """What the best neurons of the pattern's head carry, and what they tell apart."""
-    head = best_head(atlas, stack, asked.pattern)
-    published = Origin(model, "one pair of sentences", "Deconstructing BERT, part 2")
-    told = next((row for row in explained_heads(atlas, stack) if row.head == str(head)), None)
-    if head is None or told is None or _few(told).score.value is None:
-        needs = (
-            "no head of this model follows the pattern on these texts"
-            if head is None
-            else f"this needs --text FILE with at least two texts, or an atlas in which head {head} is explained: "
-            f"headscope explain MODEL --head {head} --text FILE -o ATLAS"
+def patterns(section: PublishedSection, atlas: Atlas, stack: str) -> Section:
+    """The best head of each pattern, and what even attention would give."""
+    rows: list[Row] = []
+    drawings: list[Drawing] = []
+    texts, even = int(atlas.provenance["texts"]), _even(atlas, stack)
+    for number, (pattern, name) in enumerate(VIG.facts["patterns"].items(), start=1):
+        names = {"number": number, "name": name}
+        head = best_head(atlas, stack, pattern)
+        if head is None:
+            rows.append(section.row(pattern, None, **names))
+            continue
+        select = {"pattern": pattern}
+        values = head_values(atlas, MEASURE, select=select, stack=stack)
+        candidates = int(np.isfinite(values.values).sum())
+        value, error = values.at(head)
+        ours = read.figure(value, error, texts, detail=str(head), limits=(0, 1), comparisons=candidates)
+        least = HALF if pattern in VIG.facts["most_attention"] else even.get(pattern)
+        rows.append(section.row(pattern, ours, least, **names))
+        if pattern in even:
+            rows.append(section.row("even", even[pattern], number=number))
+        drawings.append(
+            section.drawing(
+                "grid",
+                figures.head_grid,
+                atlas,
+                MEASURE,
+                select=select,
+                stack=stack,
+                size=grid_size(*values.values.shape),
+                names={"number": number, "name": slice_title(atlas, values)},
+            )
         )
-        return Section(asked.key, asked.title, published, needs=needs, covers=(asked.covers,))
-    facts = atlas.provenance["probes"]["explanation"]
-    texts, shape = int(facts["texts"]), atlas.shape(stack)
-    name = str(atlas.provenance["model"])
-    rows = [*_shares(told, asked, texts), *_told_apart(told, asked), *_left(told, texts)]
-    return Section(
-        asked.key,
-        asked.title,
-        published,
+    layers, heads = atlas.shape(stack) or (0, 0)
+    lacking = "; ".join(row.quantity for row in rows if row.ours is None)
+    remarks = [section.remark("lacking", patterns=lacking)] if lacking else []
+    origin = read.measured_by(atlas, stack)
+    return section.filled(origin, rows, remarks=remarks, drawings=drawings, heads=layers * heads)
+
+
+def _even(atlas: Atlas, stack: str) -> dict[str, Figure]:
+    """By pattern, what even attention would give on the same texts."""
+    arrays, texts = atlas.stack(stack), int(atlas.provenance["texts"])
+    known, errors = arrays.get(f"{MEASURE}_uniform"), arrays.get(f"{MEASURE}_uniform_stderr")
+    if known is None:
+        return {}
+    return {
+        str(pattern): read.figure(
+            float(value),
+            None if errors is None else float(errors.sel(pattern=pattern)),
+            texts,
+            limits=(0.0, 1.0),
+        )
+        for pattern, value in zip(known["pattern"].values, known.values, strict=True)
+    }
+
+
+def neurons(section: PublishedSection, atlas: Atlas, stack: str) -> Section:
+    """What the best neurons of the pattern's head carry, and what they tell apart."""
+    head = best_head(atlas, stack, NEURONS[section.key].pattern)
+    if head is None:
+        return section.left_out()
+    explained = next((row for row in explained_heads(atlas, stack) if row.head == str(head)), None)
+    if explained is None or _few(explained).score.value is None:
+        return section.left_out(section.remark("not_explained", head=head))
+    facts = read.probe_facts(atlas, "explanation")
+    names = {"head": head, "best": _named(explained.best)}
+    return section.filled(
         Origin(
-            f"head {head} of {name}{'' if shape is None else f', {size(*shape)}'}",
-            f"{facts['data']}, {texts:,} texts",
+            f"head {head} of {read.model_of(atlas, stack)}", f"{facts['data']}, {read.texts(facts['texts'])}"
         ),
-        tuple(rows),
-        notes=_notes(told, asked),
-        heading="neurons",
-        drawings=(
-            Drawing(
-                f"What carries the score of head {head}",
-                "Shares of the score's variance over keys of the best 1, 2, 4 and 8 neurons, with standard errors over "
-                f"texts, beside as many at random. Best first: {_list(told.best)}.",
-                (4.6, 3.2),
-                lambda ax: figures.explanation(atlas, head, stack=stack, ax=ax),
-            ),
-        ),
-        covers=(asked.covers,),
+        [
+            *_shares(section, explained, int(facts["texts"])),
+            *_told_apart(section, explained),
+            *_left(section, explained, int(facts["texts"])),
+        ],
+        remarks=[section.remarks["about"]] if "about" in section.remarks else [],
+        drawings=[
+            section.drawing("carried", figures.explanation, atlas, head, stack=stack, names=names),
+        ],
     )
 
 
-def _shares(told: HeadExplanation, asked: Neurons, texts: int) -> list[Row]:
+def _shares(section: PublishedSection, explained: HeadExplanation, texts: int) -> Iterable[Row]:
     """What the best neurons carry of the score, and what as many at random, or all alike, would."""
-    rows = []
-    for part in told.carries:
-        ours = _figure(part.score, texts, detail=_list(told.best[: part.neurons]))
-        is_few = part.neurons == FEW
-        rows.append(
-            Row(
-                f"score, best {part.neurons} of {told.neurons}",
-                "share",
-                Figure(None, words=asked.published) if is_few else None,
-                ours,
-                verdict=_verdict(ours, asked) if is_few else None,
-            )
-        )
-    few = _few(told)
-    rows.append(Row(f"score, {FEW} at random", "share", None, _figure(few.score_random, texts)))
-    rows.append(Row(f"score, {FEW} if all were alike", "share", None, Figure(few.isotropic)))
-    rows.append(Row(f"pattern, best {FEW} alone", "share", None, _figure(few.pattern, texts)))
-    return rows
+    for part in explained.carries:
+        ours = _figure(part.score, texts, detail=_named(explained.best[: part.neurons]))
+        key = "few" if part.neurons == FEW else "some"
+        yield section.row(key, ours, HALF, count=part.neurons, neurons=explained.neurons)
+    few = _few(explained)
+    yield section.row("random", _figure(few.score_random, texts), count=FEW)
+    yield section.row("alike", Figure(few.isotropic), count=FEW)
+    yield section.row("pattern", _figure(few.pattern, texts), count=FEW)
 
 
-def _verdict(ours: Figure | None, asked: Neurons) -> Verdict | None:
-    is_few = asked.published == "a few neurons"
-    finding = FEW_CARRY if is_few else MANY_CARRY
-    if ours is None or ours.low is None:
-        return holds(None, finding)
-    return exceeds(ours, HALF, finding) if is_few else falls_below(ours, HALF, finding)
-
-
-def _told_apart(told: HeadExplanation, asked: Neurons) -> list[Row]:
+def _told_apart(section: PublishedSection, explained: HeadExplanation) -> Iterable[Row]:
     """The neuron that separates best, by the chance that it ranks a key of the kind above another, or below."""
-    found = next((part for part in told.separates if part.contrast == asked.contrast), None)
-    if found is None or not found.neurons:
-        return []
-    best = found.neurons[0]
-    ends = (best.auc, best.low, best.high)
-    value, low, high = ends if best.auc >= HALF else (1 - ends[0], 1 - ends[2], 1 - ends[1])
-    ours = Figure(value, low, high, f"neuron {best.neuron}")
-    finding = f"single neurons tell {asked.told_apart}"
-    return [
-        Row(
-            f"AUC, {asked.told_apart}",
-            "share",
-            Figure(None, words=asked.published),
-            ours,
-            "how often the neuron's product separates a pair of keys; 50 % tells nothing; corrected for all neurons",
-            exceeds(ours, HALF, finding),
-        ),
-        Row(
-            f"neurons, {asked.told_apart}",
-            "neurons",
-            None,
-            Figure(found.clear, detail=f"of {told.neurons}"),
-        ),
-    ]
+    for part in explained.separates:
+        if part.contrast == NEURONS[section.key].contrast and part.neurons:
+            best, name = part.neurons[0], section.remarks["told_apart"]
+            ends = (best.auc, best.low, best.high)
+            value, low, high = ends if best.auc >= HALF else (1 - ends[0], 1 - ends[2], 1 - ends[1])
+            ours = Figure(value, low, high, f"neuron {best.neuron}")
+            yield section.row("auc", ours, HALF, told_apart=name)
+            clear = Figure(part.clear, detail=f"of {explained.neurons}")
+            yield section.row("clear", clear, told_apart=name)
 
 
-def _left(told: HeadExplanation, texts: int) -> list[Row]:
+def _left(section: PublishedSection, explained: HeadExplanation, texts: int) -> Iterable[Row]:
     """What is left of the pattern when a kind of embedding is replaced by its mean."""
-    return [
-        Row(f"pattern left without {REPLACED[name]}", "share", None, _figure(left, texts))
-        for name, left in told.pattern_left.items()
-        if name != "all"  # without all of them nothing is left but even attention
-    ]
+    for name, left in explained.pattern_left.items():
+        if name != "all":  # without all of them nothing is left but even attention
+            yield section.row("left", _figure(left, texts), replaced=REPLACED[name])
 
 
-def _notes(told: HeadExplanation, asked: Neurons) -> tuple[str, ...]:
-    notes = [
-        "The share of the score is of its variance over keys. Best neurons are chosen on one half of the texts and "
-        "scored on the other; the list of them is by all texts.",
-        "Pattern is 1 for the same map and 0 for one no nearer than even attention; it can be negative.",
-    ]
-    if asked.pattern == "own_sentence":
-        notes.append(
-            f"Of the heads with at least {STAYS:.0%} of their attention in their own sentence this is the one of "
-            "highest entropy: a bag of words."
-        )
-    if asked.published == "most neurons":
-        notes.append("The post finds the product with the next word positive in most neurons.")
-    return tuple(notes)
-
-
-def _few(told: HeadExplanation) -> Carried:
-    """What FEW neurons carry, or the most there are."""
-    return next((part for part in told.carries if part.neurons == FEW), told.carries[-1])
+def _few(explained: HeadExplanation) -> Carried:
+    """What few neurons carry, or the most there are."""
+    return next((part for part in explained.carries if part.neurons == FEW), explained.carries[-1])
 
 
 def _figure(cell: Cell, texts: int, *, detail: str = "") -> Figure | None:
-    if cell.value is None:
-        return None
-    if cell.stderr is None or texts < 2:
-        return Figure(cell.value, detail=detail)
-    return Figure(cell.value, *mean_interval(cell.value, cell.stderr, texts), detail)
+    return None if cell.value is None else read.figure(cell.value, cell.stderr, texts, detail=detail)
 
 
-def _list(neurons: Sequence[int]) -> str:
+def _named(neurons: Sequence[int]) -> str:
     return f"neuron{'' if len(neurons) == 1 else 's'} {', '.join(map(str, neurons))}"
+
+
+def views(section: PublishedSection, atlas: Atlas, stack: str) -> Section:
+    """The views of the atlas's own examples, of the best head of each pattern and of all heads at once."""
+    drawings = [*_head_views(section, atlas, stack)]
+    shape = atlas.shape(stack)
+    if MAPS in atlas.stack(stack) and shape is not None:
+        size = model_view_size(*shape)
+        drawings.append(section.drawing("model", figures.model_view, atlas, stack=stack, size=size))
+    if not drawings:
+        return section.left_out()
+    explained = ", ".join(row.head for row in explained_heads(atlas, stack))
+    named = f" (heads {explained})" if explained else ""
+    return section.filled(read.measured_by(atlas, stack), drawings=drawings, explained=named)
+
+
+def _head_views(section: PublishedSection, atlas: Atlas, stack: str) -> Iterable[Drawing]:
+    """A sentence for each pattern on which its best head is most like itself; a head once."""
+    shown: set[HeadId] = set()
+    for pattern, name in VIG.facts["patterns"].items():
+        head = best_head(atlas, stack, pattern)
+        if head is None or head in shown:
+            continue
+        shown.add(head)
+        for typical in atlas.typical(head, stack=stack):
+            if typical.is_whole and typical.keys is None:
+                words = list(typical.words)
+                weights = np.zeros((1, len(words), len(words)))
+                weights[0, np.arange(len(words)), list(typical.looks_at)] = typical.weights
+                names = {"head": typical.head, "pattern": name}
+                size = head_view_size(words)
+                yield section.drawing("head", figures.head_view, weights, words, size=size, names=names)
+                break

@@ -6,7 +6,7 @@ The word lists are English. They are used only where a file gives no tree (heads
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from headscope.text.sentences import word_set
+from headscope.data import english
 
 MentionClass = Literal["pronoun", "proper_noun", "common_noun"]
 
@@ -19,26 +19,14 @@ class Form(NamedTuple):
     gender: str | None
 
 
-_FORMS = (
-    (Form("1", "Sing", None), "i me my mine myself"),
-    (Form("1", "Plur", None), "we us our ours ourselves"),
-    (Form("2", None, None), "you your yours ye"),
-    (Form("2", "Sing", None), "thou thee thy thine thyself yourself"),
-    (Form("2", "Plur", None), "yourselves"),
-    (Form("3", "Sing", "Masc"), "he him his himself"),
-    (Form("3", "Sing", "Fem"), "she her hers herself"),
-    (Form("3", "Sing", "Neut"), "it its itself"),
-    (Form("3", "Plur", None), "they them their theirs themselves 'em ’em these those both"),
-    (Form("3", None, None), "who whom whose which what whoever"),
-    (
-        Form("3", "Sing", None),
-        "this that oneself each another anyone anybody anything everyone everybody everything",
-    ),
-    (Form("3", "Sing", None), "someone somebody something nobody nothing"),
-)
-PRONOUNS: Mapping[str, Form] = {word: form for form, words in _FORMS for word in words.split()}
-"""English pronouns, in lower case."""
+def _form(text: str) -> Form:
+    return Form(*(None if value == "_" else value for value in text.split("-")))
 
+
+PRONOUNS: Mapping[str, Form] = {
+    word: _form(form) for form, words in english("pronouns").items() for word in words
+}
+"""English pronouns, in lower case."""
 
 _NOUN_TAGS = ("NN", "NNS", "NNP", "NNPS", "PRP", "PRP$", "CD", "EX")
 _MODIFIER_TAGS = ("DT", "JJ", "JJR", "JJS")
@@ -47,23 +35,9 @@ _AFTER_NOUNS = (
     ",", ":", ".", "-LRB-", "(", "CC", "MD", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ", *_AFTER_MODIFIERS,
 )  # fmt: skip
 
-_PREPOSITIONS = word_set(
-    "about above across after against along amid among amongst around as at before behind below beneath beside "
-    "besides between beyond by concerning despite down during except for from in inside into like near of off on "
-    "onto opposite out outside over past since than through throughout till to toward towards under until unto up "
-    "upon with within without"
-)
-_RELATIVES = word_set("that which who whom whose where when")
-_SUBJECTS = word_set("i we you he she they")
-_DETERMINERS = word_set(
-    "a all an any both each every her his its my no our some that the their these this those your"
-)
-_FIRST_WORDS = _DETERMINERS | _PREPOSITIONS | _RELATIVES | PRONOUNS.keys()
+_WORDS = english("mentions")
+_FIRST_WORDS = _WORDS["determiners"] | _WORDS["prepositions"] | _WORDS["relatives"] | PRONOUNS.keys()
 """Words that a phrase begins with."""
-_BREAKS = word_set("; : . -- — – ( [ … ...")
-_JOINTS = word_set(", and or nor but")
-_CLITICS = word_set("'s ’s '")
-_OPENING_QUOTES = word_set('" “ ‘ ` ``')
 
 
 def head_by_tree(heads: Sequence[int], words: Sequence[int]) -> int:
@@ -105,19 +79,19 @@ def head_by_words(forms: Sequence[str]) -> int:
     letters = [
         place
         for place in range(end)
-        if any(character.isalnum() for character in forms[place]) and lower[place] not in _CLITICS
+        if any(character.isalnum() for character in forms[place]) and lower[place] not in _WORDS["clitics"]
     ]
     return letters[-1] if letters else end - 1
 
 
 def _ends_phrase(forms: Sequence[str], lower: Sequence[str], place: int) -> bool:
     word = lower[place]
-    if word in _PREPOSITIONS or word in _RELATIVES:
-        return any(earlier not in _PREPOSITIONS for earlier in lower[:place])
-    if word in _BREAKS or word in _SUBJECTS:
+    if word in _WORDS["prepositions"] or word in _WORDS["relatives"]:
+        return any(earlier not in _WORDS["prepositions"] for earlier in lower[:place])
+    if word in _WORDS["breaks"] or word in _WORDS["subjects"]:
         # The dot of Mr. stands in the word itself; "I" and "He" in a name (King He) are rare.
         return True
-    if word not in _JOINTS:
+    if word not in _WORDS["joints"]:
         return False
     following = lower[place + 1 : place + 2]
     return not following or following[0] in _FIRST_WORDS or forms[place + 1][:1].isupper()
@@ -160,6 +134,6 @@ def names_in(sentences: Sequence[Sequence[str]]) -> frozenset[str]:
 
 def begins_sentence(forms: Sequence[str], place: int) -> bool:
     """Whether a word is the first of its sentence, or of what is quoted there."""
-    if place and forms[place - 1] in _OPENING_QUOTES:
+    if place and forms[place - 1] in _WORDS["opening_quotes"]:
         return True
     return not any(character.isalnum() for form in forms[:place] for character in form)

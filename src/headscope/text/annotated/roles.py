@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headscope.errors import TextError
-from headscope.text.align import Span, word_spans
 from headscope.text.annotated.files import AnnotatedFiles
 from headscope.text.files import TextStream, given_files, joined_names, shown
 from headscope.text.formats.framenet import Frames, read_annotations
 from headscope.text.formats.lines import json_object, read_records
 from headscope.text.sentences import clean
 from headscope.text.skipped import Skipped
-from headscope.text.words import WordText
+from headscope.text.words import Span, WordText, word_spans
 
 RESERVED = "all"
 """No role may be called that: it stands for all roles together."""

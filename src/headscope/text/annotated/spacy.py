@@ -47,11 +47,10 @@ class AnnotatedSentence(ParsedSentence):
 class AnnotatedText(Treebank):
     """Raw text as a treebank, parsed anew by every iteration; made by `annotate`."""
 
-    def __init__(self, sources: Sequence["_Source"], pipeline: "_Pipeline", *, name: str) -> None:
-        super().__init__([path for source in sources for path in source.texts.paths])
-        self.name = name
+    def __init__(self, texts: Corpus, pipeline: "_Pipeline") -> None:
+        super().__init__(texts.paths, name=texts.name)
         self.annotator = pipeline.title
-        self._sources = tuple(sources)
+        self._corpus = texts
         self._pipeline = pipeline
         self._share: float | None = None
 
@@ -83,22 +82,17 @@ class AnnotatedText(Treebank):
             raise self._nothing()
 
     def _texts(self) -> Iterator["_Text"]:
-        """The texts of all sources; their documents are numbered anew, since pairs come without a number."""
-        total = sum(source.size for source in self._sources)
-        done = 0
-        document = -1
-        for source in self._sources:
-            numbers = count(1)
-            last: int | None = None
-            for item in source.texts:
-                document += last is None or item.document != last
-                last = item.document
-                part = source.texts.progress
-                share = None if part is None or not total else (done + part * source.size) / total
-                both = (item.first, item.second) if isinstance(item, TextPair) else (item.text,)
-                for text in filter(None, both):
-                    yield _Text(text, document, source.name, numbers, share)
-            done += source.size
+        """The texts of the corpus; their documents are numbered anew, since pairs come without a number."""
+        numbers: dict[str, Iterator[int]] = {}
+        document, last = -1, None
+        for item in self._corpus:
+            document += last is None or item.document != last
+            last = item.document
+            path = self._corpus.path
+            name = self.name if path is None else shown(path)
+            both = (item.first, item.second) if isinstance(item, TextPair) else (item.text,)
+            for text in filter(None, both):
+                yield _Text(text, document, name, numbers.setdefault(name, count(1)), self._corpus.progress)
 
 
 def annotate(texts: Corpus | FilePath | Iterable[FilePath], annotator: str) -> AnnotatedText:
@@ -118,24 +112,9 @@ def annotate(texts: Corpus | FilePath | Iterable[FilePath], annotator: str) -> A
     white space is none of them.
     """
     pipeline = _Pipeline(_pipeline_name(annotator))
-    if isinstance(texts, Corpus):
-        return AnnotatedText([_Source(texts.name, texts, 1)], pipeline, name=texts.name)
-    paths = [texts] if isinstance(texts, str | os.PathLike) else list(texts)
-    name = read_text(*paths).name
-    regular = all(Path(path).is_file() for path in paths)  # the size of a pipe is not known
-    sources = [
-        _Source(shown(path), read_text(path), Path(path).stat().st_size if regular else 0) for path in paths
-    ]
-    return AnnotatedText(sources, pipeline, name=name)
-
-
-@dataclass(frozen=True)
-class _Source:
-    """A corpus to annotate, what messages call it, and its share of the work."""
-
-    name: str
-    texts: Corpus
-    size: int
+    if not isinstance(texts, Corpus):
+        texts = read_text(*([texts] if isinstance(texts, str | os.PathLike) else texts))
+    return AnnotatedText(texts, pipeline)
 
 
 @dataclass(frozen=True)

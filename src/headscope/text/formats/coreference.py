@@ -17,11 +17,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from headscope.data import english
 from headscope.errors import TextError
 from headscope.text.annotated.treebank import UNKNOWN, TaggedSentence, parse
 from headscope.text.files import TextStream, shown
 from headscope.text.formats.conllu import Block, line_blocks, read_blocks
-from headscope.text.sentences import word_set
 from headscope.text.words import WordText
 
 FEWEST = 12
@@ -38,8 +38,7 @@ _WRITTEN = {
 }  # fmt: skip
 """How the treebanks behind the format write signs, and how texts do."""
 
-_NO_SPACE_BEFORE = word_set(". , ; : ! ? ) ] } % ” ’ n't n’t 's ’s 're ’re 've ’ve 'll ’ll 'd ’d 'm ’m '")
-_NO_SPACE_AFTER = word_set("( [ { $ # “ ‘")
+_SPACES = english("spaces")
 
 _ENTITY = "Entity="
 _CHUNK = re.compile(r"\([^()]+\)?|[^()]+\)")
@@ -245,7 +244,12 @@ def space_after(words: Sequence[str]) -> list[bool]:
         if word == '"':
             quoted = not quoted
         closes_next = following == '"' and quoted
-        glued = opens or closes_next or word in _NO_SPACE_AFTER or following.lower() in _NO_SPACE_BEFORE
+        glued = (
+            opens
+            or closes_next
+            or word in _SPACES["none_after"]
+            or following.lower() in _SPACES["none_before"]
+        )
         spaces.append(not glued)
     return spaces
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from xml.parsers import expat
 
 from headscope.errors import TextError
-from headscope.text.align import Span
 from headscope.text.files import TextStream, open_text, shown
+from headscope.text.words import Span
 
 NAMESPACE = "http://framenet.icsi.berkeley.edu"
 FULL_TEXT, LEXICAL_UNIT, FRAME = "fullTextAnnotation", "lexUnit", "frame"

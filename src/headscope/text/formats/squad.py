@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from headscope.errors import TextError
-from headscope.text.align import Span
 from headscope.text.files import FileReading, TextStream, given_files, joined_names, shown
 from headscope.text.formats.lines import json_object
 from headscope.text.skipped import Skipped
+from headscope.text.words import Span
 
 _EXPECTED = '{"data": [{"paragraphs": [{"context": "...", "qas": [...]}]}]}'
 

@@ -1,7 +1,5 @@
 """A paper's figures and ours as tables on the terminal."""
 
-from collections.abc import Sequence
-
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -49,16 +47,15 @@ def _print_section(console: Console, section: Section) -> None:
 
 def _print_rows(console: Console, section: Section) -> None:
     """The table; where it is too wide, what its figures belong to goes below it."""
-    columns = _columns(section)
-    if _width(columns) <= console.width:
-        _print_columns(console, columns)
-        return
-    _print_columns(console, [column for column in columns if column[0]])
-    for row in section.rows:
+    columns = [[title, *cells] for title, cells in words.columns(section, verdicts="same?")]
+    is_narrow = sum(max(map(cell_len, column)) + GAP for column in columns) - GAP <= console.width
+    header, *rows = zip(*(column for column in columns if column[0] or is_narrow), strict=True)
+    print_table(console, header, rows)
+    for row in () if is_narrow else section.rows:
         ends = [("published", row.published), ("ours", row.ours)]
-        told = [f"{name} {figure.detail}" for name, figure in ends if figure is not None and figure.detail]
-        if told:
-            print_wrapped(console, f"  {row.quantity}: ", "; ".join(told))
+        details = [f"{name} {figure.detail}" for name, figure in ends if figure is not None and figure.detail]
+        if details:
+            print_wrapped(console, f"  {row.quantity}: ", "; ".join(details))
 
 
 def _print_grid(console: Console, grid: Grid) -> None:
@@ -67,30 +64,3 @@ def _print_grid(console: Console, grid: Grid) -> None:
     for block in blocks([max(cell_len(name), 2) for name in grid.columns], console.width - first):
         lines = [[name, *(str(numbers[c]) for c in block)] for name, numbers in grid.lines.items()]
         print_table(console, [grid.title, *(grid.columns[c] for c in block)], lines)
-
-
-def _columns(section: Section) -> list[list[str]]:
-    """The columns with their titles, without those that are empty; details have no title."""
-    rows = section.rows
-    unit = [row.unit for row in rows]
-    published, ours = [row.published for row in rows], [row.ours for row in rows]
-    columns = [
-        [section.heading, *(row.quantity for row in rows)],
-        ["published", *map(words.published_figure, published, unit)],
-        ["", *map(words.detail, published)],
-        ["ours", *map(words.our_figure, ours, unit)],
-        [section.interval, *map(words.interval, ours, unit)],
-        ["", *map(words.detail, ours)],
-        ["cases", *map(words.cases, rows)],
-        ["same?", *map(words.same_kind, rows)],
-    ]
-    return [column for column in columns if any(cell not in ("", "-") for cell in column[1:])]
-
-
-def _print_columns(console: Console, columns: Sequence[Sequence[str]]) -> None:
-    header, *rows = zip(*columns, strict=True)
-    print_table(console, header, rows)
-
-
-def _width(columns: Sequence[Sequence[str]]) -> int:
-    return sum(max(map(cell_len, column)) + GAP for column in columns) - GAP

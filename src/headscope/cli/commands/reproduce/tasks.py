@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
-    from headscope.reproduce.tasks import TaskFiles
+    from headscope.reproduce.study import TaskFiles
 
 Pairs = list[tuple[str, tuple[Path, ...]]]
 
@@ -37,6 +37,6 @@ def paired_tasks(
 def task_files(pairs: Pairs) -> "list[TaskFiles]":
     """The tasks as papers take them: made when it is known which model each is for."""
     # Loads torch, which is too slow for --help.
-    from headscope.reproduce.tasks import TaskFiles
+    from headscope.reproduce.study import TaskFiles
 
     return [TaskFiles(name, files) for name, files in pairs]

@@ -1,0 +1,37 @@
+"""The command of a probe from another package: built from its name alone, so that help does not load the package."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+from headscope.cli import options as shared
+from headscope.cli.commands.probe.run import scored, tell
+from headscope.cli.session import session
+
+Select = Annotated[
+    list[Path] | None,
+    shared.option("What best heads are chosen on. Without it: half of --data.", "FILE..."),
+]
+
+
+def registered(name: str) -> Callable[..., Any]:
+    """`headscope probe NAME` for a probe of which only the name is known."""
+
+    def command(
+        model: shared.ModelName,
+        *,
+        data: Annotated[list[Path], shared.option("What heads are asked on.", "FILE...")],
+        select: Select = None,
+        limit: shared.Limit = None,
+        output: shared.Output = None,
+        common: shared.Common,
+    ) -> None:
+        from headscope.facts.description import PROBES  # loads the package, which --help does without
+
+        with session(common, output, inputs=[*data, *(select or [])]) as run:
+            kind: Any = PROBES.get(name)
+            probe = kind(run.load(model), limit=limit, **common.probe_options)
+            tell(run, scored(probe, lambda paths: kind.read(*paths), data, select))
+
+    command.__doc__ = f"Ask what the probe {name} of another installed package asks."
+    return shared.with_common(command)

@@ -1,0 +1,78 @@
+"""What a page begins with: the few findings that say most, and the number that tells heads apart best."""
+
+from collections.abc import Iterable
+from itertools import islice, product
+
+import numpy as np
+
+from headscope.atlas import Atlas
+from headscope.facts.findings import Finding
+from headscope.facts.slices import HeadValues, choices, head_values
+
+MOST = 3
+_QUESTIONS = (
+    ("Syntax", "Coreference", "Roles"),
+    ("Change", "Ablation", "Importance"),
+    ("Named habits", "Special tokens and punctuation", "Neighbours", "Distance"),
+)
+"""What heads know, what the model needs or what changed, where heads look: topics of findings that answer each."""
+_WHERE = ("offset_attention", "role_attention", "named_patterns")
+MOST_SLICES = 24
+
+
+def headlines(findings: Iterable[Finding]) -> list[Finding]:
+    """Up to three findings that are clear of what they are held against: first the clearest answer to each question.
+
+    What was not tested, or is not clearly above its control, never leads.
+    """
+    ranked = sorted((finding for finding in findings if _margin(finding) > 0), key=_margin, reverse=True)
+    answers = [
+        next((finding for finding in ranked if finding.topic in topics), None) for topics in _QUESTIONS
+    ]
+    chosen = [finding for finding in answers if finding is not None]
+    for finding in ranked:
+        if len(chosen) < MOST and finding.topic not in {other.topic for other in chosen}:
+            chosen.append(finding)
+    return chosen[:MOST]
+
+
+def _margin(finding: Finding) -> float:
+    """By how much the whole interval lies above all of the control's; not above 0 where that was not found."""
+    if finding.interval is None or (finding.control is None and finding.verdict is None):
+        return 0.0
+    if finding.verdict not in (None, "above"):
+        return 0.0
+    control = finding.control
+    level = 0.0 if control is None else control.value if control.high is None else control.high
+    return finding.interval[0] - level
+
+
+def most_telling(atlas: Atlas) -> HeadValues | None:
+    """The share that differs most between heads, by its standard deviation over them; None where none is known.
+
+    Of where heads look if that was measured, else of anything known head by head.
+    """
+    slices = [one for stack in atlas.stacks for measure in _WHERE for one in _slices(atlas, stack, measure)]
+    slices = slices or [
+        one
+        for stack in atlas.stacks
+        for measure in atlas.stack(stack)
+        for one in _slices(atlas, stack, str(measure))
+    ]
+    shares = [one for one in slices if one.is_share and not one.is_signed]
+    return max(shares or slices, key=lambda one: float(np.nanstd(one.values)), default=None)
+
+
+def _slices(atlas: Atlas, stack: str, measure: str) -> list[HeadValues]:
+    """A measure's numbers by head, those of all queries, for each of its other labels."""
+    array = atlas.stack(stack).get(measure)
+    if measure not in atlas.measures or array is None or not {"layer", "head"} <= set(array.dims):
+        return []
+    if array.dtype.kind != "f" or not np.isfinite(array.values).any():
+        return []
+    dims = [str(dim) for dim in array.dims if dim not in ("layer", "head")]
+    labels = [["all"] if dim == "query_role" else choices(array, dim) for dim in dims]
+    return [
+        head_values(atlas, measure, select=dict(zip(dims, chosen, strict=True)), stack=stack)
+        for chosen in islice(product(*labels), MOST_SLICES)
+    ]

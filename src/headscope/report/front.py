@@ -1,0 +1,98 @@
+"""The first screen of the report: three findings, all heads at one glance, and one of them at work."""
+
+import numpy as np
+from markupsafe import Markup
+
+from headscope import figures
+from headscope.atlas import Atlas, Example
+from headscope.facts.findings import Finding
+from headscope.facts.headlines import headlines, most_telling
+from headscope.facts.probes import best_heads
+from headscope.facts.subject import Subject
+from headscope.facts.vocabulary import slice_title
+from headscope.figures.arcs import arcs_size
+from headscope.figures.grid import grid_size
+from headscope.figures.maps import example_maps_size
+from headscope.report.at_work import example_picture, usable
+from headscope.report.document import rendered
+from headscope.report.links import HeadLinks
+from headscope.report.pictures import Picture, picture, stack_picture
+
+WIDEST = 8.6
+"""Inches of a sentence that fit beside the grid."""
+SENTENCES = 2
+
+
+def first_screen(
+    atlas: Atlas, findings: list[Finding], links: dict[str, HeadLinks], *, nothing: str
+) -> Markup:
+    """What a reader sees at once; `nothing` is said where no finding is clear enough to lead."""
+    leading = headlines(findings)
+    title, at_work = _at_work(atlas, leading)
+    return rendered(
+        "front.html",
+        headlines=[(finding.topic, links[finding.stack].prose(finding.parts)) for finding in leading],
+        nothing=nothing,
+        grid=_grid(atlas),
+        at_work_title=title,
+        at_work=at_work,
+        links=links[atlas.stacks[0]],
+    )
+
+
+def _grid(atlas: Atlas) -> Picture | None:
+    """All heads, coloured by the share that tells them apart best."""
+    telling = most_telling(atlas)
+    if telling is None:
+        return None
+    best = telling.order()[0]
+    spread = float(np.nanstd(telling.values))
+    told = f"{100 * spread:.0f} points of attention" if telling.is_share else f"{spread:.2g}"
+    return picture(
+        lambda ax: figures.head_grid(
+            atlas, telling.measure, select=telling.select, stack=telling.stack, ax=ax
+        ),
+        size=grid_size(*telling.values.shape),
+        title=slice_title(atlas, telling),
+        caption=f"In this the heads differ most (standard deviation {told}). Highest: head {best}.",
+    )
+
+
+def _at_work(atlas: Atlas, leading: list[Finding]) -> tuple[str, list[Picture]]:
+    """Sentences that show the heads at work that are farthest above what needs no attention, under a title.
+
+    Maps of the heads of the headlines where no probe kept sentences.
+    """
+    for stack in atlas.stacks:
+        subject = Subject(atlas, stack)
+        found = [
+            (row, example, described)
+            for described in subject.described
+            if described.value
+            for row in best_heads(atlas, described.name, stack=stack)
+            for example in usable(atlas.examples(described.name, stack=stack))
+            if row.is_above and example.label == row.label and example.head == row.head and example.is_right
+        ]
+        if found:
+            found.sort(key=lambda triple: (_is_plain(triple[1]), -triple[0].margin))
+            shown = [example_picture(described, example) for _, example, described in found[:SENTENCES]]
+            return "Heads at work", shown
+        named = {
+            finding.topic: finding.heads[0] for finding in leading if finding.stack == stack and finding.heads
+        }
+        if subject.has("example_map") and named:
+            maps = stack_picture(
+                subject,
+                figures.example_maps,
+                named,
+                size=example_maps_size(len(named)),
+                title="",
+                caption="Queries run down, keys across; the darker, the more attention.",
+            )
+            return "Heads on one text", [maps]
+    return "", []
+
+
+def _is_plain(example: Example) -> bool:
+    """Whether an example shows little: a word and its neighbour, or a sentence that does not fit."""
+    return abs(example.asking - example.guess) < 2 or arcs_size(example)[0] > WIDEST

@@ -1,0 +1,296 @@
+"""What papers read, and where what they find is kept: the data there are, and an atlas for each model.
+
+Several papers can fill one study. A task belongs to one of its models, by the prediction head that it needs.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from headscope.atlas import Atlas, open_atlas
+from headscope.errors import ModelError, OptionError, TextError
+from headscope.measures import MEASURES
+from headscope.models import Model, load
+from headscope.reproduce.table import Reproduction
+from headscope.run import analyze
+from headscope.tasks import Task, task_for, with_head
+from headscope.tasks.base import TASKS
+from headscope.text.annotated.coreference import CoreferenceCorpus
+from headscope.text.annotated.roles import RoleCorpus
+from headscope.text.annotated.treebank import Treebank
+from headscope.text.corpus import Corpus
+
+ModelOrAtlas = Model | Atlas | str | os.PathLike[str]
+BatchSize = int | Literal["auto"]
+
+MAX_LENGTH = 128
+"""Tokens in a segment, as in the papers."""
+
+_TOGETHER = (("train", "test"), ("test", "train"), ("dev", "train"), ("choose", "treebank"))
+"""Data that mean nothing without others."""
+_DATA = ("text", "pairs", "treebank", "choose", "coreference", "train", "dev", "test", "roles")
+
+
+@dataclass(frozen=True)
+class TaskFiles:
+    """A task by its name, with the files of its examples; it is made for the model that fits."""
+
+    name: str
+    files: tuple[Path, ...]
+
+    @property
+    def data(self) -> str:
+        """What the files are called."""
+        return ", ".join(file.name for file in self.files)
+
+
+AnyTask = Task | TaskFiles
+AnyTasks = AnyTask | Sequence[AnyTask] | None
+"""What papers take as `task`: one, several, or none."""
+
+
+@dataclass(frozen=True)
+class PlacedTask:
+    """A task, and the place of its model among those of a study."""
+
+    place: int
+    task: Task
+
+
+@dataclass(frozen=True)
+class Material:
+    """The data that there are, of which every paper takes what it can use, and how they are read."""
+
+    text: Corpus | None = None
+    pairs: Corpus | None = None
+    treebank: Treebank | None = None
+    choose: Treebank | None = None
+    coreference: CoreferenceCorpus | None = None
+    train: Treebank | None = None
+    dev: Treebank | None = None
+    test: Treebank | None = None
+    vectors: str | Path = "model"
+    roles: RoleCorpus | None = None
+    tasks: Sequence[AnyTask] = ()
+    limit: int | None = None
+    examples: int | None = None
+    seed: int = 0
+    k: int = 4
+    """How many kinds of heads Guan et al. are compared by."""
+    faithful: bool = False
+    """Whether Clark et al. are compared by what their code does, quirks included."""
+
+    def __post_init__(self) -> None:
+        for name, other in _TOGETHER:
+            if name in self.given and other not in self.given:
+                raise OptionError(f"{name} means nothing without {other}: --{name} needs --{other} FILE too")
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The names of the data that there are."""
+        files = (name for name in _DATA if getattr(self, name) is not None)
+        return (*files, "tasks") if self.tasks else tuple(files)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no data at all."""
+        return not self.given
+
+    @property
+    def read(self) -> Corpus | None:
+        """What heads are observed on: the texts, or else the pairs."""
+        return self.pairs if self.text is None else self.text
+
+
+@dataclass
+class Study:
+    """Models and what is known of each: the pre-trained one first, then those it is compared with.
+
+    A step that was done for one paper is not done again for the next.
+    """
+
+    models: Sequence[Model]
+    max_length: int | None = None
+    batch_size: BatchSize = "auto"
+    progress: bool = False
+    tasks: Sequence[PlacedTask] = ()
+    tell: Callable[[str], object] = lambda step: None
+    """Called with the name of each step before it is done."""
+    atlases: list[Atlas | None] = field(init=False)
+    _done: set[tuple[int, str]] = field(init=False, default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.atlases = [None] * len(self.models)
+
+    @property
+    def running(self) -> dict[str, Any]:
+        """How texts go through a model, as everything takes it."""
+        return {"batch_size": self.batch_size, "progress": self.progress}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What every probe takes."""
+        return {"max_length": self.max_length, **self.running}
+
+    @property
+    def segments(self) -> dict[str, Any]:
+        """The same for what reads running text, in segments as long as the papers'."""
+        return {**self.options, "max_length": self.max_length or MAX_LENGTH}
+
+    @property
+    def filled(self) -> list[Atlas]:
+        """The atlases of the models about which anything is known, in the order of the models."""
+        return [atlas for atlas in self.atlases if atlas is not None]
+
+    def measure(self, place: int, data: Material, measures: Sequence[str]) -> None:
+        """Observe the heads of the model at `place` on the texts, unless that was done for all these measures.
+
+        A second reading repeats the first one's measures, since an atlas holds those of one reading.
+        """
+        known = {name for done, name in self._done if done == place and name in MEASURES.names()}
+        if data.read is None or set(measures) <= known:
+            return
+        wanted = sorted(known | set(measures))
+        self._tell("measures", place)
+        atlas = analyze(
+            self.models[place],
+            data.read,
+            measures=wanted,
+            limit=data.limit,
+            faithful=data.faithful,
+            **self.segments,
+        )
+        before = self.atlases[place]
+        self.atlases[place] = atlas if before is None else atlas.with_probes_of(before)
+        self._done |= {(place, name) for name in wanted}
+
+    def add(self, place: int, step: str, run: Callable[[Model, Atlas | None], Atlas]) -> None:
+        """Let `run` add to the atlas of the model at `place`, unless a step of this name was done for it."""
+        if (place, step) in self._done:
+            return
+        self._tell(step, place)
+        self.atlases[place] = run(self.models[place], self.atlases[place])
+        self._done.add((place, step))
+
+    def _tell(self, step: str, place: int) -> None:
+        self.tell(f"{step}, {self.models[place].name}")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """How a paper is compared with models: what it needs of the data, and what it makes of them."""
+
+    name: str
+    needs: tuple[str, ...]
+    """The data of which it needs at least one."""
+    fill: Callable[[Study, Material], None]
+    """Finds out about the study's models what the paper says of its own, as far as there are data."""
+    compared: Callable[[Sequence[Atlas], Material], Reproduction]
+    """Everything that the atlases have figures for: of the pre-trained model, and of fine-tuned ones after it."""
+
+    def reproduction(
+        self,
+        models: Sequence[ModelOrAtlas],
+        data: Material,
+        *,
+        max_length: int | None = None,
+        batch_size: BatchSize = "auto",
+        progress: bool = False,
+    ) -> Reproduction:
+        """The paper beside the models and the data, or beside atlases without any."""
+        if ready := ready_atlases(models, data):
+            return self.compared(ready, data)
+        if not set(self.needs) & set(data.given):
+            names = f"{'at least one of ' if len(self.needs) > 1 else ''}{', '.join(self.needs)}"
+            raise OptionError(f"there is nothing to compare; give {names}, or an atlas instead of the model")
+        study = new_study(models, data, max_length=max_length, batch_size=batch_size, progress=progress)
+        self.fill(study, data)
+        return self.compared(study.filled, data)
+
+
+def new_study(
+    models: Sequence[ModelOrAtlas],
+    data: Material,
+    *,
+    max_length: int | None,
+    batch_size: BatchSize,
+    progress: bool,
+) -> Study:
+    """A study of these models, loaded where they were named, of which nothing is known yet."""
+    ready = [
+        model if isinstance(model, Model) else load(model) for model in models if not isinstance(model, Atlas)
+    ]
+    return Study(ready, max_length, batch_size, progress, placed(data.tasks, ready))
+
+
+def ready_atlases(models: Sequence[ModelOrAtlas], data: Material) -> list[Atlas] | None:
+    """The atlases, if these were given; None where models were. Raises for a mixture, and for atlases with data."""
+    atlases = [
+        model if isinstance(model, Atlas) else open_atlas(model)
+        for model in models
+        if isinstance(model, Atlas) or (not isinstance(model, Model) and Path(model).suffix == ".nc")
+    ]
+    if not atlases:
+        return None
+    if len(atlases) < len(models):
+        raise OptionError("model and against must all be models, or all be atlases")
+    if data.given:
+        raise OptionError(
+            f"{', '.join(data.given)} cannot be read with an atlas, which holds results and no model; give the model "
+            "instead, or add to the atlas first with: headscope probe ... -o ATLAS"
+        )
+    return atlases
+
+
+def as_models(
+    model: ModelOrAtlas, against: ModelOrAtlas | Sequence[ModelOrAtlas] | None
+) -> list[ModelOrAtlas]:
+    """A model and what it is compared with: one model, several or none."""
+    if against is None:
+        return [model]
+    return [model, against] if isinstance(against, Model | Atlas | str | os.PathLike) else [model, *against]
+
+
+def as_tasks(tasks: AnyTasks) -> tuple[AnyTask, ...]:
+    """One task, several or none, as they are."""
+    if tasks is None:
+        return ()
+    return (tasks,) if isinstance(tasks, Task | TaskFiles) else tuple(tasks)
+
+
+def placed(tasks: AnyTasks, models: Sequence[Model]) -> list[PlacedTask]:
+    """Each task with its model: the first that fits and has no task yet, fine-tuned ones before the pre-trained one.
+
+    An atlas keeps one sweep of a kind, so no model gets two tasks. A task fits a model that has the prediction head
+    it needs and, for classification, its labels. Raises OptionError, with the reasons, for a task that fits none.
+    """
+    taken: dict[int, AnyTask] = {}
+    return [_place(task, models, taken) for task in as_tasks(tasks)]
+
+
+def _place(task: AnyTask, models: Sequence[Model], taken: dict[int, AnyTask]) -> PlacedTask:
+    """A task with the first model that fits it and is not taken, which it then is."""
+    reasons = []
+    for place in (*range(1, len(models)), 0):
+        model = models[place]
+        if place in taken:
+            other = taken[place]
+            reasons.append(f"{model.name}: has the task {other.name} on {other.data} already")
+            continue
+        try:
+            headed = with_head(model, TASKS.get(task.name).head)
+            ready = task if isinstance(task, Task) else task_for(task.name, task.files, headed)
+            ready.check(headed)
+        except (ModelError, TextError) as error:
+            if len(models) == 1:
+                raise
+            reasons.append(f"{model.name}: {error}")
+            continue
+        taken[place] = task
+        return PlacedTask(place, ready)
+    raise OptionError(
+        f"the task {task.name} on {task.data} fits no model ({'; '.join(reasons)}); give one that was fine-tuned for "
+        "it as against (--against)"
+    )

@@ -1,0 +1,95 @@
+"""The notebook widgets: data in two traits, and the front end's module that draws it."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import anywidget
+import traitlets
+from matplotlib.axes import Axes
+
+from headscope.atlas import Atlas
+from headscope.pages.atlas import packed_atlas, write_atlas_view
+from headscope.pages.neurons import NeuronReader
+from headscope.pages.page import Packed, Start, asset, budget_for, modules, pack, write_view
+from headscope.pages.pictures import PictureKind, check_place, draw
+from headscope.pages.seen import Observed
+from headscope.pages.shapes import Chunk, Embedded
+
+ROOM = 8_000_000
+"""Bytes that a text may take in a notebook, however short it is."""
+
+
+class Widget(anywidget.AnyWidget):
+    """Data that shows itself as one of the views; needs no network and, once shown, no kernel."""
+
+    about = traitlets.Unicode().tag(sync=True)
+    blob = traitlets.Bytes().tag(sync=True)
+
+    def __init__(self, embedded: Embedded, chunks: Mapping[str, bytes], *, title: str) -> None:
+        self._esm = "\n".join(modules(view.name for view in embedded.about.views))
+        self._css = asset("headscope.css")
+        self._title = title
+        index, start = [], 0
+        for key, chunk in chunks.items():
+            index.append(Chunk(key=key, start=start, length=len(chunk)))
+            start += len(chunk)
+        self._embedded = embedded.model_copy(update={"chunks": index})
+        about = self._embedded.model_dump_json(exclude_defaults=True)
+        super().__init__(about=about, blob=b"".join(chunks.values()))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self._title}>"
+
+    def save(self, path: str | os.PathLike[str]) -> Any:
+        """Write the view as one self-contained HTML file."""
+        raise NotImplementedError
+
+
+class AtlasView(Widget):
+    """What is known of every head; atlases show themselves as one."""
+
+    def __init__(self, atlas: Atlas) -> None:
+        self.atlas = atlas
+        super().__init__(*packed_atlas(atlas), title=f"atlas of {atlas.provenance.get('model', '')}")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the view as one self-contained HTML file."""
+        write_atlas_view(path, self.atlas)
+
+
+class TextView(Widget):
+    """What every head does on one text; `hs.view` makes it."""
+
+    def __init__(self, observed: Observed, *, start: Start, neurons: NeuronReader | None = None) -> None:
+        check_place(observed, start.stack, start.layer, start.heads)
+        packed = pack(observed, start=start, neurons=neurons, budget=max(ROOM, budget_for(observed)))
+        self.observed, self._start, self._neurons = observed, start, neurons
+        title = f"{observed.model}, {len(observed.source.pieces)} tokens"
+        super().__init__(packed.embedded, packed.chunks, title=title)
+
+    def save(self, path: str | os.PathLike[str]) -> Packed:
+        """Write the view as one self-contained HTML file."""
+        return write_view(path, self.observed, start=self._start, neurons=self._neurons)
+
+    def draw(
+        self,
+        kind: PictureKind = "head",
+        *,
+        layer: int | None = None,
+        heads: Sequence[int] | None = None,
+        stack: str | None = None,
+        threshold: float = 0.01,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """The head view or matrix view as a vector picture, for `hs.figures.save`; where not told, as shown first."""
+        start = self._start
+        return draw(
+            self.observed,
+            kind,
+            stack=stack or start.stack,
+            layer=start.layer if layer is None else layer,
+            heads=start.heads if heads is None else heads,
+            threshold=threshold,
+            ax=ax,
+        )

@@ -1,0 +1,56 @@
+"""What leads: the clearest answer to each question, and nothing that may be noise."""
+
+import numpy as np
+from tests.helpers.atlases import atlas_of, per_head, random_atlas
+
+from headscope.facts.findings import Finding
+from headscope.facts.headlines import headlines, most_telling
+from headscope.facts.scores import Score, Verdict
+
+
+def finding(
+    topic: str, low: float, *, control: float | None = 0.5, verdict: Verdict | None = None, name: str = ""
+) -> Finding:
+    held = None if control is None else Score("a rule", control, control - 0.1, control + 0.1, "")
+    return Finding(
+        topic, "encoder", (name,), low + 0.1, interval=(low, low + 0.2), control=held, verdict=verdict
+    )
+
+
+def test_the_clearest_answer_to_each_question_leads() -> None:
+    leading = headlines(
+        [
+            finding("Neighbours", 0.7),
+            finding("Named habits", 0.8),
+            finding("Syntax", 0.7, verdict="above"),
+            finding("Roles", 0.9, verdict="above"),
+            finding("Ablation", 0.65, verdict="above"),
+            finding("Why", 0.99),
+        ]
+    )
+    assert [one.topic for one in leading] == ["Roles", "Ablation", "Named habits"]
+
+
+def test_noise_never_leads() -> None:
+    noise = [
+        finding("Syntax", 0.9, verdict="unclear"),
+        finding("Coreference", 0.9, verdict="below"),
+        finding("Named habits", 0.55),  # within the control's interval
+        finding("Neighbours", 0.9, control=None),  # held against nothing
+    ]
+    assert headlines(noise) == []
+    assert headlines([*noise, finding("Breadth", 0.7)]) == [finding("Breadth", 0.7)]
+
+
+def test_heads_are_told_apart_by_the_share_that_differs_most() -> None:
+    offsets = np.full((2, 2, 2), 0.3)
+    offsets[0, 1, 1] = 0.9
+    arrays = per_head("offset_attention", offsets, {"offset": (-1, 1)})
+    arrays |= per_head("entropy", np.array([[0.0, 4.0], [1.0, 2.0]]), units="nats")
+    telling = most_telling(atlas_of(arrays))
+    assert telling is not None
+    assert (telling.measure, telling.select) == ("offset_attention", {"offset": (1,)})
+    only = most_telling(atlas_of(per_head("entropy", np.array([[0.0, 4.0]]), units="nats")))
+    assert only is not None
+    assert only.measure == "entropy"
+    assert most_telling(random_atlas()) is not None

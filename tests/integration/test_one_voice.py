@@ -1,0 +1,98 @@
+"""One probe, told by the command line, --json, report, head page and notebook: the same verdict on every head."""
+
+import json
+import re
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+
+import pytest
+from tests.helpers.atlas_views import bars_of
+from typer.testing import CliRunner
+
+import headscope as hs
+from headscope.atlas import Atlas
+from headscope.cli.main import app
+from headscope.facts.cells import VERDICTS
+from headscope.facts.description import direction_name
+from headscope.facts.probes import best_heads
+from headscope.pages.head_page import head_page
+from headscope.pages.shapes import Embedded
+from headscope.report.page import render
+
+Verdicts = dict[str, str]
+"""By relation, what is said of its best head."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What was printed, and the atlas that was written."""
+
+    table: str
+    rows: list[dict[str, object]]
+    atlas: Atlas
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory, tiny_folder: Path) -> Told:
+    """The dependency probe on one file, chosen on the same, so that head pages and tables are of the same cases."""
+    folder = tmp_path_factory.mktemp("voice")
+    treebank = hs.sample_path("treebank")
+    asked = ["probe", "dependency", tiny_folder, "--treebank", treebank, "--select", treebank]
+    out = folder / "atlas.nc"
+    table, as_json = (
+        CliRunner().invoke(app, [str(word) for word in (*asked, *more)]) for more in (["-o", out], ["--json"])
+    )
+    assert (table.exit_code, as_json.exit_code) == (0, 0), table.stderr + as_json.stderr
+    return Told(table.stdout, json.loads(as_json.stdout)["rows"], hs.open(out))
+
+
+@pytest.fixture(scope="module")
+def verdicts(told: Told) -> Verdicts:
+    """What the facts say."""
+    found = {row.label: row.verdict for row in best_heads(told.atlas, "dependency")}
+    assert len(set(found.values())) > 1  # or the test would not see a mix-up
+    return dict(found)
+
+
+def test_the_command_line_says_so(told: Told, verdicts: Verdicts) -> None:
+    lines = told.table.splitlines()
+    start = next(place for place, line in enumerate(lines) if line.startswith("relation"))
+    shown = {line.split()[0]: re.split(r"\s{2,}", line)[-1] for line in lines[start + 1 :] if line.strip()}
+    assert {label: shown[label] for label in verdicts} == {
+        label: VERDICTS[verdict] for label, verdict in verdicts.items()
+    }
+
+
+def test_json_says_so(told: Told, verdicts: Verdicts) -> None:
+    assert {row["relation"]: row["verdict"] for row in told.rows} == verdicts
+
+
+def test_the_report_says_so(told: Told, verdicts: Verdicts) -> None:
+    html = render(told.atlas)
+    section = html[html.index('id="encoder-probe-dependency"') :]
+    for label, verdict in verdicts.items():
+        rows = re.findall(rf'<th scope="row">{re.escape(label)}</th>(.*?)</tr>', section, flags=re.DOTALL)
+        cells = re.findall(r"<td>(.*?)</td>", rows[0], flags=re.DOTALL)
+        assert unescape(re.sub(r"<[^>]*>", "", cells[-1])).strip() == VERDICTS[verdict], label
+
+
+def test_head_pages_and_the_notebook_say_so(told: Told, verdicts: Verdicts) -> None:
+    views = pytest.importorskip("headscope.widget.views")
+    pages = Embedded.model_validate_json(views.AtlasView(told.atlas).about).head_pages
+    compared = 0
+    for row in told.rows:
+        layer, head = map(int, str(row["head"]).split("."))
+        on_page = {
+            bar.label: bar for bar in bars_of(head_page(told.atlas, "encoder", layer, head), "relations")
+        }
+        in_notebook = {bar.label: bar for bar in bars_of(pages[f"encoder/{layer}/{head}"], "relations")}
+        label = f"{row['relation']}, {direction_name(row['direction'])}"
+        if label in on_page:  # what is above no rule, or has few cases, is not shown there
+            compared += 1
+            assert on_page[label].verdict == in_notebook[label].verdict == verdicts[str(row["relation"])]
+            assert on_page[label].value == pytest.approx(row["accuracy"])
+            assert (on_page[label].low, on_page[label].high) == pytest.approx(
+                (row["low"], row["high"]), rel=1e-4
+            )
+    assert compared
