@@ -87,10 +87,10 @@ class FeaturesProbe:
             title=f"{name} on {data.name}" if self.progress else None,
             expected=lambda done: expected_texts(done, done, data.progress),
         )
+        account.seen = counted.passes[0]
         source = Source.of_annotated(
             data,
             account,
-            counted.passes[0],
             options=self._options(),
             duration=perf_counter() - started,
             notes=self._notes(data, counted),

@@ -127,7 +127,7 @@ def _source(
         data_hash=hashlib.sha256(b"".join(account.digest.digest() for account in accounts)).hexdigest(),
         annotator=", ".join(sorted({file.annotator for file in files if file.annotator})) or None,
         texts=seen.texts,
-        documents=sum(account.documents for account in accounts),
+        documents=sum(len(account.documents) for account in accounts),
         tokens=seen.tokens,
         texts_cut=seen.texts_cut,
         skipped=sum(file.skipped.count for file in files),
