@@ -59,14 +59,14 @@ class _HeadTally(Tally[Pointing]):
     def update(self, seen: AttentionBatch) -> None:
         """Look at the one layer that matters."""
         asked, batch = self.question, self._batch
-        if seen.layer != asked.head.layer or not batch.found:
+        if seen.layer != asked.head.layer or not batch.cases:
             return
         words = seen.reduce(word_attention_by(faithful=self.faithful))
         confidence, guess = batch.guesses(words)
         right = batch.is_right(confidence, guess)
         cell = (slice(None), asked.direction, asked.head.head)
         columns = (values[cell].tolist() for values in (guess, confidence, right))
-        for (place, case), chosen, sure, is_right in zip(batch.found, *columns, strict=True):
+        for (place, case), chosen, sure, is_right in zip(batch.cases, *columns, strict=True):
             if asked.label in (ALL, case.label) and sure > 0:
                 weights = words[place, asked.head.head]  # (word, word)
                 row = weights[case.asking] if asked.direction == 0 else weights[:, case.asking]
