@@ -12,7 +12,7 @@ from headscope.errors import OptionError
 from headscope.facts.description import Description
 from headscope.facts.scores import judged
 from headscope.models import Model
-from headscope.probes.observe import Account, Pass
+from headscope.probes.observe import Account
 from headscope.run.provenance import ModelState, provenance
 from headscope.run.reader import Reader
 from headscope.stats.documents import FEWEST_DOCUMENTS, Sampling
@@ -83,7 +83,6 @@ class Source:
         cls,
         data: AnnotatedFiles,
         account: Account,
-        seen: Pass,
         *,
         options: Mapping[str, object],
         duration: float,
@@ -92,12 +91,12 @@ class Source:
         """What was read of annotated files, and seen of it by a model."""
         return cls(
             data=data.name,
-            data_hash=account.digest.hexdigest(),
+            data_hash=account.data_hash,
             annotator=data.annotator,
-            texts=seen.texts,
+            texts=account.seen.texts,
             documents=len(account.documents),
-            tokens=seen.tokens,
-            texts_cut=seen.texts_cut,
+            tokens=account.seen.tokens,
+            texts_cut=account.seen.texts_cut,
             skipped=data.skipped.count,
             options=options,
             duration=duration,

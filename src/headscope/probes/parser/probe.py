@@ -107,7 +107,9 @@ class ParserRun:
             name: Observer(network, max_length=max_length, holds_all=True)
             for name, network in networks.items()
         }
-        self.maps = {name: WordMaps(one.watch, _grid(one, stack)) for name, one in observers.items()}
+        self.maps = {
+            name: WordMaps(observer.watch, _grid(observer, stack)) for name, observer in observers.items()
+        }
         first, *_ = observers.values()
         self.max_length = first.max_length
         self.grid: HeadGrid = next(iter(self.maps.values())).grid

@@ -31,6 +31,7 @@ from headscope.probes.pointing.dependency import OFFSETS
 from headscope.probes.result import Source
 from headscope.run.options import BatchSize
 from headscope.text.annotated.treebank import Treebank
+from headscope.text.skipped import Skipped
 from headscope.types import StackName
 
 PLANS = (
@@ -93,20 +94,26 @@ def parser_table(
         raise nothing_to_score(test.name)
     learners = run.fit(PLANS, data)
     offset = best_offset(data.train)
-    means = CaseMeans(len(PARSERS))
-    for batch, guesses in run.guesses(list(learners.values()), batches):
-        rules = offset_is_right(batch, (RIGHT_BRANCHING, offset))
-        right = {"right_branching": rules[:, 0], "best_offset": rules[:, 1]}
-        right |= {name: batch.is_right(guess) for name, guess in zip(learners, guesses, strict=True)}
-        count(means, batch, [right[name] for name in PARSERS])
-    left_out = accounts["test"].left_out
-    scores = {name: ParserScore.of(means, place, left_out) for place, name in enumerate(PARSERS)}
+    scores = _scores(run, learners, batches, offset, accounts["test"].left_out)
     notes = (
         *_about_training(run, data, list(learners.values()), batches, scores["attention"]),
         *_left_out(run, [*data.files, test], accounts),
     )
     source = _source(run, data, test, accounts.values(), notes, duration=perf_counter() - started)
     return ParserResult(probed, source, run.grid, scores, learners, offset)
+
+
+def _scores(
+    run: ParserRun, learners: Mapping[str, Learner], test: Sequence[Batch], offset: int, left_out: Skipped
+) -> dict[str, ParserScore]:
+    """How well every parser does on the test set."""
+    means = CaseMeans(len(PARSERS))
+    for batch, guesses in run.guesses(list(learners.values()), test):
+        rules = offset_is_right(batch, (RIGHT_BRANCHING, offset))
+        right = {"right_branching": rules[:, 0], "best_offset": rules[:, 1]}
+        right |= {name: batch.is_right(guess) for name, guess in zip(learners, guesses, strict=True)}
+        count(means, batch, [right[name] for name in PARSERS])
+    return {name: ParserScore.of(means, place, left_out) for place, name in enumerate(PARSERS)}
 
 
 def _source(
@@ -127,7 +134,7 @@ def _source(
         data_hash=hashlib.sha256(b"".join(account.digest.digest() for account in accounts)).hexdigest(),
         annotator=", ".join(sorted({file.annotator for file in files if file.annotator})) or None,
         texts=seen.texts,
-        documents=sum(account.documents for account in accounts),
+        documents=sum(len(account.documents) for account in accounts),
         tokens=seen.tokens,
         texts_cut=seen.texts_cut,
         skipped=sum(file.skipped.count for file in files),

@@ -135,21 +135,21 @@ def nearest(asking: Mentioned, earlier: Sequence[Mentioned]) -> int | None:
 
 def head_match(asking: Mentioned, earlier: Sequence[Mentioned]) -> int | None:
     """That of the nearest with the same head word; None when there is none, which counts as wrong."""
-    return nearest(asking, [one for one in earlier if one.head_text == asking.head_text])
+    return nearest(asking, [mention for mention in earlier if mention.head_text == asking.head_text])
 
 
 def cascade(asking: Mentioned, earlier: Sequence[Mentioned]) -> int | None:
     """That of the nearest that passes the first sieve which any passes."""
     for sieve in SIEVES:
-        if passed := [one for one in earlier if sieve(asking, one)]:
+        if passed := [mention for mention in earlier if sieve(asking, mention)]:
             return nearest(asking, passed)
     return nearest(asking, earlier)
 
 
 SIEVES: tuple[Callable[[Mentioned, Mentioned], bool], ...] = (
-    lambda asking, one: one.text == asking.text,
-    lambda asking, one: one.head_text == asking.head_text,
-    lambda asking, one: one.traits.agrees(asking.traits),
+    lambda asking, mention: mention.text == asking.text,
+    lambda asking, mention: mention.head_text == asking.head_text,
+    lambda asking, mention: mention.traits.agrees(asking.traits),
 )
 
 RULES: Mapping[str, Callable[[Mentioned, Sequence[Mentioned]], int | None]] = {

@@ -3,7 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import perf_counter
 from typing import ClassVar, Generic, Self, TypeVar
@@ -16,7 +16,7 @@ from headscope.facts.description import FEW_CASES, Description
 from headscope.models import Model, load
 from headscope.probes.halves import HALVES, SCORE, SELECT, Turns
 from headscope.probes.means import Array
-from headscope.probes.observe import Account, Observer, Pass, Tally
+from headscope.probes.observe import Account, Observer, Tally
 from headscope.probes.pointing.answers import Answers, AtWork, AtWorkTally, PredictTally, Question
 from headscope.probes.pointing.cases import ALL, DIRECTIONS, CaseBatch, Pointing, PointingBatch
 from headscope.probes.pointing.result import PointingResult, choose
@@ -31,13 +31,12 @@ from headscope.types import HeadId, StackName
 DataT = TypeVar("DataT", bound=AnnotatedFiles)
 
 
-@dataclass(frozen=True)
-class Reading:
-    """One pass over the data: what was read, what the model saw of it, and what was left out."""
+@dataclass
+class Reading(Account):
+    """One pass over the data."""
 
-    account: Account
-    seen: Pass
-    skipped: Skipped  # by the reader in this pass; a later reading starts a new count
+    skipped: Skipped = field(default_factory=lambda: Skipped("texts"))
+    """What the reader left out in this pass; a later one starts a new count."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ class PointingProbe(ABC, Generic[DataT]):
         if not tally.scores[SELECT].count(ALL):
             raise TextError(f"{data.name} has no case to choose on: {self._nothing_to_score()}")
         notes = tuple(f"in {data.name}: {note}" for note in self._losses(tally, done))
-        self._fitted = Fitted(tallies, data.name, done.account.digest.hexdigest(), notes)
+        self._fitted = Fitted(tallies, data.name, done.data_hash, notes)
         return self
 
     def score(self, data: DataT) -> PointingResult:
@@ -136,7 +135,7 @@ class PointingProbe(ABC, Generic[DataT]):
         tallies = self._empty()
         done = self._observe(data, None, tallies)
         chosen_on = f"half of the {self._dealt}s of {data.name}"
-        self._fitted = Fitted(tallies, chosen_on, done.account.digest.hexdigest())
+        self._fitted = Fitted(tallies, chosen_on, done.data_hash)
         return self._result(data, tallies, done, self._fitted, started, split=True)
 
     def predict(
@@ -246,14 +245,15 @@ class PointingProbe(ABC, Generic[DataT]):
     def _observe(
         self, data: DataT, half: int | None, tallies: Mapping[StackName, Tally[Pointing]]
     ) -> Reading:
-        account = Account()
-        seen = self.observer.observe(
-            account.of(self.items(data, half)),
+        reading = Reading()
+        reading.seen = self.observer.observe(
+            reading.of(self.items(data, half)),
             {stack: [tally] for stack, tally in tallies.items()},
             name=data.name,
             share=lambda: data.progress,
         )
-        return Reading(account, seen, data.skipped)
+        reading.skipped = data.skipped
+        return reading
 
     def _result(
         self,
@@ -273,8 +273,7 @@ class PointingProbe(ABC, Generic[DataT]):
             )
         source = Source.of_annotated(
             data,
-            done.account,
-            done.seen,
+            done,
             options={
                 "chosen_on": fitted.data,
                 "chosen_on_hash": f"sha256:{fitted.data_hash}",
@@ -313,7 +312,7 @@ class PointingProbe(ABC, Generic[DataT]):
                 f"{self.chosen_things} were chosen on {fitted.data} and scored on the other half; give a second file "
                 "(--select) to choose on"
             )
-        elif fitted.data_hash == done.account.digest.hexdigest():
+        elif fitted.data_hash == done.data_hash:
             yield (
                 f"{self.chosen_things} were chosen on the very texts they are scored on, which flatters them; choose "
                 "on others"

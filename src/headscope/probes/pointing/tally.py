@@ -48,13 +48,13 @@ class Exemplars:
         """The same cells, nothing seen."""
         return type(self)(*self.cells)
 
-    def begin(self, found: Sequence[tuple[Pointing, Case]]) -> None:
+    def begin(self, cases: Sequence[tuple[Pointing, Case]]) -> None:
         """Note the cases of a batch, before they are looked at."""
-        self._rows = self._rows_of([case.label for _, case in found])
+        self._rows = self._rows_of([case.label for _, case in cases])
         self._keys = torch.tensor(
-            [(text.number << _WORD_BITS) | case.asking for text, case in found], dtype=torch.long
+            [(text.number << _WORD_BITS) | case.asking for text, case in cases], dtype=torch.long
         )
-        is_hard = [len(text.content) not in READABLE for text, _ in found]
+        is_hard = [len(text.content) not in READABLE for text, _ in cases]
         self._penalty = torch.tensor(is_hard, dtype=torch.float)  # (case,)
 
     def add(self, confidence: Tensor, is_right: Tensor, at: Place = ()) -> None:
@@ -159,7 +159,7 @@ class PointingTally(Tally[Pointing]):
         """Lay out the cases of a batch and score the baselines, which need no attention."""
         self._batch = batch = self.batch_kind(items, present, tokens)
         self.lost = batch.lost
-        halves = torch.tensor([items[place].half for place, _ in batch.found], dtype=torch.long)
+        halves = torch.tensor([items[place].half for place, _ in batch.cases], dtype=torch.long)
         self._parts: list[tuple[str, int, Tensor, Cases]] = []  # quantity, half, (case,) members, as counted
         for half in HALVES:
             for name in batch.quantities:
@@ -168,25 +168,25 @@ class PointingTally(Tally[Pointing]):
             members = (halves == half).nonzero()[:, 0]
             cases = self._begin(self.baseline[half], members)
             if self.baselines:
-                right = [batch.found[number][1].baselines for number in members.tolist()]
+                right = [batch.cases[number][1].baselines for number in members.tolist()]
                 self.baseline[half].add(cases, torch.tensor(right, dtype=torch.bool).repeat(2, 1))
         self._scored = (halves == SCORE).nonzero()[:, 0]
-        scored = [batch.found[number] for number in self._scored.tolist()]
+        scored = [batch.cases[number] for number in self._scored.tolist()]
         self.exemplars.begin([(items[place], case) for place, case in scored])
-        for place, case in batch.found:
+        for place, case in batch.cases:
             if case.label not in self.first_seen:
                 self.first_seen[case.label] = items[place].where(case.asking)
 
     def _begin(self, means: CaseMeans, members: Tensor) -> Cases:
         """Count cases under their label and under all labels."""
-        found = [self._batch.found[number] for number in members.tolist()]
-        labels = [case.label for _, case in found] + [ALL] * len(found)
-        places = [place for place, _ in found] * 2
+        own = [self._batch.cases[number] for number in members.tolist()]
+        labels = [case.label for _, case in own] + [ALL] * len(own)
+        places = [place for place, _ in own] * 2
         return means.begin(places, labels, [self._batch.items[place].document for place in places])
 
     def update(self, seen: AttentionBatch) -> None:
         """Count one layer of the batch."""
-        if not self._batch.found:
+        if not self._batch.cases:
             return
         measured = self._batch.measure(seen.reduce(word_attention_by(faithful=self.faithful)))
         at = (slice(None), seen.layer)
