@@ -227,7 +227,7 @@ def test_scores_that_cannot_be_had_are_left_out_with_a_warning() -> None:
 
 
 def test_what_cannot_work_is_refused() -> None:
-    with pytest.raises(OptionError, match="nothing to compare; give text, or an atlas"):
+    with pytest.raises(OptionError, match="nothing to compare; give text  an atlas"):
         vig2019(tiny("bert"))
     with pytest.raises(OptionError, match="has no named_patterns"):
         vig2019(atlas_of(per_head("entropy", np.ones((2, 2, 2)), {"query_role": ("all", "cls")})))

@@ -23,6 +23,11 @@ class HeadSet:
         """The set of these heads."""
         return cls(frozenset(members))
 
+    @classmethod
+    def union(cls, sets: Iterable["HeadSet"]) -> Self:
+        """The heads of all these sets."""
+        return cls(frozenset().union(*(heads.members for heads in sets)))
+
     def __iter__(self) -> Iterator[Member]:
         return iter(sorted(self.members, key=lambda member: (_ORDER[member[0]], member[1])))
 

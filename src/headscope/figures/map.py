@@ -24,8 +24,8 @@ from headscope.figures.theme import (
     legend,
     note,
 )
+from headscope.kinds.map import feature_map as neighbour_map
 from headscope.kinds.map import head_map as scaled_map
-from headscope.kinds.tsne import feature_map as neighbour_map
 
 Array = np.ndarray[Any, Any]
 

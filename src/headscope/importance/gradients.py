@@ -40,43 +40,30 @@ def layer_gradients(
 
     One forward and one backward pass of the real network in eval mode, with its parameters left alone.
     """
-    network = capture.model.network
+    network, text = capture.model.network, batch.text
+    visible: dict[Place, Tensor] = {}
+    decoder_ids: Tensor | None = None  # (text, token)
+
+    def look(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
+        nonlocal decoder_ids
+        visible[place] = call.visible
+        if place.stack == "decoder":
+            decoder_ids = forward.inputs.get("input_ids")
+        return call
+
     with (
         torch.inference_mode(False),
         torch.enable_grad(),
         evaluating(network),
         _frozen(network),
         retained(capture) as kept,
-        _looking(capture) as looked,
+        following(capture, capture.stacks.places, look),
     ):
         loss = task.loss(forward(capture.model, batch), batch)  # (text,)
         torch.autograd.backward(loss.sum())
-    text = batch.text
     if text.target is None and capture.model.is_encoder_decoder:
-        text = replace(text, target=_read_again(text.source, looked.decoder_ids, capture))
-    return loss.detach(), (_layer(place, kept.pop(place), looked, text) for place in list(kept))
-
-
-@dataclass
-class _Looked:
-    """What a forward pass told: which keys each query may see, and what the decoder was given to read."""
-
-    visible: dict[Place, Tensor]
-    decoder_ids: Tensor | None = None  # (text, token)
-
-
-@contextmanager
-def _looking(capture: Capture) -> Iterator[_Looked]:
-    looked = _Looked({})
-
-    def handle(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
-        looked.visible[place] = call.visible
-        if place.stack == "decoder":
-            looked.decoder_ids = forward.inputs.get("input_ids")
-        return call
-
-    with following(capture, capture.stacks.places, handle):
-        yield looked
+        text = replace(text, target=_read_again(text.source, decoder_ids, capture))
+    return loss.detach(), (_layer(place, kept.pop(place), visible[place], text) for place in list(kept))
 
 
 @contextmanager
@@ -92,13 +79,13 @@ def _frozen(network: PreTrainedModel) -> Iterator[None]:
             parameter.requires_grad_(True)
 
 
-def _layer(place: Place, weights: Tensor, looked: _Looked, text: TextBatch) -> LayerGradients:
+def _layer(place: Place, weights: Tensor, visible: Tensor, text: TextBatch) -> LayerGradients:
     gradient = weights.grad
     if gradient is None:  # such as the decoder's last layers when a task reads the encoder alone
         gradient = torch.zeros_like(weights)
     queries, keys = sides_of(text, place.stack)
     real = queries.is_token[:, None, :, None] & keys.is_token[:, None, None, :]  # (text, 1, query, key)
-    return LayerGradients(place, weights.detach(), gradient, looked.visible[place] & real, keys)
+    return LayerGradients(place, weights.detach(), gradient, visible & real, keys)
 
 
 def _read_again(source: TokenBatch, ids: Tensor | None, capture: Capture) -> TokenBatch:

@@ -48,8 +48,7 @@ def guan2020(
     atlases their sweeps are read. Of several tasks it is questions, as in the paper. The atlases of the result have the
     kinds in them.
     """
-    tasks = sorted(as_tasks(task), key=lambda task: task.name != "qa")[:1]
-    data = Material(text=text, tasks=tasks, limit=limit, examples=examples, seed=seed, k=k)
+    data = Material(text=text, tasks=as_tasks(task), limit=limit, examples=examples, seed=seed, k=k)
     return GUAN.reproduction(
         as_models(model, against), data, max_length=max_length, batch_size=batch_size, progress=progress
     )
@@ -101,4 +100,4 @@ def _compared(atlases: Sequence[Atlas], data: Material) -> Reproduction:
     return PUBLISHED.beside(sections, kept)
 
 
-GUAN = Paper("guan2020", ("text",), _fill, _compared)
+GUAN = Paper("guan2020", ("text",), _fill, _compared, one_task=True)

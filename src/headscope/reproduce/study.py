@@ -5,7 +5,7 @@ Several papers can fill one study. A task belongs to one of its models, by the p
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -190,6 +190,17 @@ class Paper:
     compared: Callable[[Sequence[Atlas], Material], Reproduction]
     """Everything that the atlases have figures for: of the pre-trained model, and of fine-tuned ones after it."""
 
+    one_task: bool = False
+    """Whether it takes one task only: questions, as in the paper, where there are any."""
+
+    def check(self, data: Material) -> None:
+        """Raise OptionError where there are no data that the paper can use."""
+        if not set(self.needs) & set(data.given):
+            names = f"{'at least one of ' if len(self.needs) > 1 else ''}{', '.join(self.needs)}"
+            raise OptionError(
+                f"there is nothing to compare; give {names} (--{self.needs[0]} FILE), or an atlas in place of the model"
+            )
+
     def reproduction(
         self,
         models: Sequence[ModelOrAtlas],
@@ -202,9 +213,9 @@ class Paper:
         """The paper beside the models and the data, or beside atlases without any."""
         if ready := ready_atlases(models, data):
             return self.compared(ready, data)
-        if not set(self.needs) & set(data.given):
-            names = f"{'at least one of ' if len(self.needs) > 1 else ''}{', '.join(self.needs)}"
-            raise OptionError(f"there is nothing to compare; give {names}, or an atlas instead of the model")
+        self.check(data)
+        if self.one_task:
+            data = replace(data, tasks=questions_first(data.tasks)[:1])
         study = new_study(models, data, max_length=max_length, batch_size=batch_size, progress=progress)
         self.fill(study, data)
         return self.compared(study.filled, data)
@@ -258,6 +269,11 @@ def as_tasks(tasks: AnyTasks) -> tuple[AnyTask, ...]:
     if tasks is None:
         return ()
     return (tasks,) if isinstance(tasks, Task | TaskFiles) else tuple(tasks)
+
+
+def questions_first(tasks: Sequence[AnyTask]) -> list[AnyTask]:
+    """The tasks, answers to questions before others."""
+    return sorted(tasks, key=lambda task: task.name != "qa")
 
 
 def placed(tasks: AnyTasks, models: Sequence[Model]) -> list[PlacedTask]:

@@ -86,7 +86,11 @@ def _masked(model: Model, request: PredictRequest, length: int) -> tuple[Ask | N
         return None, f"The text has no {MASK}: write {MASK} in the place of a word, and the model guesses it."
     first, second = (None if text is None else text.replace(MASK, str(mark)) for text in texts)
     encoded = TextEncoder(model.tokenizer, "pair", length).encode(TextPair(first or "", second))
-    hidden = _hidden(encoded.source, int(model.tokenizer.mask_token_id), places)
+    hidden = [
+        (around, place)  # each text may have lost its end
+        for text, known in enumerate(places)
+        for around, place in zip(known, _masks(model, encoded.source, text), strict=False)
+    ]
     batch = _batch(model, encoded)
 
     def ask() -> list[Guess]:
@@ -96,17 +100,14 @@ def _masked(model: Model, request: PredictRequest, length: int) -> tuple[Ask | N
     return ask, _cut(encoded.cut, length)
 
 
-def _hidden(encoded: EncodedText, mask: int, places: list[list[str]]) -> list[tuple[str, int]]:
-    """What stands around each hidden word that is there, and its place; each text may have lost its end."""
-    found: list[tuple[str, int]] = []
-    for text, around in enumerate(places):
-        here = [
-            place
-            for place, token in enumerate(encoded.ids)
-            if token == mask and encoded.segment[place] == text
-        ]
-        found += zip(around, here, strict=False)
-    return found
+def _masks(model: Model, encoded: EncodedText, text: int) -> list[int]:
+    """Where in one of the texts words are hidden."""
+    mask = int(model.tokenizer.mask_token_id)
+    return [
+        place
+        for place, (token, segment) in enumerate(zip(encoded.ids, encoded.segment, strict=True))
+        if token == mask and segment == text
+    ]
 
 
 def _answers(model: Model, request: PredictRequest, length: int) -> tuple[Ask | None, str]:
@@ -264,17 +265,13 @@ def _words(model: Model, logits: Tensor) -> list[Option]:
 
 def _surroundings(text: str) -> list[str]:
     """For each hidden word, what stands around it."""
-    return [_end(before) + MASK + _start(after) for before, after in pairwise(text.split(MASK))]
-
-
-def _end(text: str) -> str:
-    words = text.split()[-WORDS_AROUND:]
-    return " ".join(words) + (" " if words and text[-1:].isspace() else "")
-
-
-def _start(text: str) -> str:
-    words = text.split()[:WORDS_AROUND]
-    return (" " if words and text[:1].isspace() else "") + " ".join(words)
+    around = []
+    for before, after in pairwise(text.split(MASK)):
+        first, last = " ".join(before.split()[-WORDS_AROUND:]), " ".join(after.split()[:WORDS_AROUND])
+        left = " " if first and before[-1].isspace() else ""
+        right = " " if last and after[0].isspace() else ""
+        around.append(f"{first}{left}{MASK}{right}{last}")
+    return around
 
 
 def _cut(is_cut: bool, length: int) -> str:

@@ -51,7 +51,7 @@ def test_clark2019_of_a_model(run: Run, model: Path, corpus: Path, treebank: Pat
     assert "  left out: table 2 needs --coreference FILE, or an atlas with that probe" in lines
     assert any("left out: figure 3 needs --text FILE and a model with" in line for line in lines)
     assert any("not a failure to reproduce the paper" in line for line in lines)
-    assert lines[-1] == f"our figures are kept in {out}; next: headscope report {out}"
+    assert lines[-1] == f"written to {out}; next: headscope report {out}"
     # The atlas that was kept gives the same figures again, without any data.
     told = json.loads(run("reproduce", "clark2019", out, "--json").stdout)
     again = json.loads(run(*asked, "--limit", 2, "--json").stdout)
@@ -142,7 +142,8 @@ def test_kovaleva2019_of_two_models(run: Run, model: Path, corpus: Path, tmp_pat
     second = tmp_path / "out-against.nc"
     lines = result.stdout.splitlines()
     assert lines[0].startswith("Kovaleva, Romanov, Rogers and Rumshisky 2019")
-    assert lines[-1] == f"our figures are kept in {out} and {second}; next: headscope report {out}"
+    assert f"the atlases of --against are in {second}" in lines
+    assert lines[-1] == f"written to {out}; next: headscope report {out}"
     assert any(line.startswith("first layer") and "+3.2 points" in line for line in lines)
     told = json.loads(run("reproduce", "kovaleva2019", out, "--against", second, "--json").stdout)
     by_key = {section["key"]: section for section in told["sections"]}
@@ -191,7 +192,7 @@ def test_vig2019_of_a_model(run: Run, model: Path, corpus: Path, tmp_path: Path)
     )
     assert any(line.startswith("not covered: use case: model bias: ") for line in lines)
     assert "(Deconstructing BERT, part 1)" in result.stdout
-    assert lines[-1] == f"{page}: the same as a page"
+    assert f"{page}: all tables and drawings; open it in a browser" in lines
     assert page.read_text(encoding="utf-8").startswith("# Published figures and ours\n")
     told = json.loads(run("reproduce", "vig2019", out, "--json").stdout)
     verdicts = [row["verdict"]["agreement"] for row in told["sections"][0]["rows"] if row["verdict"]]
@@ -210,18 +211,19 @@ def test_all_papers_on_one_page(run: Run, model: Path, corpus: Path, treebank: P
     for name in ("Clark, Khandelwal", "Guan, Leng", "Kovaleva, Romanov", "Vig 2019"):
         assert f"\n{name}" in f"\n{result.stdout}"
     second = tmp_path / "out-against.nc"
-    assert result.stdout.splitlines()[-2:] == [
-        f"our figures are kept in {out}, {second}",
+    assert [line for line in result.stdout.splitlines()[-5:] if line] == [
+        f"the atlases of --against are in {second}",
         f"{page}: all tables and drawings; open it in a browser",
+        f"written to {out}; next: headscope report {out}",
     ]
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    told = json.loads(
-        run("reproduce", "all", out, "--against", second, "--page", page, "--json").stdout
-    )  # the page may be replaced
+    plain = tmp_path / "page.md"
+    plain.write_text("# Published figures and ours\n", encoding="utf-8")  # a page may be replaced
+    told = json.loads(run("reproduce", "all", out, "--against", second, "--page", plain, "--json").stdout)
     assert [paper["paper"] for paper in told["papers"]] == [
         "clark2019", "kovaleva2019", "vig2019", "guan2020",
     ]  # fmt: skip
-    assert (told["page"], told["output"], told["output_against"]) == (str(page), None, [])
+    assert (told["page"], told["output"], told["output_against"]) == (str(plain), None, [])
     out.unlink()  # its companion is still there
     again = run(*asked, "-o", out)
     assert (again.exit_code, "out-against.nc is there already" in again.stderr) == (2, True)
@@ -236,7 +238,7 @@ def test_all_says_when_the_sample_is_read(
         seen.append(material)
         raise OptionError("far enough")
 
-    monkeypatch.setattr("headscope.reproduce.reproduce_all", stop)
+    monkeypatch.setattr("headscope.reproduce.everything.reproduce_all", stop)
     result = run("reproduce", "all", model, "--page", tmp_path / "page.html")
     assert "no data were given: the sample that comes with headscope is read\n" in result.stderr
     assert seen[0].is_empty
@@ -251,7 +253,7 @@ def test_all_says_when_the_sample_is_read(
         ),
         (["kovaleva2019", "MODEL", "--task", "vision", "--data", "CORPUS"], "'vision' is not one of 'qa', "),
         (["kovaleva2019", "MODEL", "--text", "CORPUS", "--task", "qa"], "--task needs --data FILE too"),
-        (["vig2019", "MODEL"], "give --text FILE, or an atlas in place of MODEL"),
+        (["vig2019", "MODEL"], "give text (--text FILE), or an atlas in place of the model"),
         (["vig2019", "MODEL", "--text", "CORPUS", "--pairs", "CORPUS"], "one of the two"),
         (["vig2019", "MODEL", "--text", "CORPUS", "--page", "x.pdf"], "must end in .html or .md"),
         (["vig2019", "MODEL", "--text", "CORPUS", "--page", "CORPUS"], "must end in .html or .md"),
@@ -264,8 +266,8 @@ def test_all_says_when_the_sample_is_read(
             ["all", "MODEL", "--task", "qa", "--task", "lm", "--data", "CORPUS"],
             "give each --task one --data FILE",
         ),
-        (["clark2019", "MODEL"], "give --text FILE, or an atlas in place of MODEL"),
-        (["guan2020", "MODEL"], "give --text FILE, or an atlas in place of MODEL"),
+        (["clark2019", "MODEL"], "give at least one of text, treebank, coreference, train (--text FILE)"),
+        (["guan2020", "MODEL"], "give text (--text FILE), or an atlas in place of the model"),
         (["guan2020", "ATLAS", "--text", "CORPUS"], "is an atlas, which holds results and no model"),
         (["guan2020", "ATLAS", "-o", "ATLAS"], "is one of the inputs"),
         (["guan2020", "missing.nc"], "missing.nc cannot be opened"),
@@ -274,14 +276,14 @@ def test_all_says_when_the_sample_is_read(
         (["clark2019", "MODEL", "--choose", "TREEBANK"], "--choose needs --treebank FILE too"),
         (["clark2019", "MODEL", "--treebank", "CORPUS"], "is no treebank by its name"),
         (["clark2019", "--text", "CORPUS"], "MODEL is missing"),
-        (["kovaleva2019", "MODEL"], "give --text FILE, or an atlas in place of MODEL"),
+        (["kovaleva2019", "MODEL"], "give at least one of text, treebank, roles, tasks (--text FILE)"),
         (["kovaleva2019", "MODEL", "--text", "CORPUS", "--pairs", "CORPUS"], "one of the two"),
         (["kovaleva2019", "MODEL", "--data", "CORPUS"], "--data needs --task NAME too"),
         (["kovaleva2019", "MODEL", "--text", "CORPUS", "--examples", "3"], "--examples needs --task NAME"),
         (["kovaleva2019", "MODEL", "--text", "CORPUS", "--against", "ATLAS"], "must both be models, or both"),
         (["kovaleva2019", "ATLAS"], "has nothing that Kovaleva et al. 2019 measured"),
         (["guan2020", "MODEL", "--text", "CORPUS", "--task", "qa"], "--task needs --data FILE too"),
-        (["guan2020", "MODEL", "--task", "qa", "--data", "CORPUS"], "--task needs --text FILE too"),
+        (["guan2020", "MODEL", "--task", "qa", "--data", "CORPUS"], "give text (--text FILE)"),
     ],
 )
 def test_what_cannot_work_is_told_in_one_line(

@@ -23,11 +23,11 @@ def test_any_shape_against_brute_force() -> None:
         words = torch.rand(len(lengths), 3, width, width)
         words *= present[:, None, :, None] * present[:, None, None]
         batch = PairBatch(items, present, tokens_for(present))
-        assert len(batch.found) == sum(len(one.cases) for one in items)
-        if not batch.found:
+        assert len(batch.cases) == sum(len(one.cases) for one in items)
+        if not batch.cases:
             continue
         measured = batch.measure(words)
-        for number, (place, pair) in enumerate(batch.found):
+        for number, (place, pair) in enumerate(batch.cases):
             attention = words[place].numpy()
             spans = (pair.predicate, pair.right)
             others = [strongest(attention, one) for one in elsewhere(spans, lengths[place])]
@@ -68,7 +68,7 @@ def test_words_without_tokens() -> None:
     words = torch.rand(1, 2, 8, 8) * present[:, None, :, None] * present[:, None, None]
     pairs: list[Spans] = [([0], [1]), ([0], [1, 2]), ([1], [2]), ([2], [3]), ([0], [5, 6])]
     batch = PairBatch([item(7, *pairs)], present, tokens_for(present))
-    assert [pair.right for _, pair in batch.found] == [(1,), (1, 2)]
+    assert [pair.right for _, pair in batch.cases] == [(1,), (1, 2)]
     assert batch.lost.count == 3
     assert batch.lost.places[0] == "x:3: the tokenizer has no token for a side of the pair 'w w'"
     measured = batch.measure(words)
@@ -86,6 +86,6 @@ def test_pairs_that_were_cut_off_are_not_told_one_by_one() -> None:
     cut = PairBatch(
         [item(5, ([0], [1]), ([0], [2, 3]), ([4], [0]))], present, tokens_for(present, is_cut=[True])
     )
-    assert [pair.right for _, pair in cut.found] == [(1,)]
+    assert [pair.right for _, pair in cut.cases] == [(1,)]
     assert cut.lost.count == 0
     assert cut.controls.tolist() == [1]  # only (1, 2) is inside what is left

@@ -10,9 +10,8 @@ import torch
 from tests.helpers.relations import Array, item, random_pair, tokens_for
 
 from headscope.probes.halves import SCORE, SELECT
-from headscope.probes.pointing.exemplars import Spot
 from headscope.probes.pointing.pairs import PairBatch
-from headscope.probes.pointing.tally import PointingTally
+from headscope.probes.pointing.tally import PointingTally, Spot
 from headscope.types import AttentionBatch, HeadGrid
 
 

@@ -239,7 +239,6 @@ export interface Section {
  * the two middles around its level, the middle of two levels being half-way (0 below the first, 1 above the last).
  */
 export interface Seen {
-  id: string;
   model: string;
   architecture: string;
   text_a: string;
@@ -247,14 +246,15 @@ export interface Seen {
   source: Tokens;
   target: Tokens | null;
   stacks: StackShape[];
+  rotated: boolean;
+  note: string;
+  id: string;
   levels: number[];
   max_error: number;
   word_error: number;
   fine?: boolean;
-  rotated: boolean;
   has_neurons: boolean;
   neuron_heads?: string[] | null;
-  note: string;
 }
 
 /** A text to look at, or a pair; for models that read one text and write another, text_b is what is written. */

@@ -88,12 +88,9 @@ def ablate(
     shared.check_stride(stride, task)
     with session(common, output, inputs=data) as run:
         kinds = None if atlas is None else hs.open(atlas)
-        loaded = run.load(model)
-        given = {"max_length": max_length, "stride": stride}
-        options = {name: value for name, value in given.items() if value is not None}
-        made = hs.task_for(task, list(data), loaded, **options)
+        headed, made = run.load_task(model, task, data, max_length=max_length, stride=stride)
         result = hs.ablate(
-            hs.with_head(loaded, made.head, allow_pickle=common.allow_pickle),
+            headed,
             made,
             sweep=sweep,
             how=edit,
@@ -145,26 +142,11 @@ def _facts(result: "Ablations") -> dict[str, Any]:
 
 def _print(console: Console, result: "Ablations") -> None:
     sweep = result.described()
-    facts = sweep.facts
-    lines = [
-        f"{result.model.name}, {facts['task']} on {facts['data']}: {facts['examples']:,} examples of "
-        f"{facts['documents']:,} independent text{'' if facts['documents'] == 1 else 's'}, {facts['duration_s']:.1f} s"
-    ]
-    scores = [
-        f"{name} {metric.written(facts['baseline'][name])} ({metric.interval(*facts['baseline_interval'][name])})"
-        for name, metric in sweep.metrics.items()
-    ]
-    lines.append(f"untouched: {', '.join(scores)}")
-    if facts["types_from"]:
-        kinds = ", ".join(f"{len(heads)} {name}" for name, heads in facts["types"].items())
-        lines.append(f"kinds of heads, from {facts['types_from']}: {kinds}")
-    if facts["ordered_by"]:
-        lines.append(f"order: {facts['ordered_by']}, least first")
-    console.print("\n".join(lines), end="\n\n", soft_wrap=True)
+    title = f"{result.model.name}, {result.baseline.task}, {result.source.duration:.1f} s"
+    console.print("\n".join([title, *sweep.sentences]), end="\n\n", soft_wrap=True)
     rows, title = _chosen(sweep)
     console.print(title, style="bold", soft_wrap=True)
     print_table(console, sweep.columns, [sweep.cells(row) for row in rows])
-    console.print(f"\n{_verdict(sweep)}", soft_wrap=True)
 
 
 def _chosen(sweep: "SweepFacts") -> tuple[Sequence[Mapping[str, Any]], str]:
@@ -182,15 +164,3 @@ def _chosen(sweep: "SweepFacts") -> tuple[Sequence[Mapping[str, Any]], str]:
         ranked,
         f"the {len(ranked)} of {len(sweep.rows)} edits ({how}) that change {main} most; * is significant",
     )
-
-
-def _verdict(sweep: "SweepFacts") -> str:
-    if why := sweep.too_few_texts(sweep.metric().name):
-        return why
-    counts = [
-        f"{sum(row['significant'][name] for row in sweep.rows)} of {len(sweep.rows)} for {name}"
-        for name in sweep.metrics
-    ]
-    correction = sweep.correction
-    how = "without correction" if correction == "none" else f"after correction ({correction})"
-    return f"significant changes {how}: {', '.join(counts)}"

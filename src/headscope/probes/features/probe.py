@@ -65,8 +65,8 @@ class FeaturesProbe:
         self.faithful = faithful
         self.progress = progress
         models = [self.model] if self.against is None else [self.model, self.against]
-        longest = min(longest_text(one, max_length) for one in models)
-        self._observers = [Observer(one, max_length=longest, batch_size=batch_size) for one in models]
+        longest = min(longest_text(shown, max_length) for shown in models)
+        self._observers = [Observer(shown, max_length=longest, batch_size=batch_size) for shown in models]
         _check_alike(self._observers)
 
     def fit(self, data: Treebank) -> Self:
@@ -87,10 +87,10 @@ class FeaturesProbe:
             title=f"{name} on {data.name}" if self.progress else None,
             expected=lambda done: expected_texts(done, done, data.progress),
         )
+        account.seen = counted.passes[0]
         source = Source.of_annotated(
             data,
             account,
-            counted.passes[0],
             options=self._options(),
             duration=perf_counter() - started,
             notes=self._notes(data, counted),

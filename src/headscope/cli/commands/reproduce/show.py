@@ -1,5 +1,7 @@
 """A paper's figures and ours as tables on the terminal."""
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -64,3 +66,15 @@ def _print_grid(console: Console, grid: Grid) -> None:
     for block in blocks([max(cell_len(name), 2) for name in grid.columns], console.width - first):
         lines = [[name, *(str(numbers[c]) for c in block)] for name, numbers in grid.lines.items()]
         print_table(console, [grid.title, *(grid.columns[c] for c in block)], lines)
+
+
+def print_papers(console: Console, results: Sequence[Reproduction]) -> None:
+    """The verdicts of several papers in a few lines each; their tables are on the page."""
+    for result in results:
+        console.print(words.paper_name(result), style="bold", soft_wrap=True)
+        print_wrapped(console, "  ", words.summary(result))
+        for section in result.sections:
+            if section.needs:
+                print_wrapped(console, "  left out: ", f"{section.title}: {section.needs}")
+            for tally in words.tallies(section):
+                print_wrapped(console, "  ", f"{tally.finding}: {tally.outcome}")
