@@ -129,14 +129,8 @@ def _beside(ax: Axes, rows: Sequence[HeadScore]) -> None:
         "cases": ["" if row.cases is None else f"{row.cases:,}" for row in rows],
     }
     shown = {heading: texts for heading, texts in columns.items() if any(texts)}
-    at: dict[str, Any] = {
-        "transform": ax.get_yaxis_transform(),
-        "ha": "right",
-        "va": "center_baseline",
-        "in_layout": True,
-    }
+    at: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "ha": "right", "va": "center_baseline"}
     for number, (heading, texts) in enumerate(shown.items()):
+        x = 1.08 + 0.1 * number
         for place, text in enumerate([heading, *texts]):
-            write(
-                ax, 1.08 + 0.1 * number, place - 1, text, color=INK if place else MUTED, in_layout=True, **at
-            )
+            write(ax, x, place - 1, text, color=INK if place else MUTED, in_layout=True, **at)
