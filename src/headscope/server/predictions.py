@@ -57,7 +57,41 @@ def predict(
         with ExitStack() as edits:
             for one in request.edits:
                 edits.enter_context(edit(model, one.heads, how=one.how, atlas=atlas))
-            return Predicted(task=task, before=before, after=ask(), note=note)
+            after = ask()
+    pairs = [_compared(*pair) for pair in zip(before, after, strict=True)]
+    said = _summary(pairs, request.edits)
+    before, after = [first for first, _ in pairs], [second for _, second in pairs]
+    return Predicted(task=task, before=before, after=after, said=said, note=note)
+
+
+def _compared(before: Guess, after: Guess) -> tuple[Guess, Guess]:
+    """Both guesses at one place, each option with what the other one gives it."""
+    ranks = [{option.text: rank for rank, option in enumerate(guess.options)} for guess in (before, after)]
+    changed = [guess.options[:1] and guess.options[0].text for guess in (before, after)]
+    sides = []
+    for guess, other, own in ((before, after, ranks[1]), (after, before, ranks[0])):
+        options = []
+        for rank, option in enumerate(guess.options):
+            place = own.get(option.text)
+            update: dict[str, object] = {"other": None if place is None else other.options[place].probability}
+            if guess is after:
+                moved = 0 if place is None else place - rank
+                update["fares"] = (
+                    "new" if place is None else "up" if moved > 0 else "down" if moved else "same"
+                )
+            options.append(option.model_copy(update=update))
+        sides.append(guess.model_copy(update={"options": options, "changed": changed[0] != changed[1]}))
+    return sides[0], sides[1]
+
+
+def _summary(pairs: Sequence[tuple[Guess, Guess]], edits: Sequence[Edit]) -> str:
+    """Whether the best answers are others with the edits."""
+    count = sum(after.changed for _, after in pairs)
+    where = "" if len(pairs) == 1 else f" in {count} of {len(pairs)} places"
+    told = f"The best answer changes{where}" if count else "The best answer stays the same"
+    hows = {"zero": "switched off", "uniform": "looking evenly"}
+    done = "; ".join(f"{edit.heads} {hows[edit.how]}" for edit in edits)
+    return f"{told} with {done}." if pairs else ""
 
 
 def _check_apart(model: Model, edits: Sequence[Edit], atlas: Atlas | None) -> None:

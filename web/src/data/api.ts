@@ -133,6 +133,7 @@ export interface FindingPart {
 export interface Guess {
   place: string;
   options: Option[];
+  changed?: boolean;
 }
 
 /** A case of a probe: a sentence in which the head does what it was found to be the best at. */
@@ -197,6 +198,8 @@ export interface Neurons {
 export interface Option {
   text: string;
   probability: number;
+  other?: number | null;
+  fares?: "new" | "up" | "down" | "same";
 }
 
 /** A text to predict from, with and without the edits. */
@@ -212,6 +215,7 @@ export interface Predicted {
   task: "mlm" | "qa" | "classification" | "lm";
   before: Guess[];
   after: Guess[];
+  said?: string;
   note?: string;
 }
 
