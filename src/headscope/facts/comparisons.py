@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from headscope.facts.description import Column
+
 PROBE = "compare"
 
 CHANGES = {"cosine": "1 - cosine", "js": "JS divergence (nats)"}
@@ -13,6 +15,18 @@ MEASURES = ("entropy", "role_attention", "named_patterns", "offset_attention", "
 
 STANDS_OUT = 3.0
 """How many standard errors from 0 the change of a head must be to be listed."""
+
+CONTROL = (
+    Column("change"),
+    Column("rho", "with weights", "number", 2, "rho_low", "rho_high"),
+    Column("rho_p", "p", "p_value"),
+    Column("depth", "with depth", "number", 2),
+    Column("partial", "with depth, at equal weights", "number", 2),
+    Column("partial_p", "p", "p_value"),
+    Column("excess", "last third, times", "number", 2, "excess_low", "excess_high"),
+)
+"""Does attention change where weights moved? Correlations over layers, and how many times more the last third of the
+layers changed than the others at equal weight change."""
 
 
 def change_name(change: str) -> str:

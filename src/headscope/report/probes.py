@@ -11,7 +11,7 @@ from headscope.report.ablation import ablation_section, uniform_section
 from headscope.report.compare import compare_section
 from headscope.report.explanation import explanation_section
 from headscope.report.importance import importance_section
-from headscope.report.patterns import patterns_section
+from headscope.report.kinds import patterns_section
 from headscope.report.probe_section import probe_section
 from headscope.report.section import Section
 

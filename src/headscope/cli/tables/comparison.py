@@ -6,19 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from headscope.cli.tables.columns import Column, Row, count, interval, number, print_rows, with_error, words
+from headscope.cli.tables.columns import Column, Row, count, number, print_rows, with_error, words
 from headscope.cli.tables.source import source_line
 from headscope.cli.tables.text import print_table
-from headscope.facts.comparisons import change_name
+from headscope.facts.comparisons import CONTROL, change_name
 
 if TYPE_CHECKING:
     from headscope.comparison import Comparison
 
 _TOP = 5
-
-
-def _p_value(title: str, key: str) -> Column:
-    return Column(title, key, lambda row: "< 0.001" if row[key] < 0.001 else f"{row[key]:.3f}")
 
 
 _LAYERS = [
@@ -32,17 +28,6 @@ _LAYERS = [
         for name in ("query", "key", "value", "output", "all")
     ),
     words("kinds changed", "kinds_changed"),
-]
-_CONTROL = [
-    Column("change", "change", lambda row: change_name(row["change"])),
-    number("with weights", "rho", decimals=2),
-    interval("95 %", "rho_low", "rho_high", decimals=2),
-    _p_value("p", "rho_p"),
-    number("with depth", "depth", decimals=2),
-    number("depth at equal weights", "partial", decimals=2),
-    _p_value("p", "partial_p"),
-    number("last third, times", "excess", decimals=2),
-    interval("95 %", "excess_low", "excess_high", decimals=2),
 ]
 _HEADS = [
     words("head", "head"),
@@ -125,11 +110,14 @@ def _print_layers(console: Console, found: "Comparison", stack: str) -> None:
 
 
 def _print_control(console: Console, rows: list[Row]) -> None:
+    from headscope.facts.cells import table_cells  # loads torch, which --help does without
+
     if all(row["depth"] is None for row in rows):
         console.print("\ntoo few layers to correlate anything", soft_wrap=True)
         return
     title = "Does attention change where weights moved? Spearman over layers; all four matrices together"
-    _print_rows(console, title, _CONTROL, rows)
+    console.print(f"\n{title}", style="bold", soft_wrap=True)
+    print_table(console, *table_cells(CONTROL, rows, nothing="-", name=change_name))
     console.print(
         "last third, times: how many times more the last third of the layers changed than the others, at equal weight "
         "change",
