@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.helpers import own_view
 from tests.helpers.atlases import random_atlas
+from tests.helpers.stored import inflated
 from tests.helpers.tiny import tiny
 from tests.server.conftest import client_of, make_app
 
@@ -17,7 +18,6 @@ from headscope.atlas import Atlas
 from headscope.errors import OptionError
 from headscope.pages.atlas import packed_atlas
 from headscope.pages.page import Start, pack, write_view
-from headscope.pages.quantise import inflated
 from headscope.pages.seen import Observed, observe
 from headscope.pages.views import VIEWS, AtlasView, HeadView, TextView, check_view, view_json
 from headscope.types import HeadId

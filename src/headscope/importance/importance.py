@@ -13,9 +13,8 @@ import torch
 from headscope.accumulator import Sums
 from headscope.capture import Capture, nan_advice, surveyed
 from headscope.errors import CaptureError, TextError
-from headscope.importance.gradients import layer_gradients
+from headscope.importance.gradients import ImportanceSums, layer_gradients
 from headscope.importance.result import ImportanceResult
-from headscope.importance.sums import ImportanceSums
 from headscope.measures.base import TextMean
 from headscope.models import Model
 from headscope.probes.result import Source

@@ -196,18 +196,14 @@ def asset(name: str) -> str:
     return content
 
 
-def neuron_key(stack: str, layer: int, head: int) -> str:
-    """The key of a head's chunk."""
-    return f"neurons/{stack}/{layer}/{head}"
-
-
-def neuron_chunk(neurons: Neurons) -> bytes:
-    """A head's neurons as they are stored."""
-    return deflated(neurons.model_dump_json().encode())
-
-
-def _neuron_chunks(found: Iterable[Neurons]) -> dict[str, bytes]:
-    return {neuron_key(one.stack, one.layer, one.head): neuron_chunk(one) for one in found}
+def _neuron_chunks(read: Iterable[Neurons]) -> dict[str, bytes]:
+    """The neurons of heads as they are stored, by the key of their chunk."""
+    return {
+        f"neurons/{neurons.stack}/{neurons.layer}/{neurons.head}": deflated(
+            neurons.model_dump_json().encode()
+        )
+        for neurons in read
+    }
 
 
 def _all_neurons(

@@ -13,7 +13,7 @@ import xarray as xr
 
 from headscope.atlas import Atlas
 from headscope.figures import cls_attention, head_grid
-from headscope.figures.grid import SHARE_STEPS, grid_size
+from headscope.figures.grid import grid_size, round_share
 from headscope.probes.features.classes import FEATURES
 from headscope.probes.features.result import AGAINST, CLS_QUERY
 from headscope.reproduce import ours as read
@@ -191,7 +191,7 @@ def _grids(section: PublishedSection, sides: Sequence[Side]) -> Iterable[Drawing
                 str(array.name),
                 select={"feature": feature},
                 stack=side.stack,
-                limits=(0.0, next((step for step in SHARE_STEPS if most <= step), 1.0)),
+                limits=(0.0, round_share(most)),
                 size=grid_size(array.sizes["layer"], array.sizes["head"]),
                 names={"feature": _SPECIAL[feature], "model": side.model},
             )

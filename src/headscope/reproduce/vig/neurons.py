@@ -11,8 +11,7 @@ from headscope.facts.explanations import REPLACED, Carried, Cell, HeadExplanatio
 from headscope.facts.slices import choices, head_values
 from headscope.facts.vocabulary import slice_title
 from headscope.figures.grid import grid_size
-from headscope.figures.head_view import head_view_size
-from headscope.figures.model_view import model_view_size
+from headscope.figures.views import head_view_size, model_view_size
 from headscope.reproduce import ours as read
 from headscope.reproduce.paper import PublishedSection, published
 from headscope.reproduce.table import Drawing, Figure, Origin, Row, Section
