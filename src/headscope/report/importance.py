@@ -2,7 +2,6 @@
 
 from headscope.facts.importance import agreement, head_table
 from headscope.facts.subject import Subject
-from headscope.facts.sweeps import task_words
 from headscope.figures.importance import gradient_by_layer
 from headscope.report.pictures import picture
 from headscope.report.section import Section, Table
@@ -15,7 +14,7 @@ def importance_section(subject: Subject, _: int) -> Section:
     options = subject.probes["importance"].get("options")
     options = options if isinstance(options, dict) else {}
     task = str(options.get("task", ""))
-    does = task_words(task, options.get("does")) or "a task"
+    does = options.get("does") or task or "a task"
     heads = head_table(subject.atlas, subject.stack)
     return Section(
         "importance",
