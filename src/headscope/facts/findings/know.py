@@ -52,7 +52,12 @@ class _Probe:
         else:
             is_inward = row.direction in self.described.directions[1:]
             way = f" ({direction_name(row.direction)})" if is_inward else ""
-            told = f"{self._beside(row)}{'' if self.sentences.only_above else self._verdict(row)}"
+            told = self._beside(row)
+            if not self.sentences.only_above and not row.is_above:
+                return self._finding(
+                    row, sentence(*self._nobody(row, does), row.head or "", f"{way}, gets {told}.")
+                )
+            told += "" if self.sentences.only_above else ", clearly above all of them"
         return self._finding(row, sentence("Head ", row.head or "", f" {does}{way}: {told}."))
 
     def _whole(self, row: HeadScore) -> Finding:
@@ -84,11 +89,14 @@ class _Probe:
         against = f", against {listed(rules)}" if rules else ""
         return f"{share(row.score.value)}{_sure(row)} of {_cases(row)}{against}"
 
-    def _verdict(self, row: HeadScore) -> str:
+    def _nobody(self, row: HeadScore, does: str) -> tuple[str]:
+        """How it is said that no head is clear of what needs no attention."""
         best = row.best_baseline
         phrases = {baseline.name: baseline.phrase for baseline in self.described.baselines}
-        better = f"; {phrases[best.name]} is clearly better" if best else ""
-        return {"above": ", clearly above all of them", "below": better}.get(row.verdict, "")
+        clearly = "" if row.verdict == "below" else "clearly "
+        return (
+            f"No head {does} {clearly}better than {phrases[best.name] if best else 'chance'}; the best, ",
+        )
 
     def _tally(self, ranked: Sequence[HeadScore]) -> Finding:
         """In how many rows the best head is clearly above, and in which it is not."""

@@ -1,6 +1,7 @@
 """Findings on measures: where heads look, how widely, and how alike they are."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,7 +15,14 @@ from headscope.stats.intervals import mean_interval
 from headscope.types import HeadId
 
 MUCH = 0.5
-LITTLE = 0.1
+NOTICEABLE, TIMES = 0.15, 4
+"""A share of attention is a finding when it is clearly above that of even attention, by 15 points, and four times as
+large or half of the way to all of it. Random weights have tastes too: untrained T5 has heads that give a token three
+times its even share, and they are sure to do so."""
+LITTLE = 0.05
+HALF_THE_TOKENS = float(np.log(2))
+"""An entropy so many nats below that of even attention is that of looking evenly at half of the tokens. Heads that look
+more broadly, or whose maps lie nearer to each other than half of the largest distance, are not told apart."""
 SURE = 0.01
 NEAREST_WINDOW = "w00"
 FAR_WINDOWS = tuple(f"w{window:02d}" for window in range(8, 16))
@@ -23,48 +31,106 @@ _ROLES = "Special tokens and punctuation"
 _OFFSETS = {-1: "previous-token", 0: "self", 1: "next-token"}
 
 
+@dataclass(frozen=True)
+class _Best:
+    """The head with the most of something, beside even attention."""
+
+    picked: HeadValues
+    even: Score | None
+    """None where the atlas does not know what even attention gives."""
+
+    @property
+    def head(self) -> HeadId:
+        """The foremost head."""
+        return self.picked.order()[0]
+
+    @property
+    def share(self) -> str:
+        """What it gives, with its standard error."""
+        return share(*self.picked.at(self.head))
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Whether it is clear of even attention, as the best of so many heads; None where that cannot be told."""
+        value, error = self.picked.at(self.head)
+        if self.even is None or error is None:
+            return None
+        heads = int(np.isfinite(self.picked.values).sum())
+        low, _ = mean_interval(value, error, self.picked.sample_size, comparisons=heads)
+        return "above" if low > self.even.value and _is_noticeable(value, self.even.value) else "unclear"
+
+    @property
+    def beside(self) -> str:
+        """`best 5.2: 47.3 %, evenly 47.2 %`, with HEAD for the head."""
+        return f"best {HEAD}: {self.share}" + (
+            "" if self.even is None else f", evenly {share(self.even.value)}"
+        )
+
+    def finding(self, subject: Subject, topic: str, does: str, nobody: str) -> Finding:
+        """What the head does if it is clear of even attention, and else that nobody does it."""
+        text = f"{nobody} ({self.beside})." if self.verdict == "unclear" else does
+        found = Finding.measured(
+            subject,
+            topic,
+            with_heads(text, self.head),
+            self.picked.at(self.head),
+            [self.head],
+            control=self.even,
+        )
+        return replace(found, verdict=self.verdict)
+
+
+def _is_noticeable(value: float, even: float) -> bool:
+    return value - even >= NOTICEABLE and value >= min(TIMES * even, (1 + even) / 2)
+
+
+def _best(subject: Subject, measure: str, select: Select) -> _Best | None:
+    """The foremost head of a slice; None where the atlas lacks it, or where no head can look there."""
+    picked = _picked(subject, measure, select)
+    if picked is None or not np.nanmax(picked.values) > 0:
+        return None
+    return _Best(picked, _evenly(subject, measure, select))
+
+
 def neighbours(subject: Subject) -> Iterator[Finding]:
     """The strongest previous-token, same-token and next-token heads."""
     for offset, kind in _OFFSETS.items():
-        picked = _picked(subject, "offset_attention", {"offset": offset})
-        if picked is None or (subject.is_causal and offset > 0):
+        best = _best(subject, "offset_attention", {"offset": offset})
+        if best is None or (subject.is_causal and offset > 0):
             continue
-        head, much = picked.order()[0], _above_half(picked)
-        most, place = share(*picked.at(head)), offset_name(offset)
-        text = f"Head {HEAD} is the strongest {kind} head: it gives {place} {most} of its attention."
-        if not much:
-            text = f"No head looks mostly at {place}; the most is {most}, by head {HEAD}."
-        parts = with_heads(text, head)
+        much, place = _above_half(best.picked), offset_name(offset)
+        does = f"Head {HEAD} is the strongest {kind} head: it gives {place} {best.share} of its attention"
+        does += "." if best.even is None else f" (evenly: {share(best.even.value)})."
+        finding = best.finding(subject, "Neighbours", does, f"No head looks much at {place}")
         if len(much) > 1:
-            parts = sentence(
-                parts, f" {count(len(much), 'head')} give it more than half: ", heads_list(much), "."
+            more = f" {count(len(much), 'head')} give it more than half: "
+            finding = replace(
+                finding, parts=sentence(finding.parts, more, heads_list(much), "."), heads=tuple(much)
             )
-        yield Finding.measured(subject, "Neighbours", parts, picked.at(head), much or [head])
+        yield finding
 
 
 def roles(subject: Subject) -> Iterator[Finding]:
     """Attention to the first token, to separators and to punctuation."""
     for role in ("cls", "sep", "period", "comma"):
-        picked = _picked(subject, "role_attention", {"role": role, "query_role": "all"})
-        if picked is None or not np.nanmax(picked.values) > 0:
+        best = _best(subject, "role_attention", {"role": role, "query_role": "all"})
+        if best is None:
             continue
-        head = picked.order()[0]
-        parts = with_heads(_role_text(subject, role, picked), head)
-        yield Finding.measured(subject, _ROLES, parts, picked.at(head), [head])
+        name = role_name(subject.atlas, subject.stack, role)
+        yield best.finding(
+            subject, _ROLES, _role_text(subject, role, name, best), f"No head looks much at {name}"
+        )
         if role == "cls":
             yield from _sink(subject)
         if role == "sep" and subject.stack != "cross":  # across two texts no query is the key's twin
             yield from _resting_place(subject)
 
 
-def _role_text(subject: Subject, role: str, picked: HeadValues) -> str:
-    name = role_name(subject.atlas, subject.stack, role)
-    value, error = picked.at(picked.order()[0])
+def _role_text(subject: Subject, role: str, name: str, best: _Best) -> str:
     gets = f"{name[0].upper()}{name[1:]} {'get' if role in ('period', 'comma') else 'gets'}"
-    mean, most, much = share(float(np.nanmean(picked.values))), share(value, error), len(_above_half(picked))
-    text = f"{gets} {mean} of attention on average over heads, most from head {HEAD}: {most}."
-    if value < LITTLE:
-        text = f"{gets} little attention: {mean} on average over heads, at most {most} (head {HEAD})."
+    mean, much = share(float(np.nanmean(best.picked.values))), len(_above_half(best.picked))
+    evenly = "" if best.even is None else f" (evenly: {share(best.even.value)})"
+    text = f"{gets} {mean} of attention on average over heads{evenly}, most from head {HEAD}: {best.share}."
     if much:
         return f"{text} {count(much, 'head')} {'gives' if much == 1 else 'give'} more than half."
     if role == "sep" and has_markers(subject.atlas):
@@ -80,6 +146,8 @@ def _resting_place(subject: Subject) -> Iterator[Finding]:
         return
     name = role_name(subject.atlas, subject.stack, "sep")
     here, elsewhere = float(np.nanmean(own.values)), float(np.nanmean(others.values))
+    if here - elsewhere < LITTLE:
+        return
     text = (
         f"When the query is itself {name}, {name} gets {share(here)} on average over heads, its look at "
         f"itself included; from all other queries {share(elsewhere)}."
@@ -96,67 +164,72 @@ def _resting_place(subject: Subject) -> Iterator[Finding]:
 
 def _sink(subject: Subject) -> Iterator[Finding]:
     """Heads of a decoder that park their attention on the first token."""
-    picked = _picked(subject, "named_patterns", {"pattern": "first_token"}) if subject.is_causal else None
-    if picked is None:
+    best = _best(subject, "named_patterns", {"pattern": "first_token"}) if subject.is_causal else None
+    if best is None:
         return
-    sinks, head = _above_half(picked), picked.order()[0]
+    sinks = _above_half(best.picked)
     give = "gives" if len(sinks) == 1 else "give"
-    many = (
-        f"Attention sink: {count(len(sinks), 'head')} of {picked.values.size} {give}"
-        if sinks
-        else "No head gives"
-    )
     half = "the first token more than half of the later tokens' attention"
-    parts = with_heads(f"{many} {half}; the most is {share(*picked.at(head))}, by head {HEAD}.", head)
-    yield Finding.measured(subject, _ROLES, parts, picked.at(head), sinks or [head])
+    many = f"Attention sink: {count(len(sinks), 'head')} of {best.picked.values.size} {give} {half}"
+    if not sinks:
+        many = f"No head gives {half}"
+    finding = best.finding(
+        subject,
+        _ROLES,
+        f"{many}; the most is {best.share}, by head {HEAD}.",
+        "No head rests on the first token",
+    )
+    verdict = finding.verdict if sinks else "unclear"
+    yield replace(finding, heads=tuple(sinks) or finding.heads, verdict=verdict)
 
 
 def distances(subject: Subject) -> Iterator[Finding]:
     """The most local head and the one that looks farthest."""
-    near = _picked(subject, "distance_features", {"feature": NEAREST_WINDOW})
+    near = _best(subject, "distance_features", {"feature": NEAREST_WINDOW})
     if near is not None:
-        head = near.order()[0]
-        text = (
-            f"Head {HEAD} is the most local: {share(*near.at(head))} of its attention goes to other ordinary tokens "
-            "closer than a sixteenth of the text."
+        does = (
+            f"Head {HEAD} is the most local: {near.share} of its attention goes to other ordinary tokens "
+            "closer than a sixteenth of the text"
         )
-        yield Finding.measured(subject, "Distance", with_heads(text, head), near.at(head), [head])
-    far = _picked(subject, "distance_features", {"feature": FAR_WINDOWS})
+        does += "." if near.even is None else f" (evenly: {share(near.even.value)})."
+        yield near.finding(subject, "Distance", does, "No head looks nearer than even attention would")
+    far = _best(subject, "distance_features", {"feature": list(FAR_WINDOWS)})
     if far is not None:
-        head = far.order()[0]
-        value, _ = far.at(head)
+        value, even = far.picked.at(far.head)[0], far.even
+        # The error of a sum of windows is not known, so that only the distance to even attention speaks.
+        clear = even is not None and _is_noticeable(value, even.value)
         text = (
             f"Head {HEAD} looks farthest: {share(value)} of its attention goes to ordinary tokens half the text or "
-            "more away."
+            f"more away{'' if even is None else f' (evenly: {share(even.value)})'}."
+            if clear or even is None
+            else f"No head looks farther than even attention would ({far.beside})."
         )
-        even = _evenly(subject, "distance_features", {"feature": list(FAR_WINDOWS)})
-        if even is not None:
-            beyond = int((far.values > even.value).sum())
-            puts = f"{count(beyond, 'head') if beyond else 'no head'} {'put' if beyond > 1 else 'puts'}"
-            text += f" Even attention would put {share(even.value)} there; {puts} more."
-        parts = with_heads(text, head)
-        yield Finding("Distance", subject.stack, parts, value, heads=(head,), control=even)
+        parts = with_heads(text, far.head)
+        verdict: Verdict | None = None if even is None else "above" if clear else "unclear"
+        yield Finding(
+            "Distance", subject.stack, parts, value, heads=(far.head,), control=even, verdict=verdict
+        )
 
 
 def habits(subject: Subject) -> Iterator[Finding]:
     """The strongest head for each named habit."""
     known = choices(subject.array("named_patterns"), "pattern") if subject.has("named_patterns") else []
     for pattern in known:
-        picked = _picked(subject, "named_patterns", {"pattern": pattern})
-        if picked is None or not np.nanmax(picked.values) > 0:  # a decoder cannot look at the next word
+        best = _best(subject, "named_patterns", {"pattern": pattern})
+        if best is None:
             continue
-        head, name = picked.order()[0], pattern_name(pattern)
-        even = _evenly(subject, "named_patterns", {"pattern": pattern})
-        beside = "" if even is None else f" (evenly: {share(even.value)})"
-        text = f"{name[0].upper()}{name[1:]}: most in head {HEAD}, {share(*picked.at(head))}{beside}."
-        parts = with_heads(text, head)
-        yield Finding.measured(subject, "Named habits", parts, picked.at(head), [head], control=even)
+        name = pattern_name(pattern)
+        name = f"{name[0].upper()}{name[1:]}"
+        beside = "" if best.even is None else f" (evenly: {share(best.even.value)})"
+        does = f"{name}: most in head {HEAD}, {best.share}{beside}."
+        yield best.finding(subject, "Named habits", does, f"{name}: no head does this")
 
 
 def _evenly(subject: Subject, measure: str, select: Select) -> Score | None:
     """What a head that looks evenly at everything scores, where the atlas knows."""
     baseline = subject.atlas.stack(subject.stack).get(f"{measure}_uniform")
-    return None if baseline is None else Score(EVEN, float(baseline.sel(select).sum()))
+    value = np.nan if baseline is None else float(baseline.sel(select).sum())
+    return Score(EVEN, value) if np.isfinite(value) else None
 
 
 def breadth(subject: Subject) -> Iterator[Finding]:
@@ -165,7 +238,24 @@ def breadth(subject: Subject) -> Iterator[Finding]:
     if picked is None:
         return
     even = _evenly(subject, "entropy", {})
-    even = even if even is not None and np.isfinite(even.value) else None
+    sharpest = picked.order()[-1]
+    value, error = picked.at(sharpest)
+    if even is not None and even.value - value < HALF_THE_TOKENS:
+        text = (
+            f"All heads look broadly: the sharpest, {HEAD}, has {amount(value, error, units='nats')} of "
+            f"entropy, even attention {even.value:.2f}."
+        )
+        found = Finding.measured(
+            subject,
+            "Breadth",
+            with_heads(text, sharpest),
+            (value, error),
+            [sharpest],
+            units="nats",
+            control=even,
+        )
+        yield replace(found, verdict="unclear")
+        return
     for head, kind in ((picked.order()[0], "broadest"), (picked.order()[-1], "sharpest")):
         value, error = picked.at(head)
         text = f"Head {HEAD} is the {kind}: {amount(value, error, units='nats')} of entropy"
@@ -214,6 +304,13 @@ def likeness(subject: Subject) -> Iterator[Finding]:
     ends = (
         {"most alike": flat.argmin(), "most different": flat.argmax()} if flat.size > 1 else {"most alike": 0}
     )
+    if not subject.is_faithful and flat.max() < 0.5 * np.log(2):
+        text = (
+            f"No two heads are far apart: the two most different are {flat.max():.3f} {units} apart, "
+            f"{share(flat.max() / np.log(2))} of the {np.log(2):.3f} that is possible."
+        )
+        yield Finding("Likeness", subject.stack, (text,), float(flat.max()), units=units, verdict="unclear")
+        return
     for kind, place in ends.items():
         row, column, value = rows[place], columns[place], float(flat[place])
         error = np.nan if errors is None else float(errors.values[row, column])
