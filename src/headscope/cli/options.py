@@ -5,7 +5,8 @@ every command takes; `with_common` shows Typer the fields of that class in its p
 """
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial, wraps
 from pathlib import Path
@@ -224,12 +225,15 @@ def with_common(
     """The command with the fields of Common as options of its own, after its others.
 
     Those in `without`, and those that the command declares itself, are left out. `one_of` names options of which
-    exactly one is needed, for the usage line.
+    exactly one is needed, for the usage line. Options of the command alone are described in its docstring; see
+    `_described`.
     """
     if command is None:
         return partial(with_common, without=without, one_of=one_of)
     signature = inspect.signature(command, eval_str=True)
-    own = [parameter for name, parameter in signature.parameters.items() if name != "common"]
+    command.__doc__, _, entries = (inspect.getdoc(command) or "").partition("\n\nOptions:\n")
+    described = dict(_described(entries, signature.parameters))
+    own = [described.get(name, own) for name, own in signature.parameters.items() if name != "common"]
     left_out = {*without, *signature.parameters}
     hints = get_type_hints(Common, include_extras=True)
     shared = [
@@ -253,6 +257,39 @@ def with_common(
     }
     run.one_of = one_of  # type: ignore[attr-defined]  # read by Command
     return run
+
+
+_ENTRY = re.compile(r"(\w+)(?: (\S+?))?(?:>=([\d.]+))?(?:<=([\d.]+))?: (.*)")
+
+
+def _described(
+    entries: str, parameters: Mapping[str, inspect.Parameter]
+) -> Iterator[tuple[str, inspect.Parameter]]:
+    """The parameters that a docstring describes, each as Typer takes it.
+
+    An entry is the parameter, what stands for its value, its bounds, and the help: `top N>=1: Only the N highest.` A
+    parameter that comes first, before all options, is an argument; a flag that is not off by default can be put off.
+    """
+    for entry in re.split(r"^    (?=\S)", entries, flags=re.MULTILINE)[1:]:
+        match = _ENTRY.fullmatch(" ".join(entry.split()))
+        assert match is not None, entry
+        name, metavar, least, most, text = match.groups()
+        parameter, flag = parameters[name], name.replace("_", "-")
+        bounds = {
+            end: float(bound) if "." in bound else int(bound)
+            for end, bound in (("least", least), ("most", most))
+            if bound
+        }
+        if parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
+            info = argument(metavar, text)
+        else:
+            is_switch = parameter.annotation is bool and parameter.default is True
+            names = [
+                f"--{flag}/--no-{flag}" if is_switch else f"--{flag}",
+                *(["-o"] if name == "output" else []),
+            ]
+            info = option(text, metavar, *names, shown="by default" not in text, **bounds)
+        yield name, parameter.replace(annotation=Annotated[parameter.annotation, info])
 
 
 def batch_size_of(text: str) -> int | Literal["auto"]:

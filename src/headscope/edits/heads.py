@@ -34,9 +34,6 @@ class HeadSet:
     def __len__(self) -> int:
         return len(self.members)
 
-    def __contains__(self, member: object) -> bool:
-        return member in self.members
-
     def __or__(self, other: "HeadSet") -> "HeadSet":
         return HeadSet(self.members | other.members)
 

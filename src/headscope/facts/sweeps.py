@@ -160,7 +160,7 @@ class SweepFacts:
     @property
     def task(self) -> str:
         """What the model does in the task."""
-        return task_words(str(self.facts["task"]), self.facts.get("does"))
+        return str(self.facts.get("does") or self.facts["task"])
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -278,17 +278,3 @@ def _tests(atlas: Atlas, name: str) -> dict[str, int]:
             tested = int(np.isfinite(values).sum()) or values.size  # of a single text, none has one
             tests[metric] = tests.get(metric, 0) + tested
     return tests
-
-
-_TASKS = {
-    "qa": "answering questions",
-    "classification": "classifying texts",
-    "regression": "scoring texts",
-    "mlm": "predicting masked tokens",
-    "lm": "predicting the next token",
-}
-
-
-def task_words(task: str, does: object = None) -> str:
-    """What a model does in a task, as its class says; `task` for atlases that were written before it did."""
-    return str(does or _TASKS.get(task, task))

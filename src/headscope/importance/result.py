@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from headscope.atlas import Results
-from headscope.importance.sums import KEY_ROLES
+from headscope.importance.gradients import KEY_ROLES
 from headscope.probes.result import ProbeResult, Row
 from headscope.tasks.metric import Array
 from headscope.types import HeadId, LabelledArray

@@ -2,7 +2,6 @@
 
 from headscope.facts.importance import agreement, head_table
 from headscope.facts.subject import Subject
-from headscope.facts.sweeps import task_words
 from headscope.figures.importance import gradient_by_layer
 from headscope.report.pictures import picture
 from headscope.report.section import Section, Table
@@ -15,11 +14,11 @@ def importance_section(subject: Subject, _: int) -> Section:
     options = subject.probes["importance"].get("options")
     options = options if isinstance(options, dict) else {}
     task = str(options.get("task", ""))
-    does = task_words(task, options.get("does")) or "a task"
+    does = options.get("does") or task or "a task"
     heads = head_table(subject.atlas, subject.stack)
     return Section(
         "importance",
-        "Importance: what the loss says of attention",
+        "Which attention does the loss depend on?",
         f"How much the loss of {does} would change with each attention weight (its gradient), "
         "and how fast it changes as a head's output is turned down. A large gradient says that it matters where a head "
         "looks; it speaks of small changes, and removing a head is not small.",
