@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
+from dataclasses import fields
 from functools import partial
 from typing import Any, NoReturn
 
@@ -144,24 +145,23 @@ _WIDTHS = ("all_head_size", "inner_dim", "split_size")
 def remove_heads(network: nn.Module, adapter: Adapter, name: str, heads: set[int], *, count: int) -> None:
     """Take `heads` out of the attention module `name`, which has `count` of them."""
     module = network.get_submodule(name)
-    layout = _layout(network, adapter, name)
+    parts = adapter.projections_of(name, dict(network.named_modules()))
+    if len(parts) < len(fields(Projections)):
+        raise InterventionError(
+            f"headscope does not know where {type(module).__name__} keeps its heads, so it cannot take any out; "
+            "use edit(how='zero'), which gives the same output"
+        )
     kept = [head for head in range(count) if head not in heads]
-    output = network.get_submodule(_resolve(name, layout.output))
+    output = parts["output"]
     width = _inputs(output)
     size = width // count
-    groups = _outputs(network.get_submodule(_resolve(name, layout.key))) // size
-    if layout.query == layout.key:
+    if parts["query"] is parts["key"]:
         rows = _spread(kept, size)
-        fused = torch.cat([rows, rows + width, rows + 2 * width])
-        _keep_outputs(network.get_submodule(_resolve(name, layout.query)), fused)
+        _keep_outputs(parts["query"], torch.cat([rows, rows + width, rows + 2 * width]))
     else:
-        kept_groups = _kept_groups(heads, count, groups, name)
-        for projection, numbers in (
-            (layout.query, kept),
-            (layout.key, kept_groups),
-            (layout.value, kept_groups),
-        ):
-            _keep_outputs(network.get_submodule(_resolve(name, projection)), _spread(numbers, size))
+        kept_groups = _kept_groups(heads, count, _outputs(parts["key"]) // size, name)
+        for kind, numbers in (("query", kept), ("key", kept_groups), ("value", kept_groups)):
+            _keep_outputs(parts[kind], _spread(numbers, size))
     _keep_inputs(output, _spread(kept, size))
     _keep_by_head(module, adapter, kept)
     for attribute in _HEAD_COUNTS:
@@ -170,24 +170,6 @@ def remove_heads(network: nn.Module, adapter: Adapter, name: str, heads: set[int
     for attribute in _WIDTHS:
         if getattr(module, attribute, None) == width:
             setattr(module, attribute, len(kept) * size)
-
-
-def _layout(network: nn.Module, adapter: Adapter, name: str) -> Projections:
-    modules = dict(network.named_modules())
-    for layout in adapter.projections:
-        names = {_resolve(name, part) for part in (layout.query, layout.key, layout.value, layout.output)}
-        if all(isinstance(modules.get(one), nn.Linear | Conv1D) for one in names):
-            return layout
-    raise InterventionError(
-        f"headscope does not know where {type(modules[name]).__name__} keeps its heads, so it cannot take any out; "
-        "use edit(how='zero'), which gives the same output"
-    )
-
-
-def _resolve(name: str, part: str) -> str:
-    if part.startswith("../"):
-        return f"{name.rpartition('.')[0]}.{part.removeprefix('../')}"
-    return f"{name}.{part}"
 
 
 def _kept_groups(heads: set[int], count: int, groups: int, name: str) -> list[int]:

@@ -24,7 +24,7 @@ def explanation_section(subject: Subject, _: int) -> Section:
     rows.sort(key=lambda row: -row.carried[0].score.number if row.carried else 0.0)
     return Section(
         "explanation",
-        "Why heads do it: what carries their scores",
+        "What makes a head look where it looks?",
         "A head's score is a sum over its neurons of query times key. The share of the best few neurons is what they "
         "carry of how much the score varies over keys; they were chosen on one half of the texts and scored on the "
         "other. What is left of a pattern says how near the head's map stays when embeddings are replaced by their "
