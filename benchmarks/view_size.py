@@ -8,6 +8,7 @@ easy. Exits with 1 when a bar is missed.
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from headscope.models import Model
 from headscope.pages.arrays import from_attentions
 from headscope.pages.neurons import NeuronReader, neuron_reader
 from headscope.pages.page import write_view
-from headscope.pages.quantise import MOST_ERROR, Array, Quantised, read_maps
+from headscope.pages.quantise import MOST_ERROR, Array, Quantised
 from headscope.pages.seen import Observed, observe
 
 BARS = {128: 1_000_000, 512: 8_000_000}
@@ -70,8 +71,9 @@ def cases() -> Iterator[tuple[int, Observed, NeuronReader | None]]:
 
 def off(stored: Quantised, key: str, weights: Array) -> float:
     """The errors of a stored map, added up."""
-    heads, queries, keys = weights.shape
-    again = read_maps(stored.chunks[key], stored.code.table, heads=heads, queries=queries, keys=keys)
+    planes = np.frombuffer(zlib.decompress(stored.chunks[key], wbits=-zlib.MAX_WBITS), dtype=np.uint8)
+    codes, *second = planes.reshape(-1, *weights.shape)
+    again = stored.code.refined(codes, second[0]) if second else stored.code.levels[codes]
     return float(np.abs(again - weights).sum())
 
 

@@ -9,8 +9,7 @@ from tests.helpers.tasks import headed, questions_file
 from tests.helpers.tiny import tiny
 from torch import Tensor, nn
 
-from headscope.ablation.blocks import find_blocks
-from headscope.ablation.passes import Changes, Passes, passes_for
+from headscope.ablation.passes import Changes, Passes, find_blocks, passes_for
 from headscope.ablation.plan import PlannedEdit, each_head, each_layer
 from headscope.capture import Capture, surveyed
 from headscope.edits import HeadSet, How, edit, mean_outputs

@@ -23,7 +23,14 @@ from headscope.report import write_report
 
 expect.set_options(timeout=PATIENCE)
 
-EXPLORE = "import sys, tests.helpers.own_view; from headscope.cli.main import run; sys.argv[1:1] = ['explore']; run()"
+EXPLORE = """
+import sys
+from tests.helpers import own_view
+from headscope.cli.main import run
+own_view.register()
+sys.argv[1:1] = ["explore"]
+run()
+"""
 SERVED = ("bert", "twelve", "gpt2", "llama", "t5")
 """Models of the server besides demo, as folders."""
 

@@ -12,6 +12,7 @@ import xarray as xr
 from tests.helpers.atlas_views import with_kinds
 from tests.helpers.atlases import example, random_atlas, with_dependency
 from tests.helpers.kinds import kinds_of_heads
+from tests.helpers.stored import read_maps
 from tests.helpers.tiny import tiny, wordpiece_tokenizer
 
 import headscope as hs
@@ -20,7 +21,6 @@ from headscope.atlas.sentences import Typical, as_line
 from headscope.models import Model
 from headscope.pages.neurons import neuron_reader
 from headscope.pages.page import Packed, Start, write_view
-from headscope.pages.quantise import read_maps
 from headscope.pages.seen import Observed, observe
 
 Array = np.ndarray[Any, Any]

@@ -126,3 +126,11 @@ def test_the_head_page_says_what_the_head_finds(atlas: Atlas) -> None:
     [bar] = [bar for bar in bars if bar.label.startswith("another noun between")]
     assert (bar.mark_name, bar.mark) == ("nearest noun", 0.0)
     assert "agreement" in bar.note
+
+
+def test_the_view_is_in_the_file(told: dict[str, str]) -> None:
+    """What it shows, in all three hosts: tests/pages/test_views.py and tests/browser."""
+    html = (Path(told["here"]) / "view.html").read_text(encoding="utf-8")
+    assert '"name":"most_read","title":"Most read"' in html
+    assert 'data-chunk="view/most_read"' in html
+    assert '["most_read"] = (() => {' in html

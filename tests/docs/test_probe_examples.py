@@ -142,7 +142,7 @@ def pointing_tally(baselines: Sequence[object]) -> PointingTally:
 def items_of(kind: type[Any], data: Any, **options: object) -> list[Pointing]:
     """The texts of a probe with their cases; no model is needed for them."""
     probe = object.__new__(kind)
-    for name, value in options.items():
+    for name, value in {"limit": None, **options}.items():
         setattr(probe, name, value)
     return list(probe.items(data, SCORE))
 

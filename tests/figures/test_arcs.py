@@ -13,8 +13,8 @@ from tests.helpers.atlases import dependency_row, empty_atlas, example, previous
 from headscope import figures
 from headscope.errors import AtlasError, OptionError
 from headscope.facts.wording import printed
-from headscope.figures.arcs import arcs_size
-from headscope.figures.sentence import LONGEST_WORD, MOST_WIDTH, lay_out, short
+from headscope.figures.arcs import MOST_WIDTH, arcs_size, lay_out
+from headscope.figures.theme import LONGEST_WORD, short
 
 
 def texts(ax: Axes) -> list[str]:
@@ -93,10 +93,7 @@ def test_of_a_long_text_the_telling_parts_are_shown() -> None:
 def test_a_single_word_is_never_hidden_behind_a_gap() -> None:
     words = ("stand", *("word" for _ in range(40)), "end")
     for asking in range(len(words)):
-        line = lay_out(
-            example(words=words, asking=asking, guess=0, right=(0,), weights=(0.0,) * len(words)),
-            below=lambda _: 0,
-        )
+        line = lay_out(example(words=words, asking=asking, guess=0, right=(0,), weights=(0.0,) * len(words)))
         assert all(len(place.words) != 1 or not place.is_gap for place in line.places)
         assert sorted(word for place in line.places for word in place.words) == list(range(len(words)))
 
@@ -109,7 +106,7 @@ def test_nothing_overlaps() -> None:
         guess=4,
         right=(5,),
     )
-    line = lay_out(many, below=lambda _: 16.0)
+    line = lay_out(many)
     for one, other in itertools.pairwise(line.places):
         assert one.x + one.width / 2 < other.x - other.width / 2
 
@@ -166,7 +163,7 @@ def test_best_heads_stand_beside_their_baselines() -> None:
     dots = {line.get_label(): line for line in ax.get_lines() if not line.get_label().startswith("_")}
     assert dots["best head"].get_xdata().tolist() == [0.5, 0.91, 0.8, 0.32]
     assert dots["best fixed offset"].get_xdata().tolist() == [0.3, 0.58, 0.35, 0.33]
-    bars = [tuple(line.get_xdata()) for line in ax.get_lines() if line.get_label().startswith("_")]
+    bars = [segment[:, 0] for lines in ax.collections for segment in lines.get_segments()]
     assert any(math.isclose(low, 0.89) and math.isclose(high, 0.93) for low, high in bars)
     assert {"head", "1.2", "cases", "900"} <= set(texts(ax))
 

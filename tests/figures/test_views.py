@@ -9,8 +9,8 @@ from tests.helpers.atlases import atlas_of, per_head, random_atlas
 
 from headscope import figures
 from headscope.errors import AtlasError, OptionError
-from headscope.figures.colours import COLOUR_MAPS
-from headscope.figures.token_maps import HEAD_COLOURS, ROW
+from headscope.figures.colours import COLOUR_MAPS, HEAD_COLOURS
+from headscope.figures.views import ROW
 
 TOKENS = ["[CLS]", "the", "cat", "$a_b$"]
 

@@ -14,8 +14,7 @@ from tests.helpers.tiny import tiny
 
 from headscope.capture import AttentionCall, Capture, Forward, following, surveyed
 from headscope.errors import CaptureError
-from headscope.importance.gradients import layer_gradients
-from headscope.importance.sums import KEY_ROLES, text_numbers
+from headscope.importance.gradients import KEY_ROLES, layer_gradients, text_numbers
 from headscope.models import Model, wrap
 from headscope.models.stacks import Place
 from headscope.tasks import (

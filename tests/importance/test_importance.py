@@ -16,8 +16,7 @@ from headscope.edits import edit
 from headscope.errors import AtlasError, CaptureError, ModelError, OptionError, TextError
 from headscope.importance import KEY_ROLES, ImportanceResult, gradient_importance
 from headscope.importance import importance as module
-from headscope.importance.gradients import layer_gradients
-from headscope.importance.sums import ImportanceSums, text_numbers
+from headscope.importance.gradients import ImportanceSums, layer_gradients, text_numbers
 from headscope.models import wrap
 from headscope.tasks import MaskedLanguageModelling, QuestionAnswering
 from headscope.text.corpus import as_corpus

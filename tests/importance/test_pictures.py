@@ -45,7 +45,7 @@ def atlas(*, ablated: bool = True, sep: bool = True) -> Atlas:
         "gradient_layer": LabelledArray(means, ("layer", "role"), coords, "g", "nats"),
         "gradient_layer_stderr": LabelledArray(0.1 * means, ("layer", "role"), coords, "g", "nats"),
     }
-    facts = {**probe_facts(), "options": {"task": "mlm", "limit": None}}
+    facts = {**probe_facts(), "options": {"task": "mlm", "does": "predicting masked tokens", "limit": None}}
     base = empty_atlas()
     if ablated:
         change = per_head("ablation_change", -importance[..., None], {"metric": ("f1",)}, stderr=None)
@@ -104,7 +104,7 @@ def test_findings() -> None:
 
 def test_the_page() -> None:
     _, _, words = read(atlas())
-    assert "Importance: what the loss says of attention" in words
+    assert "Which attention does the loss depend on?" in words
     assert "the loss of predicting masked tokens" in words
     assert "500.00" in words
     assert "correlate by 1.00" in words

@@ -5,10 +5,11 @@ import pytest
 import xarray as xr
 from sklearn.manifold import smacof
 from tests.helpers.atlases import atlas_of, head_distance, random_atlas
+from tests.helpers.kinds import kinds_atlas, kinds_of_heads
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
-from headscope.kinds import head_map
+from headscope.kinds import feature_map, head_map
 
 
 def planar(points: np.ndarray, *, layers: int, heads: int) -> Atlas:
@@ -90,7 +91,7 @@ def test_two_heads() -> None:
 def test_missing_distances_are_named() -> None:
     distance = random_atlas(2, 2)["head_distance"].values.copy()
     distance[3, :] = distance[:, 3] = np.nan
-    with pytest.raises(AtlasError, match=r"7 of 16 distances are missing \(heads 1\.1\)"):
+    with pytest.raises(AtlasError, match=r"7 of 16 distances between heads are missing \(heads 1\.1\)"):
         head_map(atlas_of(head_distance(distance, layers=2, heads=2)))
 
 
@@ -113,3 +114,26 @@ def test_the_best_of_all_starts_is_shown() -> None:
         gaps = np.linalg.norm(points[pairs[0]] - points[pairs[1]], axis=-1)
         best = min(best, float(np.sqrt(((gaps - wanted[pairs]) ** 2).sum() / (gaps**2).sum())))
     assert float(head_map(atlas)["stress"]) < best + 0.005
+
+
+# t-SNE of distance features
+
+
+def test_heads_of_a_kind_lie_together() -> None:
+    found = feature_map(kinds_atlas())
+    points = np.stack([found["x"].values, found["y"].values], -1)
+    kinds = kinds_of_heads(6, 8).reshape(-1)
+    gaps = np.linalg.norm(points[:, None] - points[None], axis=-1)
+    np.fill_diagonal(gaps, np.inf)
+    assert (kinds[gaps.argmin(1)] == kinds).all()
+    assert found["label"].values[9] == "1.1"
+
+
+def test_the_same_seed_gives_the_same_neighbours() -> None:
+    first, second = (feature_map(kinds_atlas(), seed=2) for _ in range(2))
+    np.testing.assert_array_equal(first["x"], second["x"])
+
+
+def test_few_heads_are_refused() -> None:
+    with pytest.raises(AtlasError, match="at least 8 heads"):
+        feature_map(random_atlas(2, 3))

@@ -4,12 +4,12 @@ import base64
 import hashlib
 import json
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.helpers.stored import inflated, read_maps
 from tests.helpers.tiny import tiny
 
 from headscope.errors import OutputError
@@ -17,7 +17,7 @@ from headscope.pages import page as page_module
 from headscope.pages.arrays import from_attentions
 from headscope.pages.neurons import neuron_reader
 from headscope.pages.page import Start, asset, budget_for, pack, page_html, write_view
-from headscope.pages.quantise import MOST_ERROR, inflated, read_maps
+from headscope.pages.quantise import MOST_ERROR
 from headscope.pages.seen import Observed, observe
 from headscope.pages.shapes import Embedded, Neurons
 
@@ -172,7 +172,7 @@ def test_neurons_come_before_a_second_byte(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_names_with_half_a_character_are_written(tmp_path: Path) -> None:
-    observed = replace(random_maps(1, 2, 8, sharp=1), model="folder-\udce4")
+    observed = Observed.model_validate(dict(random_maps(1, 2, 8, sharp=1)) | {"model": "folder-\udce4"})
     page = written(tmp_path / "v.html", observed)
     assert page.data.seen is not None
     assert page.data.seen.model == "folder-�"

@@ -4,8 +4,9 @@ import zlib
 
 import numpy as np
 import pytest
+from tests.helpers.stored import inflated, read_maps
 
-from headscope.pages.quantise import CODES, MOST_ERROR, Code, deflated, inflated, quantise, read_maps
+from headscope.pages.quantise import CODES, MOST_ERROR, Code, deflated, quantise
 
 TOKENS = 48
 

@@ -1,7 +1,6 @@
 """Views of other packages: what they are given, what pages hold of them, and what goes wrong in words."""
 
 import json
-from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from tests.helpers import own_view
 from tests.helpers.atlases import random_atlas
+from tests.helpers.stored import inflated
 from tests.helpers.tiny import tiny
 from tests.server.conftest import client_of, make_app
 
@@ -18,7 +18,6 @@ from headscope.atlas import Atlas
 from headscope.errors import OptionError
 from headscope.pages.atlas import packed_atlas
 from headscope.pages.page import Start, pack, write_view
-from headscope.pages.quantise import inflated
 from headscope.pages.seen import Observed, observe
 from headscope.pages.views import VIEWS, AtlasView, HeadView, TextView, check_view, view_json
 from headscope.types import HeadId
@@ -27,11 +26,10 @@ DRAW = "export default (place, data) => { place.textContent = data; };"
 
 
 @pytest.fixture
-def views(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, type[Any]]]:
+def views(monkeypatch: pytest.MonkeyPatch) -> None:
     """The registry with the guide's view alone; what a test adds goes again."""
-    known = {"most_read": own_view.NAMESPACE["MostRead"]}
-    monkeypatch.setattr(VIEWS, "_found", known)
-    return known  # type: ignore[return-value]
+    monkeypatch.setattr(VIEWS, "_found", {})
+    own_view.register()
 
 
 class Layers(AtlasView):
@@ -60,7 +58,7 @@ def read(observed: Observed) -> list[tuple[str, float]]:
     return [(observed.source.pieces[place], float(shares[place])) for place in np.argsort(-shares)[:10]]
 
 
-def test_a_text_in_a_file_and_a_notebook(views: object, tmp_path: Path) -> None:
+def test_a_text_in_a_file_and_a_notebook(views: None, tmp_path: Path) -> None:
     observed = observe(tiny("bert"), "the cat sat on the mat")
     packed = pack(observed)
     [info] = packed.embedded.about.views
@@ -82,7 +80,7 @@ def test_a_text_in_a_file_and_a_notebook(views: object, tmp_path: Path) -> None:
     assert "view/most_read" in widget.about
 
 
-def test_an_atlas_and_its_heads(views: object) -> None:
+def test_an_atlas_and_its_heads(views: None) -> None:
     VIEWS.register("layers")(Layers)
     VIEWS.register("offsets")(Offsets)
     atlas = random_atlas(2, 3)
@@ -94,7 +92,7 @@ def test_an_atlas_and_its_heads(views: object) -> None:
     assert json.loads(inflated(chunks["view/offsets/encoder/1/2"])) == ["encoder", "1.2", None]
 
 
-def test_the_server_has_them(views: object) -> None:
+def test_the_server_has_them(views: None) -> None:
     VIEWS.register("layers")(Layers)
     VIEWS.register("offsets")(Offsets)
     client = client_of(make_app(tiny("bert"), random_atlas(2, 3)))
@@ -143,7 +141,7 @@ def test_a_script_may_be_a_file(tmp_path: Path) -> None:
     assert type("Filed", (Layers,), {"script": tmp_path / "draw.js"}).module() == Layers.module()
 
 
-def test_a_view_that_fails_is_named(views: object) -> None:
+def test_a_view_that_fails_is_named(views: None) -> None:
     class Broken(TextView):
         name, title, about, script = "broken", "Broken", "", DRAW
 

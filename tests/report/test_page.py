@@ -283,7 +283,7 @@ def test_missing_values_are_shown_as_such() -> None:
             array.values[1] = np.nan
     arrays["head_distance"].values[2:] = arrays["head_distance"].values[:, 2:] = np.nan
     text = "".join(Reader(page.render(atlas_of(arrays))).words)
-    assert "There is no head map: heads cannot be put on a map" in text
+    assert "There is no head map: 12 of 16 distances between heads are missing" in text
     assert not re.search(r"\bnan\b", text)
 
 

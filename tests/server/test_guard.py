@@ -6,8 +6,9 @@ from starlette.websockets import WebSocketDisconnect
 from tests.helpers.tiny import tiny
 from tests.server.conftest import HOST, TOKEN, client_of, make_app
 
+from headscope.html import SERVED_POLICY
 from headscope.server import Catalogue, create_app, guard, hosts_of
-from headscope.server.guard import BODY_BYTES, CONTENT_SECURITY_POLICY
+from headscope.server.guard import BODY_BYTES
 
 ASKED = {"model": "tiny-bert", "text_a": "the cat"}
 
@@ -122,7 +123,7 @@ def test_the_own_page_is_answered_without_sharing(inside: TestClient) -> None:
 @pytest.mark.parametrize("path", ["/", "/assets/headscope.css", "/api/about", "/api/none", "/nothing"])
 def test_every_answer_has_the_policy(inside: TestClient, path: str) -> None:
     headers = inside.get(path).headers
-    assert headers["content-security-policy"] == CONTENT_SECURITY_POLICY
+    assert headers["content-security-policy"] == SERVED_POLICY
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["referrer-policy"] == "no-referrer"
     assert headers["x-frame-options"] == "DENY"
@@ -130,15 +131,15 @@ def test_every_answer_has_the_policy(inside: TestClient, path: str) -> None:
 
 
 def test_refusals_have_the_policy_too(outside: TestClient) -> None:
-    assert outside.get("/api/about").headers["content-security-policy"] == CONTENT_SECURITY_POLICY
+    assert outside.get("/api/about").headers["content-security-policy"] == SERVED_POLICY
 
 
 def test_the_policy_lets_nothing_in_from_elsewhere() -> None:
-    rules = dict(rule.split(maxsplit=1) for rule in CONTENT_SECURITY_POLICY.split("; "))
+    rules = dict(rule.split(maxsplit=1) for rule in SERVED_POLICY.split("; "))
     assert rules["default-src"] == "'none'"
     assert {rules[name] for name in ("script-src", "style-src", "connect-src")} == {"'self'"}
-    assert "unsafe" not in CONTENT_SECURITY_POLICY
-    assert "http" not in CONTENT_SECURITY_POLICY
+    assert "unsafe" not in SERVED_POLICY
+    assert "http" not in SERVED_POLICY
 
 
 def test_a_large_body_is_refused_by_what_it_says_and_by_what_it_is(inside: TestClient) -> None:

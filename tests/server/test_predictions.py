@@ -12,6 +12,8 @@ from tests.server.conftest import MakeClient
 import headscope as hs
 from headscope.models import Model
 from headscope.server.explorer import EDITS, HEADS_CHARACTERS
+from headscope.server.predictions import _compared, _summary
+from headscope.server.shapes import Edit, Guess, Option
 
 DIM = WIDTH // HEADS
 
@@ -221,7 +223,7 @@ def test_edits_add_up_and_leave_nothing_behind(serving: MakeClient) -> None:
         shares = torch.softmax(model.network(**inputs).logits[0], -1)
     best = edited["after"][0]["options"][0]["probability"]
     assert best == pytest.approx(float(shares.max()), rel=1e-5)
-    assert edited["before"] == before["before"]
+    assert plain_of(edited["before"]) == plain_of(before["before"])
     assert client.post("/api/predict", json=plain).json() == before
 
 
@@ -237,7 +239,9 @@ def test_heads_may_be_named_by_what_the_models_atlas_says(serving: MakeClient) -
     client = serving(model, random_atlas(3, 4, model="another"), atlas)
     by_measure = client.post("/api/predict", json=request).json()
     by_number = [{"heads": f"{best[0]}.{best[1]}", "how": "zero"}]
-    assert client.post("/api/predict", json=request | {"edits": by_number}).json() == by_measure
+    named = client.post("/api/predict", json=request | {"edits": by_number}).json()
+    assert named["after"] == by_measure["after"]
+    assert by_measure["said"].endswith("with top 1 by entropy switched off.")
     answer = serving(model).post("/api/predict", json=request)
     assert (answer.status_code, "atlas" in answer.json()["error"]) == (400, True)
 
@@ -361,3 +365,47 @@ def test_half_a_character_is_taken_wherever_a_text_is(serving: MakeClient) -> No
     for path in ("seen", "predict"):
         answer = client.post(f"/api/{path}", content=body, headers=headers)
         assert answer.status_code == 200, answer.text
+
+
+def plain_of(guesses: list[dict]) -> list[tuple[str, list[tuple[str, float]]]]:
+    """Guesses without what they are beside the other model's."""
+    return [
+        (guess["place"], [(option["text"], option["probability"]) for option in guess["options"]])
+        for guess in guesses
+    ]
+
+
+def guessed(*options: tuple[str, float]) -> Guess:
+    return Guess(place="[MASK]", options=[Option(text=text, probability=share) for text, share in options])
+
+
+def test_predictions_side_by_side() -> None:
+    before, after = _compared(
+        guessed(("were", 0.6), ("lay", 0.2), ("sat", 0.1)), guessed(("was", 0.5), ("were", 0.3), ("sat", 0.1))
+    )
+    assert before.changed
+    assert after.changed
+    told = [(option.text, option.other, option.fares) for option in after.options]
+    assert told == [("was", None, "new"), ("were", 0.6, "down"), ("sat", 0.1, "same")]
+    assert [option.other for option in before.options] == [0.3, None, 0.1]
+    up = _compared(guessed(("a", 0.5), ("b", 0.3)), guessed(("b", 0.5), ("a", 0.3)))[1]
+    assert [option.fares for option in up.options] == ["up", "down"]
+    assert not _compared(guessed(("a", 1)), guessed(("a", 0.4)))[1].changed
+
+
+def test_what_changed_in_a_sentence() -> None:
+    same, other = (
+        _compared(guessed(("a", 1)), guessed(("a", 0.4))),
+        _compared(guessed(("a", 1)), guessed(("b", 1))),
+    )
+    off, even = Edit(heads="3.2", how="zero"), Edit(heads="layer 1", how="uniform")
+    assert _summary([same], [off]) == "The best answer stays the same with 3.2 switched off."
+    assert (
+        _summary([other], [off, even])
+        == "The best answer changes with 3.2 switched off; layer 1 looking evenly."
+    )
+    assert (
+        _summary([same, other], [even])
+        == "The best answer changes in 1 of 2 places with layer 1 looking evenly."
+    )
+    assert _summary([], [off]) == ""

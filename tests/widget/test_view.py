@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 from matplotlib.axes import Axes
+from tests.helpers.stored import read_maps
 from tests.helpers.tiny import tiny
 
 import headscope as hs
 from headscope.errors import OptionError
-from headscope.pages.quantise import read_maps
 from headscope.pages.shapes import Embedded
 from headscope.widget import view as view_module_name
 from headscope.widget.views import TextView

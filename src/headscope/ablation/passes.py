@@ -7,19 +7,21 @@ first edited layer, the projections in front of its attention are the same for e
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from headscope.ablation.blocks import Block, find_blocks
 from headscope.ablation.plan import PlannedEdit
 from headscope.capture import AttentionCall, Capture, Forward, following
+from headscope.capture.follow import run_calls
 from headscope.capture.observe import intercepting, is_edited
+from headscope.capture.surveying import probe_inputs
 from headscope.edits import How
 from headscope.edits.changes import Change
 from headscope.edits.heads import HeadSet
-from headscope.edits.prune import probe_states
+from headscope.edits.prune import PROBE_LENGTHS, probe_states
 from headscope.errors import CaptureError
 from headscope.models.stacks import Place
 from headscope.types import HeadId
@@ -30,6 +32,19 @@ Run = Callable[[], Any]
 
 _ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-5}
 _ROUNDING_IN_HALF = 2e-2
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A layer: its module, and what happens in it.
+
+    Names in a network lie, so a layer is the entry of a list of modules that makes the attention calls of one layer.
+    """
+
+    module: nn.Module
+    places: tuple[Place, ...]
+    early: tuple[nn.Module, ...]
+    """Modules without parts that are done before the first attention call: no edit of the layer reaches them."""
 
 
 class Passes:
@@ -145,4 +160,62 @@ def _is_same(capture: Capture, blocks: tuple[Block, ...]) -> bool:
     return all(
         torch.allclose(mine, theirs, rtol=0, atol=rounding)
         for mine, theirs in zip(ours, (*expected, *expected), strict=True)
+    )
+
+
+def find_blocks(capture: Capture) -> tuple[Block, ...]:
+    """The layers in the order in which they run; none where layers are not modules of their own (ALBERT)."""
+    events, attention = _watched(capture)
+    owners = _owners(capture.model.core)
+    places_of: dict[nn.Module, list[Place]] = {}
+    for place in capture.stacks.places:
+        owner = owners.get(attention[place])
+        if owner is None or (owner in places_of and owner is not list(places_of)[-1]):
+            return ()
+        places_of.setdefault(owner, []).append(place)
+    if len(set(attention.values())) < len(attention):
+        return ()  # shared
+    return tuple(
+        Block(module, tuple(places), _early(module, events[: events.index(places[0])], events))
+        for module, places in places_of.items()
+    )
+
+
+def _watched(capture: Capture) -> tuple[list[nn.Module | Place], dict[Place, nn.Module]]:
+    """Modules without parts and attention calls in the order in which they were done; the module of each call."""
+    events: list[nn.Module | Place] = []
+    attention: dict[Place, nn.Module] = {}
+
+    def see(place: Place, call: AttentionCall) -> None:
+        events.append(place)
+        attention[place] = call.module
+
+    with ExitStack() as hooks:
+        for module in capture.model.core.modules():
+            if next(module.children(), None) is None:
+                note = module.register_forward_hook(lambda module, *_: events.append(module))
+                hooks.callback(note.remove)
+        run_calls(capture, probe_inputs(capture.model, PROBE_LENGTHS), see)
+    return events, attention
+
+
+def _owners(network: nn.Module) -> dict[nn.Module, nn.Module]:
+    """For every module inside a list of modules, the entry it is a part of; of lists in lists, the outer one's."""
+    owners: dict[nn.Module, nn.Module] = {}
+    for module in network.modules():  # parents before their parts
+        for entry in module if isinstance(module, nn.ModuleList) else ():
+            for part in entry.modules():
+                owners.setdefault(part, entry)
+    return owners
+
+
+def _early(
+    block: nn.Module, before: list[nn.Module | Place], events: list[nn.Module | Place]
+) -> tuple[nn.Module, ...]:
+    """The block's modules that run once, and `before` its first attention call."""
+    inside = set(block.modules())
+    return tuple(
+        event
+        for event in before
+        if isinstance(event, nn.Module) and event in inside and events.count(event) == 1
     )

@@ -1,6 +1,6 @@
 """What a sweep edits: heads, layers, kinds of heads, pairs of kinds, attention within sentences, ever more heads."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
@@ -102,7 +102,12 @@ def sentence_masks(kinds: Kinds) -> list[PlannedEdit]:
 
     From all heads, from each kind, from all kinds but one, and from as many random heads as each kind has.
     """
-    sets = {"all heads": _union(kinds.values()), **kinds, **_all_but_each(kinds), **_random_sets(kinds)}
+    sets = {
+        "all heads": HeadSet.union(kinds.values()),
+        **kinds,
+        **_all_but_each(kinds),
+        **_random_sets(kinds),
+    }
     return [PlannedEdit(masked(name, mask), heads, mask) for name, heads in sets.items() for mask in MASKS]
 
 
@@ -134,8 +139,7 @@ def least_first(importance: Mapping[Member, float]) -> list[Member]:
 
 def least_harm_first(changes: Mapping[Member, float], metric: Metric) -> list[Member]:
     """Heads from the one whose edit harms the metric least to the one whose edit harms most; ties by place."""
-    sign = -1 if metric.higher_is_better else 1
-    return least_first({member: sign * change for member, change in changes.items()})
+    return least_first({member: metric.harm(change) for member, change in changes.items()})
 
 
 def ordering_metric(metrics: Sequence[Metric]) -> Metric:
@@ -170,12 +174,12 @@ def str_of(stacks: Stacks, member: Member) -> str:
 
 
 def _all_but_each(kinds: Kinds) -> Kinds:
-    every = _union(kinds.values())
+    every = HeadSet.union(kinds.values())
     return {all_but(name): others for name, heads in kinds.items() if (others := every - heads)}
 
 
 def _random_sets(kinds: Kinds) -> Kinds:
-    every = list(_union(kinds.values()))
+    every = list(HeadSet.union(kinds.values()))
     sizes = dict.fromkeys(len(heads) for heads in kinds.values() if len(heads) < len(every))
     return {
         random_set(size, draw): HeadSet.of(
@@ -185,7 +189,3 @@ def _random_sets(kinds: Kinds) -> Kinds:
         for size in sizes
         for draw in range(RANDOM_SETS)
     }
-
-
-def _union(sets: Iterable[HeadSet]) -> HeadSet:
-    return HeadSet.of(member for heads in sets for member in heads)

@@ -5,11 +5,10 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from time import perf_counter
 
 import numpy as np
-import torch
 
 from headscope.ablation.known import by_head, features_of, kinds_in, numbers_in
 from headscope.ablation.passes import Changes, Passes, passes_for
@@ -35,7 +34,6 @@ from headscope.ablation.plan import (
 from headscope.ablation.result import Ablations, Origin, compared
 from headscope.atlas import Atlas
 from headscope.capture import Capture, surveyed
-from headscope.capture.observe import evaluating
 from headscope.edits import HOWS, How, mean_outputs, select_heads
 from headscope.edits.changes import Change
 from headscope.edits.heads import Member
@@ -43,12 +41,10 @@ from headscope.errors import HeadscopeWarning, InterventionError, OptionError
 from headscope.importance import gradient_importance
 from headscope.models import Model
 from headscope.probes.result import Source
-from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize
-from headscope.run.progress import RunProgress, progress_bar
 from headscope.stats.correction import CORRECTIONS, Correction
-from headscope.tasks import Task, TaskBatch, TaskBatches, TaskResult, forward, with_head
-from headscope.tasks.base import Records
+from headscope.tasks import Task, TaskBatches, TaskResult, with_head
+from headscope.tasks.base import Pass
 
 EDITS: tuple[How, ...] = ("zero", "uniform", "mean")
 """What a sweep does to heads, other than the sweep of sentence masks."""
@@ -71,31 +67,10 @@ class _Run:
     def results(self, edits: Sequence[PlannedEdit]) -> tuple[TaskResult, Iterator[TaskResult]]:
         """How the untouched model does, and how it does with each edit; all edits of a batch before the next batch."""
         model = self.capture.model
-        make = passes_for if self.reuse else Passes
-        passes = make(self.capture, self.changes)
-        records = Records(tuple([] for _ in range(len(edits) + 1)))
-        expected, done = self.batches.rows * len(records.passes), 0
-        title = f"{model.name} on {self.task.data}, {len(records.passes)} times"
-
-        def count(part: Records, batch: TaskBatch) -> None:
-            nonlocal done
-
-            def run() -> object:
-                return forward(model, batch)
-
-            for edit, rows in zip((None, *edits), part.passes, strict=True):
-                output = passes.untouched(run) if edit is None else passes.edited(run, edit)
-                rows.append(self.task.read(output, batch))
-                done += batch.rows
-                tell(RunProgress(done, expected))
-
-        with (
-            progress_bar(title if self.progress else None) as tell,
-            evaluating(model.network),
-            torch.inference_mode(),
-        ):
-            run_pass(whole(self.batches), records, count, batches=iter)
-        results = (self.task.result(rows, self.batches, model=model.name) for rows in records.passes)
+        passes = (passes_for if self.reuse else Passes)(self.capture, self.changes)
+        title = f"{model.name} on {self.task.data}, {len(edits) + 1} times" if self.progress else None
+        every: list[Pass] = [passes.untouched, *(partial(passes.edited, planned=edit) for edit in edits)]
+        results = self.task.results(model, self.batches, every, title=title)
         return next(results), results
 
     @cached_property

@@ -196,11 +196,11 @@ class Atlas:
         """The arrays that a probe left, by stack and name, companions too, ready to be added to an atlas again."""
         owned = {name for name, by in self._owners().items() if by == probe}
         owned |= {name + companion for name in owned for companion in COMPANIONS}
-        found = {
+        by_stack = {
             stack: {name: labelled(array) for name, array in self.stack(stack).items() if name in owned}
             for stack in self.stacks
         }
-        return {stack: arrays for stack, arrays in found.items() if arrays}
+        return {stack: arrays for stack, arrays in by_stack.items() if arrays}
 
     def sample_size(self, name: str) -> int | None:
         """How many independent texts or documents the errors of an array are over; None where the atlas does not say.
@@ -278,7 +278,7 @@ class Atlas:
 
     def __contains__(self, name: str) -> bool:
         stack, _, measure = name.rpartition("/")
-        return any(measure in self.stack(one) for one in self.stacks if stack in ("", one))
+        return any(measure in self.stack(candidate) for candidate in self.stacks if stack in ("", candidate))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.measures)

@@ -83,8 +83,8 @@ def top_heads(atlas: Atlas, measure: str, *, stack: str | None, labels: dict[str
                 + ("" if wanted is None else f"; it has no {wanted!r}")
             )
         place[dim] = wanted
-    found = next(name for name in atlas.stacks if stack in (None, name) and measure in atlas.stack(name))
-    frame = _together(atlas.stack(found), measure).sel(place).to_dataframe().reset_index()
+    holder = next(name for name in atlas.stacks if stack in (None, name) and measure in atlas.stack(name))
+    frame = _together(atlas.stack(holder), measure).sel(place).to_dataframe().reset_index()
     frame.insert(
         0, "name", [f"{layer}.{head}" for layer, head in zip(frame["layer"], frame["head"], strict=True)]
     )

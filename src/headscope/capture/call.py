@@ -85,27 +85,27 @@ class AttentionCall:
                 f"{type(self.module).__name__} has queries of shape {tuple(self.query.shape)} and keys of "
                 f"{tuple(self.key.shape)} for weights of {tuple(self.weights.shape)}; headscope cannot tell its scores"
             )
-        one, chosen = self.only(text), torch.tensor(sorted(heads), device=self.weights.device)
+        alone, chosen = self.only(text), torch.tensor(sorted(heads), device=self.weights.device)
 
         def part(tensor: Tensor) -> Tensor:
             own = tensor[0].expand(count, asking, seen)[chosen]
             return own[:, queries][:, :, keys]  # (chosen head, query, key)
 
-        visible = part(one.visible)
+        visible = part(alone.visible)
         if (visible != visible[:1]).any():
             raise CaptureError(
                 "the heads of a layer see different keys; headscope cannot tell their scores together"
             )
-        weights = wide(part(one.weights))
+        weights = wide(part(alone.weights))
         hidden = ~visible[0].to(weights.device)
-        given = [tensor for tensor in (one.position_bias, one.mask) if tensor is not None]
-        biases = [wide(part(tensor[..., :seen])).masked_fill(hidden, 0) for tensor in given]
+        added = [tensor for tensor in (alone.position_bias, alone.mask) if tensor is not None]
+        biases = [wide(part(tensor[..., :seen])).masked_fill(hidden, 0) for tensor in added]
         bias = torch.stack(biases).sum(0) if biases else None
         sinks = getattr(self.module, "sinks", None)
         scale = float(neurons**-0.5 if self.scaling is None else self.scaling)
-        found = TextScores(
-            wide(one.query[0, chosen][:, queries]) * scale,
-            wide(one.key[0, chosen // (count // groups)][:, keys]),
+        scores = TextScores(
+            wide(alone.query[0, chosen][:, queries]) * scale,
+            wide(alone.key[0, chosen // (count // groups)][:, keys]),
             bias if bias is not None and bias.any() else None,
             ~hidden,
             weights,
@@ -115,8 +115,8 @@ class AttentionCall:
             self.weights.dtype,
         )
         # Some architectures let their sink shrink what a head gives instead of its weights.
-        without = replace(found, sink=None)
-        return without if found.sink is not None and without.apart < found.apart else found
+        without = replace(scores, sink=None)
+        return without if scores.sink is not None and without.apart < scores.apart else scores
 
     @torch.no_grad()
     def check(self, heads: Tensor) -> None:

@@ -187,8 +187,8 @@ class Follower:
         """The forward passes that run in this thread."""
         if not hasattr(self._running, "forwards"):
             self._running.forwards = []
-        found: list[Forward] = self._running.forwards
-        return found
+        running: list[Forward] = self._running.forwards
+        return running
 
     @property
     def _looks_away(self) -> bool:
@@ -201,7 +201,7 @@ class Follower:
             if self._looks_away:
                 return
             earlier = self.sections[: self.sections.index(section)]
-            missed = [one for one in earlier if one in self.chosen and not one.forwards]
+            missed = [other for other in earlier if other in self.chosen and not other.forwards]
             if missed:
                 raise CaptureError(
                     f"{self.name}: the {section.places[0].stack} runs on what the {missed[0].places[0].stack} gave "

@@ -115,7 +115,11 @@ def edits_suspended() -> bool:
 def edits_of(network: nn.Module) -> tuple[str, ...]:
     """The edits of the network, or of a part of it, that are in force, in words and the outermost first."""
     modules = set(map(id, network.modules()))
-    return tuple(one.edit for one in _everywhere if one.edit is not None and one.modules & modules)
+    return tuple(
+        registration.edit
+        for registration in _everywhere
+        if registration.edit is not None and registration.modules & modules
+    )
 
 
 def is_edited(network: nn.Module) -> bool:
@@ -188,8 +192,8 @@ def own_attention(kind: type) -> Callable[..., tuple[Tensor, Tensor]]:
     for base in kind.__mro__:
         names = vars(sys.modules[base.__module__])
         if _EAGER in names:
-            found: Callable[..., tuple[Tensor, Tensor]] = names[_EAGER]
-            return found
+            eager: Callable[..., tuple[Tensor, Tensor]] = names[_EAGER]
+            return eager
     raise CaptureError(
         f"{kind.__name__} comes without an eager attention function; headscope cannot watch it"
     )
@@ -234,7 +238,9 @@ def _attend(
 def _handlers(module: nn.Module) -> list[Handler]:
     """What those who asked for the module's network want done with this call."""
     asked = (*(() if _suspended.get() else _everywhere), *_here.get())
-    answers = [one.interceptor(module) for one in asked if id(module) in one.modules]
+    answers = [
+        registration.interceptor(module) for registration in asked if id(module) in registration.modules
+    ]
     return [answer for answer in answers if answer is not None]
 
 

@@ -113,10 +113,10 @@ def _maps(model: Model, inputs: Inputs, *, hooked: bool) -> list[Tensor]:
 def attention_modules(capture: Capture) -> dict[Place, str]:
     """The name in the core of the module that computes each layer's attention; where the hook reaches it."""
     names = {module: name for name, module in capture.model.core.named_modules()}
-    found: dict[Place, str] = {}
+    modules: dict[Place, str] = {}
     inputs = probe_inputs(capture.model, [(_SOURCE, _TARGET)])
-    run_calls(capture, inputs, lambda place, call: found.update({place: names[call.module]}))
-    return found
+    run_calls(capture, inputs, lambda place, call: modules.update({place: names[call.module]}))
+    return modules
 
 
 def probe_inputs(model: Model, lengths: list[tuple[int, int]]) -> dict[str, Tensor]:

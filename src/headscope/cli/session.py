@@ -4,13 +4,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from rich.console import Console
 
 import headscope as hs
 from headscope.cli.console import envelope, only_own_notes, print_json, print_notes, status, stdout
-from headscope.cli.options import ATLAS, Common, check_output, existing_atlas
+from headscope.cli.options import Common
+from headscope.cli.outputs import ATLAS, check_output, existing_atlas
+
+if TYPE_CHECKING:
+    from headscope.tasks import Task
 
 R = TypeVar("R")
 
@@ -40,6 +44,19 @@ class Session:
         if self.existing is not None:
             self.existing.check_model(model.name, model.weights_hash)
         return model
+
+    def load_task(
+        self, model: str, task: str, data: Iterable[Path], *, max_length: int | None, stride: int | None
+    ) -> tuple["hs.Model", "Task"]:
+        """The model with the head that a task needs, and the task on these files."""
+        # Loads torch and transformers, which --help does without.
+        from headscope.tasks import TASKS
+
+        loaded = self.load(model)
+        headed = hs.with_head(loaded, TASKS.get(task).head, allow_pickle=self.common.allow_pickle)
+        options = {"max_length": max_length, "stride": stride}
+        chosen = {name: value for name, value in options.items() if value is not None}
+        return headed, hs.task_for(task, list(data), headed, **chosen)
 
     def status(self, text: str) -> AbstractContextManager[None]:
         """A line on the terminal while something without a bar goes on."""

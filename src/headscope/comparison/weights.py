@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
-from transformers.pytorch_utils import Conv1D
 
 from headscope.capture import Capture, attention_modules
 from headscope.models.stacks import Place
@@ -18,16 +17,6 @@ Array = np.ndarray[Any, Any]
 PROJECTIONS = ("query", "key", "value", "output")
 MATRICES = (*PROJECTIONS, "all")
 """The four matrices of an attention layer, and all of them as one long vector."""
-
-_NAMES = {
-    "query": ("query", "q_proj", "q_lin", "q", "query_proj"),
-    "key": ("key", "k_proj", "k_lin", "k", "key_proj"),
-    "value": ("value", "v_proj", "v_lin", "v", "value_proj"),
-    "output": ("../output.dense", "dense", "out_lin", "o_proj", "out_proj", "o", "c_proj"),
-}
-"""What attention modules call their projections; "../" goes one module up."""
-_FUSED = "c_attn"
-"""GPT-2's query, key and value, side by side."""
 
 
 @dataclass(frozen=True)
@@ -74,26 +63,25 @@ def _weights(capture: Capture) -> dict[Place, dict[str, Tensor]]:
     """The matrices of each layer's attention by what they are for; no layer where its module is not known."""
     modules = dict(capture.model.core.named_modules())
     if capture.hooked:
-        return {place: _matrices(modules, name) for place, name in attention_modules(capture).items()}
+        return {
+            place: _matrices(capture, modules, name) for place, name in attention_modules(capture).items()
+        }
     matrices = [
-        found for name in modules if {"query", "key", "value"} <= set(found := _matrices(modules, name))
+        found
+        for name in modules
+        if {"query", "key", "value"} <= set(found := _matrices(capture, modules, name))
     ]
     places = capture.stacks.places
     return dict(zip(places, matrices, strict=True)) if len(matrices) == len(places) else {}
 
 
-def _matrices(modules: Mapping[str, nn.Module], name: str) -> dict[str, Tensor]:
+def _matrices(capture: Capture, modules: Mapping[str, nn.Module], name: str) -> dict[str, Tensor]:
     """The matrices of one attention module."""
-    parent = name.rpartition(".")[0]
-    found: dict[str, Tensor] = {}
-    for projection, candidates in _NAMES.items():
-        for candidate in candidates:
-            above = candidate.removeprefix("../")
-            module = modules.get(f"{name}.{candidate}" if above == candidate else f"{parent}.{above}")
-            if isinstance(module, nn.Linear | Conv1D):
-                found.setdefault(projection, module.weight.detach())
-    fused = modules.get(f"{name}.{_FUSED}")
-    if isinstance(fused, Conv1D) and fused.nf == 3 * fused.nx:
-        parts = fused.weight.detach().chunk(3, -1)  # Conv1D keeps (input, output)
-        found |= dict(zip(PROJECTIONS[:3], parts, strict=True))
-    return found
+    parts = capture.model.adapter.projections_of(name, modules)
+    matrices: dict[str, Tensor] = {kind: part.weight.detach() for kind, part in parts.items()}
+    if parts.get("query") is not parts.get("key") or "query" not in parts:
+        return matrices
+    fused = matrices["query"]  # query, key and value side by side; Conv1D keeps (input, output)
+    if fused.shape[1] != 3 * fused.shape[0]:
+        return {kind: matrix for kind, matrix in matrices.items() if kind == "output"}
+    return matrices | dict(zip(PROJECTIONS[:3], fused.chunk(3, -1), strict=True))

@@ -1,12 +1,11 @@
 """Changing heads: naming them, editing what they do, taking them out."""
 
-from headscope.edits.changes import HOWS, How, Means
+from headscope.edits.changes import HOWS, How, Means, Sentences
 from headscope.edits.edit import Edit, edit
 from headscope.edits.heads import HeadSet
 from headscope.edits.means import mean_outputs
 from headscope.edits.prune import prune
 from headscope.edits.select import Heads, select_heads
-from headscope.edits.sentences import Sentences
 
 __all__ = [
     "HOWS",

@@ -1,14 +1,13 @@
 """What an edit does to the heads of one layer."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from headscope.capture import AttentionCall, Forward
-from headscope.edits.sentences import Sentences, same_sentence
 from headscope.errors import OptionError
 from headscope.models import Model
 from headscope.models.stacks import Place
@@ -19,6 +18,11 @@ HOWS: tuple[How, ...] = ("zero", "uniform", "mean", "intra", "inter")
 
 Means = Mapping[StackName, Tensor]
 """(layer, head, dim) for each stack, as `mean_outputs` gives them."""
+
+Side = Literal["source", "target"]
+SentenceIds = Tensor | Callable[[Mapping[str, Any]], Tensor]
+"""(text, token) the number of each token's sentence, or a function of the forward pass's inputs that gives it."""
+Sentences = SentenceIds | Mapping[Side, SentenceIds]
 
 
 @dataclass(eq=False)
@@ -54,7 +58,7 @@ class Change:
 
     def _masked(self, place: Place, heads: Tensor, call: AttentionCall, forward: Forward) -> Tensor:
         """(text, chosen head, query, key)."""
-        same = same_sentence(self.model, place, call, forward, self.sentences)
+        same = self._same_sentence(place, call, forward)
         removed = same if self.how == "intra" else ~same  # (text, query, key)
         weights = call.weights[:, heads]
         left = weights.masked_fill(removed[:, None], 0)
@@ -64,6 +68,53 @@ class Change:
         # To what the row had, which is 1 but for architectures with a sink.
         had, has = weights.sum(-1, keepdim=True), left.sum(-1, keepdim=True)
         return torch.where(has > 0, left * (had / has.where(has > 0, 1)), 0)
+
+    def _same_sentence(self, place: Place, call: AttentionCall, forward: Forward) -> Tensor:
+        """(text, query, key) True where both tokens are of one sentence."""
+        texts, _, queries, keys = call.weights.shape
+        asks: Side = "target" if self.model.is_encoder_decoder and place.stack != "encoder" else "source"
+        seen: Side = "target" if asks == "target" and place.stack == "decoder" else "source"
+        key_ids = self._sentence_ids(seen, forward, (texts, keys)).to(call.weights.device)
+        if asks == seen:
+            query_ids = key_ids[:, keys - queries :]  # with a cache only the newest tokens ask
+        else:
+            query_ids = self._sentence_ids(asks, forward, (texts, queries)).to(call.weights.device)
+        return query_ids[:, :, None] == key_ids[:, None, :]
+
+    def _sentence_ids(self, side: Side, forward: Forward, shape: tuple[int, int]) -> Tensor:
+        """(text, token) the number of each token's sentence."""
+        by_side = isinstance(self.sentences, Mapping)
+        if by_side and side not in self.sentences:  # type: ignore[operator]  # a mapping
+            raise OptionError(f"sentences has no {side!r}; give sentences={{'source': ..., 'target': ...}}")
+        if self.sentences is not None and self.model.is_encoder_decoder and not by_side:
+            raise OptionError(
+                f"{self.model.name} reads one text and writes another; say sentences={{'source': ..., 'target': ...}}"
+            )
+        ids: Any = self.sentences[side] if isinstance(self.sentences, Mapping) else self.sentences
+        if callable(ids):
+            ids = ids(forward.inputs)
+        elif ids is None:
+            ids = self._segments(forward)
+        if not isinstance(ids, Tensor) or tuple(ids.shape) != shape:
+            given = tuple(ids.shape) if isinstance(ids, Tensor) else type(ids).__name__
+            raise OptionError(
+                f"sentences of shape {given} do not fit a batch of {shape[0]} texts of {shape[1]} tokens; give one "
+                "number a token, padding included"
+            )
+        if torch.is_floating_point(ids):
+            raise OptionError("sentences are numbers of sentences: give whole numbers")
+        return ids
+
+    def _segments(self, forward: Forward) -> Tensor:
+        """(text, token) the segments of the input."""
+        segments: Tensor | None = forward.inputs.get("token_type_ids") if self.model.has_segments else None
+        if segments is None:
+            why = "was run without token_type_ids" if self.model.has_segments else "has no segments"
+            raise OptionError(
+                f"{self.model.name} {why}, so headscope cannot tell its sentences; give sentences=, a number for each "
+                "token (text, token), or a function of the inputs that returns it"
+            )
+        return segments
 
 
 def _uniform(call: AttentionCall, heads: Tensor) -> Tensor:

@@ -11,10 +11,9 @@ from torch import Tensor
 
 from headscope.atlas import Atlas
 from headscope.capture import AttentionCall, Capture, Follower, Forward, following, surveyed
-from headscope.edits.changes import HOWS, Change, How, Means
+from headscope.edits.changes import HOWS, Change, How, Means, Sentences
 from headscope.edits.heads import HeadSet
 from headscope.edits.select import Heads, select_heads
-from headscope.edits.sentences import Sentences
 from headscope.errors import HeadscopeWarning, InterventionError, OptionError
 from headscope.models import Model
 from headscope.models.stacks import Place, Stacks

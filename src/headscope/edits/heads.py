@@ -23,14 +23,16 @@ class HeadSet:
         """The set of these heads."""
         return cls(frozenset(members))
 
+    @classmethod
+    def union(cls, sets: Iterable["HeadSet"]) -> Self:
+        """The heads of all these sets."""
+        return cls(frozenset().union(*(heads.members for heads in sets)))
+
     def __iter__(self) -> Iterator[Member]:
         return iter(sorted(self.members, key=lambda member: (_ORDER[member[0]], member[1])))
 
     def __len__(self) -> int:
         return len(self.members)
-
-    def __contains__(self, member: object) -> bool:
-        return member in self.members
 
     def __or__(self, other: "HeadSet") -> "HeadSet":
         return HeadSet(self.members | other.members)

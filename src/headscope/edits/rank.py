@@ -9,6 +9,7 @@ import xarray as xr
 
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
+from headscope.facts.slices import head_values
 from headscope.types import HeadGrid, HeadId
 
 Array = np.ndarray[Any, Any]
@@ -54,18 +55,16 @@ def ranked(atlas: Atlas, grid: HeadGrid, measure: str) -> list[HeadId]:
             f"the atlas has no {name!r} for the {grid.stack}{_close(name, ranks)}; it has "
             f"{', '.join(key for key in ranks if key in atlas.measures)}"
         )
-    array = _slice(arrays[name], name, labels)
-    if not np.issubdtype(array.dtype, np.number):
+    if not np.issubdtype(arrays[name].dtype, np.number):
         raise OptionError(f"{name!r} is no number, so heads have no order by it")
-    values = np.asarray(array.transpose("layer", "head").values, dtype=float)
-    _check_shape(values, grid, name)
-    flat = values.ravel()
-    order = np.argsort(-flat, kind="stable")
-    return [HeadId(*divmod(int(index), grid.heads)) for index in order if np.isfinite(flat[index])]
+    select = _select(arrays[name], name, labels)
+    values = head_values(atlas, name, select=select, stack=grid.stack)
+    _check_shape(values.values, grid, name)
+    return values.order()
 
 
-def _slice(array: xr.DataArray, name: str, labels: list[str]) -> xr.DataArray:
-    """The array with `labels` chosen along its other dimensions, and "all" along those not mentioned."""
+def _select(array: xr.DataArray, name: str, labels: list[str]) -> dict[str, str]:
+    """Which label is meant of each dimension: one of `labels`, and "all" along those not mentioned."""
     dims = [str(dim) for dim in array.dims if dim not in ("layer", "head")]
     if not {"layer", "head"} <= set(array.dims):
         raise OptionError(f"{name!r} is not a number per head: its dimensions are {', '.join(dims)}")
@@ -73,20 +72,19 @@ def _slice(array: xr.DataArray, name: str, labels: list[str]) -> xr.DataArray:
     # Labels are in the order of the dimensions. One that several dimensions have is taken for the last of them: the
     # role that is looked at rather than the role that looks.
     fitting = [
-        taken
+        dict(zip(taken, labels, strict=True))
         for taken in combinations(dims, len(labels))
         if all(label in known[dim] for dim, label in zip(taken, labels, strict=True))
     ]
     if not fitting:
         raise OptionError(f"{name!r} has no {'/'.join(labels)!r}; {_choices(known)}")
-    chosen = {dim: known[dim].index(label) for dim, label in zip(fitting[-1], labels, strict=True)}
-    for dim in dims:
-        if dim not in chosen and "all" not in known[dim] and len(known[dim]) > 1:
-            raise OptionError(
-                f"{name!r} has several numbers a head; write {name}/ and one label: {_choices(known)}"
-            )
-        chosen.setdefault(dim, known[dim].index("all") if "all" in known[dim] else 0)
-    return array.isel(chosen)
+    open_dims = [dim for dim in dims if dim not in fitting[-1]]
+    if any("all" not in known[dim] and len(known[dim]) > 1 for dim in open_dims):
+        raise OptionError(
+            f"{name!r} has several numbers a head; write {name}/ and one label: {_choices(known)}"
+        )
+    usual = {dim: "all" if "all" in known[dim] else known[dim][0] for dim in open_dims}
+    return {**usual, **fitting[-1]}
 
 
 def _choices(known: dict[str, list[str]]) -> str:

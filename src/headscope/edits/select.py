@@ -45,69 +45,60 @@ def select_heads(
 
     `layers` adds whole layers, of all stacks that have them. Raises OptionError when nothing is chosen.
     """
-    grids = (stacks,) if isinstance(stacks, HeadGrid) else stacks.grids
-    selector = _Selector(grids, atlas)
-    found = HeadSet(frozenset())
     if heads is None and layers is None:
         raise OptionError(f"no heads were named; {_HELP}")
-    if heads is not None:
-        found |= selector.any(heads)
-    for layer in [layers] if isinstance(layers, int) else layers or ():
-        found |= selector.layer_anywhere(layer)
-    if not found:
+    selector = _Selector((stacks,) if isinstance(stacks, HeadGrid) else stacks.grids, atlas)
+    named = [] if heads is None else [selector.any(heads)]
+    whole = [layers] if isinstance(layers, int) else layers or ()
+    chosen = HeadSet.union([*named, *map(selector.layer_anywhere, whole)])
+    if not chosen:
         raise OptionError(f"{heads!r} names no heads")
-    return found
+    return chosen
 
 
 class _Selector:
+    """Reads what names heads, for a model of these stacks."""
+
     def __init__(self, grids: Sequence[HeadGrid], atlas: Atlas | None) -> None:
         self.grids = {grid.stack: grid for grid in grids}
         self.atlas = atlas
 
     def any(self, heads: Heads) -> HeadSet:
-        if isinstance(heads, HeadSet):
-            return HeadSet.of(self._one(*member) for member in heads)
         if isinstance(heads, str):
-            return self._text(heads)
+            plain = " ".join(heads.split())
+            match = re.match(r"all but\b(?! *$)", plain, re.IGNORECASE)
+            return self._item("all") - self._items(plain[match.end() :]) if match else self._items(plain)
         if isinstance(heads, HeadId):
-            return HeadSet.of([self._one(self._only(str(heads)), heads)])
+            return self._counted(self._only(str(heads)), HeadChoice.of(heads))
         if _is_tuple(heads):
             *stack, layer, head = heads
             place = self._stack(stack[0]) if stack else self._only(f"{layer}.{head}")
-            return HeadSet.of([self._one(place, HeadId(layer, head))])
+            return self._counted(place, HeadChoice.of(HeadId(layer, head)))
+        if isinstance(heads, HeadSet):
+            return HeadSet.union(
+                self._counted(self._stack(stack), HeadChoice.of(head)) for stack, head in heads
+            )
         if not isinstance(heads, Iterable):
             raise OptionError(f"{heads!r} is not a head; {_HELP}")
-        found = HeadSet(frozenset())
-        for one in heads:
-            found |= self.any(one)  # type: ignore[arg-type]  # it refuses what is no head
-        return found
+        return HeadSet.union(self.any(part) for part in heads)  # type: ignore[arg-type]  # it refuses what is no head
 
     def layer_anywhere(self, layer: int) -> HeadSet:
-        fitting = [grid for grid in self.grids.values() if 0 <= layer < grid.layers]
+        fitting = [grid.stack for grid in self.grids.values() if 0 <= layer < grid.layers]
         if not fitting:
             most = max(grid.layers for grid in self.grids.values())
             raise OptionError(f"there is no layer {layer}: layers go from 0 to {most - 1}")
         choice = HeadChoice(layers=range(layer, layer + 1))
-        return HeadSet.of(member for grid in fitting for member in self._counted(grid.stack, choice))
-
-    def _text(self, text: str) -> HeadSet:
-        plain = " ".join(text.split())
-        match = re.match(r"all but\b(?! *$)", plain, re.IGNORECASE)
-        if match:
-            return self._all() - self._items(plain[match.end() :])
-        return self._items(plain)
+        return HeadSet.union(self._counted(stack, choice) for stack in fitting)
 
     def _items(self, text: str) -> HeadSet:
-        found = HeadSet(frozenset())
-        for item in text.split(","):
-            if not item.strip():
-                raise OptionError(f"{text!r} has an empty place; {_HELP}")
-            found |= self._item(item.strip())
-        return found
+        items = [item.strip() for item in text.split(",")]
+        if not all(items):
+            raise OptionError(f"{text!r} has an empty place; {_HELP}")
+        return HeadSet.union(map(self._item, items))
 
     def _item(self, item: str) -> HeadSet:
         if item.lower() == "all":
-            return self._all()
+            return HeadSet.union(self._counted(stack, HeadChoice()) for stack in self.grids)
         named, what = split_stack(item)
         stack = self._stack(named) if named else self._only(item)
         choice = HeadChoice.read(what)
@@ -120,27 +111,22 @@ class _Selector:
 
     def _looked_up(self, stack: StackName, what: str) -> HeadSet:
         """Heads that the atlas tells."""
-        if match := re.fullmatch(r"(type|pattern) ?: ?(.+)", what, re.IGNORECASE):
-            heads = labelled(self._known_atlas(what), self.grids[stack], match[1].lower(), match[2])
-            return HeadSet.of((stack, head) for head in heads)
-        if match := re.fullmatch(r"(top|bottom) (\d+) by (.+)", what, re.IGNORECASE):
-            order = ranked(self._known_atlas(what), self.grids[stack], match[3])
-            return self._first(stack, order, int(match[2]), what, from_top=match[1].lower() == "top")
-        raise OptionError(f"{what!r} does not name heads; {_HELP}")
-
-    def _first(
-        self, stack: StackName, order: list[HeadId], count: int, item: str, *, from_top: bool
-    ) -> HeadSet:
-        if not 0 < count <= len(order):
-            raise OptionError(f"{item!r}: {len(order)} heads have a value; ask for 1 to {len(order)} of them")
-        return HeadSet.of((stack, head) for head in (order[:count] if from_top else order[-count:]))
-
-    def _all(self) -> HeadSet:
-        return HeadSet.of(member for stack in self.grids for member in self._counted(stack, HeadChoice()))
-
-    def _one(self, stack: str, head: HeadId) -> tuple[StackName, HeadId]:
-        (member,) = self._counted(self._stack(stack), HeadChoice.of(head))
-        return member
+        kind = re.fullmatch(r"(type|pattern) ?: ?(.+)", what, re.IGNORECASE)
+        rank = re.fullmatch(r"(top|bottom) (\d+) by (.+)", what, re.IGNORECASE)
+        if not kind and not rank:
+            raise OptionError(f"{what!r} does not name heads; {_HELP}")
+        if self.atlas is None:
+            raise OptionError(f"{what!r} needs an atlas of the model to look it up in; give atlas=")
+        if kind:
+            heads = labelled(self.atlas, self.grids[stack], kind[1].lower(), kind[2])
+        if rank:
+            heads, count = ranked(self.atlas, self.grids[stack], rank[3]), int(rank[2])
+            if not 0 < count <= len(heads):
+                raise OptionError(
+                    f"{what!r}: {len(heads)} heads have a value; ask for 1 to {len(heads)} of them"
+                )
+            heads = heads[:count] if rank[1].lower() == "top" else heads[-count:]
+        return HeadSet.of((stack, head) for head in heads)
 
     def _stack(self, name: str) -> StackName:
         for stack in self.grids:
@@ -149,17 +135,12 @@ class _Selector:
         raise OptionError(f"this model has no {name!r}; it has {' and '.join(self.grids)}")
 
     def _only(self, item: str) -> StackName:
-        if len(self.grids) > 1:
-            first = next(iter(self.grids))
+        first, *others = self.grids
+        if others:
             raise OptionError(
                 f"{item!r} could be in the {' or the '.join(self.grids)} of this model; write such as '{first} {item}'"
             )
-        return next(iter(self.grids))
-
-    def _known_atlas(self, item: str) -> Atlas:
-        if self.atlas is None:
-            raise OptionError(f"{item!r} needs an atlas of the model to look it up in; give atlas=")
-        return self.atlas
+        return first
 
 
 def _is_tuple(heads: object) -> TypeGuard[tuple[Any, ...]]:

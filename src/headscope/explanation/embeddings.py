@@ -4,10 +4,11 @@ Names in a network lie, so a short forward pass is watched: what is looked up wi
 that count up by one, or with the segments is what it is.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Literal, Self, cast
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, Self
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +25,7 @@ Kind = Literal["token", "position", "segment"]
 SideName = Literal["source", "target"]
 KINDS: tuple[Kind, ...] = ("token", "position", "segment")
 
+_KINDS: dict[str, Kind] = {"input_ids": "token", "decoder_input_ids": "token", "token_type_ids": "segment"}
 # Two lengths that differ from each other and from the number of texts.
 _LENGTHS: dict[SideName, int] = {"source": 7, "target": 5}
 _TEXTS = 2
@@ -41,15 +43,16 @@ class Table:
 def find_tables(capture: Capture) -> tuple[Table, ...]:
     """All tables of embeddings that a forward pass looks into; those of other things (T5's distances) are left out."""
     model = capture.model
-    tokens = _plain_tokens(capture)
+    special = set(model.tokenizer.all_special_ids)
+    tokens = [token for token in range(len(special) + _TEXTS) if token not in special][:_TEXTS]
     inputs: dict[str, Tensor] = {}
-    for side, prefix in (("source", ""), ("target", "decoder_"))[: 1 + model.is_encoder_decoder]:
-        length = _LENGTHS[cast("SideName", side)]
+    for prefix, length in list(zip(("", "decoder_"), _LENGTHS.values(), strict=True))[
+        : 1 + model.is_encoder_decoder
+    ]:
         ids = torch.tensor([[token] * length for token in tokens], device=model.device)
         inputs |= {f"{prefix}input_ids": ids, f"{prefix}attention_mask": torch.ones_like(ids)}
     if model.has_segments:
-        segments = torch.tensor([[0, 0, 1, 1, 1, 1, 1]] * _TEXTS, device=model.device)
-        inputs["token_type_ids"] = segments
+        inputs["token_type_ids"] = torch.tensor([[0, 0, 1, 1, 1, 1, 1]] * _TEXTS, device=model.device)
     lookups = _Lookups(inputs)
     modules = [module for module in model.core.modules() if isinstance(module, nn.Embedding)]
     handles = [module.register_forward_pre_hook(lookups.enter) for module in modules]
@@ -60,12 +63,6 @@ def find_tables(capture: Capture) -> tuple[Table, ...]:
         for handle in handles:
             handle.remove()
     return tuple(lookups.tables())
-
-
-def _plain_tokens(capture: Capture) -> list[int]:
-    """Two tokens that are not special."""
-    special = set(capture.model.tokenizer.all_special_ids)
-    return [token for token in range(len(special) + _TEXTS) if token not in special][:_TEXTS]
 
 
 class _Lookups(TorchFunctionMode):
@@ -94,19 +91,14 @@ class _Lookups(TorchFunctionMode):
     def _kind(self, numbers: Tensor) -> Kind | None:
         if numbers.shape[-1] not in _LENGTHS.values() or numbers.numel() // numbers.shape[-1] > _TEXTS:
             return None
-        for name, kind in (
-            ("input_ids", "token"),
-            ("decoder_input_ids", "token"),
-            ("token_type_ids", "segment"),
-        ):
-            given = self.inputs.get(name)
-            if given is not None and torch.equal(numbers, given):
-                return cast("Kind", kind)
+        for name, ids in self.inputs.items():
+            if name in _KINDS and torch.equal(numbers, ids):
+                return _KINDS[name]
         return "position" if bool((numbers.diff() == 1).all()) else None
 
     def tables(self) -> Iterator[Table]:
         for kind, module in dict.fromkeys((kind, module) for kind, module, _ in self.found):
-            sides = [side for found, one, side in self.found if one is module and found == kind]
+            sides = [side for *table, side in self.found if table == [kind, module]]
             yield Table(kind, module, tuple(sides))
 
 
@@ -133,41 +125,35 @@ class TableMeans(Sums):
         return self.totals[table] / self.tokens[table]
 
 
-@dataclass
-class _Calls:
-    """Hooks on tables that come off whatever happens, and whether all were called as often as they should."""
+@contextmanager
+def _hooked(
+    tables: Sequence[Table], hook: Callable[[int, SideName, Tensor], Tensor | None]
+) -> Iterator[None]:
+    """Around one forward pass: `hook(number of the table, side, output)` may give another output.
 
-    tables: Sequence[Table]
-    counts: dict[int, int] = field(default_factory=dict)
+    CaptureError when a table was not looked into as often as it should be.
+    """
+    calls = [0] * len(tables)
 
-    @contextmanager
-    def hooked(self, hook: Any) -> Iterator[None]:
-        """Inside, `hook(number of the table, side, output)` may give another output."""
-        handles = [
-            table.module.register_forward_hook(self._counted(number, table, hook))
-            for number, table in enumerate(self.tables)
-        ]
-        try:
-            yield
-        finally:
-            for handle in handles:
-                handle.remove()
-        for number, table in enumerate(self.tables):
-            if self.counts.get(number, 0) != len(table.sides):
-                raise CaptureError(
-                    f"{table.kind} embeddings were expected to be looked up {len(table.sides)} times in a forward "
-                    f"pass, and were {self.counts.get(number, 0)} times"
-                )
+    def counted(number: int, module: nn.Module, arguments: Any, output: Tensor) -> Tensor | None:
+        sides = tables[number].sides
+        calls[number] += 1
+        return hook(number, sides[min(calls[number], len(sides)) - 1], output)
 
-    def _counted(self, number: int, table: Table, hook: Any) -> Any:
-        def counted(module: nn.Module, arguments: Any, output: Tensor) -> Tensor | None:
-            call = self.counts.get(number, 0)
-            self.counts[number] = call + 1
-            side = table.sides[min(call, len(table.sides) - 1)]
-            changed: Tensor | None = hook(number, side, output)
-            return changed
-
-        return counted
+    handles = [
+        table.module.register_forward_hook(partial(counted, number)) for number, table in enumerate(tables)
+    ]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+    for table, times in zip(tables, calls, strict=True):
+        if times != len(table.sides):
+            raise CaptureError(
+                f"{table.kind} embeddings were expected to be looked up {len(table.sides)} times in a forward pass, "
+                f"and were {times} times"
+            )
 
 
 @contextmanager
@@ -179,7 +165,7 @@ def averaging(tables: Sequence[Table], means: TableMeans, batch: TextBatch) -> I
         assert tokens is not None
         means.add(number, output, tokens.is_token)
 
-    with _Calls(tables).hooked(count):
+    with _hooked(tables, count):
         yield
 
 
@@ -193,5 +179,5 @@ def replacing(tables: Sequence[Table], means: TableMeans, kinds: Collection[Kind
     def replace(number: int, side: SideName, output: Tensor) -> Tensor:
         return chosen[number][1].to(output.device, output.dtype).expand_as(output)
 
-    with _Calls([table for table, _ in chosen]).hooked(replace):
+    with _hooked([table for table, _ in chosen], replace):
         yield

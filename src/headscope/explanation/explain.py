@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -41,6 +42,7 @@ from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
 from headscope.types import AttentionBatch, StackName, TokenBatch, padded
 
+Part = TypeVar("Part", bound=Sums)
 _Map = tuple[Tensor, Tensor]
 """(head, query, key) weights of a text, and (query, key) what is visible."""
 
@@ -92,29 +94,21 @@ def _both_passes(
 ) -> tuple["Choice", "Scored"]:
     """All texts twice: to choose neurons, and to score them."""
     batches = run.watch.batches(batch_size, reader.encoder.max_length)
-    choice = run_pass(
-        whole(dealt(reader)),
-        Choice({}, TableMeans.zeros(run.tables)),
-        run.choose,
-        batches=batches,
-        title=title and f"{title}, choosing neurons",
-        expected=reader.expected,
-    )
+
+    def one_pass(part: Part, see: Callable[[Part, list[Shown]], None], doing: str) -> Part:
+        about = title and f"{title}, {doing}"
+        return run_pass(
+            whole(dealt(reader)), part, see, batches=batches, title=about, expected=reader.expected
+        )
+
+    choice = one_pass(Choice({}, TableMeans.zeros(run.tables)), run.choose, "choosing neurons")
     if reader.read < 2:
         raise TextError(
             f"{reader.corpus.name} holds {reader.read} text(s); neurons are chosen on one half of the texts and "
             "scored on the other, so give at least two"
         )
     run.close_choice(choice)
-    scored = run_pass(
-        whole(dealt(reader)),
-        Scored({}),
-        run.score,
-        batches=batches,
-        title=title and f"{title}, scoring them",
-        expected=reader.expected,
-    )
-    return choice, scored
+    return choice, one_pass(Scored({}), run.score, "scoring them")
 
 
 @dataclass
@@ -269,18 +263,20 @@ def _sentence_sides(
     batch: TextBatch, texts: list[Shown], stack: StackName
 ) -> list[tuple[TokenBatch, Tensor]]:
     """Both sides with the sentence (text, token) of every token."""
-    found = []
-    for tokens in sides_of(batch, stack):
-        own = [text.sentences[0] if tokens is batch.source else text.sentences[1] or [] for text in texts]
-        found.append((tokens, padded(own, value=-1)))
-    return found
+    own = [
+        [text.sentences[0] if tokens is batch.source else text.sentences[1] or [] for text in texts]
+        for tokens in sides_of(batch, stack)
+    ]
+    return [
+        (tokens, padded(rows, value=-1)) for tokens, rows in zip(sides_of(batch, stack), own, strict=True)
+    ]
 
 
 def _side(side: tuple[TokenBatch, Tensor], number: int, device: torch.device) -> Side:
     tokens, sentence = side
     real = tokens.is_token[number]
-    role, segment = tokens.role[number][real].to(device), tokens.segment[number][real].to(device)
-    return Side(role, segment, sentence[number][: len(role)].to(device))
+    parts = (tokens.role[number][real], tokens.segment[number][real], sentence[number][: int(real.sum())])
+    return Side(*(part.to(device) for part in parts))
 
 
 def run_scores(

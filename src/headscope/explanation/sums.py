@@ -52,15 +52,9 @@ class RatioSums(Sums):
     def add(self, upper: Tensor, lower: Tensor, at: Any = ...) -> None:
         """Count one text's numbers."""
         upper, lower = upper.cpu(), lower.cpu()
-        for name, value in (
-            ("upper", upper),
-            ("lower", lower),
-            ("uppers", upper * upper),
-            ("lowers", lower * lower),
-            ("both", upper * lower),
-            ("units", torch.ones_like(upper)),
-        ):
-            getattr(self, name)[at] += value
+        values = (upper, lower, upper * upper, lower * lower, upper * lower, torch.ones_like(upper))
+        for field, value in zip(fields(self), values, strict=True):
+            getattr(self, field.name)[at] += value
 
     def share(self) -> Array:
         """1 - sum / sum; nan where what is below the line is, by text, no more than LEAST."""
@@ -68,7 +62,7 @@ class RatioSums(Sums):
 
     def stderr(self) -> Array:
         """The standard error over texts; nan where there are fewer than two."""
-        sums = {one.name: getattr(self, one.name).numpy() for one in fields(self)}
+        sums = {field.name: getattr(self, field.name).numpy() for field in fields(self)}
         return self._known(ratio_error(**sums))
 
     def _known(self, values: Array) -> Array:

@@ -78,6 +78,7 @@ def _written(column: Column, value: object, nothing: str) -> str:
         "percent": lambda share: f"{share:.{column.digits}%}",
         "points": lambda points: f"{100 * points:+.{column.digits}f}",
         "number": lambda value: f"{value:.{column.digits}f}",
+        "p_value": lambda p: "< 0.001" if p < 0.001 else f"{p:.3f}",
         "signed": signed,
     }
     if column.format in writers:

@@ -22,7 +22,7 @@ ALL = "all"
 FEW_CASES = 30
 """Fewer cases than this say little about a head: of 30, a share of one half is known to 17 points either way."""
 
-Format = Literal["plain", "percent", "points", "number", "signed", "direction", "verdict"]
+Format = Literal["plain", "percent", "points", "number", "p_value", "signed", "direction", "verdict"]
 
 
 @dataclass(frozen=True)

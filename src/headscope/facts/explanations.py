@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from headscope.facts.description import Column
+
 if TYPE_CHECKING:  # the command line names contrasts and embeddings without opening an atlas
     from headscope.atlas import Atlas
 
@@ -42,6 +44,49 @@ class Cell:
 
 
 NOTHING = Cell()
+
+
+def _number(key: str, heading: str = "") -> Column:
+    return Column(key, heading, "number", 3, stderr="" if key.endswith("_random") else f"{key}_stderr")
+
+
+CARRIES = (
+    Column("neurons"),
+    _number("score", "share of score"),
+    _number("score_random", "random"),
+    Column("isotropic", "if all alike", "number", 3),
+    _number("pattern", "share of pattern"),
+    _number("pattern_random", "random"),
+)
+SEPARATES = (
+    Column("contrast", "it tells"),
+    _number("score", "whole score"),
+    Column("texts"),
+    Column("sure", "neurons, best first"),
+)
+LEFT = (
+    Column("replaced"),
+    _number("left"),
+    _number("js", "JS, nats"),
+    _number("cosine"),
+    _number("overlap"),
+)
+
+
+def columns_of(part: "Carried | Separated | Replaced") -> dict[str, Any]:
+    """A part of the table as a row to be read: numbers with their standard errors beside them, names in words."""
+    row: dict[str, Any] = {}
+    for name, value in ((field.name, getattr(part, field.name)) for field in fields(part)):
+        row |= (
+            {name: value.value, f"{name}_stderr": value.stderr} if isinstance(value, Cell) else {name: value}
+        )
+    if isinstance(part, Replaced):
+        row["replaced"] = REPLACED.get(part.replaced, "(even attention)")
+    if isinstance(part, Separated):
+        row["contrast"] = part.words
+        told = (f"{one.neuron}: {one.auc:.2f} ({one.low:.2f} to {one.high:.2f})" for one in part.sure[:3])
+        row["sure"] = "; ".join(told) or "none that is sure"
+    return row
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,10 @@ class HeadValues:
         return value, error if error is not None and np.isfinite(error) else None
 
 
+_HOW = dict.fromkeys(("head_importance", "gradient_layer"), "importance MODEL --task mlm --data FILE")
+"""The commands that make what an atlas of texts does not have."""
+
+
 def stack_with(atlas: Atlas, measure: str, stack: str | None) -> str:
     """The stack to look in: the one named, or the first that has the measure."""
     if stack is not None:
@@ -71,7 +75,8 @@ def stack_with(atlas: Atlas, measure: str, stack: str | None) -> str:
     for candidate in atlas.stacks:
         if measure in atlas.stack(candidate):
             return candidate
-    raise AtlasError(f"this atlas has no {measure!r}; it has {', '.join(atlas.measures)}")
+    how = f"; add it with: headscope {_HOW[measure]} -o ATLAS" if measure in _HOW else ""
+    raise AtlasError(f"this atlas has no {measure!r}; it has {', '.join(atlas.measures)}{how}")
 
 
 def choices(array: xr.DataArray, dim: str) -> list[Choice]:

@@ -160,7 +160,7 @@ class SweepFacts:
     @property
     def task(self) -> str:
         """What the model does in the task."""
-        return task_words(str(self.facts["task"]), self.facts.get("does"))
+        return str(self.facts.get("does") or self.facts["task"])
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -204,10 +204,47 @@ class SweepFacts:
             f"{self.texts_needed(metric)}"
         )
 
-    def significant(self, number: int, of: str, metric: str) -> str:
-        """`3 of 12 layers matter significantly.`, or that nothing could."""
-        why = self.too_few_texts(metric)
-        return f"{why[0].upper()}{why[1:]}." if why else f"{number} of {of} matter significantly."
+    @property
+    def sentences(self) -> list[str]:
+        """What was done on what, how the untouched model does, and how many edits changed anything."""
+        facts = self.facts
+        scores = [
+            f"{self.about(name).label} {self.about(name).written(value)}{self._interval(name)}"
+            for name, value in facts["baseline"].items()
+        ]
+        sentences = [
+            f"{count(int(facts['examples']), 'example')} of {facts['data']} "
+            f"({count(int(facts['documents']), 'independent text')}), {self.task}.",
+            f"Untouched: {', '.join(scores)}.",
+        ]
+        if facts.get("types_from"):
+            kinds = ", ".join(f"{len(heads)} {name}" for name, heads in facts["types"].items())
+            sentences.append(f"Kinds of heads, sorted on {facts['types_from']}: {kinds}.")
+        if self.name == "sentence-masks":
+            sentences.append(
+                "Attention was removed from each kind, from all kinds but one, and from as many random heads; no head "
+                "was pruned."
+            )
+        if facts.get("ordered_by"):
+            flatters = "; that they are the same flatters the curve" if "same" in facts["ordered_by"] else ""
+            sentences.append(f"Order: {facts['ordered_by']}, least first{flatters}.")
+        return [*sentences, *([self.verdict] if self.rows else [])]
+
+    @property
+    def verdict(self) -> str:
+        """How many edits changed each metric significantly, or that none could."""
+        if why := self.too_few_texts(self.metric().name):
+            return f"{why}."
+        counts = [
+            f"{sum(row['significant'][name] for row in self.rows)} of {len(self.rows)} for {metric.label}"
+            for name, metric in self.metrics.items()
+        ]
+        how = "without correction" if self.correction == "none" else f"after correction ({self.correction})"
+        return f"Significant changes {how}: {', '.join(counts)}."
+
+    def _interval(self, metric: str) -> str:
+        ends = self.facts.get("baseline_interval", {}).get(metric)
+        return f" ({self.about(metric).interval(*ends)})" if ends else ""
 
 
 def sweeps_of(subject: Subject) -> dict[str, SweepFacts]:
@@ -241,17 +278,3 @@ def _tests(atlas: Atlas, name: str) -> dict[str, int]:
             tested = int(np.isfinite(values).sum()) or values.size  # of a single text, none has one
             tests[metric] = tests.get(metric, 0) + tested
     return tests
-
-
-_TASKS = {
-    "qa": "answering questions",
-    "classification": "classifying texts",
-    "regression": "scoring texts",
-    "mlm": "predicting masked tokens",
-    "lm": "predicting the next token",
-}
-
-
-def task_words(task: str, does: object = None) -> str:
-    """What a model does in a task, as its class says; `task` for atlases that were written before it did."""
-    return str(does or _TASKS.get(task, task))

@@ -5,18 +5,14 @@ from headscope.figures.arcs import head_at_work, heads_at_work
 from headscope.figures.compare import change_by_layer, kind_changes
 from headscope.figures.dots import relation_accuracy
 from headscope.figures.explanation import explanation, pattern_left
-from headscope.figures.features import cls_attention
-from headscope.figures.grid import head_grid
-from headscope.figures.head_view import head_view
+from headscope.figures.grid import cls_attention, head_grid
 from headscope.figures.importance import gradient_by_layer, importance_grid
 from headscope.figures.kinds import feature_boxes, kinds_by_layer, pattern_bars, patterns_by_layer
-from headscope.figures.layers import entropy_by_layer, role_by_layer
 from headscope.figures.map import feature_map, head_map
 from headscope.figures.maps import example_maps, kind_examples, pattern_maps
-from headscope.figures.matrix_view import matrix_view
-from headscope.figures.model_view import model_view
-from headscope.figures.profiles import distance_profile, offset_profile
+from headscope.figures.profiles import distance_profile, entropy_by_layer, offset_profile, role_by_layer
 from headscope.figures.save import save
+from headscope.figures.views import head_view, matrix_view, model_view
 
 __all__ = [
     "ablation_grid",

@@ -17,10 +17,7 @@ ON_LOW = "#24282d"
 ON_HIGH = "#fdfdff"
 
 _BLUE, _PLUM, _ORANGE = 255.0, 335.0, 50.0
-_LAYERS_FROM, _LAYERS_TO = (
-    85.0,
-    300.0,
-)  # degrees of hue: first layers yellow, then green, blue, last ones violet
+_LAYERS = (85.0, 300.0)  # degrees of hue: first layers yellow, then green, blue, last ones violet
 
 
 def ramp(
@@ -63,7 +60,7 @@ SHARE_RAMP = ramp(0.975, 0.34, hue=(_BLUE, _BLUE), chroma=(0.006, 0.125))
 AMOUNT_RAMP = ramp(0.975, 0.34, hue=(_PLUM, _PLUM), chroma=(0.006, 0.125))
 """From little to much, on white: everything that is not a share, such as nats."""
 
-LAYER_RAMP = ramp(0.79, 0.38, hue=(_LAYERS_FROM, _LAYERS_TO), chroma=(0.10, 0.12))
+LAYER_RAMP = ramp(0.79, 0.38, hue=_LAYERS, chroma=(0.10, 0.12))
 """From the first layer to the last; every step stands out from white."""
 
 SIGNED_RAMP = [
@@ -78,7 +75,7 @@ No colour is that of another ramp: a page tells by the colour which ramp it is f
 DARK_RAMPS = {
     "share": ramp(0.27, 0.93, hue=(_BLUE, _BLUE), chroma=(0.015, 0.06)),
     "amount": ramp(0.27, 0.93, hue=(_PLUM, _PLUM), chroma=(0.015, 0.06)),
-    "layer": ramp(0.90, 0.58, hue=(_LAYERS_FROM, _LAYERS_TO), chroma=(0.10, 0.12)),
+    "layer": ramp(0.90, 0.58, hue=_LAYERS, chroma=(0.10, 0.12)),
     "signed": [
         *ramp(0.86, 0.27, hue=(_ORANGE, _ORANGE), chroma=(0.09, 0.008))[::2],
         *ramp(0.27, 0.93, hue=(_BLUE, _BLUE), chroma=(0.008, 0.06))[1::2],
@@ -95,6 +92,16 @@ COLOUR_MAPS = {
 
 SERIES = ("#2f6db5", "#c2410c", "#0f766e", "#9a3fa0", "#7a5b00", "#4b5563")
 """For a few lines in one picture: told apart by lightness and hue, and by their markers."""
+
+
+KINDS = ("#155492", "#eda95d", "#66afa4", "#823f52", "#2585b6", "#9a9259")
+"""For kinds of heads, in the order of their names, as in the front end."""
+
+HEAD_COLOURS = (
+    "#4947c3", "#f1757a", "#880609", "#22a5f6", "#7d8103", "#4e1491", "#7a4066", "#b466bf",
+    "#d44781", "#74a807", "#640461", "#d188be", "#616631", "#a73694", "#6f62e0", "#064b33",
+)  # fmt: skip
+"""One a head, told apart by every kind of sight, as in the front end; they repeat after sixteen."""
 
 
 def layer_colours(layers: int) -> list[str]:

@@ -1,6 +1,8 @@
 """Best heads beside their baselines: a dot a label, with its interval."""
 
 from collections.abc import Sequence
+from itertools import cycle
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,7 +14,7 @@ from headscope.facts.probes import best_heads, check_probed
 from headscope.facts.scores import HeadScore, Score
 from headscope.facts.wording import printed
 from headscope.figures.colours import ACCENT, INK, MUTED, RULE, SERIES
-from headscope.figures.theme import SMALL_SIZE, axes, dress, legend
+from headscope.figures.theme import axes, dress, legend, write
 
 ROW = 0.22  # inches a row
 MOST_ROWS = 24
@@ -58,11 +60,12 @@ def dots_size(rows: int) -> tuple[float, float]:
 
 def _draw(ax: Axes, described: Description, rows: Sequence[HeadScore]) -> Axes:
     places = np.arange(len(rows))
-    names = list(dict.fromkeys(one.name for row in rows for one in row.baselines))
     ax.hlines(places, 0, 1, color=RULE, linewidth=0.6, zorder=0, transform=ax.get_yaxis_transform())
-    for number, name in enumerate(names):
-        marker, colour = _LOOKS[number % len(_LOOKS)]
-        found = [(place, one) for place, row in enumerate(rows) for one in row.baselines if one.name == name]
+    baselines: dict[str, list[tuple[int, Score]]] = {}
+    for place, row in enumerate(rows):
+        for baseline in row.baselines:
+            baselines.setdefault(baseline.name, []).append((place, baseline))
+    for (name, found), (marker, colour) in zip(baselines.items(), cycle(_LOOKS), strict=False):
         _dots(ax, found, label=name, marker=marker, colour=colour, hollow=True)
     controls = [(place, row.score) for place, row in enumerate(rows) if row.is_baseline]
     scores = [(place, row.score) for place, row in enumerate(rows) if not row.is_baseline]
@@ -78,15 +81,14 @@ def _draw(ax: Axes, described: Description, rows: Sequence[HeadScore]) -> Axes:
     ax.set_ylim(len(rows) - 0.4, -0.6)
     _scale(ax, [one for row in rows for one in (row.score, *row.baselines)])
     _beside(ax, rows)
-    if names or controls:
+    if baselines or controls:
         legend(ax, columns=4)
     return ax
 
 
 def _scale(ax: Axes, scores: Sequence[Score]) -> None:
     """From 0 to 1, or less where nothing comes near 1; with a line at 0 where something is below it."""
-    lowest = min(one.value if one.low is None else one.low for one in scores)
-    highest = max(one.value if one.high is None else one.high for one in scores)
+    lowest, highest = min(score.lowest for score in scores), max(score.highest for score in scores)
     if lowest < 0:
         ax.axvline(0, color=MUTED, linewidth=0.8, linestyle="--", zorder=1)
         ax.margins(x=0.04)
@@ -97,24 +99,19 @@ def _scale(ax: Axes, scores: Sequence[Score]) -> None:
 def _dots(
     ax: Axes, found: Sequence[tuple[int, Score]], *, label: str, marker: str, colour: str, hollow: bool
 ) -> None:
-    known = [
-        (place, one.low, one.high) for place, one in found if one.low is not None and one.high is not None
-    ]
-    for place, low, high in known:
-        ax.plot(
-            [low, high],
-            [place, place],
+    known = [(place, *ends) for place, score in found if (ends := score.interval) is not None]
+    if known:
+        ax.hlines(
+            *zip(*known, strict=True),
             color=colour,
             linewidth=1.0 if hollow else 2.0,
             alpha=0.7 if hollow else 0.45,
-            solid_capstyle="butt",
             zorder=2 if hollow else 4,
         )
     ax.plot(
-        [one.value for _, one in found],
+        [score.value for _, score in found],
         [place for place, _ in found],
-        linestyle="none",
-        marker=marker,
+        marker,
         markersize=4.2 if hollow else 5.0,
         markerfacecolor="none" if hollow else colour,
         markeredgecolor=colour,
@@ -127,20 +124,13 @@ def _dots(
 
 def _beside(ax: Axes, rows: Sequence[HeadScore]) -> None:
     """The heads and the numbers of cases, to the right of the plot."""
-    has_heads = any(row.head is not None for row in rows)
-    columns = {"head": [str(row.head or "") for row in rows]} if has_heads else {}
-    if any(row.cases is not None for row in rows):
-        columns["cases"] = ["" if row.cases is None else f"{row.cases:,}" for row in rows]
-    for number, (heading, texts) in enumerate(columns.items()):
+    columns = {
+        "head": [str(row.head or "") for row in rows],
+        "cases": ["" if row.cases is None else f"{row.cases:,}" for row in rows],
+    }
+    shown = {heading: texts for heading, texts in columns.items() if any(texts)}
+    at: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "ha": "right", "va": "center_baseline"}
+    for number, (heading, texts) in enumerate(shown.items()):
         x = 1.08 + 0.1 * number
         for place, text in enumerate([heading, *texts]):
-            ax.text(
-                x,
-                place - 1,
-                text,
-                transform=ax.get_yaxis_transform(),
-                fontsize=SMALL_SIZE,
-                color=INK if place else MUTED,
-                ha="right",
-                va="center_baseline",
-            )
+            write(ax, x, place - 1, text, color=INK if place else MUTED, in_layout=True, **at)

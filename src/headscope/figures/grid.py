@@ -1,24 +1,22 @@
-"""Head grid: one number per head as a map of layers x heads."""
+"""Grids: one number per head as a map of layers x heads, or per class of words and head."""
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import QuadMesh
 
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
-from headscope.facts.slices import HeadValues, Select, head_values
-from headscope.facts.vocabulary import slice_title, value_name
-from headscope.figures.colours import COLOUR_MAPS, INK, ON_HIGH, ON_LOW, PAPER, RULE
+from headscope.facts.slices import HeadValues, Select, head_values, stack_with
+from headscope.facts.vocabulary import class_name, slice_title, value_name
+from headscope.figures.colours import COLOUR_MAPS, ON_HIGH, ON_LOW, PAPER
 from headscope.figures.theme import (
-    LABEL_SIZE,
-    SMALL_SIZE,
     TICK_SIZE,
-    as_vectors,
     axes,
-    count_ticks,
+    colour_bar,
+    count_axes,
     dress,
     finite,
     size_in_points,
+    write,
 )
 
 CELLS_WITH_TEXT = 200
@@ -78,21 +76,52 @@ def draw_values(
     )
     ax.invert_yaxis()
     dress(ax, title=title, x="head", y="layer")
-    ax.set_xticks(count_ticks(heads, most=16))
-    ax.set_yticks(count_ticks(layers, most=16))
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    _colour_bar(ax, mesh, picked)
-    if layers * heads <= CELLS_WITH_TEXT and heads <= HEADS_WITH_TEXT:
+    count_axes(ax, layers=layers, heads=heads)
+    width, height = size_in_points(ax)
+    colour_bar(
+        ax,
+        mesh,
+        value_name(picked),
+        ticks=[low, (low + high) / 2, high],
+        orientation="horizontal",
+        fraction=min(0.3, 1.5 * BAR_THICKNESS / height),
+        aspect=width / BAR_THICKNESS,
+        pad=0.03,
+    )
+    if _has_text(layers, heads):
         _write_cells(ax, picked, low, high)
     return ax
 
 
+def cls_attention(
+    atlas: Atlas, *, against: bool = False, stack: str | None = None, ax: Axes | None = None
+) -> Axes:
+    """What [CLS] of the last layer gives each class, classes down and heads across.
+
+    `against` shows the second model of the probe. (The form of Kovaleva et al. 2019, figure 7.)
+    """
+    measure = f"feature_attention_cls{'_against' if against else ''}"
+    name = stack_with(atlas, measure, stack)
+    array = atlas.stack(name)[measure].transpose("feature", "head")
+    picked = HeadValues(np.asarray(array.values, dtype=float), None, measure, {}, name, "1")
+    ax = axes(ax, size=(5.4, 3.4))
+    limits = 0.0, round_share(max(finite(picked.values), default=0.0))
+    draw_values(picked, title="Attention of [CLS] in the last layer", limits=limits, ax=ax)
+    classes = [class_name(atlas, name, str(feature)) for feature in array["feature"].values]
+    ax.set_yticks(range(len(classes)), classes, fontsize=TICK_SIZE)
+    ax.set_ylabel("")
+    return ax
+
+
+def _has_text(layers: int, heads: int) -> bool:
+    """Whether the cells of such a grid have their numbers written in."""
+    return layers * heads <= CELLS_WITH_TEXT and heads <= HEADS_WITH_TEXT
+
+
 def grid_size(layers: int, heads: int) -> tuple[float, float]:
     """Inches: cells wide enough for their number where they have one, and room for labels and the bar."""
-    with_text = layers * heads <= CELLS_WITH_TEXT and heads <= HEADS_WITH_TEXT
-    across = heads * (0.40 if with_text else 0.115)
-    down = layers * (0.25 if with_text else 0.09)
+    across, down = (0.40, 0.25) if _has_text(layers, heads) else (0.115, 0.09)
+    across, down = across * heads, down * layers
     return float(np.clip(across + 0.7, 3.6, 9)), float(np.clip(down + 1.25, 1.6, 11))
 
 
@@ -104,46 +133,24 @@ def _limits(atlas: Atlas, picked: HeadValues) -> tuple[float, float]:
         most = max(finite([most, float(dataset["entropy_uniform"])]), default=0.0)
         return 0.0, most if most > 0 else 1.0
     if picked.is_share and least >= 0:
-        return 0.0, next((step for step in SHARE_STEPS if most <= step), most)
+        return 0.0, round_share(most)
     if picked.is_signed:
         far = max(most, -least)
         return -far, far
     return 0.0, most if most > 0 else 1.0
 
 
-def _colour_bar(ax: Axes, mesh: QuadMesh, picked: HeadValues) -> None:
-    width, height = size_in_points(ax)
-    bar = ax.figure.colorbar(
-        mesh,
-        ax=ax,
-        orientation="horizontal",
-        fraction=min(0.3, 1.5 * BAR_THICKNESS / height),
-        aspect=width / BAR_THICKNESS,
-        pad=0.03,
-    )
-    as_vectors(bar)
-    low, high = mesh.get_clim()
-    ticks = [low, (low + high) / 2, high]
-    bar.set_ticks(ticks, labels=[f"{tick:.3g}" for tick in ticks])
-    bar.set_label(value_name(picked), fontsize=LABEL_SIZE, color=INK, parse_math=False)
-    bar.ax.tick_params(labelsize=TICK_SIZE, labelcolor=INK, color=RULE, length=2)
-    bar.outline.set_visible(False)
+def round_share(most: float) -> float:
+    """The smallest round number that holds shares up to `most`."""
+    return next((step for step in SHARE_STEPS if most <= step), most)
 
 
 def _write_cells(ax: Axes, picked: HeadValues, low: float, high: float) -> None:
-    for layer, row in enumerate(picked.values):
-        for head, value in enumerate(row):
-            if np.isfinite(value):
-                ax.text(
-                    head,
-                    layer,
-                    cell_text(value, is_share=picked.is_share),
-                    ha="center",
-                    va="center_baseline",
-                    fontsize=SMALL_SIZE,
-                    in_layout=False,  # inside its cell; asking hundreds of texts for their size is slow
-                    color=ON_HIGH if _is_strong(value, low, high) else ON_LOW,
-                )
+    for layer, head in np.argwhere(np.isfinite(picked.values)):
+        value = picked.values[layer, head]
+        color = ON_HIGH if _is_strong(value, low, high) else ON_LOW
+        text = cell_text(value, is_share=picked.is_share)
+        write(ax, head, layer, text, color=color, ha="center", va="center_baseline")
 
 
 def _is_strong(value: float, low: float, high: float) -> bool:

@@ -6,8 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
-from headscope.errors import AtlasError
-from headscope.facts.slices import head_values
+from headscope.facts.slices import head_values, stack_with
 from headscope.facts.vocabulary import key_name
 from headscope.facts.wording import readable
 from headscope.figures.colours import SERIES
@@ -24,7 +23,7 @@ def gradient_by_layer(atlas: Atlas, *, stack: str | None = None, ax: Axes | None
     The mean of |dLoss/dA| over the heads of a layer, with standard errors over texts. Full stops and commas are one
     line.
     """
-    name = stack_with_importance(atlas, stack)
+    name = stack_with(atlas, "gradient_layer", stack)
     arrays = atlas.stack(name)
     means, errors = arrays["gradient_layer"], arrays.get("gradient_layer_stderr")
     shown = [role for role in SHOWN if np.isfinite(means.sel(role=role).values).any()]
@@ -56,21 +55,10 @@ def gradient_by_layer(atlas: Atlas, *, stack: str | None = None, ax: Axes | None
 
 def importance_grid(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = None) -> Axes:
     """Every head's importance as a coloured cell: how fast the loss changes as the head is turned down."""
-    picked = head_values(atlas, "head_importance", stack=stack_with_importance(atlas, stack))
+    picked = head_values(atlas, "head_importance", stack=stack)
     largest = max(finite(picked.values), default=0.0)
     factor, unit = readable(largest, picked.units)
     scaled = replace(picked, values=factor * picked.values, units=unit)
     return draw_values(
         scaled, title="Importance of every head, by gradient", limits=(0.0, factor * largest or 1.0), ax=ax
-    )
-
-
-def stack_with_importance(atlas: Atlas, stack: str | None) -> str:
-    """The stack to look in: the one named, or the first that has gradients."""
-    for name in [stack] if stack else atlas.stacks:
-        if "head_importance" in atlas.stack(name):
-            return name
-    raise AtlasError(
-        "this atlas has no gradient importance yet; add it with: headscope importance MODEL --task mlm --data FILE "
-        "-o ATLAS"
     )

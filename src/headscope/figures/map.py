@@ -7,28 +7,25 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
-from matplotlib.colorbar import Colorbar
 
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
 from headscope.facts.slices import Select, head_values, stack_with
 from headscope.facts.vocabulary import slice_title, value_name
-from headscope.figures.colours import COLOUR_MAPS, INK, MUTED, RULE
+from headscope.figures.colours import COLOUR_MAPS, INK, MUTED
 from headscope.figures.kinds import kind_colours, kinds_of
 from headscope.figures.theme import (
-    LABEL_SIZE,
     SMALL_SIZE,
-    TICK_SIZE,
-    as_vectors,
     axes,
+    colour_bar,
     count_ticks,
     dress,
     label_points,
     legend,
     note,
 )
+from headscope.kinds.map import feature_map as neighbour_map
 from headscope.kinds.map import head_map as scaled_map
-from headscope.kinds.tsne import feature_map as neighbour_map
 
 Array = np.ndarray[Any, Any]
 
@@ -109,18 +106,15 @@ def _drawn(
         last = int(layers.max())
         dots = _dots(ax, places, layers.astype(float), "layer", (0.0, float(max(last, 1))))
         if last:
-            _bar(ax, dots, "layer").set_ticks(count_ticks(last + 1, most=16))
+            colour_bar(ax, dots, "layer").set_ticks(count_ticks(last + 1, most=16))
     else:
         picked = head_values(atlas, color, select=select, stack=stack)
         values = picked.values[layers, heads]
         dress(ax, title=f"{title}: {slice_title(atlas, picked)}", x="", y="")
         far = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
         ramp = "signed" if picked.is_signed else "share" if picked.is_share else "amount"
-        _bar(
-            ax,
-            _dots(ax, places, values, ramp, (-far if picked.is_signed else 0.0, far)),
-            value_name(picked),
-        )
+        dots = _dots(ax, places, values, ramp, (-far if picked.is_signed else 0.0, far))
+        colour_bar(ax, dots, value_name(picked))
     _names(ax, places)
     return ax
 
@@ -183,15 +177,6 @@ def _round_down(value: float) -> float:
     """The largest of 1, 2, 5, 10 … that is not more."""
     power = 10.0 ** np.floor(np.log10(value))
     return float(max(step * power for step in (1, 2, 5) if step * power <= value))
-
-
-def _bar(ax: Axes, dots: PathCollection, label: str) -> Colorbar:
-    bar = ax.figure.colorbar(dots, ax=ax, fraction=0.03, aspect=35, pad=0.02)
-    as_vectors(bar)
-    bar.set_label(label, fontsize=LABEL_SIZE, color=INK, parse_math=False)
-    bar.ax.tick_params(labelsize=TICK_SIZE, labelcolor=INK, color=RULE, length=2)
-    bar.outline.set_visible(False)
-    return bar
 
 
 def _names(ax: Axes, places: xr.Dataset) -> None:

@@ -1,26 +1,37 @@
-"""Profiles: how a head's attention is spread over offsets and over distances."""
+"""Profiles: how attention is spread over offsets, over distances, and over layers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from headscope.atlas import Atlas
-from headscope.errors import AtlasError
-from headscope.facts.slices import as_heads, choices, head_values, stack_with
-from headscope.figures.colours import ACCENT, MUTED, SERIES, layer_colours
-from headscope.figures.theme import axes, count_ticks, dress, legend, open_plot
+from headscope.errors import AtlasError, OptionError
+from headscope.facts.slices import Array, HeadValues, as_heads, choices, head_values, stack_with
+from headscope.facts.vocabulary import slice_title
+from headscope.figures.colours import ACCENT, INK, MUTED, SERIES, layer_colours
+from headscope.figures.theme import (
+    axes,
+    count_ticks,
+    dress,
+    finite,
+    label_points,
+    layer_size,
+    legend,
+    open_plot,
+)
 from headscope.types import HeadId
 
 MARKERS = "osD^vP"
-MANY_HEADS = len(SERIES)
 MOST_IN_LEGEND = 16
 LEGEND_COLUMNS = 7
 SIZE = (5.4, 3.5)
 
-Array = np.ndarray[Any, Any]
+SPREAD = 0.5  # of the room between two layers, over which a layer's heads stand side by side
+LABELS = 4
 
 
 def offset_profile(
@@ -35,19 +46,21 @@ def offset_profile(
     Without `heads`: the strongest at the previous, the same and the next token.
     """
     name = stack_with(atlas, "offset_attention", stack)
-    dataset = atlas.stack(name)
-    array = dataset["offset_attention"]
+    array = atlas.stack(name)["offset_attention"]
     offsets = [int(offset) for offset in choices(array, "offset")]
     if not offsets:
         raise AtlasError("offset_attention has no values in this atlas; analyse longer texts")
     if name == "decoder":  # what lies ahead cannot be seen and is 0 by construction
         offsets = [offset for offset in offsets if offset <= 0]
-    shown = _chosen_heads(array, heads) if heads is not None else _strongest(atlas, name, offsets)
+    if heads is None:
+        nearest = [offset for offset in (-1, 0, 1) if offset in offsets] or offsets
+        ranked = [
+            head_values(atlas, "offset_attention", select={"offset": offset}, stack=name).order()
+            for offset in nearest
+        ]
+        heads = list(dict.fromkeys(order[0] for order in ranked))
     ax = axes(ax, size=SIZE)
-    for number, head in enumerate(shown):
-        values = _row(array, head, offset=offsets)
-        errors = _row(dataset.get("offset_attention_stderr"), head, offset=offsets)
-        _line(ax, np.asarray(offsets), values, errors, number=number, label=str(head))
+    _head_lines(ax, atlas.stack(name), "offset_attention", heads, (np.array(offsets), {"offset": offsets}))
     dress(ax, title="Attention by offset", x="offset: key minus query, in tokens", y="share of attention")
     open_plot(ax)
     ax.axvline(0, color=MUTED, linewidth=0.7, linestyle=":", zorder=0)
@@ -69,24 +82,19 @@ def distance_profile(
     Distances are shares of the text's length, in windows. The dashed line is a head that spreads its
     attention evenly over all it can see.
     """
-    name = stack_with(atlas, "distance_features", stack)
-    dataset = atlas.stack(name)
+    dataset = atlas.stack(stack_with(atlas, "distance_features", stack))
     array = dataset["distance_features"]
     windows = [
         label for label in choices(array, "feature") if str(label)[0] == "w" and str(label)[1:].isdigit()
     ]
     if not windows:
         raise AtlasError("distance_features has no windows with values in this atlas")
-    count = len(windows)
-    middles = (np.arange(count) + 0.5) / count * 100
+    middles = (np.arange(len(windows)) + 0.5) / len(windows) * 100
     ax = axes(ax, size=SIZE)
     if heads is None:
         _layer_lines(ax, middles, array.sel(feature=windows).mean("head").values)
     else:
-        for number, head in enumerate(_chosen_heads(array, heads)):
-            values = _row(array, head, feature=windows)
-            errors = _row(dataset.get("distance_features_stderr"), head, feature=windows)
-            _line(ax, middles, values, errors, number=number, label=str(head))
+        _head_lines(ax, dataset, "distance_features", heads, (middles, {"feature": windows}))
     even = dataset.get("distance_features_uniform")
     if even is not None:
         ax.plot(middles, even.sel(feature=windows), "--", color=MUTED, linewidth=1, label="even")
@@ -99,45 +107,99 @@ def distance_profile(
     return ax
 
 
-def _chosen_heads(array: xr.DataArray, heads: Sequence[str | HeadId]) -> list[HeadId]:
+def entropy_by_layer(
+    atlas: Atlas, *, query_role: str = "all", stack: str | None = None, ax: Axes | None = None
+) -> Axes:
+    """Entropy of every head by layer, with standard errors, beside the entropy of even attention."""
+    picked = head_values(atlas, "entropy", select={"query_role": query_role}, stack=stack)
+    ax = _dots(atlas, picked, ax, y="entropy (nats)")
+    dataset = atlas.stack(picked.stack)
+    level, error = (float(dataset.get(f"entropy_uniform{ending}", np.nan)) for ending in ("", "_stderr"))
+    if np.isfinite(level):
+        if np.isfinite(error):
+            ax.axhspan(level - error, level + error, color=MUTED, alpha=0.25, linewidth=0)
+        ax.axhline(level, color=MUTED, linewidth=1, linestyle="--", label=f"even attention: {level:.2f}")
+        ax.set_ylim(top=max(ax.get_ylim()[1], level * 1.06))
+    order = picked.order()
+    _name(ax, picked, order[:1] + order[::-1][:LABELS])
+    return ax
+
+
+def role_by_layer(
+    atlas: Atlas, role: str, *, query_role: str = "all", stack: str | None = None, ax: Axes | None = None
+) -> Axes:
+    """Attention of every head to one kind of token, by layer (the form of Clark et al. 2019, figure 2)."""
+    select = {"role": role, "query_role": query_role}
+    picked = head_values(atlas, "role_attention", select=select, stack=stack)
+    ax = _dots(atlas, picked, ax, y="share of attention")
+    _name(ax, picked, picked.order()[:LABELS])
+    return ax
+
+
+def _head_lines(
+    ax: Axes,
+    arrays: Mapping[str, xr.DataArray],
+    measure: str,
+    heads: Sequence[str | HeadId],
+    lines: tuple[Array, dict[str, Any]],
+) -> None:
+    """A line a head, with a band of one standard error; `lines` are its x and the labels that are there."""
+    array, errors = arrays[measure], arrays.get(f"{measure}_stderr")
+    x, labels = lines
     wanted = [heads] if isinstance(heads, str) else heads
-    return as_heads(wanted, layers=array.sizes["layer"], per_layer=array.sizes["head"])
-
-
-def _strongest(atlas: Atlas, stack: str, offsets: Sequence[int]) -> list[HeadId]:
-    """The strongest head at each of the three nearest offsets."""
-    nearest = [offset for offset in (-1, 0, 1) if offset in offsets] or list(offsets)
-    tops = [
-        head_values(atlas, "offset_attention", select={"offset": offset}, stack=stack).order()[0]
-        for offset in nearest
-    ]
-    return list(dict.fromkeys(tops))
-
-
-def _row(array: xr.DataArray | None, head: HeadId, **labels: Sequence[object]) -> Array | None:
-    if array is None:
-        return None
-    return np.asarray(array.isel(layer=head.layer, head=head.head).sel(labels).values, dtype=float)
-
-
-def _line(ax: Axes, x: Array, values: Array | None, errors: Array | None, *, number: int, label: str) -> None:
-    if values is None:
-        return
-    colour = SERIES[number % MANY_HEADS]
-    style = "-" if number < MANY_HEADS else "--"
-    marker = MARKERS[number % len(MARKERS)]
-    ax.plot(
-        x, values, linestyle=style, marker=marker, markersize=3.5, linewidth=1.4, color=colour, label=label
-    )
-    if errors is not None:
-        ax.fill_between(x, values - errors, values + errors, color=colour, alpha=0.2, linewidth=0)
+    shown = as_heads(wanted, layers=array.sizes["layer"], per_layer=array.sizes["head"])
+    for number, head in enumerate(shown):
+        at = {"layer": head.layer, "head": head.head}
+        values = array.isel(at).sel(labels).values
+        colour = SERIES[number % len(SERIES)]
+        style = ("-" if number < len(SERIES) else "--") + MARKERS[number % len(MARKERS)]
+        ax.plot(x, values, style, markersize=3.5, linewidth=1.4, color=colour, label=str(head))
+        if errors is not None:
+            error = errors.isel(at).sel(labels).values
+            ax.fill_between(x, values - error, values + error, color=colour, alpha=0.2, linewidth=0)
 
 
 def _layer_lines(ax: Axes, x: Array, means: Array) -> None:
     """`means` is (layer, window)."""
-    layers = len(means)
-    named = count_ticks(layers, most=MOST_IN_LEGEND)
-    colours = layer_colours(layers) if layers > 1 else [ACCENT]
+    named = count_ticks(len(means), most=MOST_IN_LEGEND)
+    colours = layer_colours(len(means)) if len(means) > 1 else [ACCENT]
     for layer, (row, colour) in enumerate(zip(means, colours, strict=True)):
         label = str(layer) if layer in named else "_nolegend_"
         ax.plot(x, row, color=colour, linewidth=1.4, label=label)
+
+
+def _dots(atlas: Atlas, picked: HeadValues, ax: Axes | None, *, y: str) -> Axes:
+    """Every head a dot with its standard error, every layer its mean."""
+    layers, heads = picked.values.shape
+    if not finite(picked.values):
+        raise OptionError(f"{picked.measure!r} has no values for {picked.select}")
+    ax = axes(ax, size=layer_size(layers))
+    x, values = _places(layers, heads).ravel(), picked.values.ravel()
+    if picked.stderr is not None:
+        errors = picked.stderr.ravel()
+        ax.errorbar(x, values, yerr=errors, fmt="none", ecolor=ACCENT, elinewidth=0.8, alpha=0.6)
+    size = 3 if heads <= 16 else 2
+    ax.plot(x, values, "o", markersize=size, color=ACCENT, alpha=0.75, label="one head", clip_on=False)
+    means = [float(np.mean(row)) if (row := finite(layer)) else np.nan for layer in picked.values]
+    ax.plot(range(layers), means, "o-", color=INK, linewidth=1.3, markersize=3.2, label="layer mean")
+    dress(ax, title=slice_title(atlas, picked), x="layer", y=y)
+    open_plot(ax)
+    ax.set_xticks(count_ticks(layers, most=16))
+    ax.set_xlim(-0.7, layers - 0.3)
+    ax.set_ylim(0, max(ax.get_ylim()[1], 1e-6))
+    ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+    return ax
+
+
+def _places(layers: int, heads: int) -> Array:
+    """(layer, head) heads side by side around their layer."""
+    aside = (np.arange(heads) - (heads - 1) / 2) / max(heads - 1, 1) * SPREAD
+    return np.arange(layers)[:, None] + aside
+
+
+def _name(ax: Axes, picked: HeadValues, heads: Sequence[HeadId]) -> None:
+    """Names beside the dots of some heads, and the legend."""
+    points = np.stack([_places(*picked.values.shape), picked.values], -1)  # (layer, head, x y)
+    named = [(*points[head.layer, head.head].tolist(), str(head)) for head in dict.fromkeys(heads)]
+    label_points(ax, named, around=points[np.isfinite(picked.values)].tolist())
+    legend(ax, columns=3)

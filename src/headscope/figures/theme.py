@@ -1,11 +1,14 @@
 """How every picture looks: quiet axes, readable sizes, room for labels."""
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib import pyplot
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.colorbar import Colorbar
 
 from headscope.figures.colours import INK, MUTED, PAPER, RULE
@@ -14,6 +17,10 @@ TITLE_SIZE = 10.0
 LABEL_SIZE = 8.5
 TICK_SIZE = 8.0
 SMALL_SIZE = 7.0
+LONGEST_WORD = 22  # characters; a longer word loses its middle
+_NARROW = frozenset("fijlrtI.,;:!'|()[]{}`´‘’ ")
+_WIDE = frozenset("mwMW@%—…")
+
 ROOM_FOR_LABELS = 34  # points between a plot and its legend, for ticks and the axis label
 
 
@@ -25,8 +32,18 @@ def axes(ax: Axes | None, *, size: tuple[float, float]) -> Axes:
     return new
 
 
+def layer_size(layers: int) -> tuple[float, float]:
+    """Inches for a plot of so many layers side by side."""
+    return float(np.clip(0.35 * layers + 2, 4.6, 9)), 3.2
+
+
+def title(ax: Axes, text: str, *, pad: float | None = None) -> None:
+    """A title; names may hold a dollar sign, which starts no formula."""
+    ax.set_title(text, loc="left", fontsize=TITLE_SIZE, color=INK, pad=pad, parse_math=False)
+
+
 def dress(ax: Axes, *, title: str, x: str, y: str) -> None:
-    """Title and axis labels in the house style; names may hold a dollar sign, which starts no formula."""
+    """Title and axis labels in the house style."""
     ax.set_title(title, loc="left", fontsize=TITLE_SIZE, color=INK, pad=8, parse_math=False)
     ax.set_xlabel(x, fontsize=LABEL_SIZE, color=INK)
     ax.set_ylabel(y, fontsize=LABEL_SIZE, color=INK)
@@ -36,6 +53,24 @@ def dress(ax: Axes, *, title: str, x: str, y: str) -> None:
         spine.set_color(RULE)
 
 
+def count_axes(
+    ax: Axes, *, layers: int, heads: int, most: int = 16, step: float = 1.0, first: float = 0.0
+) -> None:
+    """Layers down and heads across, both from 0, without a box; the first is at `first`, the next a `step` on."""
+    for axis, count in ((ax.xaxis, heads), (ax.yaxis, layers)):
+        ticks = count_ticks(count, most=most)
+        axis.set_ticks([first + tick * step for tick in ticks], [str(tick) for tick in ticks])
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+
+
+def write(
+    ax: Axes, x: float, y: float, text: str, *, size: float = SMALL_SIZE, color: str = INK, **options: Any
+) -> None:
+    """A text inside a plot, which layout does not ask for its size: that would need a font that has its letters."""
+    ax.text(x, y, text, fontsize=size, color=color, parse_math=False, **{"in_layout": False} | options)
+
+
 def open_plot(ax: Axes) -> None:
     """A plot of points or lines: no box, light horizontal rules behind the data."""
     ax.spines[["top", "right"]].set_visible(False)
@@ -43,10 +78,18 @@ def open_plot(ax: Axes) -> None:
     ax.set_axisbelow(True)
 
 
-def legend(ax: Axes, *, columns: int, title: str | None = None, room: float = ROOM_FOR_LABELS) -> None:
+def legend(
+    ax: Axes,
+    *,
+    columns: int,
+    title: str | None = None,
+    room: float = ROOM_FOR_LABELS,
+    handles: Sequence[Artist] | None = None,
+) -> None:
     """A legend below the plot, where it hides nothing; `room` is left for ticks and the axis label, in points."""
     _, height = size_in_points(ax)
     box = ax.legend(
+        handles=handles,
         loc="upper left",
         bbox_to_anchor=(0, -room / height),
         frameon=False,
@@ -63,12 +106,20 @@ def legend(ax: Axes, *, columns: int, title: str | None = None, room: float = RO
     box.get_title().set_color(INK)
 
 
-def as_vectors(bar: Colorbar) -> None:
-    """Keep the bar's colours as shapes; matplotlib would make pixels of them in SVG and PDF."""
-    solids = bar.solids
-    if solids is not None:
-        solids.set_rasterized(False)
-        solids.set_edgecolor("face")  # no hairlines between the steps
+def colour_bar(
+    ax: Axes, colours: ScalarMappable, label: str, *, ticks: Sequence[float] | None = None, **place: Any
+) -> Colorbar:
+    """The scale of colours: at the right, or where options of matplotlib's colorbar `place` it; numbers at `ticks`."""
+    bar = ax.figure.colorbar(colours, ax=ax, **{"fraction": 0.03, "aspect": 35, "pad": 0.02} | place)
+    if bar.solids is not None:  # colours stay shapes; matplotlib would make pixels of them in SVG and PDF
+        bar.solids.set_rasterized(False)
+        bar.solids.set_edgecolor("face")  # no hairlines between the steps
+    if ticks is not None:
+        bar.set_ticks(ticks, labels=[f"{tick:.3g}" for tick in ticks])
+    bar.set_label(label, fontsize=LABEL_SIZE, color=INK, parse_math=False)
+    bar.ax.tick_params(labelsize=TICK_SIZE, labelcolor=INK, color=RULE, length=2)
+    bar.outline.set_visible(False)
+    return bar
 
 
 def count_ticks(count: int, *, most: int) -> list[int]:
@@ -88,26 +139,26 @@ def label_points(
 
     A text that would cover another text, or one of the points `around`, is left out.
     """
-    width, height = size_in_points(ax)
-    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    size = np.array(size_in_points(ax))
+    low, high = np.array([ax.get_xlim(), ax.get_ylim()]).T
 
-    def place(x: float, y: float) -> tuple[float, float]:
-        return (x - left) / (right - left) * width, (y - low) / (high - low) * height
+    def place(points: Sequence[tuple[float, float]]) -> Any:
+        return (np.array(points, dtype=float).reshape(-1, 2) - low) / (high - low) * size  # (point, x y)
 
-    taken = [(x - 2, y - 2, x + 2, y + 2) for x, y in (place(*point) for point in around)]
+    others = place(around)
+    taken = np.hstack([others - 2, others + 2])  # (box, left low right high)
     full = len(taken) + (len(points) if most is None else most)
-    for x, y, text in points:
-        at_x, at_y = place(x, y)
+    for (x, y, text), (at_x, at_y) in zip(points, place([point[:2] for point in points]), strict=True):
         long, half = 0.62 * SMALL_SIZE * len(text), 0.55 * SMALL_SIZE
-        for start, side in ((at_x + 4, "left"), (at_x - 4 - long, "right")):
-            box = (start, at_y - half, start + long, at_y + half)
-            inside = box[0] >= 0 and box[2] <= width
-            if inside and len(taken) < full and not any(_overlap(box, other) for other in taken):
-                taken.append(box)
+        for side, start, aside in (("left", at_x + 4, 4), ("right", at_x - 4 - long, -4)):
+            box = np.array([start, at_y - half, start + long, at_y + half])
+            is_covering = ((box[:2] < taken[:, 2:]) & (taken[:, :2] < box[2:])).all(1).any()
+            if box[0] >= 0 and box[2] <= size[0] and len(taken) < full and not is_covering:
+                taken = np.vstack([taken, box])
                 ax.annotate(
                     text,
                     (x, y),
-                    xytext=(4 if side == "left" else -4, 0),
+                    xytext=(aside, 0),
                     textcoords="offset points",
                     fontsize=SMALL_SIZE,
                     color=INK,
@@ -126,10 +177,6 @@ def size_in_points(ax: Axes) -> tuple[float, float]:
     return float(box.width * points), float(box.height * points)
 
 
-def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
-
-
 def finite(values: Iterable[Any]) -> list[float]:
     """The numbers among `values`."""
     return [float(value) for value in np.ravel(np.asarray(values)) if np.isfinite(value)]
@@ -140,3 +187,28 @@ def note(ax: Axes, text: str) -> None:
     ax.text(
         0.99, 0.02, text, transform=ax.transAxes, fontsize=SMALL_SIZE, color=MUTED, ha="right", va="bottom"
     )
+
+
+def short(word: str) -> str:
+    """A long word without its middle."""
+    if len(word) <= LONGEST_WORD:
+        return word
+    half = (LONGEST_WORD - 1) // 2
+    return f"{word[: LONGEST_WORD - 1 - half]}…{word[-half:]}"
+
+
+def text_width(text: str, size: float) -> float:
+    """How wide a text is, about, in points; what fonts there will be is not known when a picture is made."""
+    return size * sum(map(_em, text))
+
+
+def _em(character: str) -> float:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0.0
+    if unicodedata.east_asian_width(character) in ("W", "F"):
+        return 1.05
+    if character in _NARROW:
+        return 0.37
+    if character in _WIDE:
+        return 0.95
+    return 0.69 if character.isupper() else 0.61

@@ -1,8 +1,8 @@
 """Gradient importance: what a task's loss says of every attention weight, and of every head."""
 
-from headscope.facts.agreement import Agreement, agreement
+from headscope.facts.importance import Agreement, agreement
+from headscope.importance.gradients import KEY_ROLES
 from headscope.importance.importance import gradient_importance
 from headscope.importance.result import ImportanceResult
-from headscope.importance.sums import KEY_ROLES
 
 __all__ = ["KEY_ROLES", "Agreement", "ImportanceResult", "agreement", "gradient_importance"]

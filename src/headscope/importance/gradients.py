@@ -1,25 +1,29 @@
-"""The gradient of a task's loss with respect to every attention weight, each text's own.
+"""The gradient of a task's loss with respect to every attention weight, each text's own, and what is kept of it.
 
 The texts of a batch do not mix: what one text's weights do to the sum of all texts' losses is what they do to the
-loss of that text. So one backward pass serves the whole batch, and no result depends on how texts are batched.
+loss of that text. So one backward pass serves the whole batch, and no result depends on how texts are batched. Kept
+are sums over texts, by layer, head and the role of the key.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Self
 
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from headscope.accumulator import Sums
 from headscope.capture import AttentionCall, Capture, Forward, following, retained
 from headscope.capture.observe import evaluating
 from headscope.errors import CaptureError
+from headscope.measures.base import TextMean
 from headscope.models.stacks import Place
 from headscope.run.watch import sides_of
 from headscope.tasks import Task, TaskBatch, forward
 from headscope.text.batching import TextBatch
-from headscope.types import CLS, OTHER, TokenBatch
+from headscope.types import CLS, COMMA, OTHER, PERIOD, ROLES, HeadGrid, LabelledArray, TokenBatch
 
 
 @dataclass(frozen=True)
@@ -40,43 +44,30 @@ def layer_gradients(
 
     One forward and one backward pass of the real network in eval mode, with its parameters left alone.
     """
-    network = capture.model.network
+    network, text = capture.model.network, batch.text
+    visible: dict[Place, Tensor] = {}
+    decoder_ids: Tensor | None = None  # (text, token)
+
+    def look(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
+        nonlocal decoder_ids
+        visible[place] = call.visible
+        if place.stack == "decoder":
+            decoder_ids = forward.inputs.get("input_ids")
+        return call
+
     with (
         torch.inference_mode(False),
         torch.enable_grad(),
         evaluating(network),
         _frozen(network),
         retained(capture) as kept,
-        _looking(capture) as looked,
+        following(capture, capture.stacks.places, look),
     ):
         loss = task.loss(forward(capture.model, batch), batch)  # (text,)
         torch.autograd.backward(loss.sum())
-    text = batch.text
     if text.target is None and capture.model.is_encoder_decoder:
-        text = replace(text, target=_read_again(text.source, looked.decoder_ids, capture))
-    return loss.detach(), (_layer(place, kept.pop(place), looked, text) for place in list(kept))
-
-
-@dataclass
-class _Looked:
-    """What a forward pass told: which keys each query may see, and what the decoder was given to read."""
-
-    visible: dict[Place, Tensor]
-    decoder_ids: Tensor | None = None  # (text, token)
-
-
-@contextmanager
-def _looking(capture: Capture) -> Iterator[_Looked]:
-    looked = _Looked({})
-
-    def handle(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
-        looked.visible[place] = call.visible
-        if place.stack == "decoder":
-            looked.decoder_ids = forward.inputs.get("input_ids")
-        return call
-
-    with following(capture, capture.stacks.places, handle):
-        yield looked
+        text = replace(text, target=_read_again(text.source, decoder_ids, capture))
+    return loss.detach(), (_layer(place, kept.pop(place), visible[place], text) for place in list(kept))
 
 
 @contextmanager
@@ -92,13 +83,13 @@ def _frozen(network: PreTrainedModel) -> Iterator[None]:
             parameter.requires_grad_(True)
 
 
-def _layer(place: Place, weights: Tensor, looked: _Looked, text: TextBatch) -> LayerGradients:
+def _layer(place: Place, weights: Tensor, visible: Tensor, text: TextBatch) -> LayerGradients:
     gradient = weights.grad
     if gradient is None:  # such as the decoder's last layers when a task reads the encoder alone
         gradient = torch.zeros_like(weights)
     queries, keys = sides_of(text, place.stack)
     real = queries.is_token[:, None, :, None] & keys.is_token[:, None, None, :]  # (text, 1, query, key)
-    return LayerGradients(place, weights.detach(), gradient, looked.visible[place] & real, keys)
+    return LayerGradients(place, weights.detach(), gradient, visible & real, keys)
 
 
 def _read_again(source: TokenBatch, ids: Tensor | None, capture: Capture) -> TokenBatch:
@@ -114,3 +105,109 @@ def _read_again(source: TokenBatch, ids: Tensor | None, capture: Capture) -> Tok
     role = source.role.masked_fill(source.role == CLS, OTHER).roll(1, dims=1)
     role[:, 0] = CLS
     return replace(source, ids=ids, role=role, _derived={})
+
+
+KEY_ROLES = (*ROLES, "punctuation")
+"""The roles of keys; punctuation is full stops and commas together."""
+
+
+@dataclass(frozen=True)
+class TextNumbers:
+    """What one layer's gradients come to, text by text."""
+
+    gradient: Tensor  # (text, head, role) mean of |dLoss/dA| over pairs of query and key
+    applies: Tensor  # (text, head or 1, role) False where a text has no such pair
+    attribution: Tensor  # (text, head, role) sum of A * dLoss/dA
+    importance: Tensor  # (text, head) |sum of A * dLoss/dA over all keys|
+
+    @property
+    def layer_gradient(self) -> Tensor:
+        """(text, role) mean over heads."""
+        heads = self.applies.expand_as(self.gradient)
+        return self.gradient.where(heads, 0).sum(1) / heads.sum(1).clamp_min(1)
+
+
+def text_numbers(layer: LayerGradients) -> TextNumbers:
+    """Sums over the map, in float32 at least; only pairs that count are looked at, whatever padding holds."""
+    weights, gradient = (
+        each.float() if each.dtype in (torch.float16, torch.bfloat16) else each
+        for each in (layer.weights, layer.gradient)
+    )
+    gradient = gradient.masked_fill(~layer.counted, 0)  # (text, head, query, key)
+    table = layer.keys.derive(_role_table).to(gradient.dtype)  # (text, key, role)
+    magnitude = gradient.abs().sum(2) @ table  # (text, head, role)
+    pairs = layer.counted.sum(2).to(table) @ table  # (text, head or 1, role)
+    by_key = (weights.masked_fill(~layer.counted, 0) * gradient).sum(2)  # (text, head, key)
+    return TextNumbers(
+        gradient=magnitude / pairs.clamp_min(1),
+        applies=pairs > 0,
+        attribution=by_key @ table,
+        importance=by_key.sum(-1).abs(),
+    )
+
+
+_BY_ROLE = ("layer", "head", "role")
+_ARRAYS = {
+    "gradient": (
+        _BY_ROLE,
+        "mean size of the loss's gradient with respect to attention weights, by role of the key",
+    ),
+    "gradient_layer": (("layer", "role"), "gradient, mean over the heads of a layer"),
+    "attribution": (
+        _BY_ROLE,
+        "sum over a text of attention weights times the loss's gradient, by role of the key",
+    ),
+    "head_importance": (
+        ("layer", "head"),
+        "size of a text's attribution summed over all keys: how fast the loss changes as the head's output is turned "
+        "down",
+    ),
+}
+"""The dimensions of each array, and what it is."""
+
+
+@dataclass
+class ImportanceSums(Sums):
+    """One stack's heads, summed over texts; merging is exact and in any order."""
+
+    grid: HeadGrid
+    means: Mapping[str, TextMean]
+
+    @classmethod
+    def zeros(cls, grid: HeadGrid) -> Self:
+        """Nothing seen yet."""
+        sizes = {"layer": grid.layers, "head": grid.heads, "role": len(KEY_ROLES)}
+        return cls(
+            grid, {name: TextMean.zeros(*(sizes[dim] for dim in dims)) for name, (dims, _) in _ARRAYS.items()}
+        )
+
+    def update(self, layer: LayerGradients) -> None:
+        """Count one layer of a batch of texts."""
+        numbers = text_numbers(layer)
+        for name, values, applies in (
+            ("gradient", numbers.gradient, numbers.applies),
+            ("gradient_layer", numbers.layer_gradient, numbers.applies.any(1)),
+            ("attribution", numbers.attribution, None),
+            ("head_importance", numbers.importance, None),
+        ):
+            self.means[name].add(values, applies=applies, layer=layer.place.layer)
+
+    def result(self, units: str) -> dict[str, LabelledArray]:
+        """The means with their standard errors over texts; `units` are those of the loss."""
+        coords: dict[str, Sequence[str] | Sequence[int]] = {
+            "layer": range(self.grid.layers),
+            "head": range(self.grid.heads),
+            "role": KEY_ROLES,
+        }
+        arrays: dict[str, LabelledArray] = {}
+        for name, (dims, description) in _ARRAYS.items():
+            arrays |= self.means[name].labelled(
+                name, dims=dims, coords=coords, description=description, units=units
+            )
+        return arrays
+
+
+def _role_table(tokens: TokenBatch) -> Tensor:
+    """(text, token, role) 1 where the token is of the role."""
+    roles = [tokens.role == role for role in range(len(ROLES))]
+    return torch.stack([*roles, roles[PERIOD] | roles[COMMA]], -1) & tokens.is_token[..., None]

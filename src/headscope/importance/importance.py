@@ -13,9 +13,8 @@ import torch
 from headscope.accumulator import Sums
 from headscope.capture import Capture, nan_advice, surveyed
 from headscope.errors import CaptureError, TextError
-from headscope.importance.gradients import layer_gradients
+from headscope.importance.gradients import ImportanceSums, layer_gradients
 from headscope.importance.result import ImportanceResult
-from headscope.importance.sums import ImportanceSums
 from headscope.measures.base import TextMean
 from headscope.models import Model
 from headscope.probes.result import Source
@@ -23,7 +22,7 @@ from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize
 from headscope.run.watch import HELD_BYTES, HELD_BYTES_ELSEWHERE
 from headscope.tasks import IGNORED, Task, TaskBatch, TaskBatches, with_head
-from headscope.types import LabelledArray, StackName
+from headscope.types import StackName
 
 # A weight is held as such, as its gradient, and by the backward pass as scores, softmax and products.
 TENSORS_HELD = 6
@@ -60,8 +59,8 @@ def gradient_importance(
         part.update(task, capture, batch)
 
     title = f"{model.name} on {task.data}" if progress else None
-    parts = whole(_with_loss(batches, capture))
-    run_pass(parts, tally, count, batches=iter, title=title, expected=lambda done: expected)
+    texts = whole(_with_loss(batches, capture))
+    run_pass(texts, tally, count, batches=iter, title=title, expected=lambda done: expected)
     if not tally.rows:
         raise TextError(f"{task.data}: no text has anything to predict, so there is no loss to differentiate")
     source = Source(
@@ -77,9 +76,7 @@ def gradient_importance(
         duration=perf_counter() - started,
         notes=tuple(_notes(tally, batches, model)),
     )
-    arrays: dict[str, dict[str, LabelledArray]] = {
-        stack: sums.result(task.loss_units) for stack, sums in tally.sums.items()
-    }
+    arrays = {str(stack): sums.result(task.loss_units) for stack, sums in tally.sums.items()}
     return ImportanceResult(model, source, arrays, float(tally.loss.mean()), float(tally.loss.stderr()))
 
 

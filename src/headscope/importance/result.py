@@ -7,8 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from headscope.atlas import Results
-from headscope.importance.sums import KEY_ROLES
+from headscope.importance.gradients import KEY_ROLES
 from headscope.probes.result import ProbeResult, Row
+from headscope.tasks.metric import Array
 from headscope.types import HeadId, LabelledArray
 
 
@@ -29,40 +30,34 @@ class ImportanceResult(ProbeResult):
 
     def table(self, *, stack: str | None = None) -> list[Row]:
         """A row for each layer: the mean size of the gradient by role of the key, and the most important head."""
-        arrays = self.found[stack or next(iter(self.found))]
-        gradient, error = (arrays[f"gradient_layer{end}"].values for end in ("", "_stderr"))
-        importance, spread = (arrays[f"head_importance{end}"].values for end in ("", "_stderr"))
-        rows = []
-        for layer in range(len(gradient)):
-            head = int(np.argmax(importance[layer]))
-            rows.append(
-                {
-                    "layer": layer,
-                    **{
-                        role: {"gradient": _number(gradient[layer, k]), "stderr": _number(error[layer, k])}
-                        for k, role in enumerate(KEY_ROLES)
-                    },
-                    "head": str(HeadId(layer, head)),
-                    "importance": float(importance[layer, head]),
-                    "importance_stderr": _number(spread[layer, head]),
-                }
-            )
+        gradients, heads = self._numbers("gradient_layer", stack), self._numbers("head_importance", stack)
+        rows: list[Row] = []
+        for layer in range(len(heads)):
+            head = int(np.argmax(heads[layer, :, 0]))
+            importance, stderr = map(_number, heads[layer, head])
+            by_role = {
+                role: {"gradient": _number(gradient), "stderr": _number(error)}
+                for role, (gradient, error) in zip(KEY_ROLES, gradients[layer], strict=True)
+            }
+            best = {"head": str(HeadId(layer, head)), "importance": importance, "importance_stderr": stderr}
+            rows.append({"layer": layer, **by_role, **best})
         return rows
 
     def heads(self, *, stack: str | None = None) -> list[Row]:
         """Every head with its importance and the standard error, the most important one first."""
-        arrays = self.found[stack or next(iter(self.found))]
-        importance, error = (arrays[f"head_importance{end}"].values for end in ("", "_stderr"))
-        order = np.argsort(-importance, axis=None, kind="stable")
-        heads = [HeadId(*divmod(int(place), importance.shape[1])) for place in order]
+        numbers = self._numbers("head_importance", stack)
+        places = [HeadId(*divmod(place, numbers.shape[1])) for place in range(numbers[..., 0].size)]
         return [
-            {
-                "head": str(head),
-                "importance": float(importance[head.layer, head.head]),
-                "stderr": _number(error[head.layer, head.head]),
-            }
-            for head in heads
+            {"head": str(head), "importance": _number(importance), "stderr": _number(error)}
+            for head, (importance, error) in sorted(
+                zip(places, numbers.reshape(-1, 2), strict=True), key=lambda row: -row[1][0]
+            )
         ]
+
+    def _numbers(self, name: str, stack: str | None) -> Array:
+        """(..., 2) an array of a stack, the first by default, and its standard errors."""
+        arrays = self.found[stack or next(iter(self.found))]
+        return np.stack([arrays[name].values, arrays[f"{name}_stderr"].values], axis=-1)
 
 
 def _number(value: float) -> float | None:

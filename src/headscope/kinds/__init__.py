@@ -2,7 +2,6 @@
 
 from headscope.kinds.kinds import HeadKinds, head_types
 from headscope.kinds.likeness import Likeness
-from headscope.kinds.map import head_map
-from headscope.kinds.tsne import feature_map
+from headscope.kinds.map import feature_map, head_map
 
 __all__ = ["HeadKinds", "Likeness", "feature_map", "head_map", "head_types"]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 from sklearn.mixture import GaussianMixture
@@ -38,9 +39,8 @@ class Clusters:
     method: Method
     labels: Array  # (head,)
     centres: Array  # (cluster, feature)
-    certainty: (
-        Array  # (head,) gmm: probability of its cluster; kmeans: 1 - distance to its centre / to the next
-    )
+    certainty: Array
+    """(head,) gmm: the probability of its cluster; kmeans: 1 - distance to its centre / to the next."""
     predict: Callable[[Array], Array]
     """(head, feature) to (head,): the cluster of any heads."""
 
@@ -64,14 +64,8 @@ def cluster(
         fitted: Any = KMeans(k, init="k-means++", n_init=starts, random_state=seed).fit(values)
         centres = fitted.cluster_centers_
     elif method == "gmm":
-        fitted = GaussianMixture(
-            k,
-            covariance_type="diag",
-            n_init=starts,
-            reg_covar=_LEAST_VARIANCE,
-            random_state=seed,
-            max_iter=500,
-        ).fit(values)
+        options = {"covariance_type": "diag", "reg_covar": _LEAST_VARIANCE, "max_iter": 500}
+        fitted = GaussianMixture(k, n_init=starts, random_state=seed, **options).fit(values)
         centres = fitted.means_
     else:
         raise OptionError(f"{method!r} is no method; choose from kmeans, gmm")
@@ -79,8 +73,8 @@ def cluster(
     rank = np.argsort(order)
 
     def predict(points: Array) -> Array:
-        found: Array = rank[fitted.predict(points)]
-        return found
+        labels: Array = rank[fitted.predict(points)]
+        return labels
 
     return Clusters(method, predict(values), centres[order], _certainty(values, fitted, method), predict)
 
@@ -95,8 +89,8 @@ def _certainty(values: Array, fitted: Any, method: Method) -> Array:
 
 def silhouette(values: Array, labels: Array) -> float:
     """How much nearer heads are to their own cluster than to the next one, from -1 to 1; nan for one cluster."""
-    found = len(np.unique(labels))
-    return float(silhouette_score(values, labels)) if 2 <= found < len(values) else float("nan")
+    clusters = len(np.unique(labels))
+    return float(silhouette_score(values, labels)) if 2 <= clusters < len(values) else float("nan")
 
 
 @dataclass(frozen=True)
@@ -120,14 +114,14 @@ class Separation:
     @property
     def reasons(self) -> list[str]:
         """Why not, in words."""
-        found = []
-        if not self.silhouette >= STRUCTURE:  # nan is not either
-            found.append(f"silhouette {self.silhouette:.2f} is below {STRUCTURE}")
-        if self.p_value > 0.05:
-            found.append(f"heads from a single cloud look as well separated (p = {self.p_value:.2f})")
-        if self.difference < DIFFERENCE:
-            found.append(f"the kinds differ in no more than {self.difference:.3f} of their attention")
-        return found
+        reasons = {  # a silhouette that is not known is not high enough either
+            f"silhouette {self.silhouette:.2f} is below {STRUCTURE}": not self.silhouette >= STRUCTURE,
+            f"heads from a single cloud look as well separated (p = {self.p_value:.2f})": self.p_value > 0.05,
+            f"the kinds differ in no more than {self.difference:.3f} of their attention": (
+                self.difference < DIFFERENCE
+            ),
+        }
+        return [reason for reason, applies in reasons.items() if applies]
 
 
 def separation(values: Array, clusters: Clusters, *, seed: int = 0) -> Separation:
@@ -140,20 +134,13 @@ def separation(values: Array, clusters: Clusters, *, seed: int = 0) -> Separatio
     random = np.random.default_rng(seed)
     logs = np.log(values.clip(0) + _LEAST_SHARE)
     p_values = []
-    for cloud, back in ((values, None), (logs, _shares)):
+    for cloud in (values, logs):
         silhouettes = []
         for draw in range(NULL_DRAWS):
             drawn = random.multivariate_normal(cloud.mean(0), np.cov(cloud.T), size=len(cloud), method="svd")
-            drawn = drawn if back is None else back(drawn)
-            found = cluster(drawn, k=clusters.k, method=clusters.method, seed=seed + draw, starts=NULL_STARTS)
-            silhouettes.append(silhouette(drawn, found.labels))
+            drawn = softmax(drawn, axis=1) if cloud is logs else drawn
+            null = cluster(drawn, k=clusters.k, method=clusters.method, seed=seed + draw, starts=NULL_STARTS)
+            silhouettes.append(silhouette(drawn, null.labels))
         p_values.append(p_value(np.array(silhouettes), seen))
     gaps = np.abs(clusters.centres[:, None] - clusters.centres[None]).sum(-1) / 2
     return Separation(seen, max(p_values), float(gaps.max()))
-
-
-def _shares(logs: Array) -> Array:
-    """(head, feature) positive, adding up to 1."""
-    weights = np.exp(logs - logs.max(1, keepdims=True))
-    shares: Array = weights / weights.sum(1, keepdims=True)
-    return shares

@@ -23,9 +23,8 @@ class HeadFeatures:
     names: tuple[str, ...]  # of the 21 features
     values: Array  # (head, feature)
     uniform: Array  # (feature,) of a head that looks evenly
-    folds: (
-        Array | None
-    )  # (fold, head, feature) of each part of the texts that has texts; None in older atlases
+    folds: Array | None
+    """(fold, head, feature) of each part of the texts that has texts; None in older atlases."""
     fold_texts: Array | None  # (fold,) how many texts each part has
 
     @property
@@ -49,10 +48,9 @@ class HeadFeatures:
 
 def head_features(atlas: Atlas, *, stack: str | None = None) -> HeadFeatures:
     """The features of a stack; of the first one that has them by default."""
-    array = atlas[f"{stack}/{MEASURE}" if stack else MEASURE]
-    name = stack or next(one for one in atlas.stacks if MEASURE in atlas.stack(one))
+    array = atlas[f"{stack}/{MEASURE}" if stack else MEASURE].transpose("layer", "head", "feature")
+    name = stack or next(name for name in atlas.stacks if MEASURE in atlas.stack(name))
     arrays = atlas.stack(name)
-    array = array.transpose("layer", "head", "feature")
     layers, heads, features = array.shape
     values = array.values.reshape(-1, features).astype(float)
     if not np.isfinite(values).all():
@@ -67,13 +65,6 @@ def head_features(atlas: Atlas, *, stack: str | None = None) -> HeadFeatures:
         has_texts = counts > 0
         folds = by_fold[has_texts].reshape(int(has_texts.sum()), -1, features).astype(float)
         fold_texts = counts[has_texts].astype(float)
-    return HeadFeatures(
-        name,
-        layers,
-        heads,
-        tuple(str(one) for one in array["feature"].values),
-        values,
-        arrays[f"{MEASURE}_uniform"].values.astype(float),
-        folds,
-        fold_texts,
-    )
+    names = tuple(map(str, array["feature"].values))
+    uniform = arrays[f"{MEASURE}_uniform"].values.astype(float)
+    return HeadFeatures(name, layers, heads, names, values, uniform, folds, fold_texts)

@@ -49,6 +49,16 @@ ABOUT_EQUAL = 0.1
 MOST_CANDIDATES = 3
 
 Array = np.ndarray[Any, Any]
+Coords = dict[str, Sequence[str] | Sequence[int]]
+
+_STABILITY = {
+    "stability": "share",
+    "stability_low": "low",
+    "stability_high": "high",
+    "stability_worst": "worst",
+    "stable": "is_stable",
+}
+"""The facts on stability, each over halves of the heads and of the texts."""
 
 
 @dataclass(frozen=True)
@@ -90,62 +100,49 @@ class HeadKinds:
     @property
     def notes(self) -> list[str]:
         """What a user should know before speaking of kinds."""
-        found = []
-        if not self.separation.is_clear:
-            found.append(
-                f"the {self.clusters.k} kinds are not well separated: {'; '.join(self.separation.reasons)}. Read them "
-                "as slices of one cloud, not as kinds"
-            )
-        if self._highest < STRUCTURE:
-            found.append(
-                f"nor would any other number of kinds be: the highest silhouette is {self._highest:.2f}"
-            )
-        if has_short_texts(self.features.names, self.features.uniform):
-            found.append(
-                "the texts are too short to tell near from far (a window of distance is less than a token wide), so "
-                "published names are not used"
-            )
-        elif not has_published_names(self.names):
-            found.append(
-                "not every centre looks like one of the published kinds "
-                f"({', '.join(PUBLISHED)}), or two look like the same one; those are named by where most attention goes"
-            )
-        if self.recommended_k != self.clusters.k and self._highest >= STRUCTURE:
-            found.append(
-                f"k = {self.recommended_k} is recommended for this model: of the best separated numbers of kinds, the "
-                "largest that is stable, or else the most stable"
-            )
-        return found + self._doubts()
+        clear, has_structure = self.separation.is_clear, self._highest >= STRUCTURE
+        is_short = has_short_texts(self.features.names, self.features.uniform)
+        notes = {
+            f"the {self.clusters.k} kinds are not well separated: {'; '.join(self.separation.reasons)}. Read them as "
+            "slices of one cloud, not as kinds": not clear,
+            f"nor would any other number of kinds be: the highest silhouette is {self._highest:.2f}": (
+                not has_structure
+            ),
+            "the texts are too short to tell near from far (a window of distance is less than a token wide), so "
+            "published names are not used": is_short,
+            f"not every centre looks like one of the published kinds ({', '.join(PUBLISHED)}), or two look like the "
+            "same one; those are named by where most attention goes": (
+                not is_short and not has_published_names(self.names)
+            ),
+            f"k = {self.recommended_k} is recommended for this model: of the best separated numbers of kinds, the "
+            "largest that is stable, or else the most stable": (
+                self.recommended_k != self.clusters.k and has_structure
+            ),
+            "the atlas is from an older headscope and keeps no parts of its texts, so how stable the kinds are over "
+            "texts is not known; analyse again": self.features.folds is None,
+            "the atlas keeps too few parts of its texts to tell how stable the kinds are over texts; analyse more": (
+                self.features.folds is not None and self.by_texts is None
+            ),
+            f"half of {len(self.features.values)} heads are too few to tell how stable {self.clusters.k} kinds are": (
+                self.by_heads is None
+            ),
+        }
+        return [note for note, applies in notes.items() if applies] + [
+            f"these kinds are not stable: on half of the {half}, {reading.share:.1%} of heads keep their kind in ten "
+            f"fits (mean of {len(reading.rounds)} rounds, nine in ten of them {reading.low:.1%} to {reading.high:.1%}; "
+            f"stable is a mean of {STABLE:.0%} and a low end of {STABLE_LOW:.0%})"
+            for half, reading in self._readings.items()
+            if reading is not None and not reading.is_stable
+        ]
 
     @property
     def _highest(self) -> float:
         """The highest silhouette of any number of kinds."""
         return float(np.nanmax(list(self.silhouettes.values())))
 
-    def _doubts(self) -> list[str]:
-        """Where the kinds are not stable, or nobody can tell."""
-        found = []
-        if self.features.folds is None:
-            found.append(
-                "the atlas is from an older headscope and keeps no parts of its texts, so how stable the kinds are "
-                "over texts is not known; analyse again"
-            )
-        elif self.by_texts is None:
-            found.append(
-                "the atlas keeps too few parts of its texts to tell how stable the kinds are over texts; analyse more"
-            )
-        if self.by_heads is None:
-            found.append(
-                f"half of {len(self.features.values)} heads are too few to tell how stable {self.clusters.k} kinds are"
-            )
-        for name, one in self._readings.items():
-            if one is not None and not one.is_stable:
-                found.append(
-                    f"these kinds are not stable: on half of the {name}, {one.share:.1%} of heads keep their kind in "
-                    f"ten fits (mean of {len(one.rounds)} rounds, nine in ten of them {one.low:.1%} to {one.high:.1%}; "
-                    f"stable is a mean of {STABLE:.0%} and a low end of {STABLE_LOW:.0%})"
-                )
-        return found
+    @property
+    def _readings(self) -> dict[str, Stability | None]:
+        return {"heads": self.by_heads, "texts": self.by_texts}
 
     def table(self) -> list[dict[str, Any]]:
         """A row for each kind: its share beside the published one, and what its centre looks like."""
@@ -172,11 +169,10 @@ class HeadKinds:
             "method": self.clusters.method,
             "seed": self.seed,
             "shares": self.shares,
-            "stability": self._stability("share"),
-            "stability_low": self._stability("low"),
-            "stability_high": self._stability("high"),
-            "stability_worst": self._stability("worst"),
-            "stable": {name: None if one is None else one.is_stable for name, one in self._readings.items()},
+            **{
+                key: {half: reading and getattr(reading, name) for half, reading in self._readings.items()}
+                for key, name in _STABILITY.items()
+            },
             "silhouette": self.separation.silhouette,
             "silhouettes": {str(k): value for k, value in self.silhouettes.items()},
             "recommended_k": self.recommended_k,
@@ -186,41 +182,31 @@ class HeadKinds:
             "notes": self.notes,
         }
 
-    def _stability(self, which: str) -> dict[str, float | None]:
-        return {
-            name: None if one is None else float(getattr(one, which)) for name, one in self._readings.items()
-        }
-
-    @property
-    def _readings(self) -> dict[str, Stability | None]:
-        return {"heads": self.by_heads, "texts": self.by_texts}
-
     def arrays(self) -> dict[str, LabelledArray]:
         """What goes into the atlas."""
-        grid = {"layer": range(self.features.layers), "head": range(self.features.heads)}
+        heads: Coords = {"layer": range(self.features.layers), "head": range(self.features.heads)}
+        halves: Coords = {**heads, "half": tuple(self._readings)}
+        centres = {"type": list(self.names), "feature": self.features.names}
         unknown = np.full(len(self.features.values), np.nan)
-        changed = [unknown if one is None else one.changed for one in (self.by_heads, self.by_texts)]
+        changed = [unknown if reading is None else reading.changed for reading in self._readings.values()]
         certainty = (
             "probability of its kind"
             if self.clusters.method == "gmm"
-            else ("1 - distance to the own centre / distance to the next one")
+            else "1 - distance to the own centre / distance to the next one"
         )
         return {
-            "head_type": LabelledArray(self.head_type, ("layer", "head"), grid, "kind of each head"),
+            "head_type": LabelledArray(self.head_type, tuple(heads), heads, "kind of each head"),
             "head_type_certainty": LabelledArray(
-                self.clusters.certainty.reshape(self._shape), ("layer", "head"), grid, certainty
+                self.clusters.certainty.reshape(self._shape), tuple(heads), heads, certainty
             ),
             "head_type_changed": LabelledArray(
-                np.stack([one.reshape(self._shape) for one in changed], -1),
-                ("layer", "head", "half"),
-                {**grid, "half": ("heads", "texts")},
+                np.stack(changed, -1).reshape(*self._shape, -1),
+                tuple(halves),
+                halves,
                 "in how many of ten fits on half of the heads or texts the head was not of its usual kind",
             ),
             "head_type_centre": LabelledArray(
-                self.clusters.centres,
-                ("type", "feature"),
-                {"type": list(self.names), "feature": self.features.names},
-                "mean distance features of each kind",
+                self.clusters.centres, tuple(centres), centres, "mean distance features of each kind"
             ),
             "head_type_silhouette": LabelledArray(
                 np.array(list(self.silhouettes.values())),
@@ -257,27 +243,30 @@ def head_types(
     The same atlas and seed give the same kinds.
     """
     features = head_features(atlas, stack=stack)
-    found = cluster(features.values, k=k, method=method, seed=seed)
-    fits = {k: found} | {
-        one: cluster(features.values, k=one, method=method, seed=seed)
-        for one in KS
-        if one != k and one < len(features.values)
+    numbers = [number for number in KS if number < len(features.values)]
+    fits = {
+        number: cluster(features.values, k=number, method=method, seed=seed)
+        for number in dict.fromkeys([k, *numbers])
     }
-    scores = {one: silhouette(features.values, fits[one].labels) for one in KS if one in fits}
+    scores = {number: silhouette(features.values, fits[number].labels) for number in numbers}
     if not np.isfinite(list(scores.values())).any():
         raise AtlasError(f"all heads of the {features.stack} look alike: there are no kinds to find")
     candidates = _candidates(scores)
-    stable = {one: _stabilities(features, fits[one], seed) for one in {k, *candidates}}
-    by_heads, by_texts = stable[k]
+    readings = {
+        number: (
+            stability_over_heads(features, fits[number], seed=seed),
+            stability_over_texts(features, fits[number], seed=seed),
+        )
+        for number in {k, *candidates}
+    }
     kinds = HeadKinds(
         features,
-        found,
-        name_kinds(found.centres, features.names, features.uniform),
-        separation(features.values, found, seed=seed),
+        fits[k],
+        name_kinds(fits[k].centres, features.names, features.uniform),
+        separation(features.values, fits[k], seed=seed),
         scores,
-        _recommended({one: stable[one] for one in candidates}),
-        by_heads,
-        by_texts,
+        _recommended({number: readings[number] for number in candidates}),
+        *readings[k],
         seed,
     )
     for note in kinds.notes:
@@ -298,17 +287,7 @@ def _candidates(scores: Mapping[int, float]) -> list[int]:
 
 def _recommended(stability: Mapping[int, Sequence[Stability | None]]) -> int:
     """The most kinds that are stable in every reading there is; where none are, the most stable."""
-    known = {k: [one for one in readings if one is not None] for k, readings in stability.items()}
-    stable = [k for k, readings in known.items() if readings and all(one.is_stable for one in readings)]
-    return (
-        max(stable) if stable else max(known, key=lambda k: min((one.share for one in known[k]), default=0))
-    )
-
-
-def _stabilities(
-    features: HeadFeatures, clusters: Clusters, seed: int
-) -> tuple[Stability | None, Stability | None]:
-    return (
-        stability_over_heads(features, clusters, seed=seed),
-        stability_over_texts(features, clusters, seed=seed),
-    )
+    known = {k: [reading for reading in both if reading is not None] for k, both in stability.items()}
+    stable = [k for k, both in known.items() if both and all(reading.is_stable for reading in both)]
+    shares = {k: min((reading.share for reading in both), default=0.0) for k, both in known.items()}
+    return max(stable) if stable else max(shares, key=lambda k: shares[k])

@@ -38,9 +38,15 @@ class Likeness:
         self.heads = [HeadId.parse(str(label)) for label in distance["head_a"].values]
         self.units = str(distance.attrs.get("units", "1"))
         self.distance: Array = (distance.values + distance.values.T) / 2  # (head, head)
-        if not np.isfinite(self.distance).all():
+        missing = ~np.isfinite(self.distance)
+        if missing.any():
+            heads = [str(head) for head, row in zip(self.heads, missing, strict=True) if row.all()]
+            named = (
+                f" (heads {', '.join(heads[:5])}{' and others' if len(heads) > 5 else ''})" if heads else ""
+            )
             raise AtlasError(
-                "some distances between heads are missing; analyse again with measure 'head_distance'"
+                f"{int(missing.sum())} of {missing.size} distances between heads are missing{named}; analyse again "
+                f"with measure {MEASURE!r} on texts the model can read"
             )
 
     def known(self, head: HeadId | str) -> HeadId:
@@ -63,9 +69,9 @@ class Likeness:
 
     def neighbours(self, head: HeadId | str, *, most: int = 5) -> list[Neighbour]:
         """The heads that look at texts most as this one does, the nearest first."""
-        one = self.known(head)
-        row = self.distance[self.heads.index(one)]
-        order = [place for place in np.argsort(row, kind="stable") if self.heads[place] != one]
+        own = self.known(head)
+        row = self.distance[self.heads.index(own)]
+        order = [place for place in np.argsort(row, kind="stable") if self.heads[place] != own]
         return [Neighbour(self.heads[place], float(row[place])) for place in order[:most]]
 
     def groups(self, *, threshold: float = THRESHOLD) -> list[list[HeadId]]:
@@ -77,15 +83,14 @@ class Likeness:
             raise OptionError(f"threshold is {threshold}; give a distance above 0, such as {THRESHOLD}")
         if len(self.heads) < 2:
             return []
-        wanted = self.distance.copy()
-        np.fill_diagonal(wanted, 0.0)
-        label = fcluster(linkage(squareform(wanted, checks=False), "complete"), threshold, "distance")
+        # The triangle of the pairs alone: what stands on the diagonal is no distance between two heads.
+        pairs = squareform(self.distance, checks=False)
+        label = fcluster(linkage(pairs, "complete"), threshold, "distance")
         groups: dict[int, list[HeadId]] = {}
         for head, number in zip(self.heads, label.tolist(), strict=True):
             groups.setdefault(number, []).append(head)
-        return sorted(
-            (group for group in groups.values() if len(group) > 1), key=lambda group: (-len(group), group)
-        )
+        alike = [group for group in groups.values() if len(group) > 1]
+        return sorted(alike, key=lambda group: (-len(group), group))
 
     def layer_test(self, *, seed: int = 0) -> GroupTest:
         """Compare the distances inside layers with those between layers; p by dealing heads out to layers anew."""

@@ -1,21 +1,24 @@
-"""Head map: heads as points on a plane, near each other when they look at texts alike."""
+"""Heads as points on a plane, near each other when they look at texts alike, or equally far."""
 
 from typing import Any
 
 import numpy as np
 import xarray as xr
-from sklearn.manifold import smacof
+from sklearn.manifold import TSNE, smacof
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
+from headscope.kinds.features import head_features
+from headscope.kinds.likeness import MANY_HEADS, Likeness
 from headscope.types import HeadId
 
-MEASURE = "head_distance"
 RANDOM_STARTS = 8
-MANY_HEADS = 200
 HEAT_ITERATIONS = 60
 ITERATIONS = 300
 TOLERANCE = 1e-6
+PERPLEXITY = 30.0
+FEWEST_HEADS = 8
+"""t-SNE needs as many."""
 
 Array = np.ndarray[Any, Any]
 
@@ -30,38 +33,42 @@ def head_map(atlas: Atlas, *, stack: str | None = None, seed: int = 0) -> xr.Dat
     The best of several starts: classical scaling, and random ones from `seed`. The same atlas and seed give
     the same map, turned so that it is widest along x.
     """
-    distance = atlas[f"{stack}/{MEASURE}" if stack else MEASURE]
-    labels = [str(label) for label in distance["head_a"].values]
-    measured = _checked(distance.values, labels)
-    places, stress = _scaled(measured, seed)
-    heads = [HeadId.parse(label) for label in labels]
-    units = str(distance.attrs.get("units", "1"))
+    likeness = Likeness(atlas, stack=stack)
+    places, stress = _scaled(likeness.distance.astype(float), seed)
+    found = _placed(likeness.heads, places, likeness.units, "metric multidimensional scaling (SMACOF)", seed)
+    return found.assign(stress=((), stress, {"long_name": "normalised stress (Stress-1)", "units": "1"}))
+
+
+def feature_map(atlas: Atlas, *, stack: str | None = None, seed: int = 0) -> xr.Dataset:
+    """t-SNE of the distance features: heads that look equally far and at the same kinds of tokens lie together.
+
+    Returns x and y for every `label` (layer.head, with its `layer` and `head`); the same seed gives the same map. Only
+    who lies beside whom means something: t-SNE keeps neighbours, not distances.
+    """
+    features = head_features(atlas, stack=stack)
+    count = len(features.values)
+    if count < FEWEST_HEADS:
+        raise AtlasError(f"t-SNE needs at least {FEWEST_HEADS} heads, the {features.stack} has {count}")
+    perplexity = min(PERPLEXITY, (count - 1) / 3)
+    search = TSNE(2, perplexity=perplexity, init="pca", learning_rate="auto", random_state=seed)
+    places = search.fit_transform(features.values)
+    places = (places - places.mean(0)).astype(float)
+    heads = [HeadId.parse(label) for label in features.labels]
+    return _placed(heads, places, "1", "t-SNE of the distance features", seed)
+
+
+def _placed(heads: list[HeadId], places: Array, units: str, method: str, seed: int) -> xr.Dataset:
+    """The map of these heads at `places` (head, 2)."""
+    about = {"long_name": "place on the map", "units": units}
     return xr.Dataset(
-        {
-            "x": ("label", places[:, 0], {"long_name": "place on the map, widest direction", "units": units}),
-            "y": ("label", places[:, 1], {"long_name": "place on the map, other direction", "units": units}),
-            "stress": ((), stress, {"long_name": "normalised stress (Stress-1)", "units": "1"}),
-        },
+        {axis: ("label", places[:, number], about) for number, axis in enumerate("xy")},
         coords={
-            "label": labels,
+            "label": [str(head) for head in heads],
             "layer": ("label", [head.layer for head in heads]),
             "head": ("label", [head.head for head in heads]),
         },
-        attrs={"method": "metric multidimensional scaling (SMACOF)", "seed": seed},
+        attrs={"method": method, "seed": seed},
     )
-
-
-def _checked(distance: Array, labels: list[str]) -> Array:
-    """The distances made exactly symmetric; heads without one are named."""
-    missing = ~np.isfinite(distance)
-    if missing.any():
-        heads = [label for label, row in zip(labels, missing, strict=True) if row.all()] or labels
-        shown = ", ".join(heads[:5]) + (" and others" if len(heads) > 5 else "")
-        raise AtlasError(
-            f"heads cannot be put on a map: {int(missing.sum())} of {distance.size} distances are missing "
-            f"(heads {shown}); analyse again with measure {MEASURE!r} on texts the model can read"
-        )
-    return np.asarray((distance + distance.T) / 2, dtype=float)
 
 
 def _scaled(measured: Array, seed: int) -> tuple[Array, float]:
@@ -93,15 +100,8 @@ def _classical(wanted: Array) -> Array:
 
 def _majorised(wanted: Array, start: Array, iterations: int) -> Array:
     # smacof and not the MDS class, whose options were renamed between the versions we support.
-    places, _ = smacof(
-        wanted,
-        metric=True,
-        init=start,
-        n_init=1,
-        max_iter=iterations,
-        eps=TOLERANCE,
-        normalized_stress=False,
-    )
+    options = {"n_init": 1, "max_iter": iterations, "eps": TOLERANCE, "normalized_stress": False}
+    places, _ = smacof(wanted, metric=True, init=start, **options)
     return np.asarray(places)
 
 

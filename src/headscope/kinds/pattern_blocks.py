@@ -22,16 +22,8 @@ _EDGE = 2
 def block_numbers(weights: Tensor, bright: Tensor) -> Tensor:
     """(map, 26) of pictures (map, row, column) of weights, 1 where attention is even, and of brightness."""
     places = bright.flatten(1)  # (map, place)
-    return torch.cat(
-        [
-            _rings(places),
-            _squares(places),
-            _sharpest(places),
-            _held(weights.flatten(1)),
-            _interaction(torch.log1p(weights)),
-        ],
-        -1,
-    )
+    of_bright = [_rings(places), _squares(places), _sharpest(places)]
+    return torch.cat([*of_bright, _held(weights.flatten(1)), _interaction(torch.log1p(weights))], -1)
 
 
 def _rings(bright: Tensor) -> Tensor:
@@ -46,7 +38,7 @@ def _squares(bright: Tensor) -> Tensor:
     A band along the diagonal looks like squares at any cut; blocks look so at theirs alone, so the best cut is
     also compared with the middling one.
     """
-    means = (bright @ _square_weights().to(bright)).reshape(len(bright), len(_SIZES), 4, len(_CUTS))
+    means = (bright @ _cut_weights(_SIZES).to(bright)).reshape(len(bright), len(_SIZES), 4, len(_CUTS))
     first, second, above, below = means.unbind(2)  # (map, size, cut)
     weaker = (torch.minimum(first, second) - torch.maximum(above, below)).amax(-1)  # (map, size)
     best, lead = _best_and_lead((first + second - above - below) / 2)
@@ -64,7 +56,7 @@ def _sharpest(bright: Tensor) -> Tensor:
 def _held(weights: Tensor) -> Tensor:
     """(map, 3) attention around the diagonal; two blocks against what lies outside, as logarithms at the best cut."""
     around = weights @ _around().to(weights)  # (map, 1)
-    means = (weights @ _half_weights().to(weights)).clamp_min(1e-3).log()
+    means = (weights @ _cut_weights((SIDE,)).to(weights)).clamp_min(1e-3).log()
     first, second, above, below = means.chunk(4, -1)  # (map, cut)
     weaker, best = torch.minimum(first - above, second - below).max(-1, keepdim=True)
     both = (first - above + second - below).gather(-1, best) / 2
@@ -86,17 +78,9 @@ def _interaction(logarithms: Tensor) -> Tensor:
     effect = rest.flatten(1) @ shapes.mT / sizes  # (map, cut)
     explained = effect * effect.abs() * sizes / variance.clamp_min(1e-3)
     best = explained.argmax(-1, keepdim=True)
-    return torch.cat(
-        [
-            effect.gather(-1, best),
-            explained.gather(-1, best),
-            effect.median(-1, keepdim=True).values,
-            explained.median(-1, keepdim=True).values,
-            (variance / SIDE**2).sqrt(),
-            best / SIDE,
-        ],
-        -1,
-    )
+    at_best = [values.gather(-1, best) for values in (effect, explained)]
+    middling = [values.median(-1, keepdim=True).values for values in (effect, explained)]
+    return torch.cat([*at_best, *middling, (variance / SIDE**2).sqrt(), best / SIDE], -1)
 
 
 def _best_and_lead(values: Tensor) -> tuple[Tensor, Tensor]:
@@ -140,18 +124,8 @@ def _around() -> Tensor:
 
 
 @cache
-def _square_weights() -> Tensor:
-    """(place, size x 4 x cut) the squares before and after a cut, and the rectangles above and below."""
-    return _cut_weights(_SIZES)
-
-
-@cache
-def _half_weights() -> Tensor:
-    """(place, 4 x cut) all that lies before and after a cut."""
-    return _cut_weights((SIDE,))
-
-
 def _cut_weights(sizes: tuple[int, ...]) -> Tensor:
+    """(place, size x 4 x cut) the squares before and after a cut, and the rectangles above and below."""
     weights = []
     for size in sizes:
         parts = [((cut - size, cut), (cut, cut + size)) for cut in _CUTS]
@@ -165,24 +139,15 @@ def _cut_weights(sizes: tuple[int, ...]) -> Tensor:
 @cache
 def _edge_weights() -> Tensor:
     """(place, 2 x cut) by how much the inner side of a square's edge is brighter than the outer one."""
-    size = SIDE // 3
-    upper = [
-        _rectangle((cut - size, cut), (cut - _EDGE, cut)) - _rectangle((cut - size, cut), (cut, cut + _EDGE))
-        for cut in _CUTS
-    ]
-    lower = [
-        _rectangle((cut, cut + size), (cut, cut + _EDGE)) - _rectangle((cut, cut + size), (cut - _EDGE, cut))
-        for cut in _CUTS
-    ]
-    return torch.stack(upper + lower, -1)
+    before = [((cut - SIDE // 3, cut), (cut - _EDGE, cut), (cut, cut + _EDGE)) for cut in _CUTS]
+    after = [((cut, cut + SIDE // 3), (cut, cut + _EDGE), (cut - _EDGE, cut)) for cut in _CUTS]
+    edges = [_rectangle(rows, inner) - _rectangle(rows, outer) for rows, inner, outer in before + after]
+    return torch.stack(edges, -1)
 
 
 @cache
 def _cut_shapes() -> Tensor:
     """(cut, place) 1 within two squares, -1 outside, 0 near the diagonal, without the means of rows and columns."""
     away = (share_distance() > _MARGIN).float()
-    shapes = []
-    for cut in _CUTS:
-        side = (torch.arange(SIDE) >= cut).float() * 2 - 1
-        shapes.append((_centred(side[:, None] * side * away) * away).flatten())
-    return torch.stack(shapes)
+    sides = [(torch.arange(SIDE) >= cut).float() * 2 - 1 for cut in _CUTS]
+    return torch.stack([(_centred(side[:, None] * side * away) * away).flatten() for side in sides])

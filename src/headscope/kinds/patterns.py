@@ -35,16 +35,10 @@ class PatternNetwork(nn.Module):
 
     def __init__(self, *, dropout: float = 0.3) -> None:
         super().__init__()
-        self.decide = nn.Sequential(
-            nn.BatchNorm1d(NUMBERS),
-            nn.Linear(NUMBERS, _WIDTH),
-            nn.ReLU(),
-            nn.Dropout(dropout),
-            nn.Linear(_WIDTH, _WIDTH),
-            nn.ReLU(),
-            nn.Dropout(dropout),
-            nn.Linear(_WIDTH, len(PATTERNS)),
-        )
+        layers: list[nn.Module] = [nn.BatchNorm1d(NUMBERS)]
+        for width in (NUMBERS, _WIDTH):
+            layers += [nn.Linear(width, _WIDTH), nn.ReLU(), nn.Dropout(dropout)]
+        self.decide = nn.Sequential(*layers, nn.Linear(_WIDTH, len(PATTERNS)))
 
     def forward(self, numbers: Tensor) -> Tensor:
         """(map, pattern) from (map, number)."""
@@ -73,11 +67,9 @@ class PatternClassifier:
             for name in file.keys():  # noqa: SIM118  (it is no mapping)
                 member, _, key = name.partition("/")
                 tensors.setdefault(member, {})[key] = file.get_tensor(name)
-        networks = []
-        for member in sorted(tensors):
-            network = PatternNetwork()
+        networks = [PatternNetwork().to(device) for _ in tensors]
+        for member, network in zip(sorted(tensors), networks, strict=True):
             network.load_state_dict(tensors[member])
-            networks.append(network.to(device))
         return cls(networks, facts)
 
     def save(self, path: str | Path) -> None:
@@ -103,7 +95,8 @@ class PatternClassifier:
         found = torch.zeros(len(maps), len(PATTERNS), device=maps.device)
         for start in range(0, len(order), at_once):
             some = order[start : start + at_once]
-            chosen = maps[int(some[0]) : int(some[-1]) + 1] if _in_a_row(some) else maps[some]
+            in_a_row = bool((some.diff() == 1).all())  # then they need not be copied
+            chosen = maps[int(some[0]) : int(some[-1]) + 1] if in_a_row else maps[some]
             number = described(chosen, lengths[some])
             found[some] = torch.stack([network(number).softmax(-1) for network in self.networks]).mean(0)
         return found
@@ -128,9 +121,8 @@ class PatternShares(PerTextMeasure):
 
     by_layer: TextMean = field(init=False)  # (layer, pattern) of a text's maps
     whole: TextMean = field(init=False)  # (pattern,)
-    _seen: Tensor | None = field(
-        init=False, default=None
-    )  # (text, pattern) over the layers of a batch so far
+    _seen: Tensor | None = field(init=False, default=None)
+    """(text, pattern) over the layers of a batch so far."""
 
     def __post_init__(self) -> None:
         """Nothing seen of layers and the whole either."""
@@ -156,28 +148,15 @@ class PatternShares(PerTextMeasure):
 
     def result(self) -> dict[str, LabelledArray]:
         """The shares of heads, their errors and even baseline; of layers and of the whole, with their errors."""
+        found = super().result()
         layers = {"layer": range(self.grid.layers), **self.coords}
-        told = "share of attention maps that show the pattern, by a classifier"
-        return {
-            **super().result(),
-            **self.by_layer.labelled(
-                f"{self.name}_layer",
-                dims=("layer", "pattern"),
-                coords=layers,
-                description=f"{told}; of each layer",
-            ),
-            **self.whole.labelled(
-                f"{self.name}_whole",
-                dims=("pattern",),
-                coords=self.coords,
-                description=f"{told}; of all layers",
-            ),
-        }
-
-
-def _in_a_row(places: Tensor) -> bool:
-    """Whether the places follow each other, so that what lies there need not be copied."""
-    return bool((places.diff() == 1).all())
+        for name, means, coords in (("layer", self.by_layer, layers), ("whole", self.whole, self.coords)):
+            of = "each layer" if name == "layer" else "all layers"
+            about = f"share of attention maps that show the pattern, by a classifier; of {of}"
+            found |= means.labelled(
+                f"{self.name}_{name}", dims=tuple(coords), coords=coords, description=about
+            )
+        return found
 
 
 @cache

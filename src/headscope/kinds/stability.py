@@ -66,28 +66,16 @@ def stability_over_heads(features: HeadFeatures, clusters: Clusters, *, seed: in
     None where half of the heads are too few for so many kinds.
     """
     values = features.values
-    half = len(values) // 2
-    if half <= clusters.k:
+    if len(values) // 2 <= clusters.k:
         return None
-
-    def fit(random: np.random.Generator, draw: int) -> Array:
-        chosen = _some(random, len(values), half)
-        return _again(values[chosen], clusters, seed + draw).predict(values)
-
-    return _stability(fit, clusters, seed)
+    return _stability(len(values), lambda half: values[half], clusters, seed, sorts=values)
 
 
 def stability_over_texts(features: HeadFeatures, clusters: Clusters, *, seed: int = 0) -> Stability | None:
     """Features from a random half of the texts, clustered anew; ten times. None when too few texts were seen."""
     if features.folds is None or len(features.folds) < FEWEST_FOLDS:
         return None
-    parts = len(features.folds)
-
-    def fit(random: np.random.Generator, draw: int) -> Array:
-        values = features.of_folds(_some(random, parts, parts // 2))
-        return _again(values, clusters, seed + draw).labels
-
-    return _stability(fit, clusters, seed)
+    return _stability(len(features.folds), features.of_folds, clusters, seed)
 
 
 def matched(labels: Array, reference: Array, k: int) -> Array:
@@ -97,22 +85,29 @@ def matched(labels: Array, reference: Array, k: int) -> Array:
     mine, theirs = linear_sum_assignment(-table)
     renumbered = np.empty(k, dtype=int)
     renumbered[mine] = theirs
-    found: Array = renumbered[labels]
-    return found
+    matching: Array = renumbered[labels]
+    return matching
 
 
-def _some(random: np.random.Generator, among: int, size: int) -> Array:
-    return np.sort(random.choice(among, size=size, replace=False))
-
-
-def _again(values: Array, clusters: Clusters, seed: int) -> Clusters:
-    return cluster(values, k=clusters.k, method=clusters.method, seed=seed, starts=STARTS)
-
-
-def _stability(fit: Callable[[np.random.Generator, int], Array], clusters: Clusters, seed: int) -> Stability:
+def _stability(
+    parts: int,
+    features_of: Callable[[Array], Array],
+    clusters: Clusters,
+    seed: int,
+    *,
+    sorts: Array | None = None,
+) -> Stability:
+    """Fits on the features of random halves of the parts; heads are those fitted, or those that each fit `sorts`."""
     random = np.random.default_rng(seed)
-    fits = [matched(fit(random, draw), clusters.labels, clusters.k) for draw in range(ROUNDS * REPEATS)]
-    found = np.stack(fits).reshape(ROUNDS, REPEATS, -1)  # (round, fit, head)
-    times = (found[..., None] == np.arange(clusters.k)).sum(1)  # (round, head, kind)
+    labels = []
+    for draw in range(ROUNDS * REPEATS):
+        half = np.sort(random.choice(parts, size=parts // 2, replace=False))
+        values = features_of(half)
+        fit = cluster(values, k=clusters.k, method=clusters.method, seed=seed + draw, starts=STARTS)
+        labels.append(
+            matched(fit.labels if sorts is None else fit.predict(sorts), clusters.labels, clusters.k)
+        )
+    kinds = np.stack(labels).reshape(ROUNDS, REPEATS, -1)  # (round, fit, head)
+    times = (kinds[..., None] == np.arange(clusters.k)).sum(1)  # (round, head, kind)
     changed = REPEATS - times.max(-1)  # (round, head)
     return Stability((changed == 0).mean(1), changed.mean(0))

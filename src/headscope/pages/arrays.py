@@ -55,7 +55,7 @@ def from_attentions(
         text_b=" ".join(asking.words) if keys else None,
         source=keys or asking,
         target=asking if keys else None,
-        stacks=(stack,),
+        stacks=[stack],
         maps={map_key(stack.name, layer): weights for layer, weights in enumerate(layers)},
         rotated=False,
         note="",
@@ -73,28 +73,29 @@ def _layers(attentions: Any) -> list[Array]:
         ) from error
     if not layers:
         raise OptionError("attentions is empty; give one array (head, query, key) for each layer")
-    found: list[Array] = []
-    for number, layer in enumerate(layers):
-        if layer.ndim == 4 and layer.shape[0] != 1:
+    texts = [layer.shape[0] if layer.ndim == 4 else 1 for layer in layers]
+    for number, (layer, count) in enumerate(zip(layers, texts, strict=True)):
+        if count != 1:
             raise OptionError(
-                f"layer {number} of attentions is of {layer.shape[0]} texts (shape {layer.shape}); give one text, "
+                f"layer {number} of attentions is of {count} texts (shape {layer.shape}); give one text, "
                 "such as [layer[0] for layer in attentions]"
             )
-        weights = layer[0] if layer.ndim == 4 else layer
-        if weights.ndim != 3:
+        if layer.ndim not in (3, 4):
             raise OptionError(
                 f"layer {number} of attentions has shape {layer.shape}; expected (head, query, key), so that all is "
                 "(layer, head, query, key)"
             )
-        if weights.shape != (found[0] if found else weights).shape:
+    layers = [layer[0] if layer.ndim == 4 else layer for layer in layers]
+    first = layers[0].shape
+    for number, layer in enumerate(layers):
+        if layer.shape != first:
             raise OptionError(
-                f"layer {number} of attentions has shape {weights.shape} and layer 0 has {found[0].shape}; all layers "
+                f"layer {number} of attentions has shape {layer.shape} and layer 0 has {first}; all layers "
                 "must have as many heads and tokens"
             )
-        found.append(weights)
-    if not found[0].size:
-        raise OptionError(f"attentions has shape {found[0].shape}, which holds no weights")
-    return found
+    if not layers[0].size:
+        raise OptionError(f"attentions has shape {first}, which holds no weights")
+    return layers
 
 
 def _array(layer: Any) -> Array:

@@ -1,17 +1,18 @@
 """One HTML file that shows a text, or an atlas, by itself: no network, nothing but what is in it."""
 
-import base64
-import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from html import escape
 from importlib.metadata import version
 from importlib.resources import files
 from urllib.parse import urlencode
 
+from markupsafe import Markup
+
 from headscope.atlas import replacing
 from headscope.errors import OutputError
+from headscope.html import environment
+from headscope.html import page as framed
 from headscope.pages.neurons import NeuronReader
 from headscope.pages.quantise import FINE_WEIGHTS, Quantised, deflated, quantise
 from headscope.pages.seen import Observed
@@ -123,42 +124,14 @@ def write_view(
 
 def page_html(embedded: Embedded, chunks: Mapping[str, bytes], *, title: str) -> str:
     """The page. What comes from outside is data: JSON without a <, and base64."""
-    scripts, style = modules(view.name for view in embedded.about.views), asset("headscope.css")
-    policy = "; ".join(
-        [
-            "default-src 'none'",
-            "script-src " + " ".join(f"'{_hash(script)}'" for script in scripts),
-            f"style-src '{_hash(style)}'",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
+    return framed(
+        Markup(environment("pages").get_template("view.html").render()),
+        title=printable(title),
+        styles=[asset("headscope.css")],
+        modules=modules(view.name for view in embedded.about.views),
+        data=embedded.model_dump_json(exclude_defaults=True),
+        chunks=chunks,
     )
-    data = embedded.model_dump_json(exclude_defaults=True).replace("<", "\\u003c")
-    stored = "\n".join(
-        f'<script type="text/plain" data-chunk="{escape(key)}">{base64.b64encode(chunk).decode()}</script>'
-        for key, chunk in chunks.items()
-    )
-    drawing = "\n".join(f'<script type="module">{script}</script>' for script in scripts)
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">
-<meta name="referrer" content="no-referrer">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(" ".join(printable(title).split()))}</title>
-<style>{style}</style>
-</head>
-<body>
-<div id="headscope"></div>
-<noscript>This page draws its pictures with JavaScript, all of which is in this file.</noscript>
-<script type="application/json" id="headscope-data">{data}</script>
-{stored}
-{drawing}
-</body>
-</html>
-"""
 
 
 def about(*subjects: Subject, observed: Observed | None = None) -> About:
@@ -223,18 +196,14 @@ def asset(name: str) -> str:
     return content
 
 
-def neuron_key(stack: str, layer: int, head: int) -> str:
-    """The key of a head's chunk."""
-    return f"neurons/{stack}/{layer}/{head}"
-
-
-def neuron_chunk(neurons: Neurons) -> bytes:
-    """A head's neurons as they are stored."""
-    return deflated(neurons.model_dump_json().encode())
-
-
-def _neuron_chunks(found: Iterable[Neurons]) -> dict[str, bytes]:
-    return {neuron_key(one.stack, one.layer, one.head): neuron_chunk(one) for one in found}
+def _neuron_chunks(read: Iterable[Neurons]) -> dict[str, bytes]:
+    """The neurons of heads as they are stored, by the key of their chunk."""
+    return {
+        f"neurons/{neurons.stack}/{neurons.layer}/{neurons.head}": deflated(
+            neurons.model_dump_json().encode()
+        )
+        for neurons in read
+    }
 
 
 def _all_neurons(
@@ -265,7 +234,3 @@ def _told(observed: Observed) -> int:
 
 def _size(chunks: Mapping[str, bytes]) -> int:
     return sum(map(len, chunks.values()))
-
-
-def _hash(content: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()

@@ -237,26 +237,8 @@ def deflated(content: bytes) -> bytes:
     Codes of weights are noise to a search for repeats, which takes several times as long and mostly finds less
     than runs, or the frequencies of bytes alone, do.
     """
-    return min((_packed(content, way) for way in (zlib.Z_RLE, zlib.Z_HUFFMAN_ONLY)), key=len)
-
-
-def _packed(content: bytes, strategy: int) -> bytes:
-    packer = zlib.compressobj(level=1, wbits=-zlib.MAX_WBITS, memLevel=9, strategy=strategy)
-    return packer.compress(content) + packer.flush()
-
-
-def inflated(chunk: bytes) -> bytes:
-    """What `deflated` was given."""
-    return zlib.decompress(chunk, wbits=-zlib.MAX_WBITS)
-
-
-def read_maps(chunk: bytes, table: list[float], *, heads: int, queries: int, keys: int) -> Array:
-    """(head, query, key) the weights of a stored layer, of one byte each or two."""
-    planes = np.frombuffer(inflated(chunk), dtype=np.uint8).reshape(-1, heads, queries, keys)
-    levels, codes = np.asarray(table), planes[0].astype(np.intp)
-    found: Array = levels[codes]
-    if len(planes) > 1:
-        middles = np.concatenate([[0.0], (levels[1:] + levels[:-1]) / 2, [1.0]])
-        low, high = middles[codes], middles[codes + 1]
-        found = low + (high - low) * planes[1] / (BYTES - 1)
-    return found
+    packers = [
+        zlib.compressobj(level=1, wbits=-zlib.MAX_WBITS, memLevel=9, strategy=strategy)
+        for strategy in (zlib.Z_RLE, zlib.Z_HUFFMAN_ONLY)
+    ]
+    return min((packer.compress(content) + packer.flush() for packer in packers), key=len)

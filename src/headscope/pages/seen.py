@@ -1,19 +1,19 @@
 """One text or pair through a model: its tokens, and every head's attention on it."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from torch import Tensor
+from pydantic import ConfigDict
 
 from headscope.capture import surveyed
 from headscope.errors import OptionError, TextError
 from headscope.models import Model
 from headscope.models.stacks import Place
 from headscope.pages.quantise import Quantised, Starts
-from headscope.pages.shapes import Seen, StackShape, Tokens
+from headscope.pages.shapes import Reading, Seen, StackShape, Tokens
 from headscope.pages.tokens import tokens_of, word_starts
 from headscope.run.watch import Watch
 from headscope.text.batching import TextBatch
@@ -34,21 +34,13 @@ MOST_WEIGHTS = 1 << 28
 Side = Literal["source", "target"]
 
 
-@dataclass(frozen=True)
-class Observed:
+class Observed(Reading):
     """What a model, or anything that gives attention, made of a text."""
 
-    model: str
-    architecture: str
-    text_a: str
-    text_b: str | None
-    source: Tokens
-    target: Tokens | None
-    stacks: tuple[StackShape, ...]
-    maps: Mapping[str, Array]
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    maps: dict[str, Array]
     """(head, query, key) by maps/{stack}/{layer}, exact."""
-    rotated: bool
-    note: str
 
     @property
     def id(self) -> str:
@@ -69,7 +61,7 @@ class Observed:
             if name in (None, stack.name):
                 return stack
         raise OptionError(
-            f"{self.model} has no stack {name!r}; it has {', '.join(one.name for one in self.stacks)}"
+            f"{self.model} has no stack {name!r}; it has {', '.join(shape.name for shape in self.stacks)}"
         )
 
     def layer(self, stack: str, layer: int) -> Array:
@@ -98,22 +90,14 @@ class Observed:
     def seen(self, quantised: Quantised, *, has_neurons: bool, neuron_heads: list[str] | None = None) -> Seen:
         """What a view is told, its maps stored as `quantised`."""
         return Seen(
+            **{name: getattr(self, name) for name in Reading.model_fields},
             id=self.id,
-            model=self.model,
-            architecture=self.architecture,
-            text_a=self.text_a,
-            text_b=self.text_b,
-            source=self.source,
-            target=self.target,
-            stacks=list(self.stacks),
             levels=quantised.code.table,
             max_error=quantised.max_error,
             word_error=quantised.word_error,
             fine=quantised.fine,
-            rotated=self.rotated,
             has_neurons=has_neurons,
             neuron_heads=neuron_heads,
-            note=self.note,
         )
 
 
@@ -180,9 +164,8 @@ def observe(
     def see(stack: StackName, attention: AttentionBatch) -> None:
         if between is not None:
             between()
-        weights: Tensor = attention.attention[0].detach()
-        found = weights.to("cpu").float().numpy().copy()  # (head, query, key)
-        maps[map_key(stack, attention.layer)] = found
+        weights = attention.attention[0].detach().cpu().float().numpy().copy()  # (head, query, key)
+        maps[map_key(stack, attention.layer)] = weights
 
     prepared.watch.run(prepared.batch, see)
     source, target = _tokens(prepared)
@@ -193,7 +176,7 @@ def observe(
         text_b=prepared.text.second,
         source=source,
         target=target,
-        stacks=tuple(_shape(model, grid) for grid in prepared.watch.capture.stacks.grids),
+        stacks=[_shape(model, grid) for grid in prepared.watch.capture.stacks.grids],
         maps=maps,
         rotated=model.is_rotated,
         note=_note(model, prepared),

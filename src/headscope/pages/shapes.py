@@ -2,7 +2,8 @@
 
 The server answers with these shapes, the single file and the widget embed them, and the TypeScript types of the
 front end are made from them. Names are the same in JSON. A number that does not exist is null, never NaN; a field
-that has a default may be left out.
+that has a default may be left out. In order: a text as a model saw it; an atlas, every head by every measure; the page
+of one head; what a server or a page has.
 """
 
 import math
@@ -55,9 +56,6 @@ Known = Annotated[float, BeforeValidator(lambda value: plain(value) or 0.0)]
 """A number that is always there."""
 
 
-# One text or pair, as a model saw it
-
-
 class Tokens(Shape):
     """The tokens of a text, or of the two texts of a pair, in the order in which the model read them."""
 
@@ -81,7 +79,23 @@ class StackShape(Shape):
     causal: bool
 
 
-class Seen(Shape):
+class Reading(Shape):
+    """A text or pair as a model, or anything that gives attention, read it."""
+
+    model: str
+    architecture: str
+    text_a: str
+    text_b: str | None
+    source: Tokens
+    target: Tokens | None
+    stacks: list[StackShape]
+    rotated: bool
+    """Whether queries and keys are those after rotation (RoPE)."""
+    note: str
+    """What one should know, such as a text that was cut; empty when there is nothing."""
+
+
+class Seen(Reading):
     """What a model made of a text; the maps themselves are chunks.
 
     A chunk `maps/{stack}/{layer}` is raw-deflated uint8[head][query][key]; `levels` says what weight each byte
@@ -90,13 +104,6 @@ class Seen(Shape):
     """
 
     id: str
-    model: str
-    architecture: str
-    text_a: str
-    text_b: str | None
-    source: Tokens
-    target: Tokens | None
-    stacks: list[StackShape]
     levels: list[float]
     """The weight of each byte, 256 numbers, the first 0, rising to 1 and 1 from there on."""
     max_error: float
@@ -105,13 +112,9 @@ class Seen(Shape):
     """The same for weights between words: the sum over a word's pieces looked at, the mean over those that look."""
     fine: bool = False
     """Whether every map goes on with a second plane; see above."""
-    rotated: bool
-    """Whether queries and keys are those after rotation (RoPE)."""
     has_neurons: bool
     neuron_heads: list[str] | None = None
     """The heads whose neurons are there, as {stack}/{layer}/{head}; None for all (when `has_neurons`)."""
-    note: str
-    """What one should know, such as a text that was cut; empty when there is nothing."""
 
 
 class Neurons(Shape):
@@ -147,9 +150,6 @@ class SeenRequest(Shape):
     model: str
     text_a: str
     text_b: str | None = None
-
-
-# An atlas: every head by every measure
 
 
 class Colouring(Shape):
@@ -220,9 +220,6 @@ class AtlasData(Shape):
     """What was read: texts, tokens."""
     stacks: list[AtlasStack]
     findings: list[Finding]
-
-
-# The page of one head
 
 
 class Bar(Shape):

@@ -3,7 +3,7 @@
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, Self, TypeVar
 
 from torch import Tensor
@@ -31,6 +31,14 @@ class Annotated(Protocol):
     @property
     def content(self) -> WordText:
         """The words the model is shown."""
+
+    @property
+    def document(self) -> int:
+        """The number of its document."""
+
+    @property
+    def signature(self) -> str:
+        """All of it that matters, in writing: what the hash of the data is made of."""
 
 
 Item = TypeVar("Item", bound=Annotated)
@@ -89,34 +97,29 @@ class Pass(Sums):
         )
 
 
-class Signed(Protocol):
-    """A text of a document, and all of it that an analysis depends on, in writing."""
-
-    @property
-    def document(self) -> int:
-        """The number of its document."""
-
-    @property
-    def signature(self) -> str:
-        """What the hash of the data is made of."""
-
-
-SignedText = TypeVar("SignedText", bound=Signed)
-
-
+@dataclass
 class Account:
-    """What was read of the data: a digest, and how many documents."""
+    """What of the data was read, and what a model saw of it."""
 
-    def __init__(self) -> None:
-        self.digest = hashlib.sha256()
-        self.documents = Documents()
+    digest: "hashlib._Hash" = field(default_factory=hashlib.sha256)
+    documents: Documents = field(default_factory=Documents)
+    seen: Pass = field(default_factory=Pass)
 
-    def of(self, texts: Iterable[SignedText]) -> Iterator[SignedText]:
+    def of(self, texts: Iterable[Item]) -> Iterator[Item]:
         """The texts as they come, accounted for."""
         for text in texts:
-            self.documents.add(text.document)
-            self.digest.update(text.signature.encode())
+            self.read(text.document, text.signature)
             yield text
+
+    def read(self, document: int, signature: str) -> None:
+        """Account for a text that was read."""
+        self.documents.add(document)
+        self.digest.update(signature.encode())
+
+    @property
+    def data_hash(self) -> str:
+        """SHA-256 over what was read."""
+        return self.digest.hexdigest()
 
 
 Tallies = Mapping[StackName, Sequence[Tally[Item]]]

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import xarray as xr
+import numpy as np
 
 from headscope.atlas import Atlas, Results
 from headscope.atlas.files import labelled
@@ -39,25 +39,21 @@ class PatternsResult(ProbeResult):
 
     def table(self, *, stack: str | None = None) -> list[Row]:
         """A row for all layers, then one for each; shares of maps, with standard errors over texts."""
-        arrays = self.measured.stack(stack or self.measured.stacks[0])
-        whole, layers = arrays["pattern_share_whole"], arrays["pattern_share_layer"]
-        rows: list[tuple[str | int, xr.DataArray, xr.DataArray]] = [
-            (WHOLE, whole, arrays["pattern_share_whole_stderr"])
-        ]
-        errors = arrays["pattern_share_layer_stderr"]
-        rows += [(int(layer), layers[layer], errors[layer]) for layer in layers["layer"].values]
+        arrays = self.measured.stack(self.stack_of(self.measured.stacks, stack))
+        values = {
+            key: np.vstack([arrays[f"pattern_share_whole{ending}"], arrays[f"pattern_share_layer{ending}"]])
+            for key, ending in (("share", ""), ("stderr", "_stderr"))
+        }  # (row, pattern) each
+        layers = [int(layer) for layer in arrays["pattern_share_layer"]["layer"].values]
         return [
             {
                 "layer": layer,
                 **{
-                    pattern: {
-                        "share": float(share.sel(pattern=pattern)),
-                        "stderr": float(error.sel(pattern=pattern)),
-                    }
-                    for pattern in PATTERNS
+                    pattern: {key: float(values[key][row, place]) for key in values}
+                    for place, pattern in enumerate(PATTERNS)
                 },
             }
-            for layer, share, error in rows
+            for row, layer in enumerate([WHOLE, *layers])
         ]
 
 
@@ -89,13 +85,12 @@ def find_patterns(
     source = Source(
         data=str(facts["corpus"]),
         data_hash=str(facts["corpus_hash"]).removeprefix("sha256:"),
-        annotator="the pattern networks of headscope",
         texts=int(facts["texts"]),
         documents=int(facts["documents"]),
         tokens=int(facts["tokens"]),
         texts_cut=int(facts["texts_cut"]),
-        skipped=0,
         options={"max_length": max_length, "limit": limit},
         duration=float(facts["duration_s"]),
+        annotator="the pattern networks of headscope",
     )
     return PatternsResult(model, source, measured)

@@ -5,19 +5,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from headscope.atlas import Atlas, Example, Results
 from headscope.errors import OptionError
 from headscope.facts.description import Description
 from headscope.facts.scores import judged
 from headscope.models import Model
-from headscope.probes.observe import Account, Pass
+from headscope.probes.observe import Account
 from headscope.run.provenance import ModelState, provenance
 from headscope.run.reader import Reader
 from headscope.stats.documents import FEWEST_DOCUMENTS, Sampling
 from headscope.text.annotated.files import AnnotatedFiles
-from headscope.types import StackName
+
+Stack = TypeVar("Stack", bound=str)
 
 _FOLDER = re.compile(r"[^\s('\"]*[/\\](?=[^\s/\\:]+:\d)")
 
@@ -66,14 +67,14 @@ class Source:
 
     data: str  # the names of the files
     data_hash: str  # SHA-256 over what was read of them
-    annotator: str | None  # the program that annotated it just now; None for what the files say
     texts: int
     documents: int
     tokens: int
     texts_cut: int
-    skipped: int  # texts that could not be used
     options: Mapping[str, object]
     duration: float
+    annotator: str | None = None  # the program that annotated it just now; None for what the files say
+    skipped: int = 0  # texts that could not be used
     notes: tuple[str, ...] = ()
     """What a user should know before trusting the numbers, one line each."""
 
@@ -82,7 +83,6 @@ class Source:
         cls,
         data: AnnotatedFiles,
         account: Account,
-        seen: Pass,
         *,
         options: Mapping[str, object],
         duration: float,
@@ -91,12 +91,12 @@ class Source:
         """What was read of annotated files, and seen of it by a model."""
         return cls(
             data=data.name,
-            data_hash=account.digest.hexdigest(),
+            data_hash=account.data_hash,
             annotator=data.annotator,
-            texts=seen.texts,
+            texts=account.seen.texts,
             documents=len(account.documents),
-            tokens=seen.tokens,
-            texts_cut=seen.texts_cut,
+            tokens=account.seen.tokens,
+            texts_cut=account.seen.texts_cut,
             skipped=data.skipped.count,
             options=options,
             duration=duration,
@@ -111,12 +111,10 @@ class Source:
         return cls(
             data=reader.corpus.name,
             data_hash=reader.digest.hexdigest(),
-            annotator=None,
             texts=reader.read,
             documents=reader.documents,
             tokens=reader.tokens,
             texts_cut=reader.cut,
-            skipped=0,
             options=options,
             duration=duration,
             notes=notes,
@@ -147,7 +145,7 @@ class ProbeResult(ABC):
     def __post_init__(self) -> None:
         object.__setattr__(self, "state", ModelState.of(self.model))
 
-    def stack_of(self, probed: Iterable[StackName], stack: str | None) -> StackName:
+    def stack_of(self, probed: Iterable[Stack], stack: str | None) -> Stack:
         """The stack of this name among those that were probed, the first one for None."""
         names = list(probed)
         if stack is not None and stack not in names:

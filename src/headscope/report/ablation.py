@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 
 from headscope.facts.subject import Subject
 from headscope.facts.sweeps import SweepFacts, sweep_facts, sweeps_of
-from headscope.facts.wording import count
 from headscope.figures.ablation import (
     LISTED,
     ablation_grid,
@@ -42,7 +41,7 @@ def ablation_section(subject: Subject, _: int) -> Section:
     """A part for each sweep that was made."""
     return Section(
         "ablation",
-        "Ablation: what a task loses",
+        "What does the model lose without heads?",
         "Heads were edited while the model did a task, each edit held against the untouched model on the same "
         "examples. Changes come with 95 % intervals over independent texts; significant are those that remain so when "
         "the number of edits of the sweep is allowed for. No change on these examples does not mean that a head does "
@@ -59,10 +58,10 @@ def uniform_section(subject: Subject, _: int) -> Section:
     ]
     return Section(
         "ablation-uniform",
-        "Ablation: heads that look evenly",
+        "What does it lose when heads look evenly?",
         "The same with heads that look evenly at all tokens instead of nowhere. A kind that does little harm removed "
         "and much harm here stands in the way once it looks everywhere.",
-        parts=[Part(sweep.kind.title, _introduction(sweep), tables=[_table(sweep)]) for sweep in sweeps],
+        parts=[Part(sweep.kind.title, " ".join(sweep.sentences), tables=[_table(sweep)]) for sweep in sweeps],
     )
 
 
@@ -71,37 +70,10 @@ def _part(subject: Subject, sweep: SweepFacts) -> Part:
     has_table = sweep.rows and sweep.name != "cumulative" and (is_list or len(sweep.rows) <= MOST_ROWS)
     return Part(
         sweep.kind.title,
-        _introduction(sweep),
+        " ".join(sweep.sentences),
         [_picture(subject, sweep)],
         [_table(sweep)] if has_table else [],
     )
-
-
-def _introduction(sweep: SweepFacts) -> str:
-    facts = sweep.facts
-    scores = ", ".join(
-        f"{sweep.about(name).label} {sweep.about(name).written(value)}"
-        for name, value in facts["baseline"].items()
-    )
-    sentences = [
-        f"{count(int(facts['examples']), 'example')} of {facts['data']} "
-        f"({count(int(facts['documents']), 'independent text')}), {sweep.task}.",
-        f"Untouched: {scores}.",
-    ]
-    if why := sweep.too_few_texts(sweep.metric().name):
-        sentences.append(f"{why}.")
-    if facts.get("types_from"):
-        sentences.append(f"Kinds were sorted on {facts['types_from']}.")
-    if sweep.name == "sentence-masks":
-        sentences.append(
-            "Attention was removed from each kind, from all kinds but one, and from as many random heads; no head was "
-            "pruned."
-        )
-    if facts.get("ordered_by"):
-        sentences.append(f"The order goes by {facts['ordered_by']}.")
-        if "same examples" in facts["ordered_by"]:
-            sentences.append("That they are the same flatters the curve.")
-    return " ".join(sentences)
 
 
 def _picture(subject: Subject, sweep: SweepFacts) -> Picture:

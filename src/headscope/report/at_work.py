@@ -8,7 +8,7 @@ from headscope.facts.description import Description, direction_name
 from headscope.facts.subject import Subject
 from headscope.facts.wording import count
 from headscope.figures.arcs import arcs_size
-from headscope.figures.sentence import short
+from headscope.figures.theme import short
 from headscope.report.pictures import Picture, picture
 from headscope.report.section import Part, Table
 

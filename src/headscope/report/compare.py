@@ -1,15 +1,15 @@
 """Two models side by side on the page."""
 
+from collections.abc import Iterator
 from itertools import product
-from math import isfinite
 
 from headscope import figures
-from headscope.facts.comparisons import MEASURES, PROBE, change_name, other_model, stands_out
+from headscope.facts.comparisons import CONTROL, MEASURES, PROBE, change_name, other_model, stands_out
 from headscope.facts.slices import choices, head_values
 from headscope.facts.subject import Subject
 from headscope.facts.wording import amount
 from headscope.figures.compare import changes_size
-from headscope.report.pictures import Picture, picture
+from headscope.report.pictures import Picture, stack_picture
 from headscope.report.section import Part, Section, Table
 
 LAYERS_SIZE = (7.2, 3.8)
@@ -19,9 +19,6 @@ MOST_MEASURES = 12
 def compare_section(subject: Subject, _: int) -> Section:
     """What changed head by head and layer by layer, the control for weights, and changes of kind."""
     before = other_model(subject.probes[PROBE])
-    pictures = [_layers(subject)]
-    if subject.has("kind_transitions"):
-        pictures.append(_kinds(subject))
     changed = [name for name in MEASURES[:3] if subject.has(f"{name}_change")]
     largest = Part(
         "Largest changes by measure",
@@ -31,72 +28,52 @@ def compare_section(subject: Subject, _: int) -> Section:
     )
     return Section(
         "compare",
-        f"Side by side with {before}",
+        f"What changed from {before}?",
         f"The same texts went through this model and through {before}. Cosine is that of both maps of a head, 1 when "
         "they are alike; JS divergence is 0 then and 0.69 when no token is looked at by both. How far the weights of "
         "a layer moved is the control: do layers change because their weights moved more? The dashed and "
         "dotted lines take out what a layer inherits: there both models' attention is given the hidden states of the "
         "first, or of the second. A few layers are a small sample, and no independent one.",
-        pictures,
+        list(_pictures(subject)),
         [_control(subject)],
         parts=[largest] if changed else [],
     )
 
 
-def _layers(subject: Subject) -> Picture:
-    return picture(
-        lambda ax: figures.change_by_layer(subject.atlas, stack=subject.stack, ax=ax),
+def _pictures(subject: Subject) -> Iterator[Picture]:
+    yield stack_picture(
+        subject,
+        figures.change_by_layer,
         size=LAYERS_SIZE,
         title="Attention change and weight change by layer",
         caption="Means over a layer's heads; bands are one standard error over texts. Grey: how far the weights of "
         "attention moved, as a share of their size.",
-        is_wide=True,
         least=0.6,
     )
-
-
-def _kinds(subject: Subject) -> Picture:
-    return picture(
-        lambda ax: figures.kind_changes(subject.atlas, stack=subject.stack, ax=ax),
-        size=changes_size(subject.array("kind_transitions").sizes["kind_before"]),
-        title="Kinds of heads, before and after",
-        caption="How many heads went from which kind (down) to which (across); the colour is the share of a row. The "
-        "kinds are those of the first model.",
-    )
+    if subject.has("kind_transitions"):
+        yield stack_picture(
+            subject,
+            figures.kind_changes,
+            size=changes_size(subject.array("kind_transitions").sizes["kind_before"]),
+            title="Kinds of heads, before and after",
+            caption="How many heads went from which kind (down) to which (across); the colour is the share of a row. "
+            "The kinds are those of the first model.",
+        )
 
 
 def _control(subject: Subject) -> Table:
     array = subject.array("weight_control").sel(matrix="all")
-    rows = []
-    for label in map(str, array["change"].values):
-        found = dict(zip(array["statistic"].values, array.sel(change=label).values.tolist(), strict=True))
-        rows.append(
-            (
-                change_name(label),
-                _pair(found, "rho"),
-                _shown(found["rho_p"], 3),
-                _shown(found["depth"]),
-                _shown(found["partial"]),
-                _pair(found, "excess"),
-            )
-        )
-    return Table(
+    names = [str(name) for name in array["statistic"].values]
+    rows = [
+        {"change": str(row["change"].item()), **dict(zip(names, row.values.tolist(), strict=True))}
+        for row in array
+    ]
+    caption = (
         "Does attention change where weights moved? Spearman correlations over layers, all four matrices together; the "
-        "last column is how many times more the last third of the layers changed than the others at equal weight "
-        "change. Brackets are 95 % intervals",
-        ("Change", "With weights", "p", "With depth", "With depth, at equal weights", "Last third, times"),
-        tuple(rows),
-        is_figures=True,
+        "last columns are how many times more the last third of the layers changed than the others at equal weight "
+        "change"
     )
-
-
-def _pair(found: dict[str, float], name: str) -> str:
-    value, low, high = (found[key] for key in (name, f"{name}_low", f"{name}_high"))
-    return f"{value:.2f} [{low:.2f}, {high:.2f}]" if isfinite(low) else _shown(value)
-
-
-def _shown(value: float, digits: int = 2) -> str:
-    return f"{value:.{digits}f}" if isfinite(value) else "–"
+    return Table.described(caption, CONTROL, rows, name=change_name)
 
 
 def _changes(subject: Subject, measures: list[str]) -> Table:
@@ -119,7 +96,7 @@ def _changes(subject: Subject, measures: list[str]) -> Table:
             cells = (
                 f"{measure.replace('_', ' ')}: {', '.join(map(str, labels))}",
                 str(head),
-                _shown(before.at(head)[0], 3),
+                amount(before.at(head)[0], units="", digits=3),
                 amount(value, error, units=units, digits=3),
             )
             rows.append((stands_out(value, error or 0.0), cells))

@@ -1,11 +1,16 @@
 """Why heads do what they do, on the page."""
 
+from collections.abc import Iterator
+from functools import partial
+
+from matplotlib.axes import Axes
+
 from headscope import figures
 from headscope.facts.explanations import EMBEDDINGS, NOTHING, Cell, HeadExplanation, explained_heads
 from headscope.facts.subject import Subject
 from headscope.facts.wording import amount
 from headscope.figures.explanation import MOST_HEADS, left_size
-from headscope.report.pictures import Picture, picture
+from headscope.report.pictures import Picture, picture, stack_picture
 from headscope.report.section import Section, Table
 
 SIZE = (4.6, 3.2)
@@ -19,41 +24,41 @@ def explanation_section(subject: Subject, _: int) -> Section:
     rows.sort(key=lambda row: -row.carried[0].score.number if row.carried else 0.0)
     return Section(
         "explanation",
-        "Why heads do it: what carries their scores",
+        "What makes a head look where it looks?",
         "A head's score is a sum over its neurons of query times key. The share of the best few neurons is what they "
         "carry of how much the score varies over keys; they were chosen on one half of the texts and scored on the "
         "other. What is left of a pattern says how near the head's map stays when embeddings are replaced by their "
         "mean everywhere: 1 is the same map, 0 no better than even attention. The parts do not add up to 1, and in "
         "deep layers they act through all layers below.",
-        [*(_shares(subject, row) for row in rows[:SHOWN] if row.carried), *_left(subject, rows)],
+        list(_pictures(subject, rows)),
         [_table(rows)] if rows else [],
     )
 
 
-def _shares(subject: Subject, row: HeadExplanation) -> Picture:
-    return picture(
-        lambda ax: figures.explanation(subject.atlas, row.head, stack=subject.stack, ax=ax),
-        size=SIZE,
-        title=f"What carries the score of head {row.head}",
-        caption="How much of the score's variance over keys the best 1, 2, 4 and 8 neurons carry, with standard "
-        f"errors over texts, beside as many at random. Best first: {', '.join(map(str, row.best))}.",
-    )
-
-
-def _left(subject: Subject, rows: list[HeadExplanation]) -> list[Picture]:
+def _pictures(subject: Subject, rows: list[HeadExplanation]) -> Iterator[Picture]:
+    for row in rows[:SHOWN]:
+        if row.carried:
+            yield picture(
+                partial(_draw_shares, subject, row.head),
+                size=SIZE,
+                title=f"What carries the score of head {row.head}",
+                caption="How much of the score's variance over keys the best 1, 2, 4 and 8 neurons carry, with "
+                f"standard errors over texts, beside as many at random. Best first: {', '.join(map(str, row.best))}.",
+            )
     known = [row for row in rows if row.pattern_left]
-    if not known:
-        return []
-    return [
-        picture(
-            lambda ax: figures.pattern_left(subject.atlas, stack=subject.stack, ax=ax),
+    if known:
+        yield stack_picture(
+            subject,
+            figures.pattern_left,
             size=left_size(min(MOST_HEADS, len(known))),
             title="What is left of the pattern",
             caption="A row a head, those first that lose most without something. At the solid line the whole pattern "
             "is left; at the dashed line and below it the map is no nearer than even attention.",
-            is_wide=True,
         )
-    ]
+
+
+def _draw_shares(subject: Subject, head: str, ax: Axes) -> object:
+    return figures.explanation(subject.atlas, head, stack=subject.stack, ax=ax)
 
 
 def _table(rows: list[HeadExplanation]) -> Table:

@@ -1,126 +1,107 @@
-"""Kinds of heads on the page."""
+"""Kinds of heads and patterns of their maps on the page."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
-
-import xarray as xr
-from matplotlib.axes import Axes
 
 from headscope import figures
 from headscope.errors import AtlasError
-from headscope.facts.findings.kinds import how_sure
+from headscope.facts.kinds import COLUMNS, PROBE, how_sure, kind_rows, recommended
 from headscope.facts.subject import Subject
-from headscope.facts.wording import share
 from headscope.figures.maps import examples_size
 from headscope.kinds import feature_map
-from headscope.report.pictures import Picture, picture
+from headscope.report.pictures import Picture, stack_picture
 from headscope.report.section import Section, Table
 
 BOXES_SIZE = (9.0, 3.6)
 LAYERS_SIZE = (6.4, 3.2)
 MAP_SIZE = (5.4, 4.4)
+PATTERNS_SIZE = (6.8, 3.4)
 
 
 def kinds_section(subject: Subject) -> Section:
     """What kinds there are, how sure that is, and their pictures."""
-    facts = subject.derived["types"]["stacks"][subject.stack]
-    rows = subject.atlas.table("types", stack=subject.stack)
+    facts = subject.derived[PROBE]["stacks"][subject.stack]
+    rows = subject.atlas.table(PROBE, stack=subject.stack)
+    caption = "The kinds, where their centres look, and the shares published for BERT-large on SQuAD (Guan et al. 2020)"
     return Section(
         "kinds",
-        "Kinds: heads sorted by where they look",
+        "Which kinds of heads are there?",
         "Heads sorted without a human by their 21 distance features, and named by what the centre of each kind looks "
         "like: where most of its attention goes. Near is less than a sixteenth of the text away, middle less than a "
         f"quarter, far beyond that. {how_sure(facts)}",
-        _pictures(subject, len(rows)),
-        [_table(rows), _numbers(facts)],
+        list(_pictures(subject, len(rows))),
+        [Table.described(caption, COLUMNS, kind_rows(rows)), _silhouettes(facts)],
         [f"{note[0].upper()}{note[1:]}." for note in facts.get("notes", [])],
     )
 
 
-def _numbers(facts: dict[str, Any]) -> Table:
+def _silhouettes(facts: dict[str, Any]) -> Table:
     scores = facts["silhouettes"]
-    recommended = str(facts["recommended_k"])
     return Table(
         f"Silhouette by number of kinds ({facts['method']}, seed {facts['seed']}); shown are {facts['k']} kinds, "
-        f"recommended {recommended if facts['well_separated'] else 'none'}",
+        f"recommended {recommended(facts)}",
         ("Kinds", *scores),
         (("Silhouette", *("" if value is None else f"{value:.2f}" for value in scores.values())),),
         is_figures=True,
     )
 
 
-def _table(rows: list[dict[str, Any]]) -> Table:
-    groups = list(rows[0]["attention"])
-    return Table(
-        "The kinds; attention in per cent, and the shares published for BERT-large on SQuAD (Guan et al. 2020)",
-        ("Kind", "Heads", "Share", "Published", *(group.capitalize() for group in groups)),
-        tuple(
-            (
-                str(row["type"]),
-                str(row["heads"]),
-                share(row["share"]),
-                "" if row["published"] is None else share(row["published"]),
-                *(f"{100 * value:.0f}" for value in row["attention"].values()),
-            )
-            for row in rows
-        ),
-        is_figures=True,
+def _pictures(subject: Subject, kinds: int) -> Iterator[Picture]:
+    draw = partial(stack_picture, subject, least=0.6)
+    yield draw(
+        figures.kinds_by_layer,
+        size=LAYERS_SIZE,
+        title="Kinds by layer",
+        caption="How many heads of each kind every layer has.",
     )
-
-
-def _pictures(subject: Subject, kinds: int) -> list[Picture]:
-    atlas, stack = subject.atlas, subject.stack
-    found = [
-        _wide(
-            subject,
-            "Kinds by layer",
-            "How many heads of each kind every layer has.",
-            LAYERS_SIZE,
-            lambda ax: figures.kinds_by_layer(atlas, stack=stack, ax=ax),
-        )
-    ]
     if subject.has("example_map"):
-        found.append(
-            _wide(
-                subject,
-                "Typical heads of each kind",
-                "Attention maps of the heads nearest to the centre of their kind, all of the same text; queries run "
-                "down, keys across, and every map has its own scale. The colour is the square root of the weight.",
-                examples_size(kinds),
-                lambda ax: figures.kind_examples(atlas, stack=stack, ax=ax),
-            )
+        yield draw(
+            figures.kind_examples,
+            size=examples_size(kinds),
+            title="Typical heads of each kind",
+            caption="Attention maps of the heads nearest to the centre of their kind, all of the same text; queries "
+            "run down, keys across, and every map has its own scale. The colour is the square root of the weight.",
         )
-    found.append(
-        _wide(
-            subject,
-            "Distance features by kind",
-            "A box spans the middle half of a kind's heads, its bar is their median, dots are heads far from it. The "
-            "last 16 features are windows of distance, from less than a sixteenth of the text to all of it.",
-            BOXES_SIZE,
-            lambda ax: figures.feature_boxes(atlas, stack=stack, ax=ax),
-        )
+    yield draw(
+        figures.feature_boxes,
+        size=BOXES_SIZE,
+        title="Distance features by kind",
+        caption="A box spans the middle half of a kind's heads, its bar is their median, dots are heads far from it. "
+        "The last 16 features are windows of distance, from less than a sixteenth of the text to all of it.",
     )
     try:
-        places = feature_map(atlas, stack=stack)
+        places = feature_map(subject.atlas, stack=subject.stack)
     except AtlasError:
-        return found
-    return [*found, *(_neighbours(subject, places, colour) for colour in ("type", "layer"))]
+        return
+    for colour, name in {"type": "kind", "layer": "layer"}.items():
+        yield draw(
+            figures.feature_map,
+            color=colour,
+            places=places,
+            size=MAP_SIZE,
+            title=f"Neighbours by distance features, coloured by {name}",
+            caption="t-SNE: heads that look equally far, at like kinds of tokens, lie together. Gaps and sizes of "
+            "groups mean nothing.",
+        )
 
 
-def _neighbours(subject: Subject, places: xr.Dataset, colour: str) -> Picture:
-    return _wide(
+def patterns_section(subject: Subject, _: int) -> Section:
+    """Shares by layer."""
+    by_layer = stack_picture(
         subject,
-        f"Neighbours by distance features, coloured by {colour}",
-        "t-SNE: heads that look equally far, at like kinds of tokens, lie together. Gaps and sizes of groups mean "
-        "nothing.",
-        MAP_SIZE,
-        lambda ax: figures.feature_map(
-            subject.atlas, color=colour, places=places, stack=subject.stack, ax=ax
-        ),
+        figures.patterns_by_layer,
+        size=PATTERNS_SIZE,
+        title="Patterns by layer",
+        caption="The share of each layer's maps, over all texts and heads, that shows each pattern; at the right all "
+        "layers together.",
     )
-
-
-def _wide(
-    subject: Subject, title: str, caption: str, size: tuple[float, float], draw: Callable[[Axes], object]
-) -> Picture:
-    return picture(draw, size=size, title=title, caption=caption, is_wide=True, least=0.6)
+    return Section(
+        "patterns",
+        "What do attention maps look like?",
+        "Every attention map was sorted by small neural networks into one of five patterns: vertical (a few "
+        "keys that most queries look at), diagonal (near tokens), both, block (within one's own part of the text) and "
+        "heterogeneous (none of these). The networks were trained on made and on labelled maps and are right in most, "
+        "not in all cases.",
+        [by_layer],
+    )

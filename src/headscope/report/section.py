@@ -1,7 +1,13 @@
 """What a page is made of: chapters of sections, which are data; `templates/parts.html` is how all of them look."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Self
 
+from markupsafe import Markup
+
+from headscope.facts.cells import table_cells
+from headscope.facts.description import Column
 from headscope.facts.findings import Finding
 from headscope.report.links import HeadLinks
 from headscope.report.pictures import Picture
@@ -16,6 +22,20 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     is_figures: bool = False
     """Whether its cells are numbers and short words, which are not broken into lines."""
+
+    @classmethod
+    def described(
+        cls,
+        caption: str,
+        columns: Sequence[Column],
+        rows: Sequence[Mapping[str, Any]],
+        *,
+        name: Callable[[str], str] = str,
+    ) -> Self:
+        """A table of numbers, as its columns say; `name` is for the first column, the labels."""
+        headings, cells = table_cells(columns, rows, name=name)
+        titles = tuple(f"{heading[:1].upper()}{heading[1:]}" for heading in headings)
+        return cls(caption, titles, tuple(map(tuple, cells)), is_figures=True)
 
 
 @dataclass(frozen=True)
@@ -46,6 +66,8 @@ class Section:
     findings: list[Finding] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
     """What to type, a line each."""
+    html: Markup = field(default_factory=Markup)
+    """What none of the others can hold."""
     is_open: bool = False
     """Whether it is seen at once; the others show their title, and what is in them when it is clicked."""
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from headscope import figures
 from headscope.errors import AtlasError
-from headscope.facts.findings.kinds import near_identical
+from headscope.facts.kinds import near_identical
 from headscope.facts.slices import choices, head_values
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import pattern_name, role_name
@@ -230,5 +230,5 @@ def _likeness(subject: Subject) -> Section:
             "published form."
         )
     elif array.sizes["head_a"] > 1 and np.isfinite(array.values).all():
-        introduction += f" {near_identical(subject)}"
+        introduction += f" {near_identical(subject.likeness)}"
     return Section("likeness", "Which heads look alike?", introduction, pictures, notes=notes)

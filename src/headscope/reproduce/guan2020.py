@@ -19,8 +19,8 @@ from headscope.figures import feature_boxes, feature_map, kind_examples, kinds_b
 from headscope.figures.maps import examples_size
 from headscope.kinds import HeadKinds, head_types
 from headscope.kinds.kinds import PUBLISHED_SHARES
+from headscope.kinds.map import FEWEST_HEADS
 from headscope.kinds.stability import REPEATS, ROUNDS
-from headscope.kinds.tsne import FEWEST_HEADS
 from headscope.models import Model
 from headscope.reproduce import ours as read
 from headscope.reproduce.guan.effects import effects, masks, swept, with_effects

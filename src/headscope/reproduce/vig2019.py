@@ -14,8 +14,7 @@ from headscope.facts.explanations import REPLACED, Carried, Cell, HeadExplanatio
 from headscope.facts.slices import choices, head_values
 from headscope.facts.vocabulary import slice_title
 from headscope.facts.wording import count
-from headscope.figures.head_view import head_view_size
-from headscope.figures.model_view import model_view_size
+from headscope.figures.views import head_view_size, model_view_size
 from headscope.models import Model
 from headscope.reproduce import ours as read
 from headscope.reproduce.paper import PublishedSection, published

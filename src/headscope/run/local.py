@@ -118,7 +118,9 @@ def _chosen(measures: Sequence[str | type[Measure]] | Literal["all"]) -> list[ty
         measures = MEASURES.names() if measures == "all" else [measures]
     if not measures:
         raise OptionError(f"no measure was asked for; choose from all, {', '.join(MEASURES.names())}")
-    return [MEASURES.get(one) if isinstance(one, str) else one for one in dict.fromkeys(measures)]
+    return [
+        MEASURES.get(measure) if isinstance(measure, str) else measure for measure in dict.fromkeys(measures)
+    ]
 
 
 def _warnings(model: Model, reader: Reader) -> Iterator[str]:

@@ -28,11 +28,11 @@ class Measures:
     @classmethod
     def of(cls, capture: Capture, kinds: Sequence[type[Measure]], *, faithful: bool = False) -> Self:
         """The measures for a model; raises OptionError where none fits it."""
-        found = cls(kinds, capture.stacks.grids, faithful=faithful)
-        if not any(found.by_stack.values()):
+        measures = cls(kinds, capture.stacks.grids, faithful=faithful)
+        if not any(measures.by_stack.values()):
             names = ", ".join(kind.name for kind in kinds)
             raise OptionError(f"none of the measures asked for ({names}) fits {capture.model.name}")
-        return found
+        return measures
 
     def empty(self) -> Self:
         """The same measures, nothing seen."""
@@ -55,13 +55,13 @@ class Measures:
 
     def result(self) -> dict[str, dict[str, LabelledArray]]:
         """The arrays of every stack that any measure fits, by name."""
-        found: dict[str, dict[str, LabelledArray]] = {}
+        results: dict[str, dict[str, LabelledArray]] = {}
         for stack, measures in self.by_stack.items():
             for measure in measures:
                 for name, array in measure.result().items():
-                    if name in found.setdefault(stack, {}):
+                    if name in results.setdefault(stack, {}):
                         raise OptionError(
                             f"two measures both give an array called {name!r}; leave one of them out"
                         )
-                    found[stack][name] = array
-        return found
+                    results[stack][name] = array
+        return results

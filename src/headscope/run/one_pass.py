@@ -41,16 +41,24 @@ def whole(texts: Iterable[T]) -> list[Shard[T]]:
     return [Shard("all", texts)]
 
 
+def in_chunks(size: int) -> Callable[[Iterable[T]], Iterator[list[T]]]:
+    """What groups texts into lists of `size`, in order."""
+
+    def chunks(texts: Iterable[T]) -> Iterator[list[T]]:
+        stream = iter(texts)
+        while chunk := list(islice(stream, size)):
+            yield chunk
+
+    return chunks
+
+
 def shards(texts: Iterable[T], size: int, content: Callable[[T], str]) -> Iterator[Shard[T]]:
     """`size` texts a shard, in order; the id is the shard's place and a hash of its texts' `content`."""
-    stream = iter(texts)
-    place = 0
-    while part := list(islice(stream, size)):
+    for place, part in enumerate(in_chunks(size)(texts)):
         said = sha256()
         for text in part:
             said.update(content(text).encode("utf-8", "surrogatepass") + b"\n")
         yield Shard(f"{place:08d}-{said.hexdigest()[:16]}", part)
-        place += 1
 
 
 def run_pass(

@@ -55,10 +55,10 @@ class SentenceSample:
 
     def chosen(self) -> list[TextPair]:
         """The sentences, in the order of their lots; others than readable ones only where those are few."""
-        found = sorted(self._readable, reverse=True)
-        if len(found) < ENOUGH:
-            found += sorted(self._others, reverse=True)[: min(self.size, ENOUGH) - len(found)]
-        return [TextPair(first, second) for _, first, second in found]
+        chosen = sorted(self._readable, reverse=True)
+        if len(chosen) < ENOUGH:
+            chosen += sorted(self._others, reverse=True)[: min(self.size, ENOUGH) - len(chosen)]
+        return [TextPair(first, second) for _, first, second in chosen]
 
 
 def is_readable(text: TextPair) -> bool:

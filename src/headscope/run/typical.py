@@ -50,14 +50,10 @@ def typical_sentences(
 
     def count(part: _Seen, batch: list[_Asked]) -> None:
         places = [text.number for text in batch]
-        members = {
-            stack: [_members([text.sides(grid)[side] for text in batch]) for side in (0, 1)]
-            for stack, grid in grids.items()
-        }
+        members = {stack: _members([text.sides(grid) for text in batch]) for stack, grid in grids.items()}
 
         def see(stack: StackName, attention: AttentionBatch) -> None:
             asking, looked_at = (side.to(attention.attention) for side in members[stack])
-            asking = asking / asking.sum(1, keepdim=True).clamp_min(1)  # the mean from a word, the sum to one
             between = asking.transpose(-1, -2)[:, None] @ attention.attention @ looked_at[:, None]
             weights, words = between.max(-1)  # of (text, head, word, word)
             seen = (profile_of(grids[stack], attention), words.cpu().numpy(), weights.float().cpu().numpy())
@@ -162,36 +158,42 @@ def profile_of(grid: HeadGrid, attention: AttentionBatch) -> Array:
     An offset that a text is too short for is 0.
     """
     roles, _ = RoleAttention.empty(grid).per_text(attention)
-    found = [roles[:, :, 0]]  # from all queries
+    features = [roles[:, :, 0]]  # from all queries
     if OffsetAttention.fits(grid):
         offsets, applies = OffsetAttention.empty(grid).per_text(attention)
         assert applies is not None
-        found.append(torch.where(applies, offsets, 0.0))
-    return torch.cat(found, -1).float().cpu().numpy()
+        features.append(torch.where(applies, offsets, 0.0))
+    return torch.cat(features, -1).float().cpu().numpy()
 
 
 def likeness(profile: Array) -> Array:
     """(text, layer, head) cosine of each head's own profile with the mean of them, of `profile` (text, layer, head,
     feature); 0 where a head does nothing of its own."""
     common = profile.mean((1, 2), dtype=np.float64)  # (text, feature)
-    found = np.zeros(profile.shape[:3])
+    cosines = np.zeros(profile.shape[:3])
     for layer in range(profile.shape[1]):  # one at a time: all in float64 would be large
         own = profile[:, layer] - common[:, None]  # (text, head, feature)
         mean = own.mean(0)  # (head, feature)
         sizes = np.linalg.norm(own, axis=-1) * np.linalg.norm(mean, axis=-1)
-        np.divide((own * mean).sum(-1), sizes, out=found[:, layer], where=sizes > 0)
-    return found
+        np.divide((own * mean).sum(-1), sizes, out=cosines[:, layer], where=sizes > 0)
+    return cosines
 
 
-def foremost(found: Array) -> Array:
+def foremost(alike: Array) -> Array:
     """(rank, layer, head) which text comes first, second …, by likeness (text, layer, head).
 
     To four decimals, so that rounding in the model does not decide; of equals the first.
     """
-    return np.argsort(-found.round(4), axis=0, kind="stable")
+    return np.argsort(-alike.round(4), axis=0, kind="stable")
 
 
-def _members(texts: Sequence[ShownWords]) -> Tensor:
+def _members(texts: Sequence[tuple[ShownWords, ShownWords]]) -> tuple[Tensor, Tensor]:
+    """(text, token, word) what a token counts in the mean from its word, and in the sum to it."""
+    asking, looked_at = (_pieces([sides[side] for sides in texts]) for side in (0, 1))
+    return asking / asking.sum(1, keepdim=True).clamp_min(1), looked_at
+
+
+def _pieces(texts: Sequence[ShownWords]) -> Tensor:
     """(text, token, word) 1 where a token is a piece of a word."""
     words = padded([text.word for text in texts], value=-1)  # (text, token)
     return (words[..., None] == torch.arange(max(len(text.words) for text in texts))).float()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from transformers import AutoConfig
 from transformers.models.auto import modeling_auto as auto
@@ -22,6 +22,7 @@ from headscope.server.problems import NotThereError
 from headscope.tasks.heads import TaskName, ready_task, task_of, with_task_head
 
 Source = str | Path | Model | Atlas
+T = TypeVar("T")
 
 
 @dataclass(eq=False)
@@ -55,42 +56,31 @@ class OfferedModel:
                 f"{self.name} has no head that predicts something; give a model that has one, such as demo, "
                 "demo-qa or demo-mrpc"
             )
-        self.loaded = with_task_head(self.get(), task, **_only(self.options, "allow_pickle"))
+        allow_pickle = bool(self.options.get("allow_pickle"))
+        self.loaded = with_task_head(self.get(), task, allow_pickle=allow_pickle)
         return self.loaded
 
     def info(self, longest: int) -> ModelInfo:
-        """What a page is told of it; `longest` is the most tokens the server lets through."""
-        limit = self._limit
+        """What a page is told of it; `longest` is the most tokens the server lets through.
+
+        All but the task by its config, as its files name it: whichever part of it is loaded at the moment, and
+        without asking the model, which would be a forward pass outside of the worker.
+        """
+        config, loaded = self.config, self.loaded
+        named = config.get("architectures") or [
+            loaded.architecture if loaded else config.get("model_type", "")
+        ]
+        positions = config.get("max_position_embeddings") or config.get("n_positions")
+        limit = loaded.max_length if loaded else int(positions or 0)
+        is_pair = config.get("model_type") in auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
         return ModelInfo(
             name=self.name,
-            architecture=self._architecture,
+            architecture=str(named[0]),
             task=self.task,
-            max_length=longest if limit is None else min(longest, limit),
-            pairs=self._takes_pairs,
+            max_length=min(longest, limit) if limit and limit > 0 else longest,
+            # Where a second text is more than the first one going on: a marked pair, or what the model writes.
+            pairs=bool(config.get("is_encoder_decoder")) or is_pair,
         )
-
-    @property
-    def _architecture(self) -> str:
-        """As its files name it, whichever part of it is loaded at the moment."""
-        if named := self.config.get("architectures"):
-            return str(named[0])
-        return self.loaded.architecture if self.loaded is not None else str(self.config.get("model_type", ""))
-
-    @property
-    def _limit(self) -> int | None:
-        if self.loaded is not None:
-            return self.loaded.max_length
-        positions = self.config.get("max_position_embeddings") or self.config.get("n_positions")
-        return int(positions) if positions and int(positions) > 0 else None
-
-    @property
-    def _takes_pairs(self) -> bool:
-        """Whether a second text is more than the first one going on: a marked pair, or what the model writes.
-
-        Told by the config alone: asking the model would be a forward pass outside of the worker.
-        """
-        kind = self.config.get("model_type")
-        return bool(self.config.get("is_encoder_decoder")) or kind in auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
 
 @dataclass(eq=False)
@@ -127,17 +117,11 @@ class Catalogue:
 
     def model(self, name: str) -> OfferedModel:
         """The model of that name."""
-        if name not in self.models:
-            known = ", ".join(self.models) or "none; name one when starting headscope explore"
-            raise NotThereError(f"there is no model {name!r} here; there is {known}")
-        return self.models[name]
+        return _named(self.models, "model", name)
 
     def atlas(self, id: str) -> OfferedAtlas:
         """The atlas of that id."""
-        if id not in self.atlases:
-            known = ", ".join(self.atlases) or "none; name one when starting headscope explore"
-            raise NotThereError(f"there is no atlas {id!r} here; there is {known}")
-        return self.atlases[id]
+        return _named(self.atlases, "atlas", id)
 
     def atlas_of(self, model: str) -> Atlas | None:
         """The first atlas of a model, where kinds of heads and measures can be looked up."""
@@ -167,8 +151,8 @@ class Catalogue:
         config = _config(name)
         # What cannot be read this way is loaded at once: that tells what is wrong with it, in words.
         model = load(name, **options) if config is None else None
-        found = config or (model.config.to_dict() if model is not None else {})
-        self.models[name] = OfferedModel(name, found, options, model)
+        known = config if model is None else model.config.to_dict()
+        self.models[name] = OfferedModel(name, known or {}, options, model)
 
     def _add_atlas(self, atlas: Atlas, name: str) -> None:
         stem = re.sub(r"[^A-Za-z0-9_-]+", "-", name.removesuffix(".nc")).strip("-") or "atlas"
@@ -177,6 +161,13 @@ class Catalogue:
             number += 1
             id = f"{stem}-{number}"
         self.atlases[id] = OfferedAtlas(id, name, atlas)
+
+
+def _named(offered: Mapping[str, T], kind: str, name: str) -> T:
+    if name not in offered:
+        known = ", ".join(offered) or "none; name one when starting headscope explore"
+        raise NotThereError(f"there is no {kind} {name!r} here; there is {known}")
+    return offered[name]
 
 
 def _config(name: str) -> dict[str, Any] | None:
@@ -197,7 +188,3 @@ def _config(name: str) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) else None
-
-
-def _only(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {name: options[name] for name in names if name in options}

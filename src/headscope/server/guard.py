@@ -14,18 +14,16 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headscope.html import SERVED_POLICY
+
 TOKEN_HEADER = "x-headscope-token"
 OPEN_PATHS = ("/", "/assets/", "/favicon.ico")
 """What needs no token: the page and its bundle, which are the same for everybody."""
 BODY_BYTES = 1 << 18
 """How large a request may be: far more than a person types."""
 
-CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
 HEADERS = {
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Content-Security-Policy": SERVED_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",

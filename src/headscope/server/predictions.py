@@ -57,7 +57,41 @@ def predict(
         with ExitStack() as edits:
             for one in request.edits:
                 edits.enter_context(edit(model, one.heads, how=one.how, atlas=atlas))
-            return Predicted(task=task, before=before, after=ask(), note=note)
+            after = ask()
+    pairs = [_compared(*pair) for pair in zip(before, after, strict=True)]
+    said = _summary(pairs, request.edits)
+    before, after = [first for first, _ in pairs], [second for _, second in pairs]
+    return Predicted(task=task, before=before, after=after, said=said, note=note)
+
+
+def _compared(before: Guess, after: Guess) -> tuple[Guess, Guess]:
+    """Both guesses at one place, each option with what the other one gives it."""
+    ranks = [{option.text: rank for rank, option in enumerate(guess.options)} for guess in (before, after)]
+    changed = [guess.options[:1] and guess.options[0].text for guess in (before, after)]
+    sides = []
+    for guess, other, own in ((before, after, ranks[1]), (after, before, ranks[0])):
+        options = []
+        for rank, option in enumerate(guess.options):
+            place = own.get(option.text)
+            update: dict[str, object] = {"other": None if place is None else other.options[place].probability}
+            if guess is after:
+                moved = 0 if place is None else place - rank
+                update["fares"] = (
+                    "new" if place is None else "up" if moved > 0 else "down" if moved else "same"
+                )
+            options.append(option.model_copy(update=update))
+        sides.append(guess.model_copy(update={"options": options, "changed": changed[0] != changed[1]}))
+    return sides[0], sides[1]
+
+
+def _summary(pairs: Sequence[tuple[Guess, Guess]], edits: Sequence[Edit]) -> str:
+    """Whether the best answers are others with the edits."""
+    count = sum(after.changed for _, after in pairs)
+    where = "" if len(pairs) == 1 else f" in {count} of {len(pairs)} places"
+    told = f"The best answer changes{where}" if count else "The best answer stays the same"
+    hows = {"zero": "switched off", "uniform": "looking evenly"}
+    done = "; ".join(f"{edit.heads} {hows[edit.how]}" for edit in edits)
+    return f"{told} with {done}." if pairs else ""
 
 
 def _check_apart(model: Model, edits: Sequence[Edit], atlas: Atlas | None) -> None:
@@ -86,7 +120,11 @@ def _masked(model: Model, request: PredictRequest, length: int) -> tuple[Ask | N
         return None, f"The text has no {MASK}: write {MASK} in the place of a word, and the model guesses it."
     first, second = (None if text is None else text.replace(MASK, str(mark)) for text in texts)
     encoded = TextEncoder(model.tokenizer, "pair", length).encode(TextPair(first or "", second))
-    hidden = _hidden(encoded.source, int(model.tokenizer.mask_token_id), places)
+    hidden = [
+        (around, place)  # each text may have lost its end
+        for text, known in enumerate(places)
+        for around, place in zip(known, _masks(model, encoded.source, text), strict=False)
+    ]
     batch = _batch(model, encoded)
 
     def ask() -> list[Guess]:
@@ -96,17 +134,14 @@ def _masked(model: Model, request: PredictRequest, length: int) -> tuple[Ask | N
     return ask, _cut(encoded.cut, length)
 
 
-def _hidden(encoded: EncodedText, mask: int, places: list[list[str]]) -> list[tuple[str, int]]:
-    """What stands around each hidden word that is there, and its place; each text may have lost its end."""
-    found: list[tuple[str, int]] = []
-    for text, around in enumerate(places):
-        here = [
-            place
-            for place, token in enumerate(encoded.ids)
-            if token == mask and encoded.segment[place] == text
-        ]
-        found += zip(around, here, strict=False)
-    return found
+def _masks(model: Model, encoded: EncodedText, text: int) -> list[int]:
+    """Where in one of the texts words are hidden."""
+    mask = int(model.tokenizer.mask_token_id)
+    return [
+        place
+        for place, (token, segment) in enumerate(zip(encoded.ids, encoded.segment, strict=True))
+        if token == mask and segment == text
+    ]
 
 
 def _answers(model: Model, request: PredictRequest, length: int) -> tuple[Ask | None, str]:
@@ -264,17 +299,13 @@ def _words(model: Model, logits: Tensor) -> list[Option]:
 
 def _surroundings(text: str) -> list[str]:
     """For each hidden word, what stands around it."""
-    return [_end(before) + MASK + _start(after) for before, after in pairwise(text.split(MASK))]
-
-
-def _end(text: str) -> str:
-    words = text.split()[-WORDS_AROUND:]
-    return " ".join(words) + (" " if words and text[-1:].isspace() else "")
-
-
-def _start(text: str) -> str:
-    words = text.split()[:WORDS_AROUND]
-    return (" " if words and text[:1].isspace() else "") + " ".join(words)
+    around = []
+    for before, after in pairwise(text.split(MASK)):
+        first, last = " ".join(before.split()[-WORDS_AROUND:]), " ".join(after.split()[:WORDS_AROUND])
+        left = " " if first and before[-1].isspace() else ""
+        right = " " if last and after[0].isspace() else ""
+        around.append(f"{first}{left}{MASK}{right}{last}")
+    return around
 
 
 def _cut(is_cut: bool, length: int) -> str:

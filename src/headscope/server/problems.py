@@ -27,16 +27,12 @@ class StoppedError(Exception):
     """Whoever asked has gone, or the server stops; nobody waits for the answer."""
 
 
-_CODES: tuple[tuple[type[HeadscopeError], int], ...] = (
-    (NotThereError, 404),
-    (TooBusyError, 503),
-    (OptionError, 400),
-    (TextError, 400),
-    (InterventionError, 400),
-    (ModelError, 422),
-    (AtlasError, 422),
-    (CaptureError, 422),
-)
+_CODES: dict[int, tuple[type[HeadscopeError], ...]] = {
+    404: (NotThereError,),
+    503: (TooBusyError,),
+    400: (OptionError, TextError, InterventionError),
+    422: (ModelError, AtlasError, CaptureError),
+}
 CLIENT_GONE = 499
 """What servers log for a client that did not wait; nobody reads it."""
 
@@ -46,8 +42,9 @@ def explained(error: Exception) -> tuple[int, str]:
     if isinstance(error, StoppedError):
         return CLIENT_GONE, "stopped"
     if isinstance(error, HeadscopeError):
-        code = next((code for kind, code in _CODES if isinstance(error, kind)), 500)
-        return code, one_line(error)
+        return next((code for code, kinds in _CODES.items() if isinstance(error, kinds)), 500), one_line(
+            error
+        )
     if isinstance(error, HTTPException):
         return error.status_code, one_line(error.detail)
     if isinstance(error, RequestValidationError):
@@ -61,10 +58,8 @@ def explained(error: Exception) -> tuple[int, str]:
             507,
             "out of memory; give a shorter text, or start headscope explore with a smaller --max-length",
         )
-    return (
-        500,
-        f"unexpected {type(error).__name__}: {one_line(error)}; this is a bug in headscope: please report it",
-    )
+    bug = "this is a bug in headscope: please report it"
+    return 500, f"unexpected {type(error).__name__}: {one_line(error)}; {bug}"
 
 
 def one_line(text: object) -> str:

@@ -23,6 +23,10 @@ class Option(Shape):
 
     text: str
     probability: float
+    other: float | None = None
+    """What the model on the other side of an edit gives it; null where it is not among that one's best."""
+    fares: Literal["new", "up", "down", "same"] = "same"
+    """Its place after an edit, beside the one before."""
 
 
 class Guess(Shape):
@@ -31,6 +35,8 @@ class Guess(Shape):
     place: str
     """The masked word, question, or next token that is guessed; "" for the whole text."""
     options: list[Option]
+    changed: bool = False
+    """Whether the best option is another one after the edits."""
 
 
 class Predicted(Shape):
@@ -39,6 +45,8 @@ class Predicted(Shape):
     task: Literal["mlm", "qa", "classification", "lm"]
     before: list[Guess]
     after: list[Guess]
+    said: str = ""
+    """What the edits changed, in a sentence."""
     note: str = ""
 
 

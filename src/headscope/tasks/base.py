@@ -2,7 +2,7 @@
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from headscope.models import Model
 from headscope.registry import Registry
 from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize, check_batch_size, check_limit, longest_text
+from headscope.run.progress import RunProgress, progress_bar
 from headscope.tasks.batches import Encoded, Row, TaskBatch, TaskBatches, batched, forward
 from headscope.tasks.heads import Head, check_head
 from headscope.tasks.metric import Array, Metric
@@ -29,6 +30,9 @@ from headscope.text.corpus import Corpus, as_corpus
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
 from headscope.text.skipped import Skipped
+
+Pass = Callable[[Callable[[], Any]], Any]
+"""Runs a forward pass that it is given, as it is or with something changed, and gives its output."""
 
 
 @dataclass
@@ -163,17 +167,26 @@ class Task(ABC):
     def evaluate(self, model: Model, *, batch_size: BatchSize = "auto", progress: bool = False) -> TaskResult:
         """How well the model does the task on all examples."""
         batches = self.batches(model, batch_size=batch_size)
-        records = Records(([],))
+        title = f"{model.name} on {self.data}" if progress else None
+        return next(self.results(model, batches, [lambda run: run()], title=title))
+
+    def results(
+        self, model: Model, batches: TaskBatches, passes: Sequence[Pass], *, title: str | None
+    ) -> Iterator[TaskResult]:
+        """How well it is done in each of several passes; all passes of a batch come before the next batch."""
+        records = Records(tuple([] for _ in passes))
+        expected, done = batches.rows * len(passes), 0
 
         def count(part: Records, batch: TaskBatch) -> None:
-            part.passes[0].append(self.read(forward(model, batch), batch))
+            nonlocal done
+            for once, rows in zip(passes, part.passes, strict=True):
+                rows.append(self.read(once(lambda: forward(model, batch)), batch))
+                done += batch.rows
+                tell(RunProgress(done, expected))
 
-        title = f"{model.name} on {self.data}" if progress else None
-        with evaluating(model.network), torch.inference_mode():
-            run_pass(
-                whole(batches), records, count, batches=iter, title=title, expected=lambda done: batches.rows
-            )
-        return self.result(records.passes[0], batches, model=model.name)
+        with progress_bar(title) as tell, evaluating(model.network), torch.inference_mode():
+            run_pass(whole(batches), records, count, batches=iter)
+        return (self.result(rows, batches, model=model.name) for rows in records.passes)
 
     def result(self, rows: Sequence[Array], batches: TaskBatches, *, model: str) -> TaskResult:
         """The scores of what was read of all batches, in any order."""

@@ -6,28 +6,24 @@ it sums; its value on all examples but some is then a subtraction, however many 
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
+
+from headscope.facts.sweeps import MetricFacts
 
 Array = np.ndarray[Any, Any]
 
 RANK_GROUPS = 500
 """Most groups that examples are dealt out to where each group left out costs a sort."""
 
-Unit = Literal["%", "nats", ""]
-
 
 @dataclass(frozen=True)
-class Metric(ABC):
-    """A number that says how well a task was done, and how to show it."""
+class Metric(MetricFacts, ABC):
+    """A number that says how well a task was done; metrics in % go from 0 to 100."""
 
-    name: str
-    unit: Unit = ""
-    """Metrics in % go from 0 to 100."""
     digits: int = 1
-    higher_is_better: bool = True
     low: float = -np.inf
     high: float = np.inf
 

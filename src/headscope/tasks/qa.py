@@ -201,11 +201,6 @@ def normalise(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
-def exact_match(prediction: str, gold: str) -> float:
-    """1 when the two are the same once normalised."""
-    return float(normalise(prediction) == normalise(gold))
-
-
 def word_f1(prediction: str, gold: str, *, impossible: bool = False) -> float:
     """F1 of the words the two share, once normalised.
 
@@ -231,6 +226,6 @@ def squad_scores(prediction: str, golds: Sequence[str], *, impossible: bool = Fa
     if impossible:
         golds = [gold for gold in golds if normalise(gold)] or [""]
     return (
-        max(exact_match(prediction, gold) for gold in golds),
+        max(float(normalise(prediction) == normalise(gold)) for gold in golds),
         max(word_f1(prediction, gold, impossible=impossible) for gold in golds),
     )

@@ -218,9 +218,9 @@ class TextStream:
             )
 
     def _not_utf8(self, position: int, error: UnicodeDecodeError) -> TextError:
-        found = error.object[error.start]
+        byte = error.object[error.start]
         return TextError(
-            f"{shown(self.path)}: invalid UTF-8 (0x{found:02x} at byte {position}), UTF-8 text is expected; "
+            f"{shown(self.path)}: invalid UTF-8 (0x{byte:02x} at byte {position}), UTF-8 text is expected; "
             "if it is text in another encoding convert it, for example with iconv -f LATIN1 -t UTF-8"
         )
 

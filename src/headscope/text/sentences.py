@@ -135,8 +135,8 @@ def _normal(chunks: Iterable[str]) -> Iterator[str]:
 
 
 def _skip_space(text: str, start: int) -> int:
-    found = _NOT_SPACE.search(text, start)
-    return found.start() if found else len(text)
+    match = _NOT_SPACE.search(text, start)
+    return match.start() if match else len(text)
 
 
 def _is_visible(text: str) -> bool:
@@ -223,8 +223,8 @@ def _is_abbreviated(text: str, start: int, dot: int, following: int, stop: int) 
 
 def _starts_sentence(text: str, following: int, stop: int) -> bool:
     """Whether the next word is one that often begins a sentence, and no initial (A. A. Milne)."""
-    found = _WORD.match(text, following, stop)
-    if found is None:
+    match = _WORD.match(text, following, stop)
+    if match is None:
         return False
-    is_initial = len(found.group()) == 1 and text[found.end() : found.end() + 1] == "."
-    return not is_initial and found.group().lower() in _WORDS["starters"]
+    is_initial = len(match.group()) == 1 and text[match.end() : match.end() + 1] == "."
+    return not is_initial and match.group().lower() in _WORDS["starters"]

@@ -37,13 +37,13 @@ def pieces_to_words(text: str, words: Sequence[Span], pieces: Sequence[Span]) ->
     word_at = [-1] * len(text)
     for number, (start, end) in enumerate(words):
         word_at[start:end] = [number] * (end - start)
-    found = []
+    numbers = []
     for start, end in pieces:
         place = start
         while place < end and text[place].isspace():
             place += 1
-        found.append(word_at[place] if place < end else -1)
-    return found
+        numbers.append(word_at[place] if place < end else -1)
+    return numbers
 
 
 @lru_cache(maxsize=4096)

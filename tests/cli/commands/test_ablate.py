@@ -37,12 +37,14 @@ def test_layers_are_printed_and_written(run: Run, folder: Path, data: Path, tmp_
     out = tmp_path / "a.nc"
     result = run("ablate", folder, "--task", "qa", "--data", data, "--sweep", "layers", "-o", out)
     assert result.exit_code == 0, result.stderr
-    assert re.search(r"5 examples of 3 independent texts", result.stdout)
+    assert re.search(
+        r"5 examples of questions.json \(3 independent texts\), answering questions", result.stdout
+    )
     assert re.search(r"^layer 2 +4 ", result.stdout, re.MULTILINE)
     assert "3 independent texts cannot make any of 3 edits significant, whatever they do: that takes 7" in (
         result.stdout
     )
-    assert "significant changes" not in result.stdout
+    assert "Significant changes" not in result.stdout
     assert f"written to {out}; next: headscope report {out}" in result.stdout
     assert hs.open(out)["layer_change"].shape == (3, 3)
     again = run("ablate", folder, "--task", "qa", "--data", data, "--sweep", "heads", "-o", out)
@@ -104,13 +106,13 @@ def test_the_other_sweeps(run: Run, folder: Path, data: Path, tmp_path: Path, sw
     assert np.isfinite(hs.open(out)[ARRAYS[sweep]].values).all()
     shown = run(*args)
     assert shown.exit_code == 0, shown.stderr
-    assert ("kinds of heads, from the task's own inputs: " in shown.stdout) == (sweep != "cumulative")
+    assert ("Kinds of heads, sorted on the task's own inputs: " in shown.stdout) == (sweep != "cumulative")
     assert ("gradient importance on the same examples, least first" in shown.stdout) == (
         sweep == "cumulative"
     )
     page = run("report", out, "-o", tmp_path / "a.html")
     assert page.exit_code == 0, page.stderr
-    assert "Ablation: what a task loses" in (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "What does the model lose without heads?" in (tmp_path / "a.html").read_text(encoding="utf-8")
 
 
 def test_as_many_kinds_as_asked_for(run: Run, folder: Path, data: Path) -> None:

@@ -12,7 +12,7 @@ from headscope.atlas import Example
 from headscope.probes.halves import SCORE
 from headscope.probes.pointing.answers import AtWork, AtWorkTally, PredictTally, Question
 from headscope.probes.pointing.cases import ALL, Case
-from headscope.probes.pointing.exemplars import READABLE
+from headscope.probes.pointing.tally import READABLE
 from headscope.types import HeadGrid, HeadId
 
 GRID = HeadGrid("encoder", 2, 3, causal=False)

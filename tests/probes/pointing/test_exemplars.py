@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from headscope.probes.pointing.cases import Case, Pointing
-from headscope.probes.pointing.exemplars import Exemplars, Spot
+from headscope.probes.pointing.tally import Exemplars, Spot
 from headscope.text.words import WordText
 
 LABELS = ["det", "obj", "rare"]

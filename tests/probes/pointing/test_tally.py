@@ -11,8 +11,7 @@ from tests.helpers.treebanks import cluster_error
 
 from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.pointing.cases import ALL, Case, PointingBatch
-from headscope.probes.pointing.exemplars import READABLE
-from headscope.probes.pointing.tally import PointingTally
+from headscope.probes.pointing.tally import READABLE, PointingTally
 from headscope.probes.words import words_present
 from headscope.text.words import WordText
 from headscope.types import AttentionBatch, HeadGrid, TokenBatch
@@ -262,7 +261,7 @@ def test_a_word_without_a_token_loses_its_cases(lacking: int) -> None:
     cases = tuple(Case("x", word, ((word + 1) % 3,)) for word in range(3))
     words = [word for word in range(3) if word != lacking]
     one = batch(Hand(3, cases), words=[words], cut=[False])
-    assert [case.asking for _, case in one.found] == [(lacking + 1) % 3]
+    assert [case.asking for _, case in one.cases] == [(lacking + 1) % 3]
     assert one.lost.count == 2
     message = f"a.conllu:{lacking + 10}: the tokenizer has no token for the word 'w{lacking}' alone"
     assert one.lost.places == [message, message]
@@ -270,7 +269,7 @@ def test_a_word_without_a_token_loses_its_cases(lacking: int) -> None:
 
 def test_one_right_answer_with_a_token_is_enough() -> None:
     one = batch(Hand(4, (Case("x", 0, (1, 3)),)), words=[[0, 2, 3]])
-    assert one.found == [(0, Case("x", 0, (3,)))]
+    assert one.cases == [(0, Case("x", 0, (3,)))]
     assert not one.lost.count
 
 
@@ -283,15 +282,15 @@ def test_words_cut_off_are_told_with_their_text_and_not_as_lost() -> None:
         Case("x", 2, (0,)),
     )
     one = batch(Hand(4, cases), words=[[-1, 0, 1, -1]], cut=[True])
-    assert [(case.asking, case.right) for _, case in one.found] == [(0, (1,)), (1, (0,))]
+    assert [(case.asking, case.right) for _, case in one.cases] == [(0, (1,)), (1, (0,))]
     assert not one.lost.count
 
 
 def test_a_text_that_lost_all_its_words() -> None:
     one = batch(Hand(2, (Case("x", 0, (1,)),)), words=[[-1, -1]], cut=[True])
-    assert (one.found, one.lost.count) == ([], 0)
+    assert (one.cases, one.lost.count) == ([], 0)
     one = batch(Hand(2, (Case("x", 0, (1,)),)), words=[[-1, -1]], cut=[False])
-    assert (one.found, one.lost.count) == ([], 1)
+    assert (one.cases, one.lost.count) == ([], 1)
     assert one.guesses(torch.zeros(1, 3, 1, 1))[0].shape == (0, 2, 3)
 
 

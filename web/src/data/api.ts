@@ -133,6 +133,7 @@ export interface FindingPart {
 export interface Guess {
   place: string;
   options: Option[];
+  changed?: boolean;
 }
 
 /** A case of a probe: a sentence in which the head does what it was found to be the best at. */
@@ -197,6 +198,8 @@ export interface Neurons {
 export interface Option {
   text: string;
   probability: number;
+  other?: number | null;
+  fares?: "new" | "up" | "down" | "same";
 }
 
 /** A text to predict from, with and without the edits. */
@@ -212,6 +215,7 @@ export interface Predicted {
   task: "mlm" | "qa" | "classification" | "lm";
   before: Guess[];
   after: Guess[];
+  said?: string;
   note?: string;
 }
 
@@ -239,7 +243,6 @@ export interface Section {
  * the two middles around its level, the middle of two levels being half-way (0 below the first, 1 above the last).
  */
 export interface Seen {
-  id: string;
   model: string;
   architecture: string;
   text_a: string;
@@ -247,14 +250,15 @@ export interface Seen {
   source: Tokens;
   target: Tokens | null;
   stacks: StackShape[];
+  rotated: boolean;
+  note: string;
+  id: string;
   levels: number[];
   max_error: number;
   word_error: number;
   fine?: boolean;
-  rotated: boolean;
   has_neurons: boolean;
   neuron_heads?: string[] | null;
-  note: string;
 }
 
 /** A text to look at, or a pair; for models that read one text and write another, text_b is what is written. */

@@ -1,8 +1,8 @@
 /** Predictions before and after, next to each other. */
 
-import type { Predicted, PredictRequest } from "../data/api";
+import type { Guess, Option, Predicted, PredictRequest } from "../data/api";
 import { shortened, visible } from "../data/tokens";
-import { type Compared, comparedAll, faring, percent, type Row } from "./compare";
+import { percent } from "./percent";
 
 const SIGNS = { new: "new", up: "▲", down: "▼", same: "" } as const;
 const WORDS = {
@@ -13,10 +13,9 @@ const WORDS = {
 } as const;
 
 export function Results({ answer, request }: { answer: Predicted; request: PredictRequest }) {
-  const places = comparedAll(answer.before, answer.after);
-  const edits = request.edits ?? [];
-  const changed = places.filter((place) => place.changed).length;
-  const hasNew = places.some((place) => place.after.some((row, rank) => faring(row, rank) === "new"));
+  const places = answer.after.length;
+  const edited = (request.edits ?? []).length > 0;
+  const hasNew = answer.after.some(({ options }) => options.some(({ fares }) => fares === "new"));
   return (
     <>
       {answer.note && (
@@ -24,21 +23,12 @@ export function Results({ answer, request }: { answer: Predicted; request: Predi
           {answer.note}
         </p>
       )}
-      {places.length === 0 && !answer.note && <p class="at-hint">The model has nothing to predict in this text.</p>}
-      {edits.length > 0 && places.length > 0 && (
-        <p class="ti-summary">
-          {changed === 0
-            ? "The best answer stays the same"
-            : places.length === 1
-              ? "The best answer changes"
-              : `The best answer changes in ${changed} of ${places.length} places`}
-          {` with ${edits.map((edit) => `${edit.heads} ${edit.how === "zero" ? "switched off" : "looking evenly"}`).join("; ")}.`}
-        </p>
-      )}
-      {places.map((place, index) => (
-        <Place key={index} place={place} edited={edits.length > 0} />
+      {places === 0 && !answer.note && <p class="at-hint">The model has nothing to predict in this text.</p>}
+      {answer.said && <p class="ti-summary">{answer.said}</p>}
+      {answer.after.map((after, index) => (
+        <Place key={index} before={answer.before[index] ?? after} after={after} edited={edited} />
       ))}
-      {edits.length > 0 && places.length > 0 && (
+      {edited && places > 0 && (
         <p class="at-about">
           A tick is the probability in the untouched model{hasNew ? "; “new” was not among its best." : "."}
         </p>
@@ -47,30 +37,31 @@ export function Results({ answer, request }: { answer: Predicted; request: Predi
   );
 }
 
-function Place({ place, edited }: { place: Compared; edited: boolean }) {
+function Place({ before, after, edited }: { before: Guess; after: Guess; edited: boolean }) {
+  const { place, changed = false } = after;
   return (
-    <section class={`ti-place${edited && place.changed ? " ti-changed" : ""}`} data-changed={edited && place.changed}>
-      {place.place && (
-        <h3 dir="auto" title={place.place.length > 60 ? place.place : undefined}>
-          {shortened(visible(place.place), 60)} {edited && place.changed && <span class="ti-badge">changed</span>}
+    <section class={`ti-place${edited && changed ? " ti-changed" : ""}`} data-changed={edited && changed}>
+      {place && (
+        <h3 dir="auto" title={place.length > 60 ? place : undefined}>
+          {shortened(visible(place), 60)} {edited && changed && <span class="ti-badge">changed</span>}
         </h3>
       )}
       <div class="ti-sides">
-        <Side title={edited ? "as it is" : ""} rows={place.before} side="before" />
-        {edited && <Side title="heads off" rows={place.after} side="after" />}
+        <Side title={edited ? "as it is" : ""} rows={before.options} side="before" />
+        {edited && <Side title="heads off" rows={after.options} side="after" />}
       </div>
     </section>
   );
 }
 
-function Side({ title, rows, side }: { title: string; rows: readonly Row[]; side: "before" | "after" }) {
+function Side({ title, rows, side }: { title: string; rows: readonly Option[]; side: "before" | "after" }) {
   return (
     <div class="ti-side" data-side={side}>
       {title && <h4>{title}</h4>}
       <ol>
         {rows.map((row, rank) => {
-          const fares = side === "after" ? faring(row, rank) : "same";
-          const told = row.other === null ? "" : `; ${side === "after" ? "before" : "after"}: ${percent(row.other)}`;
+          const fares = row.fares ?? "same";
+          const told = row.other == null ? "" : `; ${side === "after" ? "before" : "after"}: ${percent(row.other)}`;
           return (
             <li
               key={row.text + rank}
@@ -91,7 +82,7 @@ function Side({ title, rows, side }: { title: string; rows: readonly Row[]; side
                   width={`${100 * row.probability}%`}
                   height="100%"
                 />
-                {side === "after" && row.other !== null && (
+                {side === "after" && row.other != null && (
                   <line class="hp-mark" x1={`${100 * row.other}%`} x2={`${100 * row.other}%`} y1="0" y2="100%" />
                 )}
               </svg>

@@ -23,58 +23,49 @@ SHOWN = 10
 MOST_IN_FULL = 30
 
 
+SWEEP_HELP = (
+    "Each head alone; each layer; each kind of head, and all but each; every two kinds; attention within or between "
+    "sentences removed from each kind, and from all but each; ever more heads."
+)
+SweepName = Annotated[
+    Literal["heads", "layers", "types", "pairs-of-types", "sentence-masks", "cumulative"],
+    shared.option(SWEEP_HELP),
+]
+EDIT_HELP = "Heads look nowhere; look evenly at all tokens; give their mean output over the same data."
+Edit = Annotated[Literal["zero", "uniform", "mean"], shared.option(EDIT_HELP)]
+ATLAS_HELP = (
+    "Where kinds of heads are looked up, and for cumulative what to order by; what it lacks is found "
+    "on the data."
+)
+ORDER_HELP = (
+    "For cumulative: heads of least gradient importance first, or of least effect alone, beside random orders; or "
+    "random orders only."
+)
+K_HELP = "How many kinds heads are sorted into, where --atlas has none."
+Corrections = Annotated[
+    Literal["holm", "benjamini-hochberg", "none"],
+    shared.option("How p values allow for the number of edits; see the guide."),
+]
+RENORMALISE_HELP = "For sentence-masks: scale the attention that is left up again."
+
+
 @shared.with_common
 def ablate(
     model: shared.ModelName,
     *,
     task: shared.TaskName,
     data: shared.TaskData,
-    sweep: Annotated[
-        Literal["heads", "layers", "types", "pairs-of-types", "sentence-masks", "cumulative"],
-        shared.option(
-            "Each head alone; each layer; each kind of head, and all but each; every two kinds; attention "
-            "within or between sentences removed from each kind, and from all but each; ever more heads."
-        ),
-    ] = "heads",
-    edit: Annotated[
-        Literal["zero", "uniform", "mean"],
-        shared.option(
-            "Heads look nowhere; look evenly at all tokens; give their mean output over the same data."
-        ),
-    ] = "zero",
-    atlas: Annotated[
-        Path | None,
-        shared.option(
-            "Where kinds of heads are looked up, and for cumulative what to order by; what it lacks is found "
-            "on the data.",
-            "ATLAS",
-        ),
-    ] = None,
+    sweep: SweepName = "heads",
+    edit: Edit = "zero",
+    atlas: Annotated[Path | None, shared.option(ATLAS_HELP, "ATLAS")] = None,
     output: shared.Output = None,
     limit: Annotated[int | None, shared.examples_limit(", spread evenly over them")] = None,
-    k: Annotated[
-        int,
-        shared.option("How many kinds heads are sorted into, where --atlas has none.", "N", "--k", least=2),
-    ] = 4,
-    order: Annotated[
-        Literal["importance", "effect", "random"],
-        shared.option(
-            "For cumulative: heads of least gradient importance first, or of least effect alone, beside "
-            "random orders; or random orders only."
-        ),
-    ] = "importance",
+    k: Annotated[int, shared.option(K_HELP, "N", "--k", least=2)] = 4,
+    order: Annotated[Literal["importance", "effect", "random"], shared.option(ORDER_HELP)] = "importance",
     random_orders: Annotated[int, shared.option("For cumulative: how many random orders.", "N", least=1)] = 5,
     steps: Annotated[int, shared.option("For cumulative: points of a curve.", "N", least=1)] = 10,
-    correction: Annotated[
-        Literal["holm", "benjamini-hochberg", "none"],
-        shared.option("How p values allow for the number of edits; see the guide."),
-    ] = "holm",
-    renormalise: Annotated[
-        bool,
-        shared.option(
-            "For sentence-masks: scale the attention that is left up again.", None, "--renormalise"
-        ),
-    ] = False,
+    correction: Corrections = "holm",
+    renormalise: Annotated[bool, shared.option(RENORMALISE_HELP, None, "--renormalise")] = False,
     max_length: shared.TaskMaxLength = None,
     stride: shared.Stride = None,
     common: shared.Common,
@@ -88,12 +79,9 @@ def ablate(
     shared.check_stride(stride, task)
     with session(common, output, inputs=data) as run:
         kinds = None if atlas is None else hs.open(atlas)
-        loaded = run.load(model)
-        given = {"max_length": max_length, "stride": stride}
-        options = {name: value for name, value in given.items() if value is not None}
-        made = hs.task_for(task, list(data), loaded, **options)
+        headed, made = run.load_task(model, task, data, max_length=max_length, stride=stride)
         result = hs.ablate(
-            hs.with_head(loaded, made.head, allow_pickle=common.allow_pickle),
+            headed,
             made,
             sweep=sweep,
             how=edit,
@@ -145,26 +133,11 @@ def _facts(result: "Ablations") -> dict[str, Any]:
 
 def _print(console: Console, result: "Ablations") -> None:
     sweep = result.described()
-    facts = sweep.facts
-    lines = [
-        f"{result.model.name}, {facts['task']} on {facts['data']}: {facts['examples']:,} examples of "
-        f"{facts['documents']:,} independent text{'' if facts['documents'] == 1 else 's'}, {facts['duration_s']:.1f} s"
-    ]
-    scores = [
-        f"{name} {metric.written(facts['baseline'][name])} ({metric.interval(*facts['baseline_interval'][name])})"
-        for name, metric in sweep.metrics.items()
-    ]
-    lines.append(f"untouched: {', '.join(scores)}")
-    if facts["types_from"]:
-        kinds = ", ".join(f"{len(heads)} {name}" for name, heads in facts["types"].items())
-        lines.append(f"kinds of heads, from {facts['types_from']}: {kinds}")
-    if facts["ordered_by"]:
-        lines.append(f"order: {facts['ordered_by']}, least first")
-    console.print("\n".join(lines), end="\n\n", soft_wrap=True)
+    title = f"{result.model.name}, {result.baseline.task}, {result.source.duration:.1f} s"
+    console.print("\n".join([title, *sweep.sentences]), end="\n\n", soft_wrap=True)
     rows, title = _chosen(sweep)
     console.print(title, style="bold", soft_wrap=True)
     print_table(console, sweep.columns, [sweep.cells(row) for row in rows])
-    console.print(f"\n{_verdict(sweep)}", soft_wrap=True)
 
 
 def _chosen(sweep: "SweepFacts") -> tuple[Sequence[Mapping[str, Any]], str]:
@@ -182,15 +155,3 @@ def _chosen(sweep: "SweepFacts") -> tuple[Sequence[Mapping[str, Any]], str]:
         ranked,
         f"the {len(ranked)} of {len(sweep.rows)} edits ({how}) that change {main} most; * is significant",
     )
-
-
-def _verdict(sweep: "SweepFacts") -> str:
-    if why := sweep.too_few_texts(sweep.metric().name):
-        return why
-    counts = [
-        f"{sum(row['significant'][name] for row in sweep.rows)} of {len(sweep.rows)} for {name}"
-        for name in sweep.metrics
-    ]
-    correction = sweep.correction
-    how = "without correction" if correction == "none" else f"after correction ({correction})"
-    return f"significant changes {how}: {', '.join(counts)}"

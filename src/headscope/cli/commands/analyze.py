@@ -4,7 +4,6 @@ import warnings
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.console import Console
 
 import headscope as hs
@@ -15,11 +14,6 @@ from headscope.registry import BUILT_IN
 
 EXAMPLE = "Example: headscope analyze demo --text corpus.txt more.txt.gz -o atlas.nc"
 
-OUTPUT = shared.output(
-    "Where to write the atlas. Its folder must be there; an atlas of that name is replaced, but keeps what probes "
-    "found in the same model."
-)
-
 
 @shared.with_common(one_of=("text", "pairs"))
 def analyze(
@@ -27,37 +21,29 @@ def analyze(
     *,
     text: shared.TextFiles = None,
     pairs: shared.PairsFile = None,
-    output: Annotated[Path, OUTPUT],
+    output: Path,
     max_length: shared.MaxLength = 128,
     limit: shared.Limit = None,
     measures: Annotated[
         str,
-        typer.Option(
-            metavar="all|NAME,...",
-            help="What to compute: all, or, with commas between them, any of "
-            f"{', '.join(BUILT_IN['measure'])}.",
+        shared.option(
+            f"What to compute: all, or, with commas between them, any of {', '.join(BUILT_IN['measure'])}.",
+            "all|NAME,...",
         ),
     ] = "all",
-    faithful: Annotated[
-        bool,
-        shared.option(
-            "Compute what the papers' released code does, quirks included, to reproduce old numbers.",
-            None,
-            "--faithful",
-        ),
-    ] = False,
-    sentences: Annotated[
-        int,
-        shared.option(
-            "Out of how many sentences those are chosen where a head is most typical. The atlas quotes them; "
-            "with 0 it holds no text.",
-            "N",
-            least=0,
-        ),
-    ] = 256,
+    faithful: bool = False,
+    sentences: int = 256,
     common: shared.Common,
 ) -> None:
-    """Observe every attention head of MODEL on texts; write an atlas."""
+    """Observe every attention head of MODEL on texts; write an atlas.
+
+    Options:
+        output OUT.nc: Where to write the atlas. Its folder must be there; an atlas of that name is replaced, but keeps
+            what probes found in the same model.
+        faithful: Compute what the papers' released code does, quirks included, to reproduce old numbers.
+        sentences N>=0: Out of how many sentences those are chosen where a head is most typical. The atlas quotes them;
+            with 0 it holds no text.
+    """
     inputs, names = shared.check_corpus(text, pairs), shared.measure_names(measures)
     with session(common, output, inputs=inputs, replaces=True) as run:
         corpus = shared.read_corpus(text, pairs)

@@ -8,8 +8,9 @@ from rich.console import Console
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
-from headscope.cli.tables.explanation import print_head
+from headscope.cli.tables import print_table
 from headscope.cli.tables.source import source_facts, source_line, stack_rows
+from headscope.facts.explanations import CARRIES, LEFT, SEPARATES, HeadExplanation, columns_of
 
 if TYPE_CHECKING:
     from headscope.explanation import Explanation
@@ -67,6 +68,36 @@ def _print(console: Console, result: "Explanation") -> None:
         soft_wrap=True,
     )
     for stack in result.arrays():
+        of_stack = f" of the {stack}" if len(result.stacks.grids) > 1 else ""
         for row in result.heads(stack=stack):
-            console.print()
-            print_head(console, row, stack=stack if len(result.stacks.grids) > 1 else None)
+            console.print(f"\nhead {row.head}{of_stack}", style="bold")
+            _print_head(console, row)
+
+
+def _print_head(console: Console, row: HeadExplanation) -> None:
+    """What carries the score, what it tells apart, and what of the pattern is left."""
+    from headscope.facts.cells import table_cells  # loads torch, which --help does without
+    from headscope.facts.wording import amount
+
+    lines = [
+        *row.words,
+        f"Both halves of the texts choose {row.alike} of the best {len(row.best)} neurons alike.",
+    ]
+    if row.bias is not None and row.bias.value is not None:
+        bias = amount(row.bias.value, row.bias.stderr, units="", digits=3)
+        lines.append(f"The bias for position alone carries {bias} of its score.")
+    for line in lines:
+        console.print(line, soft_wrap=True)
+    products = f"what carries the score: the best of {row.neurons} products of query and key neurons"
+    apart = "what the score tells apart: AUC, 0.5 tells nothing; intervals of 95 % for all neurons at once"
+    left = (
+        "what is left of the pattern with embeddings replaced by their mean: 1 all of it, 0 as even attention"
+    )
+    compared = [part for part in row.left if part.js.value is not None]
+    for title, columns, parts in (
+        (products, CARRIES, row.carries),
+        (apart, SEPARATES, row.told),
+        (left, LEFT, compared),
+    ):
+        console.print(f"\n{title}", soft_wrap=True)
+        print_table(console, *table_cells(columns, [columns_of(part) for part in parts], nothing="-"))

@@ -16,29 +16,20 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example: headscope explore demo demo-qa atlas.nc"
 
-SOURCES = shared.argument(
-    "MODEL|ATLAS...",
-    "demo, demo-mrpc, demo-qa, a folder that save_pretrained wrote, a name on the hub, or the .nc file of an atlas; "
-    "any number and mix. Without any: demo.",
+OPEN = shared.option(
+    "Open the page in a browser, or only print its link; by default where there is a screen.",
+    None,
+    "--open/--no-open",
+    shown=False,
 )
 
 
 @shared.with_common(without=("batch_size", "revision"))
 def explore(
-    sources: Annotated[list[str] | None, SOURCES] = None,
+    sources: list[str] | None = None,
     *,
-    port: Annotated[
-        int, shared.option("Which port; a free one by default.", "N", least=0, most=65535, shown=False)
-    ] = 0,
-    open_page: Annotated[
-        bool | None,
-        shared.option(
-            "Open the page in a browser, or only print its link; by default where there is a screen.",
-            None,
-            "--open/--no-open",
-            shown=False,
-        ),
-    ] = None,
+    port: int = 0,
+    open_page: Annotated[bool | None, OPEN] = None,
     max_length: shared.MaxLength = 512,
     common: shared.Common,
 ) -> None:
@@ -46,6 +37,11 @@ def explore(
 
     A server on 127.0.0.1, for this machine alone; the printed link, which --quiet prints too, has the access token in
     it. Models are loaded when they are first used. Stop it with Ctrl-C.
+
+    Options:
+        sources MODEL|ATLAS...: demo, demo-mrpc, demo-qa, a folder that save_pretrained wrote, a name on the hub, or the
+            .nc file of an atlas; any number and mix. Without any: demo.
+        port N>=0<=65535: Which port; a free one by default.
     """
     with session(common) as run:
         with run.status("starting"):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import headscope as hs
 from headscope.cli import options as shared
+from headscope.cli.outputs import PICTURE
 from headscope.cli.session import session
 from headscope.errors import OptionError
 
@@ -31,7 +32,7 @@ def map_heads(
     common: shared.Common,
 ) -> None:
     """Draw every head as a point, near the heads that are like it."""
-    with session(common, output, inputs=[atlas], kind=shared.PICTURE) as run:
+    with session(common, output, inputs=[atlas], kind=PICTURE) as run:
         with run.status("drawing the map"):
             opened = hs.open(atlas)
             select = _select(at or [])

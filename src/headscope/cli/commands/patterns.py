@@ -1,7 +1,5 @@
 """`headscope patterns`: which of five patterns the attention maps of a model show."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -58,66 +56,50 @@ def patterns(
             for corpus in corpora
         ]
         run.keep(found[0])
-        entries = [_Entry(result, stack) for result in found for stack in result.arrays()]
-        run.tell(entries, _facts, _print)
+        entries = [_entry(result, stack) for result in found for stack in result.arrays()]
+        run.tell(entries, lambda entries: {"results": entries}, _print)
 
 
-def _facts(entries: "Sequence[_Entry]") -> dict[str, Any]:
-    return {"results": [entry.facts() for entry in entries]}
-
-
-@dataclass(frozen=True)
-class _Entry:
+def _entry(result: "PatternsResult", stack: str) -> dict[str, Any]:
     """One model on one file, in one of its stacks."""
-
-    result: "PatternsResult"
-    stack: str
-
-    @property
-    def rows(self) -> list[dict[str, Any]]:
-        return self.result.table(stack=self.stack)
-
-    @property
-    def patterns(self) -> list[str]:
-        return [name for name in self.rows[0] if name != "layer"]
-
-    def facts(self) -> dict[str, Any]:
-        source = self.result.source
-        whole, *layers = self.rows
-        return {
-            "model": self.result.model.name,
-            "data": source.data,
-            "stack": self.stack,
-            "texts": source.texts,
-            "tokens": source.tokens,
-            "shares": {name: whole[name]["share"] for name in self.patterns},
-            "stderr": {name: whole[name]["stderr"] for name in self.patterns},
-            "layers": layers,
-        }
+    whole, *layers = result.table(stack=stack)
+    shares = {name: cell for name, cell in whole.items() if name != "layer"}
+    return {
+        "model": result.model.name,
+        "data": result.source.data,
+        "stack": stack,
+        "texts": result.source.texts,
+        "tokens": result.source.tokens,
+        "shares": {name: cell["share"] for name, cell in shares.items()},
+        "stderr": {name: cell["stderr"] for name, cell in shares.items()},
+        "layers": layers,
+    }
 
 
-def _print(console: Console, entries: Sequence[_Entry]) -> None:
+def _print(console: Console, entries: list[dict[str, Any]]) -> None:
     """One table for all, then, for a single entry, one by layer."""
-    several_stacks = any(entry.stack != entries[0].stack for entry in entries)
-    header = ["model", *(["stack"] if several_stacks else []), "data", "texts", *entries[0].patterns]
+    first, patterns = entries[0], list(entries[0]["shares"])
+    about = ["model", "stack", "data"]
+    if all(entry["stack"] == first["stack"] for entry in entries):
+        about.remove("stack")
+    console.print("share of attention maps in %, ± standard error over texts", style="bold", soft_wrap=True)
     rows = [
         [
-            entry.result.model.name,
-            *([entry.stack] if several_stacks else []),
-            entry.result.source.data,
-            f"{entry.result.source.texts:,}",
-            *_shares(entry.rows[0], entry.patterns),
+            *(entry[key] for key in about),
+            f"{entry['texts']:,}",
+            *(_share(entry["shares"][name], entry["stderr"][name]) for name in patterns),
         ]
         for entry in entries
     ]
-    console.print("share of attention maps in %, ± standard error over texts", style="bold", soft_wrap=True)
-    print_table(console, header, rows)
+    print_table(console, [*about, "texts", *patterns], rows)
     if len(entries) == 1:
-        (entry,) = entries
         console.print()
-        by_layer = [[str(row["layer"]), *_shares(row, entry.patterns)] for row in entry.rows[1:]]
-        print_table(console, ["layer", *entry.patterns], by_layer)
+        by_layer = [
+            [str(row["layer"]), *(_share(row[name]["share"], row[name]["stderr"]) for name in patterns)]
+            for row in first["layers"]
+        ]
+        print_table(console, ["layer", *patterns], by_layer)
 
 
-def _shares(row: dict[str, Any], patterns: Sequence[str]) -> list[str]:
-    return [f"{100 * row[name]['share']:.1f} ± {100 * row[name]['stderr']:.1f}" for name in patterns]
+def _share(share: float, stderr: float) -> str:
+    return f"{100 * share:.1f} ± {100 * stderr:.1f}"

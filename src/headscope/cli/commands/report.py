@@ -1,46 +1,41 @@
 """`headscope report`: one self-contained HTML page about an atlas."""
 
 from pathlib import Path
-from typing import Annotated
 
 from rich.console import Console
 
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.commands.analyze import run_facts
+from headscope.cli.outputs import ATLAS, REPORT, check_output
 from headscope.cli.session import Session, session
 from headscope.errors import OptionError
 
 EXAMPLE = "Example: headscope report atlas.nc -o report.html"
 
-OUTPUT = shared.output(
-    "Where to write the page. Its folder must be there; a file of that name is replaced.", "FILE.html"
-)
-
 
 @shared.with_common(without=shared.LOADING)
 def report(
-    atlas: Annotated[
-        Path | None,
-        shared.argument(
-            "ATLAS", "A file that headscope analyze wrote. Without it: the demo model on the sample corpus."
-        ),
-    ] = None,
+    atlas: Path | None = None,
     *,
-    output: Annotated[Path, OUTPUT] = Path("report.html"),
-    save_atlas: Annotated[
-        Path | None, shared.option("Without ATLAS: also keep the demo's atlas, under this name.", "OUT.nc")
-    ] = None,
+    output: Path = Path("report.html"),
+    save_atlas: Path | None = None,
     common: shared.Common,
 ) -> None:
-    """Write an HTML page about what the heads of an atlas do."""
+    """Write an HTML page about what the heads of an atlas do.
+
+    Options:
+        atlas ATLAS: A file that headscope analyze wrote. Without it: the demo model on the sample corpus.
+        output FILE.html: Where to write the page. Its folder must be there; a file of that name is replaced.
+        save_atlas OUT.nc: Without ATLAS: also keep the demo's atlas, under this name.
+    """
     if atlas is not None and save_atlas is not None:
         raise OptionError(f"--save-atlas keeps the demo's atlas, and {atlas} is already one; leave it out")
     if save_atlas is not None and save_atlas.absolute() == output.absolute():
         raise OptionError(f"-o and --save-atlas are both {output}; give them different names")
     if save_atlas is not None:
-        shared.check_output(save_atlas, option="--save-atlas", kind=shared.ATLAS, inputs=[])
-    with session(common, output, inputs=[atlas] if atlas else [], kind=shared.REPORT) as run:
+        check_output(save_atlas, option="--save-atlas", kind=ATLAS, inputs=[])
+    with session(common, output, inputs=[atlas] if atlas else [], kind=REPORT) as run:
         opened = hs.open(atlas) if atlas else _demo_atlas(run)
         with run.status(f"writing {output}"):
             hs.write_report(opened, output, atlas_file=atlas or save_atlas or "atlas.nc")

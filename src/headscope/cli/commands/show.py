@@ -1,6 +1,6 @@
 """`headscope show`: an atlas as readable tables."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -22,39 +22,26 @@ Arrays = tuple["xr.DataArray", "xr.DataArray | None"]
 @shared.with_common(without=(*shared.LOADING, "quiet"))
 def show(
     atlas: shared.AtlasFile,
-    measure: Annotated[
-        str | None,
-        shared.argument(
-            "MEASURE", "One of its measures, or STACK/MEASURE as in decoder/entropy. Without it: an overview."
-        ),
-    ] = None,
+    measure: str | None = None,
     *,
-    layer: Annotated[
-        int | None, shared.option("Only heads of this layer, counted from 0.", "N", least=0)
-    ] = None,
-    head: Annotated[
-        str | None,
-        shared.option(
-            "Only this head: 3.2; 3.* or --layer 3 for a layer; 2 for head 2 of every layer.", "HEAD"
-        ),
-    ] = None,
-    top: Annotated[
-        int | None,
-        shared.option(
-            "Only the N highest heads; of head_distance, the N nearest and farthest pairs.", "N", least=1
-        ),
-    ] = None,
-    by: Annotated[
-        str | None,
-        shared.option(
-            "Rank heads by this column. With --top alone: by the one in which heads differ most.", "COLUMN"
-        ),
-    ] = None,
-    ascending: Annotated[bool, shared.option("Rank from the lowest number up.", None, "--ascending")] = False,
+    layer: int | None = None,
+    head: str | None = None,
+    top: int | None = None,
+    by: str | None = None,
+    ascending: bool = False,
     at: shared.At = None,
     common: shared.Common,
 ) -> None:
-    """Print what an atlas holds, or one measure as a table of heads."""
+    """Print what an atlas holds, or one measure as a table of heads.
+
+    Options:
+        measure MEASURE: One of its measures, or STACK/MEASURE as in decoder/entropy. Without it: an overview.
+        layer N>=0: Only heads of this layer, counted from 0.
+        head HEAD: Only this head: 3.2; 3.* or --layer 3 for a layer; 2 for head 2 of every layer.
+        top N>=1: Only the N highest heads; of head_distance, the N nearest and farthest pairs.
+        by COLUMN: Rank heads by this column. With --top alone: by the one in which heads differ most.
+        ascending: Rank from the lowest number up.
+    """
     with session(common) as run:
         # Loads numpy, which --help does without.
         from headscope.cli.tables.heads import HeadTable, measure_table

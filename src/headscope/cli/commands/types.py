@@ -1,7 +1,7 @@
 """`headscope types`: the heads of an atlas sorted into kinds, and how sure that is."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from rich.console import Console
 
@@ -62,62 +62,23 @@ def _check_other(atlas: "hs.Atlas", target: Path) -> None:
 
 
 def _print(console: Console, kinds: "HeadKinds") -> None:
-    facts = kinds.facts()
-    stack = kinds.features
+    from headscope.facts.cells import table_cells  # loads torch, which --help does without
+    from headscope.facts.kinds import COLUMNS, kind_rows, recommended, stability
+
+    facts, features = kinds.facts(), kinds.features
     console.print(
-        f"{stack.layers * stack.heads} heads of the {stack.stack}, {facts['k']} kinds by {facts['method']}, "
-        f"seed {facts['seed']}",
+        f"{len(features.values)} heads of the {features.stack}, {facts['k']} kinds by {facts['method']}, seed "
+        f"{facts['seed']}\n",
         soft_wrap=True,
     )
+    print_table(console, *table_cells(COLUMNS, kind_rows(kinds.table()), nothing="-"))
     console.print()
-    rows = kinds.table()
-    header = [
-        "type",
-        "heads",
-        "share %",
-        "BERT-large, SQuAD %",
-        *(f"{group} %" for group in rows[0]["attention"]),
-        "certainty",
-    ]
-    print_table(console, header, [_row(row) for row in rows])
-    console.print()
-    _print_layers(console, kinds)
-    console.print()
-    for half in ("heads", "texts"):
-        console.print(f"stability over halves of the {half}: {_stability(facts, half)}", soft_wrap=True)
+    layers = ["heads by layer", *map(str, range(features.layers))]
+    by_layer = [[name, *map(str, kinds.by_layer[:, number])] for number, name in enumerate(kinds.names)]
+    print_table(console, layers, by_layer)
     silhouettes = ", ".join(f"{k} {value:.2f}" for k, value in facts["silhouettes"].items())
-    recommended = facts["recommended_k"] if facts["has_structure"] else "none"
-    console.print(f"silhouette by number of kinds: {silhouettes}; recommended {recommended}", soft_wrap=True)
-
-
-def _stability(facts: dict[str, Any], half: str) -> str:
-    if facts["stability"][half] is None:
-        return "not known"
-    mean, low, high, worst = (
-        100 * facts[name][half]
-        for name in ("stability", "stability_low", "stability_high", "stability_worst")
-    )
-    verdict = "stable" if facts["stable"][half] else "not stable"
-    return (
-        f"{verdict}: {mean:.1f} % of heads keep their kind in ten fits (mean of rounds; nine in ten "
-        f"rounds {low:.1f} to {high:.1f}, worst {worst:.1f})"
-    )
-
-
-def _row(row: dict[str, Any]) -> list[str]:
-    published, certainty = row["published"], row["certainty"]
-    return [
-        row["type"],
-        str(row["heads"]),
-        f"{100 * row['share']:.1f}",
-        "-" if published is None else f"{100 * published:.1f}",
-        *(f"{100 * share:.0f}" for share in row["attention"].values()),
-        "-" if certainty is None else f"{certainty:.2f}",
-    ]
-
-
-def _print_layers(console: Console, kinds: "HeadKinds") -> None:
-    """How many heads of each kind every layer has."""
-    header = ["heads by layer", *(str(layer) for layer in range(kinds.features.layers))]
-    rows = [[name, *map(str, kinds.by_layer[:, number])] for number, name in enumerate(kinds.names)]
-    print_table(console, header, rows)
+    for line in (
+        f"\nheads that keep their kind in ten fits: {stability(facts) or 'not known'}",
+        f"silhouette by number of kinds: {silhouettes}; recommended {recommended(facts)}",
+    ):
+        console.print(line, soft_wrap=True)

@@ -8,6 +8,7 @@ from rich.console import Console
 
 import headscope as hs
 from headscope.cli import options as shared
+from headscope.cli.outputs import PICTURE, REPORT, check_output
 from headscope.cli.session import session
 from headscope.errors import OptionError
 from headscope.pages.views import ViewName
@@ -18,60 +19,39 @@ if TYPE_CHECKING:
 
 EXAMPLE = 'Example: headscope view demo "The cat sat." "It was red." -o view.html --head 3.2'
 
-TEXT_B = shared.argument(
-    "TEXT_B", "A second text; for a model that reads one text and writes another, what it writes."
-)
-OUTPUT = shared.output(
-    "Where to write the page. Its folder must be there; a page of that name is replaced.", "FILE.html"
-)
-
 
 @shared.with_common(without=("batch_size",))
 def view(
     model: shared.ModelName,
-    text_a: Annotated[str, shared.argument("TEXT_A", "A text.")],
-    text_b: Annotated[str | None, TEXT_B] = None,
+    text_a: str,
+    text_b: str | None = None,
     *,
-    output: Annotated[Path, OUTPUT] = Path("view.html"),
-    view: Annotated[ViewName, shared.option("What the page shows first.", None, "--view")] = "head",
-    layer: Annotated[
-        int, shared.option("The layer shown first, counted from 0.", "N", "--layer", least=0)
-    ] = 0,
-    head: Annotated[
-        list[str] | None,
-        shared.option(
-            "A head shown first: 3.2, 3.* for a layer, or 2 with --layer 3; can be given several times. "
-            "Without it: all of the layer.",
-            "HEAD",
-            "--head",
-        ),
-    ] = None,
-    stack: Annotated[
-        Literal["encoder", "decoder", "cross"] | None,
-        shared.option("The stack shown first, in a model that has several.", None, "--stack"),
-    ] = None,
-    svg: Annotated[
-        Path | None,
-        shared.option(
-            "Also draw the heads of the layer (with --view matrix: the head's map) as .svg, .pdf or .png.",
-            "FILE",
-            "--svg",
-        ),
-    ] = None,
-    neurons: Annotated[
-        bool,
-        shared.option(
-            "Keep queries and keys too, of all heads where there is room, else of the head shown first.",
-            None,
-            "--neurons/--no-neurons",
-        ),
-    ] = True,
+    output: Path = Path("view.html"),
+    view: ViewName = "head",
+    layer: int = 0,
+    head: list[str] | None = None,
+    stack: Literal["encoder", "decoder", "cross"] | None = None,
+    svg: Path | None = None,
+    neurons: bool = True,
     max_length: Annotated[int | None, shared.max_length("512, or what the model takes")] = None,
     common: shared.Common,
 ) -> None:
-    """Write one HTML file in which every head can be seen at work on a text."""
+    """Write one HTML file in which every head can be seen at work on a text.
+
+    Options:
+        text_a TEXT_A: A text.
+        text_b TEXT_B: A second text; for a model that reads one text and writes another, what it writes.
+        output FILE.html: Where to write the page. Its folder must be there; a page of that name is replaced.
+        view: What the page shows first.
+        layer N>=0: The layer shown first, counted from 0.
+        head HEAD: A head shown first: 3.2, 3.* for a layer, or 2 with --layer 3; can be given several times. Without
+            it: all of the layer.
+        stack: The stack shown first, in a model that has several.
+        svg FILE: Also draw the heads of the layer (with --view matrix: the head's map) as .svg, .pdf or .png.
+        neurons: Keep queries and keys too, of all heads where there is room, else of the head shown first.
+    """
     _check_picture(svg, output, view)
-    with session(common, output, kind=shared.REPORT) as run:
+    with session(common, output, kind=REPORT) as run:
         # Loads torch and transformers, which is too slow to do before the checks above.
         from headscope.pages.neurons import neuron_reader
         from headscope.pages.page import write_view
@@ -133,7 +113,7 @@ def _check_picture(svg: Path | None, output: Path, view: ViewName) -> None:
         raise OptionError(f"--svg draws the head view or the matrix view, not --view {view}")
     if svg.absolute() == output.absolute():
         raise OptionError(f"-o and --svg are both {output}; give them different names")
-    shared.check_output(svg, option="--svg", kind=shared.PICTURE, inputs=[])
+    check_output(svg, option="--svg", kind=PICTURE, inputs=[])
 
 
 def _facts(observed: "Observed", packed: "Packed", output: Path, svg: Path | None) -> dict[str, Any]:

@@ -91,7 +91,8 @@ class _Effects:
     def significant(self, noun: str) -> str:
         """How many matter, or that none could."""
         sure = self.numbers("significant").values > 0.5
-        return self.sweep.significant(int(sure.sum()), count(sure.size, noun), self.metric.name)
+        why = self.sweep.too_few_texts(self.metric.name)
+        return f"{why or f'{sure.sum()} of {count(sure.size, noun)} matter significantly'}."
 
 
 def _about_heads(effects: _Effects) -> tuple[tuple[Part, ...], tuple[HeadId, ...]]:

@@ -8,10 +8,9 @@ from headscope.facts.findings.compare import changes
 from headscope.facts.findings.explanation import explanation
 from headscope.facts.findings.finding import Finding
 from headscope.facts.findings.importance import importance
-from headscope.facts.findings.kinds import kinds
+from headscope.facts.findings.kinds import kinds, patterns
 from headscope.facts.findings.know import knowledge
 from headscope.facts.findings.measures import breadth, distances, habits, likeness, neighbours, roles
-from headscope.facts.findings.patterns import patterns
 from headscope.facts.subject import Subject
 
 _LOOKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (

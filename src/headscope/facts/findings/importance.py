@@ -4,15 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from headscope.facts.agreement import Agreement, agreement
 from headscope.facts.findings.finding import Finding
+from headscope.facts.importance import agreement
 from headscope.facts.scores import NOTHING, Score, compared
 from headscope.facts.slices import head_values
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import key_name
 from headscope.facts.wording import heads_list, sentence
-
-_CHANGES = {"worse": "how much worse it gets", "either way": "for better or worse"}
 
 
 def importance(subject: Subject) -> Iterator[Finding]:
@@ -41,13 +39,13 @@ def importance(subject: Subject) -> Iterator[Finding]:
         probe="importance",
     )
     yield from _separators(subject)
-    for one in agreement(subject.atlas, stack=subject.stack)[:1]:
-        rho = Score("Spearman's correlation", one.rho, one.low, one.high)
+    for agreed in agreement(subject.atlas, stack=subject.stack)[:1]:
+        rho = Score("Spearman's correlation", agreed.rho, agreed.low, agreed.high)
         yield Finding(
             "Importance",
             subject.stack,
-            (agreement_words(one),),
-            one.rho,
+            (str(agreed),),
+            agreed.rho,
             interval=rho.interval,
             control=NOTHING,
             verdict=compared(rho, (NOTHING,)),
@@ -69,19 +67,3 @@ def _separators(subject: Subject) -> Iterator[Finding]:
         f"everything else, in the lower half {early:.2f} times."
     )
     yield Finding("Importance", subject.stack, (text,), late)
-
-
-def agreement_words(one: Agreement) -> str:
-    """How far gradients and ablation agree, in a sentence."""
-    edited = {
-        "zero": "removing heads",
-        "uniform": "making heads look evenly",
-        "mean": "replacing heads by their mean",
-    }
-    other = "" if one.same_data else ", on other data,"
-    return (
-        f"Importance by gradient and what {edited.get(one.edit, 'editing heads')} one by one{other} does to "
-        f"{one.metric} ({_CHANGES[one.change]}) "
-        f"correlate by {one.rho:.2f} (Spearman; 95 % interval {one.low:.2f} to {one.high:.2f}, p {one.p:.2g}, "
-        f"{one.heads} heads)."
-    )

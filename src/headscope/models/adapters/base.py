@@ -3,11 +3,13 @@
 A family that answers otherwise has a subclass in a file of its own, registered under its `model_type` in config.json.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
+from transformers.pytorch_utils import Conv1D
 
 from headscope.registry import Registry
 from headscope.types import Layout
@@ -35,6 +37,8 @@ class Adapter:
         Projections("q_lin", "k_lin", "v_lin", "out_lin"),  # DistilBERT
         Projections("q_proj", "k_proj", "v_proj", "o_proj"),  # Llama, Qwen, Mistral, Gemma
         Projections("q_proj", "k_proj", "v_proj", "out_proj"),  # BART, OPT
+        Projections("q", "k", "v", "o"),  # T5, MPNet
+        Projections("query_proj", "key_proj", "value_proj", "../output.dense"),  # DeBERTa
     )
     """Where the projections may be; the first that are all there count. One name for all three of query, key and value
     means that they are one matrix."""
@@ -47,6 +51,25 @@ class Adapter:
 
     reads_attention_setting: ClassVar[bool] = False
     """Whether a network without the attention interface looks at its attention setting all the same."""
+
+    def projections_of(self, name: str, modules: Mapping[str, nn.Module]) -> dict[str, Any]:
+        """The linear layers of the attention module `name` that are its query, key, value and output, by these names.
+
+        `modules` are all of the network's by name. Where no set of `projections` is there as a whole, those that are.
+        """
+        parent = name.rpartition(".")[0]
+        partly: dict[str, Any] = {}
+        for names in self.projections:
+            paths = {
+                kind: f"{parent}.{part[3:]}" if part.startswith("../") else f"{name}.{part}"
+                for kind, part in asdict(names).items()
+            }
+            there = {kind: modules.get(path) for kind, path in paths.items()}
+            there = {kind: part for kind, part in there.items() if isinstance(part, nn.Linear | Conv1D)}
+            if len(there) == len(paths):
+                return there
+            partly = there | partly
+        return partly
 
     def layout(self, config: Any, *, causal: bool) -> Layout:
         """How a pair of texts is given to a model, which is `causal` if no token sees what follows it."""

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from headscope.models.adapters.base import ADAPTERS, Adapter, Projections
+from headscope.models.adapters.base import ADAPTERS, Adapter
 
 
 @ADAPTERS.register("t5")
@@ -13,8 +13,7 @@ from headscope.models.adapters.base import ADAPTERS, Adapter, Projections
 @ADAPTERS.register("pop2piano")
 @ADAPTERS.register("udop")
 class T5(Adapter):
-    """Short names of projections, and a table of biases by distance with an entry for each head."""
+    """A table of biases by distance with an entry for each head."""
 
-    projections: ClassVar[tuple[Projections, ...]] = (Projections("q", "k", "v", "o"),)
     by_head: ClassVar[tuple[str, ...]] = ("relative_attention_bias",)
     shares_position_bias: ClassVar[bool] = True

@@ -1,9 +1,8 @@
 """Attention to nouns, verbs, pronouns, subjects, objects, negation words, [CLS] and [SEP], head by head."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from time import perf_counter
 from typing import ClassVar, Self
 
@@ -17,14 +16,13 @@ from headscope.probes.features.result import DESCRIPTION, FeaturesResult, StackS
 from headscope.probes.features.tally import QUANTITIES, FeatureMeans, FeatureTally
 from headscope.probes.observe import Account, Observer, Pass
 from headscope.probes.result import Source
-from headscope.run.one_pass import run_pass, whole
+from headscope.run.one_pass import in_chunks, run_pass, whole
 from headscope.run.options import BatchSize, longest_text
 from headscope.run.reader import expected_texts
 from headscope.text.annotated.treebank import Treebank
 from headscope.text.skipped import Skipped
 from headscope.types import StackName
 
-# Texts go through both models a few hundred at a time, so that their own numbers can be compared.
 HELD_BYTES = 16 << 20
 MOST_HELD = 1024
 
@@ -65,8 +63,8 @@ class FeaturesProbe:
         self.faithful = faithful
         self.progress = progress
         models = [self.model] if self.against is None else [self.model, self.against]
-        longest = min(longest_text(one, max_length) for one in models)
-        self._observers = [Observer(one, max_length=longest, batch_size=batch_size) for one in models]
+        longest = min(longest_text(shown, max_length) for shown in models)
+        self._observers = [Observer(shown, max_length=longest, batch_size=batch_size) for shown in models]
         _check_alike(self._observers)
 
     def fit(self, data: Treebank) -> Self:
@@ -83,14 +81,14 @@ class FeaturesProbe:
             whole(account.of(texts)),
             self._empty(),
             self._count,
-            batches=self._chunks,
+            batches=in_chunks(self._texts_held),
             title=f"{name} on {data.name}" if self.progress else None,
             expected=lambda done: expected_texts(done, done, data.progress),
         )
+        account.seen = counted.passes[0]
         source = Source.of_annotated(
             data,
             account,
-            counted.passes[0],
             options=self._options(),
             duration=perf_counter() - started,
             notes=self._notes(data, counted),
@@ -109,13 +107,11 @@ class FeaturesProbe:
             tuple(Skipped("words") for _ in self._observers),
         )
 
-    def _chunks(self, texts: Iterable[FeatureText]) -> Iterator[list[FeatureText]]:
-        """As many texts at a time as may be held, so that the models' numbers of a text can be compared."""
+    @property
+    def _texts_held(self) -> int:
+        """How many texts' own numbers are held at a time, so that those of two models can be compared."""
         heads = sum(grid.layers * grid.heads for grid in self._observers[0].grids)
-        held = max(1, min(MOST_HELD, HELD_BYTES // (4 * len(QUANTITIES) * len(FEATURES) * heads)))
-        stream = iter(texts)
-        while chunk := list(islice(stream, held)):
-            yield chunk
+        return max(1, min(MOST_HELD, HELD_BYTES // (4 * len(QUANTITIES) * len(FEATURES) * heads)))
 
     def _count(self, part: "_Counted", texts: list[FeatureText]) -> None:
         """Show the texts to each model, and count."""

@@ -1,10 +1,9 @@
 """All heads' attention between the words of a batch, read from the model or kept on disk."""
 
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 from types import TracebackType
 from typing import IO, Self
 
@@ -16,7 +15,7 @@ from headscope.accumulator import Sums
 from headscope.errors import OutputError
 from headscope.probes.parser.data import Batch
 from headscope.probes.words import word_attention
-from headscope.run.one_pass import run_pass, whole
+from headscope.run.one_pass import in_chunks, run_pass, whole
 from headscope.run.watch import Watch
 from headscope.text.encode import EncodedInput
 from headscope.types import AttentionBatch, HeadGrid, StackName
@@ -62,12 +61,8 @@ class WordMaps:
             self.watch.run(self.watch.batch(texts), see)
             part.maps.append(maps)
 
-        def batches(texts: Iterable[EncodedInput]) -> Iterator[list[EncodedInput]]:
-            stream = iter(texts)
-            while some := list(islice(stream, together)):
-                yield some
-
-        return torch.cat(run_pass(whole(batch.encoded), _Read([]), count, batches=batches).maps)
+        read = run_pass(whole(batch.encoded), _Read([]), count, batches=in_chunks(together))
+        return torch.cat(read.maps)
 
 
 @dataclass

@@ -1,6 +1,5 @@
 """Treebank sentences as the parser probe takes them: batches of like length, and what had to be left out."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -9,6 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from headscope.probes import observe
 from headscope.probes.observe import Pass
 from headscope.probes.parser.lexicon import NO_WORD, Lexicon, Pieces
 from headscope.run.options import BatchSize
@@ -61,24 +61,18 @@ class Batch:
 
 
 @dataclass
-class Account:
+class Account(observe.Account):
     """What was read, and what was left out."""
 
-    seen: Pass = field(default_factory=Pass)
-    documents: int = 0
     cases: int = 0
     left_out: Skipped = field(default_factory=lambda: Skipped("words"))
     """Words that would be cases if they and their heads had a token."""
-    digest: Any = field(default_factory=hashlib.sha256)
-    _document: int | None = None
 
     def add(self, sentence: ParsedSentence, encoded: EncodedInput, heads: Sequence[int]) -> None:
         """Count a sentence, as the model is shown it and with the heads it is asked for."""
-        self.documents += sentence.document != self._document
-        self._document = sentence.document
+        self.read(sentence.document, f"{sentence.content.text}\0{sentence.heads}\n")
         self.seen.merge(Pass(texts=1, tokens=len(encoded.source), texts_cut=int(encoded.cut)))
         self.cases += sum(head != NO_CASE for head in heads)
-        self.digest.update(f"{sentence.content.text}\0{sentence.heads}\n".encode())
 
 
 @dataclass(frozen=True)

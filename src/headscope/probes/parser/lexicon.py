@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
@@ -33,34 +33,6 @@ class Table:
     known: Tensor  # (number,) False for words without a vector
 
 
-@dataclass(frozen=True)
-class WordSpace:
-    """How vectors are handed to a scorer: moved and scaled as the training words say, then a 1 at the end.
-
-    The 1 makes room for a part that does not depend on the word, and moving and scaling only make the learning
-    even: together they leave the probe's choices as they are. A word without a vector gets the training words'
-    mean, which is 0 here.
-    """
-
-    mean: Tensor  # (dimension,)
-    scale: float
-
-    @classmethod
-    def fitted(cls, table: Table, counts: Tensor) -> Self:
-        """`counts` (number,) says how often the training set has each word."""
-        weight = counts.double() * table.known
-        weight = weight / weight.sum().clamp_min(1)
-        values = table.values.double()
-        mean = weight @ values
-        variance = weight @ (values - mean).square().sum(-1)
-        return cls(mean.float(), float(variance.sqrt()) or 1.0)
-
-    def __call__(self, table: Table) -> Tensor:
-        """(number, dimension + 1) the vectors as scorers take them."""
-        moved = (table.values - self.mean) / self.scale * table.known[:, None]
-        return torch.cat([moved, torch.ones(len(moved), 1)], 1)
-
-
 class Lexicon(ABC, Generic[Key]):
     """Distinct words, numbered from 1 as they come, and their vectors once the training words are known."""
 
@@ -72,7 +44,8 @@ class Lexicon(ABC, Generic[Key]):
     def __init__(self) -> None:
         self._numbers: dict[Key, int] = {}
         self._rows: list[Tensor | None] = [None]  # (dimension,) each; None has no vector
-        self._space: WordSpace | None = None
+        self._mean = torch.zeros(0)  # (dimension,) of the training words
+        self._scale = 1.0
 
     def numbers(self, forms: Sequence[str], pieces: Sequence[Pieces]) -> list[int]:
         """The number of each word, given by its form and its tokens; NO_WORD for one without tokens."""
@@ -93,14 +66,25 @@ class Lexicon(ABC, Generic[Key]):
         return Table(values, known)
 
     def learn(self, words: Tensor) -> None:
-        """Fit the space to the words of the training set, (word,) their numbers."""
+        """Fit the space of vectors to the words of the training set, (word,) their numbers."""
         table = self.table()
-        self._space = WordSpace.fitted(table, torch.bincount(words, minlength=len(table.known)))
+        weight = torch.bincount(words, minlength=len(table.known)).double() * table.known
+        weight = weight / weight.sum().clamp_min(1)
+        values = table.values.double()
+        mean = weight @ values
+        self._mean = mean.float()
+        self._scale = float((weight @ (values - mean).square().sum(-1)).sqrt()) or 1.0
 
     def vectors(self) -> Tensor:
-        """(number, dimension) the vectors of all words met, as scorers take them."""
-        assert self._space is not None
-        return self._space(self.table())
+        """(number, dimension) all words met, moved and scaled as the training words say, then a 1 at the end.
+
+        The 1 makes room for a part that does not depend on the word, and moving and scaling only make the learning
+        even: together they leave the probe's choices as they are. A word without a vector gets the training words'
+        mean, which is 0 here.
+        """
+        table = self.table()
+        moved = (table.values - self._mean) / self._scale * table.known[:, None]
+        return torch.cat([moved, torch.ones(len(moved), 1)], 1)
 
     def coverage(self, words: Tensor) -> float:
         """The share of running words, (word,) their numbers, that have a vector."""

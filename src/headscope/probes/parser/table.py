@@ -15,22 +15,23 @@ from headscope.probes.means import CaseMeans
 from headscope.probes.observe import Pass
 from headscope.probes.parser.attention import CACHE_LIMIT
 from headscope.probes.parser.data import Account, Batch, running_words
-from headscope.probes.parser.probe import MAX_EPOCHS, PATIENCE
-from headscope.probes.parser.result import PARSERS, RIGHT_BRANCHING, ParserResult, ParserScore, count
-from headscope.probes.parser.run import (
+from headscope.probes.parser.probe import (
+    MAX_EPOCHS,
     MODEL_VECTORS,
+    PATIENCE,
     Data,
     ParserRun,
     Plan,
-    Settings,
     Vectors,
     nothing_to_score,
 )
+from headscope.probes.parser.result import PARSERS, RIGHT_BRANCHING, ParserResult, ParserScore, count
 from headscope.probes.parser.training import Learner
 from headscope.probes.pointing.dependency import OFFSETS
 from headscope.probes.result import Source
 from headscope.run.options import BatchSize
 from headscope.text.annotated.treebank import Treebank
+from headscope.text.skipped import Skipped
 from headscope.types import StackName
 
 PLANS = (
@@ -74,7 +75,9 @@ def parser_table(
     """
     started = perf_counter()
     probed = model if isinstance(model, Model) else load(model)
-    settings = Settings(
+    run = ParserRun(
+        {"model": probed, "random": untrained(probed, seed=seed)},
+        vectors=vectors,
         stack=stack,
         seed=seed,
         max_epochs=max_epochs,
@@ -84,7 +87,6 @@ def parser_table(
         batch_size=batch_size,
         progress=progress,
     )
-    run = ParserRun({"model": probed, "random": untrained(probed, seed=seed)}, settings, vectors=vectors)
     data = Data(run.batcher, train, dev)
     accounts = {**data.accounts, "test": Account()}
     batches = run.read(test, accounts["test"])
@@ -92,20 +94,26 @@ def parser_table(
         raise nothing_to_score(test.name)
     learners = run.fit(PLANS, data)
     offset = best_offset(data.train)
-    means = CaseMeans(len(PARSERS))
-    for batch, guesses in run.guesses(list(learners.values()), batches):
-        rules = offset_is_right(batch, (RIGHT_BRANCHING, offset))
-        right = {"right_branching": rules[:, 0], "best_offset": rules[:, 1]}
-        right |= {name: batch.is_right(guess) for name, guess in zip(learners, guesses, strict=True)}
-        count(means, batch, [right[name] for name in PARSERS])
-    left_out = accounts["test"].left_out
-    scores = {name: ParserScore.of(means, place, left_out) for place, name in enumerate(PARSERS)}
+    scores = _scores(run, learners, batches, offset, accounts["test"].left_out)
     notes = (
         *_about_training(run, data, list(learners.values()), batches, scores["attention"]),
         *_left_out(run, [*data.files, test], accounts),
     )
     source = _source(run, data, test, accounts.values(), notes, duration=perf_counter() - started)
     return ParserResult(probed, source, run.grid, scores, learners, offset)
+
+
+def _scores(
+    run: ParserRun, learners: Mapping[str, Learner], test: Sequence[Batch], offset: int, left_out: Skipped
+) -> dict[str, ParserScore]:
+    """How well every parser does on the test set."""
+    means = CaseMeans(len(PARSERS))
+    for batch, guesses in run.guesses(list(learners.values()), test):
+        rules = offset_is_right(batch, (RIGHT_BRANCHING, offset))
+        right = {"right_branching": rules[:, 0], "best_offset": rules[:, 1]}
+        right |= {name: batch.is_right(guess) for name, guess in zip(learners, guesses, strict=True)}
+        count(means, batch, [right[name] for name in PARSERS])
+    return {name: ParserScore.of(means, place, left_out) for place, name in enumerate(PARSERS)}
 
 
 def _source(
@@ -126,7 +134,7 @@ def _source(
         data_hash=hashlib.sha256(b"".join(account.digest.digest() for account in accounts)).hexdigest(),
         annotator=", ".join(sorted({file.annotator for file in files if file.annotator})) or None,
         texts=seen.texts,
-        documents=sum(account.documents for account in accounts),
+        documents=sum(len(account.documents) for account in accounts),
         tokens=seen.tokens,
         texts_cut=seen.texts_cut,
         skipped=sum(file.skipped.count for file in files),
@@ -136,11 +144,10 @@ def _source(
             "test": test.name,
             "vectors": "none" if run.lexicon is None else run.lexicon.name,
             "stack": run.grid.stack,
-            "seed": run.settings.seed,
-            "max_epochs": run.settings.max_epochs,
-            "patience": run.settings.patience,
-            "max_length": run.max_length,
-            "batch_size": run.settings.batch_size,
+            **{
+                key: getattr(run, key)
+                for key in ("seed", "max_epochs", "patience", "max_length", "batch_size")
+            },
         },
         duration=duration,
         notes=notes,
@@ -158,7 +165,7 @@ def _about_training(
     )
     stops = ", ".join(f"{learner.name} {learner.best_epoch} of {learner.epochs}" for learner in learners)
     yield f"training was stopped by the UAS on {data.dev_name}; best epoch: {stops}"
-    still = [learner.name for learner in learners if learner.best_epoch == run.settings.max_epochs]
+    still = [learner.name for learner in learners if learner.best_epoch == run.max_epochs]
     if still:
         yield f"still getting better in the last epoch: {', '.join(still)}; raise max_epochs (--max-epochs)"
     yield (

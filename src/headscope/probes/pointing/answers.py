@@ -1,8 +1,7 @@
 """What one head answers: every word it chose, or the cases where it is most sure and right, or sure and wrong."""
 
-import heapq
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -11,7 +10,7 @@ from torch import Tensor
 from headscope.atlas import Example
 from headscope.probes.observe import Tally
 from headscope.probes.pointing.cases import ALL, Case, Pointing, PointingBatch
-from headscope.probes.pointing.exemplars import READABLE
+from headscope.probes.pointing.tally import READABLE
 from headscope.probes.words import word_attention_by
 from headscope.types import AttentionBatch, HeadId, TokenBatch
 
@@ -60,14 +59,14 @@ class _HeadTally(Tally[Pointing]):
     def update(self, seen: AttentionBatch) -> None:
         """Look at the one layer that matters."""
         asked, batch = self.question, self._batch
-        if seen.layer != asked.head.layer or not batch.found:
+        if seen.layer != asked.head.layer or not batch.cases:
             return
         words = seen.reduce(word_attention_by(faithful=self.faithful))
         confidence, guess = batch.guesses(words)
         right = batch.is_right(confidence, guess)
         cell = (slice(None), asked.direction, asked.head.head)
         columns = (values[cell].tolist() for values in (guess, confidence, right))
-        for (place, case), chosen, sure, is_right in zip(batch.found, *columns, strict=True):
+        for (place, case), chosen, sure, is_right in zip(batch.cases, *columns, strict=True):
             if asked.label in (ALL, case.label) and sure > 0:
                 weights = words[place, asked.head.head]  # (word, word)
                 row = weights[case.asking] if asked.direction == 0 else weights[:, case.asking]
@@ -124,8 +123,8 @@ class AtWorkTally(_HeadTally):
         super().__init__(question, faithful=faithful)
         self.most = most
         self.readable_first = readable_first
-        self.right: list[Ranked] = []
-        self.wrong: list[Ranked] = []
+        self.right: dict[int, Ranked] = {}  # by the number of the text
+        self.wrong: dict[int, Ranked] = {}
 
     def empty(self) -> Self:
         """A tally of the same kind that has seen nothing."""
@@ -138,20 +137,26 @@ class AtWorkTally(_HeadTally):
         is_hard = self.readable_first and len(item.content) not in READABLE
         rank = (answer.confidence - is_hard, -item.number, -answer.case.asking)
         kept = self.right if answer.is_right else self.wrong
-        if len(kept) < self.most or rank > kept[0][:3]:
-            _keep(kept, (*rank, self._example(answer)), self.most)
+        if len(kept) < self.most or rank > _rank(kept[_least(kept)]):
+            self._keep(kept, (*rank, self._example(answer)))
 
     def merge(self, other: Self) -> None:
         """See all that `other` has seen."""
         for mine, theirs in ((self.right, other.right), (self.wrong, other.wrong)):
-            for ranked in theirs:
-                _keep(mine, ranked, self.most)
+            for ranked in theirs.values():
+                self._keep(mine, ranked)
+
+    def _keep(self, kept: dict[int, Ranked], ranked: Ranked) -> None:
+        """Add to the surest so many; of one text only its surest case."""
+        text = -ranked[1]
+        kept[text] = max(kept.get(text, ranked), ranked, key=_rank)
+        if len(kept) > self.most:
+            del kept[_least(kept)]
 
     def result(self) -> AtWork:
         """The examples, the surest first."""
-        return AtWork(
-            *([ranked[-1] for ranked in sorted(kept, reverse=True)] for kept in (self.right, self.wrong))
-        )
+        surest = (sorted(kept.values(), key=_rank, reverse=True) for kept in (self.right, self.wrong))
+        return AtWork(*([ranked[-1] for ranked in kept] for kept in surest))
 
     def _example(self, answer: _Answer) -> Example:
         words = answer.item.content.words
@@ -171,14 +176,10 @@ class AtWorkTally(_HeadTally):
         )
 
 
-def _keep(kept: list[Ranked], ranked: Ranked, most: int) -> None:
-    """Add to a heap of at most so many; of one text only its surest case."""
-    same = next((number for number, other in enumerate(kept) if other[1] == ranked[1]), None)
-    if same is not None:
-        if ranked[:3] > kept[same][:3]:
-            kept[same] = ranked
-            heapq.heapify(kept)
-        return
-    heapq.heappush(kept, ranked)
-    if len(kept) > most:
-        heapq.heappop(kept)
+def _rank(ranked: Ranked) -> tuple[float, int, int]:
+    return ranked[:3]
+
+
+def _least(kept: Mapping[int, Ranked]) -> int:
+    """The text of the case that is least sure."""
+    return min(kept, key=lambda text: _rank(kept[text]))

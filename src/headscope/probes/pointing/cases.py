@@ -71,7 +71,7 @@ class CaseBatch(ABC):
     def __init__(self, items: Sequence[Pointing], present: Tensor, tokens: TokenBatch) -> None:
         """`present` (item, word) is False for words without a token; `lost` tells whose case that spoils."""
         self.items = items
-        self.found: list[tuple[int, Case]] = []  # number of the item in the batch, and the case
+        self.cases: list[tuple[int, Case]] = []  # number of the item in the batch, and the case
         self.lost = Skipped("cases")
         is_cut = [False] * len(items) if tokens.is_cut is None else tokens.is_cut.tolist()
         for place, has_token in enumerate(present.tolist()):
@@ -83,7 +83,7 @@ class CaseBatch(ABC):
 
     def counts(self, quantity: str) -> Tensor:
         """(case,) True for the cases that have the quantity."""
-        return torch.ones(len(self.found), dtype=torch.bool)
+        return torch.ones(len(self.cases), dtype=torch.bool)
 
     @abstractmethod
     def measure(self, words: Tensor) -> Measured:
@@ -97,11 +97,11 @@ class PointingBatch(CaseBatch):
 
     def __init__(self, items: Sequence[Pointing], present: Tensor, tokens: TokenBatch) -> None:
         super().__init__(items, present, tokens)
-        self.text = torch.tensor([place for place, _ in self.found], dtype=torch.long)
-        self.asking = torch.tensor([case.asking for _, case in self.found], dtype=torch.long)
+        self.text = torch.tensor([place for place, _ in self.cases], dtype=torch.long)
+        self.asking = torch.tensor([case.asking for _, case in self.cases], dtype=torch.long)
         self.candidates = present.cpu()[self.text]  # (case, word)
         self.right = torch.zeros_like(self.candidates)  # (case, word)
-        for number, (_, case) in enumerate(self.found):
+        for number, (_, case) in enumerate(self.cases):
             self.right[number, list(case.right)] = True
             self.candidates[number, case.asking] = False
             if case.candidates is not None:
@@ -121,7 +121,7 @@ class PointingBatch(CaseBatch):
                 continue  # cut off with the end of the text, which is told as such
             answers = tuple(word for word in case.right if word < length and has_token[word])
             if has_token[case.asking] and answers:
-                self.found.append((place, replace(case, right=answers)))
+                self.cases.append((place, replace(case, right=answers)))
             else:
                 word = case.asking if not has_token[case.asking] else min(case.right)
                 form = item.content.words[word]

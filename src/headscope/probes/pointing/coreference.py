@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, groupby
+from operator import attrgetter
 
 from headscope.errors import OptionError
 from headscope.facts.description import PROBES, Baseline, Column, Sentences
@@ -27,7 +29,7 @@ WINDOW_WORDS = 128
 
 DESCRIPTION = pointing_description(
     "coreference",
-    title="Coreference: which head finds what a mention refers to",
+    title="Which head finds what a mention refers to?",
     question="A mention asks with its head word for an earlier mention of the same thing. Among the head words of all "
     "earlier mentions in the text, the head's guess is the one that the asking word looks at most (mention to "
     "antecedent), or that looks at it most (antecedent to mention). Beside it stand three rules without attention: the "
@@ -97,10 +99,7 @@ class Window:
 
     @cached_property
     def _starts(self) -> list[int]:
-        starts = [0]
-        for sentence in self.sentences[:-1]:
-            starts.append(starts[-1] + len(sentence))
-        return starts
+        return [0, *accumulate(len(sentence) for sentence in self.sentences[:-1])]
 
 
 def windows(
@@ -111,34 +110,37 @@ def windows(
     A sentence of more than `most_words` is in no window, and ends the one before it; `too_long` counts them.
     """
     counts = Counter(mention.entity for mention in document.mentions)
-    by_sentence: dict[int, list[Mentioned]] = {}  # head words counted from the beginning of the window
+    by_sentence = {
+        number: [mention for mention in own if counts[mention.entity] > 1]
+        for number, own in groupby(document.mentions, key=attrgetter("sentence"))
+    }
+
+    def window(first: int, end: int) -> Window:
+        sentences = document.sentences[first:end]
+        starts = accumulate((len(sentence) for sentence in sentences), initial=0)
+        inside = [
+            Mentioned.of(mention, sentence, start=start)
+            for number, sentence, start in zip(range(first, end), sentences, starts, strict=False)
+            for mention in by_sentence.get(number, ())
+        ]
+        inside.sort(key=lambda mention: (mention.head, -mention.words))
+        return Window(document.number, sentences, tuple(inside))
+
     first, words = 0, 0
-
-    def window(end: int) -> Window:
-        inside = [mention for number in range(first, end) for mention in by_sentence.pop(number, [])]
-        inside.sort(key=lambda one: (one.head, -one.words))
-        return Window(document.number, document.sentences[first:end], tuple(inside))
-
-    mentions = iter(document.mentions)
-    mention = next(mentions, None)
     for number, sentence in enumerate(document.sentences):
         if words and words + len(sentence) > most_words:
-            yield window(number)
+            yield window(first, number)
             first, words = number, 0
-        while mention is not None and mention.sentence == number:
-            if counts[mention.entity] > 1:
-                by_sentence.setdefault(number, []).append(Mentioned.of(mention, sentence, start=words))
-            mention = next(mentions, None)
-        if len(sentence) > most_words:
-            first = number + 1
-            if too_long is not None:
-                too_long.add(
-                    f"{sentence.where()}: {len(sentence)} words do not fit into a window of {most_words}"
-                )
-        else:
+        if len(sentence) <= most_words:
             words += len(sentence)
+            continue
+        first = number + 1
+        if too_long is not None:
+            too_long.add(
+                f"{sentence.where()}: {len(sentence)} words do not fit into a window of {most_words}"
+            )
     if words:
-        yield window(len(document.sentences))
+        yield window(first, len(document.sentences))
 
 
 def cases_of(window: Window) -> Iterator[Case]:
@@ -150,8 +152,8 @@ def cases_of(window: Window) -> Iterator[Case]:
     """
     asked: set[tuple[int, str]] = set()
     for mention in window.mentions:
-        earlier = [one for one in window.mentions if one.head < mention.head]
-        right = {one.head for one in earlier if one.entity == mention.entity}
+        earlier = [other for other in window.mentions if other.head < mention.head]
+        right = {other.head for other in earlier if other.entity == mention.entity}
         if not right or (mention.head, mention.entity) in asked:
             continue
         asked.add((mention.head, mention.entity))
@@ -159,7 +161,7 @@ def cases_of(window: Window) -> Iterator[Case]:
             mention.kind,
             mention.head,
             tuple(sorted(right)),
-            candidates=tuple(sorted({one.head for one in earlier})),
+            candidates=tuple(sorted({other.head for other in earlier})),
             baselines=tuple(rule(mention, earlier) in right for rule in RULES.values()),
         )
 

@@ -6,6 +6,7 @@ agreement in number, gender and person, then all others; the nearest first in ea
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from headscope.text.annotated.coreference import Mention
 from headscope.text.annotated.coreference_words import PRONOUNS, MentionClass
@@ -38,8 +39,7 @@ _IRREGULAR_PLURALS = _words("children feet folk gentlemen men mice people teeth 
 _SINGULAR_ENDINGS = ("ss", "us", "is")
 
 
-@dataclass(frozen=True)
-class Traits:
+class Traits(NamedTuple):
     """Number, gender and person of a mention, as far as they are known."""
 
     number: Trait
@@ -48,12 +48,7 @@ class Traits:
 
     def agrees(self, other: "Traits") -> bool:
         """Whether nothing that is known of both speaks against their being the same."""
-        pairs = (
-            (self.number, other.number),
-            (self.gender, other.gender),
-            (self.person, other.person),
-        )
-        return all(not mine or not theirs or mine & theirs for mine, theirs in pairs)
+        return all(not mine or not theirs or mine & theirs for mine, theirs in zip(self, other, strict=True))
 
 
 @dataclass(frozen=True)
@@ -140,21 +135,21 @@ def nearest(asking: Mentioned, earlier: Sequence[Mentioned]) -> int | None:
 
 def head_match(asking: Mentioned, earlier: Sequence[Mentioned]) -> int | None:
     """That of the nearest with the same head word; None when there is none, which counts as wrong."""
-    return nearest(asking, [one for one in earlier if one.head_text == asking.head_text])
+    return nearest(asking, [mention for mention in earlier if mention.head_text == asking.head_text])
 
 
 def cascade(asking: Mentioned, earlier: Sequence[Mentioned]) -> int | None:
     """That of the nearest that passes the first sieve which any passes."""
     for sieve in SIEVES:
-        if passed := [one for one in earlier if sieve(asking, one)]:
+        if passed := [mention for mention in earlier if sieve(asking, mention)]:
             return nearest(asking, passed)
     return nearest(asking, earlier)
 
 
 SIEVES: tuple[Callable[[Mentioned, Mentioned], bool], ...] = (
-    lambda asking, one: one.text == asking.text,
-    lambda asking, one: one.head_text == asking.head_text,
-    lambda asking, one: one.traits.agrees(asking.traits),
+    lambda asking, mention: mention.text == asking.text,
+    lambda asking, mention: mention.head_text == asking.head_text,
+    lambda asking, mention: mention.traits.agrees(asking.traits),
 )
 
 RULES: Mapping[str, Callable[[Mentioned, Sequence[Mentioned]], int | None]] = {

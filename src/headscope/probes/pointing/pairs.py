@@ -41,16 +41,16 @@ class _Shapes:
     end: Array  # (row,)
 
     @classmethod
-    def of(cls, found: Sequence[tuple[int, Pair]]) -> Self:
+    def of(cls, pairs: Sequence[tuple[int, Pair]]) -> Self:
         """The pairs where they are."""
-        most = max(len(pair.predicate) for _, pair in found)
+        most = max(len(pair.predicate) for _, pair in pairs)
         # A predicate of fewer words repeats its first one, which changes no maximum.
-        words = [[*pair.predicate, *[pair.asking] * (most - len(pair.predicate))] for _, pair in found]
+        words = [[*pair.predicate, *[pair.asking] * (most - len(pair.predicate))] for _, pair in pairs]
         return cls(
-            np.array([place for place, _ in found]),
+            np.array([place for place, _ in pairs]),
             np.array(words),
-            np.array([pair.right[0] for _, pair in found]),
-            np.array([pair.right[-1] + 1 for _, pair in found]),
+            np.array([pair.right[0] for _, pair in pairs]),
+            np.array([pair.right[-1] + 1 for _, pair in pairs]),
         )
 
     def moved(self, rows: Array, move: Array | int = 0) -> "_Shapes":
@@ -113,7 +113,7 @@ class PairBatch(CaseBatch):
             is_inside = max(*pair.predicate, pair.right[-1]) < length
             sides = (pair.predicate, pair.right)
             if is_inside and all(any(has_token[word] for word in side) for side in sides):
-                self.found.append((place, pair))
+                self.cases.append((place, pair))
                 self.pairs.append((place, pair))
                 self._lengths.append(length)
             elif is_inside or not is_cut:  # what was cut off with the end of the text is told as such

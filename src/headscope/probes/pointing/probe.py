@@ -3,7 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import perf_counter
 from typing import ClassVar, Generic, Self, TypeVar
@@ -16,7 +16,7 @@ from headscope.facts.description import FEW_CASES, Description
 from headscope.models import Model, load
 from headscope.probes.halves import HALVES, SCORE, SELECT, Turns
 from headscope.probes.means import Array
-from headscope.probes.observe import Account, Observer, Pass, Tally
+from headscope.probes.observe import Account, Observer, Tally
 from headscope.probes.pointing.answers import Answers, AtWork, AtWorkTally, PredictTally, Question
 from headscope.probes.pointing.cases import ALL, DIRECTIONS, CaseBatch, Pointing, PointingBatch
 from headscope.probes.pointing.result import PointingResult, choose
@@ -31,13 +31,22 @@ from headscope.types import HeadId, StackName
 DataT = TypeVar("DataT", bound=AnnotatedFiles)
 
 
-@dataclass(frozen=True)
-class Reading:
-    """One pass over the data: what was read, what the model saw of it, and what was left out."""
+@dataclass
+class Reading(Account):
+    """One pass over the data."""
 
-    account: Account
-    seen: Pass
-    skipped: Skipped  # by the reader in this pass; a later reading starts a new count
+    skipped: Skipped = field(default_factory=lambda: Skipped("texts"))
+    """What the reader left out in this pass; a later one starts a new count."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What heads are chosen by, and what of: its name, its hash, and what of it could not be used."""
+
+    tallies: Mapping[StackName, PointingTally]
+    data: str
+    data_hash: str
+    notes: tuple[str, ...] = ()
 
 
 class PointingProbe(ABC, Generic[DataT]):
@@ -75,9 +84,7 @@ class PointingProbe(ABC, Generic[DataT]):
         self.limit = limit
         self.faithful = faithful
         self.observer = Observer(self.model, max_length=max_length, batch_size=batch_size, progress=progress)
-        self._fitted: dict[StackName, PointingTally] | None = None
-        self._fitted_on = self._fitted_hash = ""
-        self._fit_notes: list[str] = []
+        self._fitted: Fitted | None = None
         self._dealt = ""  # what the halves of the data read last were made of: document, sentence
 
     @abstractmethod
@@ -105,9 +112,8 @@ class PointingProbe(ABC, Generic[DataT]):
         tally = next(iter(tallies.values()))
         if not tally.scores[SELECT].count(ALL):
             raise TextError(f"{data.name} has no case to choose on: {self._nothing_to_score()}")
-        self._fitted, self._fitted_on = tallies, data.name
-        self._fitted_hash = done.account.digest.hexdigest()
-        self._fit_notes = [f"in {data.name}: {note}" for note in self._losses(tally, done)]
+        notes = tuple(f"in {data.name}: {note}" for note in self._losses(tally, done))
+        self._fitted = Fitted(tallies, data.name, done.data_hash, notes)
         return self
 
     def score(self, data: DataT) -> PointingResult:
@@ -120,19 +126,17 @@ class PointingProbe(ABC, Generic[DataT]):
         tallies = self._empty()
         done = self._observe(data, SCORE, tallies)
         for stack, tally in tallies.items():
-            tally.choose_by(self._fitted[stack])
-        return self._result(data, tallies, done, started, chosen=self._fitted_on, scores_all=False)
+            tally.choose_by(self._fitted.tallies[stack])
+        return self._result(data, tallies, done, self._fitted, started, split=False)
 
     def fit_score(self, data: DataT) -> PointingResult:
         """Choose on one half of the documents and score on the other, in one pass."""
         started = perf_counter()
         tallies = self._empty()
         done = self._observe(data, None, tallies)
-        self._fitted = tallies
-        self._fit_notes = []
-        self._fitted_on = f"half of the {self._dealt}s of {data.name}"
-        self._fitted_hash = done.account.digest.hexdigest()
-        return self._result(data, tallies, done, started, chosen=self._fitted_on, scores_all=True)
+        chosen_on = f"half of the {self._dealt}s of {data.name}"
+        self._fitted = Fitted(tallies, chosen_on, done.data_hash)
+        return self._result(data, tallies, done, self._fitted, started, split=True)
 
     def predict(
         self,
@@ -215,7 +219,7 @@ class PointingProbe(ABC, Generic[DataT]):
         if self._fitted is None:
             self.fit(data)
         assert self._fitted is not None
-        scores = self._fitted[stack].scores[SELECT]
+        scores = self._fitted.tallies[stack].scores[SELECT]
         if not scores.count(label):
             known = ", ".join(sorted(set(scores.labels) - {ALL}))
             raise OptionError(f"there is no {self.result_kind.label_name} {label!r}; there are {known}")
@@ -241,24 +245,25 @@ class PointingProbe(ABC, Generic[DataT]):
     def _observe(
         self, data: DataT, half: int | None, tallies: Mapping[StackName, Tally[Pointing]]
     ) -> Reading:
-        account = Account()
-        seen = self.observer.observe(
-            account.of(self.items(data, half)),
+        reading = Reading()
+        reading.seen = self.observer.observe(
+            reading.of(self.items(data, half)),
             {stack: [tally] for stack, tally in tallies.items()},
             name=data.name,
             share=lambda: data.progress,
         )
-        return Reading(account, seen, data.skipped)
+        reading.skipped = data.skipped
+        return reading
 
     def _result(
         self,
         data: DataT,
         tallies: dict[StackName, PointingTally],
         done: Reading,
+        fitted: Fitted,
         started: float,
         *,
-        chosen: str,
-        scores_all: bool,
+        split: bool,
     ) -> PointingResult:
         tally = next(iter(tallies.values()))
         if not tally.scores[SCORE].count(ALL):
@@ -268,17 +273,16 @@ class PointingProbe(ABC, Generic[DataT]):
             )
         source = Source.of_annotated(
             data,
-            done.account,
-            done.seen,
+            done,
             options={
-                "chosen_on": chosen,
-                "chosen_on_hash": f"sha256:{self._fitted_hash}",
+                "chosen_on": fitted.data,
+                "chosen_on_hash": f"sha256:{fitted.data_hash}",
                 "max_length": self.observer.max_length,
                 "faithful": self.faithful,
                 **self.options(),
             },
             duration=0.0,
-            notes=self._notes(data, tally, done, chosen, split=scores_all),
+            notes=self._notes(data, tally, done, fitted, split=split),
         )
         # Reads the data again, and with that begins all counts of what was left out anew: after the notes.
         examples = self._exemplars(data, tallies)
@@ -288,8 +292,8 @@ class PointingProbe(ABC, Generic[DataT]):
             replace(source, duration=perf_counter() - started),
             tallies,
             self.baseline_labels,
-            chosen,
-            scores_all,
+            fitted.data,
+            split,
             examples=examples,
         )
 
@@ -297,7 +301,7 @@ class PointingProbe(ABC, Generic[DataT]):
         return "give a file with more annotated texts"
 
     def _notes(
-        self, data: DataT, tally: PointingTally, done: Reading, chosen: str, *, split: bool
+        self, data: DataT, tally: PointingTally, done: Reading, fitted: Fitted, *, split: bool
     ) -> Iterator[str]:
         if data.annotator:
             yield f"the annotation is automatic, by {data.annotator}; its errors count against the heads"
@@ -305,15 +309,15 @@ class PointingProbe(ABC, Generic[DataT]):
             yield f"{data.name} is too small to be split, so no head was chosen; give a second file (--select)"
         elif split:
             yield (
-                f"{self.chosen_things} were chosen on {chosen} and scored on the other half; give a second file "
+                f"{self.chosen_things} were chosen on {fitted.data} and scored on the other half; give a second file "
                 "(--select) to choose on"
             )
-        elif self._fitted_hash == done.account.digest.hexdigest():
+        elif fitted.data_hash == done.data_hash:
             yield (
                 f"{self.chosen_things} were chosen on the very texts they are scored on, which flatters them; choose "
                 "on others"
             )
-        yield from self._fit_notes
+        yield from fitted.notes
         yield from self._losses(tally, done)
         halves = HALVES if split else (SCORE,)
         rare = [

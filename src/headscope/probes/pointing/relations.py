@@ -37,7 +37,7 @@ from headscope.models import Model
 from headscope.probes.halves import SCORE
 from headscope.probes.pointing.cases import ALL, Pointing
 from headscope.probes.pointing.pairs import Pair, PairBatch
-from headscope.probes.pointing.probe import PointingProbe, Reading
+from headscope.probes.pointing.probe import Fitted, PointingProbe, Reading
 from headscope.probes.pointing.result import Count, PointingResult, Quantity
 from headscope.probes.pointing.tally import PointingTally
 from headscope.run.options import BatchSize
@@ -129,7 +129,7 @@ def distance(predicate: Predicate, argument: Argument) -> int:
 
 DESCRIPTION = Description(
     "relations",
-    title="Roles: which head ties a predicate to its arguments",
+    title="Which head ties a predicate to its arguments?",
     question="How much attention passes between a predicate and its argument: the strongest between any of their "
     "words, from predicate to argument or from argument to predicate, as a mean over pairs. The control is the same "
     "for all other places in the sentence at which such a pair would stand as far apart. A head that only looks a "
@@ -289,9 +289,9 @@ class RelationsProbe(PointingProbe[RoleCorpus]):
         return super()._nothing_to_score()
 
     def _notes(
-        self, data: RoleCorpus, tally: PointingTally, done: Reading, chosen: str, *, split: bool
+        self, data: RoleCorpus, tally: PointingTally, done: Reading, fitted: Fitted, *, split: bool
     ) -> Iterator[str]:
-        yield from super()._notes(data, tally, done, chosen, split=split)
+        yield from super()._notes(data, tally, done, fitted, split=split)
         sifted = self._sifted
         if sifted.left_out:
             yield f"{sifted.left_out:,} of {sifted.read:,} pairs are left out: what counts are {self.filters}"

@@ -116,13 +116,14 @@ class PointingResult(ProbeResult):
         cells: Coords = {"direction": self.directions, "layer": range(grid.layers), "head": range(grid.heads)}
         means = {name: self.whole(stack, name) for name in (*self.quantities, BASELINE)}
         arrays: dict[str, LabelledArray] = {}
+        overall: dict[str, LabelledArray] = {}
         for name, quantity in self.quantities.items():
-            for key, some, coords, which in (
-                (quantity.by_label, labels, {**own, **cells}, f"by {kind}"),
-                (quantity.overall, ALL, cells, "over all cases"),
-            ):
-                words = f"{quantity.words} {which}"
-                arrays |= means[name].labelled(key, some, coords, words, texts=self.unit)
+            words = f"{quantity.words} by {kind}"
+            arrays |= means[name].labelled(
+                quantity.by_label, labels, {**own, **cells}, words, texts=self.unit
+            )
+            words = f"{quantity.words} over all cases"
+            overall |= means[name].labelled(quantity.overall, ALL, cells, words, texts=self.unit)
         scores = means[next(iter(self.quantities))]
         numbers: dict[str, tuple[Callable[[str], float], str]] = {
             count.array: (means[count.quantity].count, f"{count.words} each {kind} has")
@@ -136,6 +137,7 @@ class PointingResult(ProbeResult):
         for ending, (number_of, words) in numbers.items():
             values = np.array([number_of(label) for label in labels])
             arrays[f"{self.arrays_begin}_{ending}"] = LabelledArray(values, (self.label_name,), own, words)
+        arrays |= overall
         if self.baseline_dim is not None:
             arrays |= means[BASELINE].labelled(
                 f"{self.arrays_begin}_baseline",

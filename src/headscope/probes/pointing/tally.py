@@ -1,22 +1,109 @@
 """What is counted of heads that point: means by label in each half, and where each head is right most surely."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import torch
 from torch import Tensor
 
 from headscope.probes.halves import HALVES, SCORE, SELECT
-from headscope.probes.means import CaseMeans, Cases
+from headscope.probes.means import CaseMeans, Cases, Place
 from headscope.probes.observe import Tally
-from headscope.probes.pointing.cases import ALL, DIRECTIONS, CaseBatch, Pointing, PointingBatch
-from headscope.probes.pointing.exemplars import Exemplars
+from headscope.probes.pointing.cases import ALL, DIRECTIONS, Case, CaseBatch, Pointing, PointingBatch
 from headscope.probes.words import word_attention_by
 from headscope.stats.documents import FEWEST_DOCUMENTS
 from headscope.text.skipped import Skipped
 from headscope.types import AttentionBatch, HeadGrid, TokenBatch
 
 BASELINE = "baseline"
+"""The name of what needs no attention, beside the quantities."""
+
+READABLE = range(5, 26)
+"""How many words a sentence has that is easy to look at; others are shown only for want of one."""
+
+_WORD_BITS = 20
+_NOWHERE = torch.iinfo(torch.int64).max
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A case: the number of its text and of the asking word."""
+
+    text: int
+    word: int
+
+
+class Exemplars:
+    """For every label and cell the right case with the highest confidence."""
+
+    def __init__(self, *cells: int) -> None:
+        """`cells` is the shape of what is told apart for each label, as in `CaseMeans`."""
+        self.cells = cells
+        self.labels: dict[str, int] = {}
+        self.score = torch.zeros(0, *cells)  # (label, *cells) highest confidence, less 1 if hard to read
+        self.key = torch.zeros(0, *cells, dtype=torch.long)  # (label, *cells) where
+
+    def empty(self) -> Self:
+        """The same cells, nothing seen."""
+        return type(self)(*self.cells)
+
+    def begin(self, cases: Sequence[tuple[Pointing, Case]]) -> None:
+        """Note the cases of a batch, before they are looked at."""
+        self._rows = self._rows_of([case.label for _, case in cases])
+        self._keys = torch.tensor(
+            [(text.number << _WORD_BITS) | case.asking for text, case in cases], dtype=torch.long
+        )
+        is_hard = [len(text.content) not in READABLE for text, _ in cases]
+        self._penalty = torch.tensor(is_hard, dtype=torch.float)  # (case,)
+
+    def add(self, confidence: Tensor, is_right: Tensor, at: Place = ()) -> None:
+        """Look at the cases: how sure every cell is, and whether it is right, (case, *cells)."""
+        if not len(self._rows):
+            return
+        wide = (-1, *[1] * (confidence.dim() - 1))
+        # A model may compute in float64.
+        score = (
+            (confidence - self._penalty.view(wide)).to(self.score.dtype).masked_fill(~is_right, -torch.inf)
+        )
+        place = (slice(None), *at)
+        index = self._rows.view(wide).expand_as(score)
+        best = torch.full_like(self.score[place], -torch.inf).scatter_reduce(0, index, score, "amax")
+        is_best = (score == best[self._rows]) & (score > -torch.inf)
+        candidates = torch.where(is_best, self._keys.view(wide), _NOWHERE)
+        where = torch.full_like(self.key[place], _NOWHERE).scatter_reduce(0, index, candidates, "amin")
+        self._take(best, where, place)
+
+    def merge(self, other: Self) -> None:
+        """Look at all that `other` has seen."""
+        rows = self._rows_of(list(other.labels))
+        if len(rows):
+            score, key = torch.full_like(self.score, -torch.inf), torch.full_like(self.key, _NOWHERE)
+            score[rows], key[rows] = other.score, other.key
+            self._take(score, key, (slice(None),))
+
+    def spot(self, label: str, *cell: int) -> Spot | None:
+        """Where the best case of a label and cell is; None when the cell was never right."""
+        if label not in self.labels:
+            return None
+        key = int(self.key[(self.labels[label], *cell)])
+        return None if key == _NOWHERE else Spot(key >> _WORD_BITS, key & ((1 << _WORD_BITS) - 1))
+
+    def _rows_of(self, labels: list[str]) -> Tensor:
+        """(label,) their rows, new ones if need be."""
+        rows = [self.labels.setdefault(label, len(self.labels)) for label in labels]
+        missing = len(self.labels) - len(self.score)
+        if missing:
+            self.score = torch.cat([self.score, torch.full((missing, *self.cells), -torch.inf)])
+            self.key = torch.cat([self.key, torch.full((missing, *self.cells), _NOWHERE)])
+        return torch.tensor(rows, dtype=torch.long)
+
+    def _take(self, score: Tensor, key: Tensor, place: Place) -> None:
+        mine, my_key = self.score[place], self.key[place]
+        # Equal confidence: the earlier case, so that the order of merging makes no difference.
+        better = (score > mine) | ((score == mine) & (key < my_key))
+        self.score[place] = torch.where(better, score, mine)
+        self.key[place] = torch.where(better, key, my_key)
 
 
 class PointingTally(Tally[Pointing]):
@@ -72,7 +159,7 @@ class PointingTally(Tally[Pointing]):
         """Lay out the cases of a batch and score the baselines, which need no attention."""
         self._batch = batch = self.batch_kind(items, present, tokens)
         self.lost = batch.lost
-        halves = torch.tensor([items[place].half for place, _ in batch.found], dtype=torch.long)
+        halves = torch.tensor([items[place].half for place, _ in batch.cases], dtype=torch.long)
         self._parts: list[tuple[str, int, Tensor, Cases]] = []  # quantity, half, (case,) members, as counted
         for half in HALVES:
             for name in batch.quantities:
@@ -81,25 +168,25 @@ class PointingTally(Tally[Pointing]):
             members = (halves == half).nonzero()[:, 0]
             cases = self._begin(self.baseline[half], members)
             if self.baselines:
-                right = [batch.found[number][1].baselines for number in members.tolist()]
+                right = [batch.cases[number][1].baselines for number in members.tolist()]
                 self.baseline[half].add(cases, torch.tensor(right, dtype=torch.bool).repeat(2, 1))
         self._scored = (halves == SCORE).nonzero()[:, 0]
-        scored = [batch.found[number] for number in self._scored.tolist()]
+        scored = [batch.cases[number] for number in self._scored.tolist()]
         self.exemplars.begin([(items[place], case) for place, case in scored])
-        for place, case in batch.found:
+        for place, case in batch.cases:
             if case.label not in self.first_seen:
                 self.first_seen[case.label] = items[place].where(case.asking)
 
     def _begin(self, means: CaseMeans, members: Tensor) -> Cases:
         """Count cases under their label and under all labels."""
-        found = [self._batch.found[number] for number in members.tolist()]
-        labels = [case.label for _, case in found] + [ALL] * len(found)
-        places = [place for place, _ in found] * 2
+        own = [self._batch.cases[number] for number in members.tolist()]
+        labels = [case.label for _, case in own] + [ALL] * len(own)
+        places = [place for place, _ in own] * 2
         return means.begin(places, labels, [self._batch.items[place].document for place in places])
 
     def update(self, seen: AttentionBatch) -> None:
         """Count one layer of the batch."""
-        if not self._batch.found:
+        if not self._batch.cases:
             return
         measured = self._batch.measure(seen.reduce(word_attention_by(faithful=self.faithful)))
         at = (slice(None), seen.layer)

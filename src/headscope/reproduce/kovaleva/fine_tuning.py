@@ -13,7 +13,7 @@ import xarray as xr
 
 from headscope.atlas import Atlas
 from headscope.figures import change_by_layer, cls_attention
-from headscope.figures.grid import SHARE_STEPS
+from headscope.figures.grid import round_share
 from headscope.probes.features.classes import FEATURES
 from headscope.probes.features.result import AGAINST, CLS_QUERY
 from headscope.reproduce import ours as read
@@ -270,7 +270,7 @@ def _grids(section: PublishedSection, sides: Sequence[Side]) -> Iterable[Drawing
     for feature in ("sep", "cls"):
         arrays = [side.arrays[f"feature_attention{side.array_ending}"].sel(feature=feature) for side in sides]
         most = max(float(array.max()) for array in arrays)
-        limits = 0.0, next((step for step in SHARE_STEPS if most <= step), 1.0)
+        limits = 0.0, round_share(most)
         for side, array in zip(sides, arrays, strict=True):
             names, select = {"feature": _SPECIAL[feature], "model": side.model}, {"feature": feature}
             where = side.atlas, side.stack, str(array.name)

@@ -163,8 +163,8 @@ def _json_rows(stream: TextStream, skipped: Skipped) -> Iterator[_Row]:
                 skipped.add(f"{stream.where}: argument {number}: {error}")
         if not arguments:
             return None
-        found = (content, (predicate,), tuple(arguments), sense, name, _NOT_NUMBERED)
-        return name.rpartition("-")[0], Predicate(*found, shown(stream.path), stream.line_number)
+        content_and_roles = (content, (predicate,), tuple(arguments), sense, name, _NOT_NUMBERED)
+        return name.rpartition("-")[0], Predicate(*content_and_roles, shown(stream.path), stream.line_number)
 
     return filter(None, read_records(stream, row, skipped))
 
@@ -233,8 +233,15 @@ def _frame_rows(stream: TextStream, frames: Frames, skipped: Skipped) -> Iterato
             if words and predicate and not set(predicate) & set(words):
                 arguments.append(Argument(clean(element.name), words[0], words[-1] + 1, element.is_core))
         if arguments:
-            found = (content, predicate, tuple(arguments), frame.frame, frame.sentence, _NOT_NUMBERED)
-            yield frame.document, Predicate(*found, shown(stream.path), frame.line)
+            content_and_roles = (
+                content,
+                predicate,
+                tuple(arguments),
+                frame.frame,
+                frame.sentence,
+                _NOT_NUMBERED,
+            )
+            yield frame.document, Predicate(*content_and_roles, shown(stream.path), frame.line)
 
 
 def _words_in(content: WordText, span: Span) -> list[int]:

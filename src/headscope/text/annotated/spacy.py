@@ -67,7 +67,7 @@ class AnnotatedText(Treebank):
         """The sentences from the beginning; raises TextError when none of them can be used."""
         self.skipped = skipped = Skipped("sentences")
         self._share = None
-        found = False
+        any_sentence = False
         texts = self._texts()
         while batch := list(islice(texts, BATCH)):
             for text, outcome in zip(batch, self._pipeline.annotate(batch), strict=True):
@@ -76,9 +76,9 @@ class AnnotatedText(Treebank):
                     if isinstance(sentence, str):
                         skipped.add(sentence)
                         continue
-                    found = True
+                    any_sentence = True
                     yield sentence
-        if not found:
+        if not any_sentence:
             raise self._nothing()
 
     def _texts(self) -> Iterator["_Text"]:

@@ -70,7 +70,7 @@ class Treebank(AnnotatedFiles):
 
     def __iter__(self) -> Iterator[ParsedSentence]:
         """The sentences from the beginning; raises TextError when none of them can be used."""
-        found = False
+        any_sentence = False
         document = -1
         for stream in self._streams():
             starts = True  # a file begins a document
@@ -85,9 +85,9 @@ class Treebank(AnnotatedFiles):
                 except TextError as error:
                     self.skipped.add(str(error))
                     continue
-                found = True
+                any_sentence = True
                 yield sentence
-        if not found:
+        if not any_sentence:
             raise self._nothing()
 
     def _nothing(self) -> TextError:

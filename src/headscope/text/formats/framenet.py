@@ -143,8 +143,8 @@ def _spans(
 def _read_frame(path: Path) -> dict[str, bool]:
     """Whether each element of a frame is core."""
     with open_text(path) as stream:
-        found = [node.attributes for node in _nodes(stream, (FRAME,), _IN_FRAME) if node.name == "FE"]
-    return {attributes.get("name", ""): attributes.get("coreType") in CORE for attributes in found}
+        elements = [node.attributes for node in _nodes(stream, (FRAME,), _IN_FRAME) if node.name == "FE"]
+    return {attributes.get("name", ""): attributes.get("coreType") in CORE for attributes in elements}
 
 
 @dataclass

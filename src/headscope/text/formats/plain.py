@@ -35,12 +35,12 @@ def _count_ended(stream: TextStream) -> int:
             f"{shown(stream.path)} is not a regular file, and faithful reads twice; save it to a file first"
         )
     ended = 0
-    found = False
+    any_text = False
     with open_text(stream.path) as again:
         for sentence in stream_sentences(again.chunks()):
-            found = True
+            any_text = True
             ended += sentence is None
-    if found and not ended:
+    if any_text and not ended:
         raise TextError(
             f"{shown(stream.path)}: no blank line after its only document, which faithful leaves out then; "
             "add a blank line at the end, or read without faithful"

@@ -45,8 +45,8 @@ class WordVectors:
 
 def spellings(words: Iterable[str]) -> set[str]:
     """The words and their lower-case forms: all that `WordVectors.find` may look for."""
-    found = set(words)
-    return found | {word.lower() for word in found}
+    words_as_given = set(words)
+    return words_as_given | {word.lower() for word in words_as_given}
 
 
 def read_vectors(path: str | os.PathLike[str], *, wanted: Container[str]) -> WordVectors:

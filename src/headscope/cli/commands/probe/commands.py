@@ -18,35 +18,14 @@ EXAMPLES = {
 GIGABYTE = 1 << 30
 
 
-def _chosen_on(half_of: str, metavar: str = "FILE...", *, what: str = "best heads") -> object:
-    """`--select`, and what is halved without it."""
-    return shared.option(f"What {what} are chosen on. Without it: half of {half_of}.", metavar)
-
-
-def _flag(help_text: str, name: str) -> object:
-    return shared.option(help_text, None, name)
-
-
-def _left_out(what: str, *, least: int = 1) -> object:
-    """A limit beyond which something is left out; none by default."""
-    return shared.option(f"Leave out {what}.", "N", least=least, shown=False)
-
-
 @shared.with_common
 def dependency(
     model: shared.ModelName,
     *,
-    treebank_files: Annotated[
-        list[Path], shared.option("What heads are scored on.", "FILE.conllu...", "--treebank")
-    ],
-    select: Annotated[
-        list[Path] | None,
-        _chosen_on("the documents of --treebank", "FILE.conllu...", what="best heads and offsets"),
-    ] = None,
+    treebank: list[Path],
+    select: list[Path] | None = None,
     output: shared.Output = None,
-    base_relations: Annotated[
-        bool, _flag("Count subtypes as their base relation: nmod:poss as nmod.", "--base-relations")
-    ] = False,
+    base_relations: bool = False,
     annotate: shared.Annotate = None,
     faithful: shared.FirstPiece = False,
     common: shared.Common,
@@ -54,26 +33,26 @@ def dependency(
     """Find which head tracks which relation.
 
     Every head guesses the syntactic head of every word, in both directions, beside fixed offsets.
+
+    Options:
+        treebank FILE.conllu...: What heads are scored on.
+        select FILE.conllu...: What best heads and offsets are chosen on. Without it: half of the documents of
+            --treebank.
+        base_relations: Count subtypes as their base relation: nmod:poss as nmod.
     """
-    with session(common, output, inputs=[*treebank_files, *(select or [])]) as run:
+    with session(common, output, inputs=[*treebank, *(select or [])]) as run:
         probe = hs.DependencyProbe(
             run.load(model), base_relations=base_relations, faithful=faithful, **common.probe_options
         )
-        tell(run, scored(probe, lambda paths: shared.treebank(paths, annotate), treebank_files, select))
+        tell(run, scored(probe, lambda paths: shared.treebank(paths, annotate), treebank, select))
 
 
 @shared.with_common
 def coreference(
     model: shared.ModelName,
     *,
-    data: Annotated[
-        list[Path],
-        shared.option(
-            "CoNLL-U with Entity= (CorefUD, GUM), CoNLL-2012 columns, or LitBank's CoNLL; told by content.",
-            "FILE...",
-        ),
-    ],
-    select: Annotated[list[Path] | None, _chosen_on("the documents of --data")] = None,
+    data: list[Path],
+    select: list[Path] | None = None,
     output: shared.Output = None,
     faithful: shared.FirstPiece = False,
     common: shared.Common,
@@ -81,6 +60,10 @@ def coreference(
     """Find which head resolves coreference.
 
     Every head guesses the antecedent of every mention, beside rules that look at no attention.
+
+    Options:
+        data FILE...: CoNLL-U with Entity= (CorefUD, GUM), CoNLL-2012 columns, or LitBank's CoNLL; told by content.
+        select FILE...: What best heads are chosen on. Without it: half of the documents of --data.
     """
     with session(common, output, inputs=[*data, *(select or [])]) as run:
         probe = hs.CoreferenceProbe(run.load(model), faithful=faithful, **common.probe_options)
@@ -91,34 +74,29 @@ def coreference(
 def relations(
     model: shared.ModelName,
     *,
-    data: Annotated[
-        list[Path],
-        shared.option(
-            "Semantic roles: PropBank-style .jsonl, or FrameNet 1.7 .xml files or a folder of them.",
-            "FILE...",
-        ),
-    ],
-    select: Annotated[list[Path] | None, _chosen_on("--data")] = None,
+    data: list[Path],
+    select: list[Path] | None = None,
     output: shared.Output = None,
-    paper_filters: Annotated[
-        bool,
-        _flag(
-            "Only what Kovaleva et al. kept: sentences of at most 12 tokens, elements of at most 3, 2 apart.",
-            "--paper-filters",
-        ),
-    ] = False,
-    max_words: Annotated[int | None, _left_out("longer sentences", least=2)] = None,
-    max_argument: Annotated[int | None, _left_out("longer arguments")] = None,
-    min_distance: Annotated[int | None, _left_out("arguments nearer to the predicate")] = None,
-    modifiers: Annotated[
-        bool, _flag("Also count modifiers: PropBank's ARGM, FrameNet's non-core elements.", "--modifiers")
-    ] = False,
+    paper_filters: bool = False,
+    max_words: int | None = None,
+    max_argument: int | None = None,
+    min_distance: int | None = None,
+    modifiers: bool = False,
     faithful: shared.FirstPiece = False,
     common: shared.Common,
 ) -> None:
     """Find which head ties predicates to roles.
 
     Attention between predicates and their arguments, against words at the same distance in the same sentence.
+
+    Options:
+        data FILE...: Semantic roles: PropBank-style .jsonl, or FrameNet 1.7 .xml files or a folder of them.
+        select FILE...: What best heads are chosen on. Without it: half of --data.
+        paper_filters: Only what Kovaleva et al. kept: sentences of at most 12 tokens, elements of at most 3, 2 apart.
+        max_words N>=2: Leave out longer sentences.
+        max_argument N>=1: Leave out longer arguments.
+        min_distance N>=1: Leave out arguments nearer to the predicate.
+        modifiers: Also count modifiers: PropBank's ARGM, FrameNet's non-core elements.
     """
     with session(common, output, inputs=[*data, *(select or [])]) as run:
         probe = hs.RelationsProbe(
@@ -138,11 +116,8 @@ def relations(
 def features(
     model: shared.ModelName,
     *,
-    treebank_files: Annotated[list[Path], shared.option("Parsed sentences.", "FILE.conllu...", "--treebank")],
-    against: Annotated[
-        str | None,
-        shared.option("A second model of the same shape, such as a fine-tuned one, side by side.", "MODEL_B"),
-    ] = None,
+    treebank: list[Path],
+    against: str | None = None,
     output: shared.Output = None,
     annotate: shared.Annotate = None,
     common: shared.Common,
@@ -151,52 +126,45 @@ def features(
 
     Nouns, verbs, pronouns, subjects, objects, negation, [CLS] and [SEP]; from all tokens and from [CLS] alone. A change
     is sure when it is after correction for the many heads and classes looked at.
+
+    Options:
+        treebank FILE.conllu...: Parsed sentences.
+        against MODEL_B: A second model of the same shape, such as a fine-tuned one, side by side.
     """
-    with session(common, output, inputs=treebank_files) as run:
+    with session(common, output, inputs=treebank) as run:
         loaded, other = run.load(model), None if against is None else common.load(against)
         probe = hs.FeaturesProbe(loaded, against=other, **common.probe_options)
-        tell(run, probe.score(shared.treebank(treebank_files, annotate)))
+        tell(run, probe.score(shared.treebank(treebank, annotate)))
 
 
 @shared.with_common
 def parser(
     model: shared.ModelName,
     *,
-    train: Annotated[list[Path], shared.option("What the probes learn from.", "FILE.conllu...")],
-    test: Annotated[list[Path], shared.option("What all parsers are scored on.", "FILE.conllu...")],
-    dev: Annotated[
-        list[Path] | None,
-        shared.option(
-            "What decides when learning stops. Without it: every tenth document of --train, held out.",
-            "FILE.conllu...",
-        ),
-    ] = None,
-    vectors: Annotated[
-        str,
-        shared.option(
-            "Word vectors: a GloVe or word2vec text file, or the model's own input embeddings.", "FILE|model"
-        ),
-    ] = "model",
+    train: list[Path],
+    test: list[Path],
+    dev: list[Path] | None = None,
+    vectors: str = "model",
     output: shared.Output = None,
     stack: shared.Stack = None,
     seed: Annotated[int, shared.seed("learning")] = 0,
-    max_epochs: Annotated[int, shared.option("Most rounds over --train.", "N", least=1)] = 30,
-    cache_limit: Annotated[
-        float,
-        shared.option(
-            "Most disk space for the attention of --train; what does not fit is computed again in every "
-            "round.",
-            "GB",
-            least=0,
-            most=1e6,
-        ),
-    ] = 4.0,
+    max_epochs: int = 30,
+    cache_limit: float = 4.0,
     annotate: shared.Annotate = None,
     common: shared.Common,
 ) -> None:
     """Train parsers on all heads together.
 
     With attention alone, and with attention and words, beside their baselines in one table.
+
+    Options:
+        train FILE.conllu...: What the probes learn from.
+        test FILE.conllu...: What all parsers are scored on.
+        dev FILE.conllu...: What decides when learning stops. Without it: every tenth document of --train, held out.
+        vectors FILE|model: Word vectors: a GloVe or word2vec text file, or the model's own input embeddings.
+        max_epochs N>=1: Most rounds over --train.
+        cache_limit GB>=0<=1000000: Most disk space for the attention of --train; what does not fit is computed again in
+            every round.
     """
     with session(common, output, inputs=[*train, *test, *(dev or [])]) as run:
         result = hs.parser_table(

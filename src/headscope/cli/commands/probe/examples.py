@@ -1,7 +1,7 @@
 """`headscope probe examples`: a head at work, sentence by sentence."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -20,38 +20,19 @@ PICTURES = (".svg", ".pdf", ".png")
 Files = list[Path] | None
 
 
-@shared.with_common(one_of=("treebank_files", "coreference", "roles"))
+@shared.with_common(one_of=("treebank", "coreference", "roles"))
 def examples(
     model: shared.ModelName,
     *,
-    treebank_files: Annotated[
-        Files, shared.option("Look at syntactic relations.", "FILE.conllu...", "--treebank")
-    ] = None,
-    coreference: Annotated[
-        Files, shared.option("Look at mentions and their antecedents instead.", "FILE...")
-    ] = None,
-    roles: Annotated[
-        Files, shared.option("Look at predicates and their arguments instead.", "FILE...")
-    ] = None,
-    relation: Annotated[
-        str,
-        shared.option(
-            "The relation (det), mention class (pronoun) or role (ARG1); all is any of them.", "NAME"
-        ),
-    ] = "all",
-    head: Annotated[
-        str | None,
-        shared.option("The head, as in 7.4. Without it: the one that is best on these files.", "HEAD"),
-    ] = None,
-    direction: Annotated[
-        str | None,
-        shared.option("dependent_to_head, head_to_dependent …; without it the better one.", "NAME"),
-    ] = None,
+    treebank: Files = None,
+    coreference: Files = None,
+    roles: Files = None,
+    relation: str = "all",
+    head: str | None = None,
+    direction: str | None = None,
     stack: shared.Stack = None,
-    most: Annotated[int, shared.option("Sentences of each kind.", "N", least=1)] = 5,
-    picture: Annotated[
-        Path | None, shared.option("Also draw them, as .svg, .pdf or .png.", "FILE", "--picture")
-    ] = None,
+    most: int = 5,
+    picture: Path | None = None,
     annotate: shared.Annotate = None,
     faithful: shared.FirstPiece = False,
     common: shared.Common,
@@ -59,8 +40,18 @@ def examples(
     """Show a head at work on sentences.
 
     The sentences where it is most sure and right, and most sure and wrong.
+
+    Options:
+        treebank FILE.conllu...: Look at syntactic relations.
+        coreference FILE...: Look at mentions and their antecedents instead.
+        roles FILE...: Look at predicates and their arguments instead.
+        relation NAME: The relation (det), mention class (pronoun) or role (ARG1); all is any of them.
+        head HEAD: The head, as in 7.4. Without it: the one that is best on these files.
+        direction NAME: dependent_to_head, head_to_dependent …; without it the better one.
+        most N>=1: Sentences of each kind.
+        picture FILE: Also draw them, as .svg, .pdf or .png.
     """
-    if sum(map(bool, (treebank_files, coreference, roles))) != 1:
+    if sum(map(bool, (treebank, coreference, roles))) != 1:
         raise OptionError("give one of --treebank FILE, --coreference FILE and --roles FILE")
     if picture is not None and picture.suffix.lower() not in PICTURES:
         raise OptionError(f"--picture {picture}: pictures are saved as {', '.join(PICTURES)}")
@@ -69,8 +60,8 @@ def examples(
         loaded = run.load(model)
         probe: Any
         data: Any
-        if treebank_files:
-            probe, data = hs.DependencyProbe(loaded, **settings), shared.treebank(treebank_files, annotate)
+        if treebank:
+            probe, data = hs.DependencyProbe(loaded, **settings), shared.treebank(treebank, annotate)
         elif coreference:
             probe, data = hs.CoreferenceProbe(loaded, **settings), hs.read_coreference(*coreference)
         else:

@@ -2,16 +2,11 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from headscope.cli import options as shared
 from headscope.cli.commands.probe.run import scored, tell
 from headscope.cli.session import session
-
-Select = Annotated[
-    list[Path] | None,
-    shared.option("What best heads are chosen on. Without it: half of --data.", "FILE..."),
-]
 
 
 def registered(name: str) -> Callable[..., Any]:
@@ -20,8 +15,8 @@ def registered(name: str) -> Callable[..., Any]:
     def command(
         model: shared.ModelName,
         *,
-        data: Annotated[list[Path], shared.option("What heads are asked on.", "FILE...")],
-        select: Select = None,
+        data: list[Path],
+        select: list[Path] | None = None,
         limit: shared.Limit = None,
         output: shared.Output = None,
         common: shared.Common,
@@ -33,5 +28,10 @@ def registered(name: str) -> Callable[..., Any]:
             probe = kind(run.load(model), limit=limit, **common.probe_options)
             tell(run, scored(probe, lambda paths: kind.read(*paths), data, select))
 
-    command.__doc__ = f"Ask what the probe {name} of another installed package asks."
+    command.__doc__ = f"""Ask what the probe {name} of another installed package asks.
+
+    Options:
+        data FILE...: What heads are asked on.
+        select FILE...: What best heads are chosen on. Without it: half of --data.
+    """
     return shared.with_common(command)

@@ -43,10 +43,10 @@ def _print(console: Console, result: "ProbeResult") -> None:
         console.print()
         if len(stacks) > 1:
             console.print(stack, style="bold")
-        _print_tables(console, result, stack)
+        print_tables(console, result, stack)
 
 
-def _print_tables(console: Console, result: "ProbeResult", stack: str) -> None:
+def print_tables(console: Console, result: "ProbeResult", stack: str) -> None:
     """The tables that the probe describes, or its rows as they stand."""
     from headscope.facts.cells import plain_columns, table_cells  # loads torch, which --help does without
 

@@ -1,0 +1,67 @@
+"""Kinds of heads in words: the columns of their table, how sure they are, and which heads are almost the same."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headscope.facts.description import Column
+from headscope.facts.wording import count, heads_list, interval, listed, share
+from headscope.kinds.kind_names import GROUPS
+from headscope.kinds.likeness import THRESHOLD, Likeness
+
+PROBE = "types"
+
+COLUMNS = (
+    Column("type", "kind"),
+    Column("heads"),
+    Column("share", format="percent"),
+    Column("published", "BERT-large, SQuAD", "percent"),
+    *(Column(group, format="percent", digits=0) for group in GROUPS),
+    Column("certainty", format="number", digits=2),
+)
+"""Of the table of kinds; the groups are where the attention of a kind's centre goes."""
+
+
+def kind_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of the table of kinds with the groups as columns."""
+    return [{**row, **row["attention"]} for row in rows]
+
+
+def recommended(facts: Mapping[str, Any]) -> str:
+    """The number of kinds to take, where any is good."""
+    return str(facts["recommended_k"]) if facts["has_structure"] else "none"
+
+
+def stability(facts: Mapping[str, Any]) -> str:
+    """How many heads keep their kind in ten fits on half of the data, for either sort of half; empty when not known."""
+    return listed([_kept(facts, half) for half, mean in facts["stability"].items() if mean is not None])
+
+
+def _kept(facts: Mapping[str, Any], half: str) -> str:
+    mean, low, high, worst = (
+        facts[name][half] for name in ("stability", "stability_low", "stability_high", "stability_worst")
+    )
+    verdict = "stable" if facts["stable"][half] else "not stable"
+    return (
+        f"{share(mean)} do on half of the {half} ({verdict}; in nine of ten rounds {interval(low, high)}, in the worst "
+        f"{share(worst)})"
+    )
+
+
+def how_sure(facts: Mapping[str, Any]) -> str:
+    """Whether kinds are well separated, and how many heads keep theirs when half of the data is left out."""
+    if not facts["well_separated"]:
+        return "These kinds are not well separated: read them as slices of one cloud."
+    kept = stability(facts)
+    return f"Do heads keep their kind in ten fits? In the mean of several rounds {kept}." if kept else ""
+
+
+def near_identical(likeness: Likeness) -> str:
+    """Which heads look at texts almost alike, in a sentence."""
+    groups = likeness.groups()
+    if not groups:
+        return f"No two heads are closer than {THRESHOLD:g} nats: none is redundant by this measure."
+    largest = "".join(map(str, heads_list(groups[0], most=8)))
+    return (
+        f"{count(sum(map(len, groups)), 'head')} are in {count(len(groups), 'group')} of near-identical ones, no two "
+        f"of a group farther apart than {THRESHOLD:g} nats; the largest is {largest}."
+    )
