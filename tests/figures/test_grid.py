@@ -20,6 +20,7 @@ from headscope.errors import AtlasError, OptionError
 from headscope.figures.colours import (
     COLOUR_MAPS,
     INK,
+    KINDS,
     LEVELS,
     LIGHT_RAMPS,
     MUTED,
@@ -160,6 +161,7 @@ def test_a_colour_tells_its_ramp() -> None:
         PAPER,
         NO_DATA,
         *SERIES,
+        *KINDS,
     ]
     assert len(every) == len(set(every))
 

@@ -1,6 +1,8 @@
 """Pictures of kinds: the right heads in the right place, and clear words when there are no kinds."""
 
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from tests.helpers.kinds import kinds_atlas, kinds_of_heads
 from headscope import figures
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
+from headscope.figures.colours import HEAD_COLOURS, KINDS
 from headscope.figures.kinds import kind_colours
 from headscope.figures.maps import EXAMPLES
 from headscope.kinds import head_types, stability
@@ -99,3 +102,9 @@ def test_without_maps_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch)
 def test_kinds_of_the_same_names_have_the_same_colours_in_two_models() -> None:
     assert kind_colours(["near", "self", "far"]) == kind_colours(["self", "far", "near"])
     assert list(kind_colours(["near", "far"])) == ["near", "far"]
+
+
+def test_kinds_and_heads_have_the_colours_of_the_front_end() -> None:
+    source = Path(__file__).parents[2].joinpath("web/src/parts/colour.ts").read_text(encoding="utf-8")
+    for colours in (KINDS, HEAD_COLOURS):
+        assert " ".join(colours) in " ".join(re.findall(r"#[0-9a-f]{6}", source))

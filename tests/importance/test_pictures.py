@@ -104,7 +104,7 @@ def test_findings() -> None:
 
 def test_the_page() -> None:
     _, _, words = read(atlas())
-    assert "Importance: what the loss says of attention" in words
+    assert "Which attention does the loss depend on?" in words
     assert "the loss of predicting masked tokens" in words
     assert "500.00" in words
     assert "correlate by 1.00" in words

@@ -111,7 +111,7 @@ def test_few_cases_are_no_finding_and_are_folded_away() -> None:
 def test_the_section_has_its_table_pictures_and_facts() -> None:
     html, reader, words = read(with_dependency(measured()))
     section = html[html.index('<details class="section" id="encoder-probe-dependency"') :]
-    assert "Syntax: which head finds which relation" in words
+    assert "Which head finds which syntactic relation?" in words
     row = re.search(r'<tr><th scope="row">det</th>.*?</tr>', section)
     assert row is not None
     assert "layer=1&amp;heads=2" in row[0]
@@ -238,7 +238,7 @@ def test_coreference_names_every_rule() -> None:
         "cascade of rules; a cascade of rules is clearly better."
     )
     _, reader, words = read(atlas)
-    assert "Coreference: which head finds what a mention refers to" in words
+    assert "Which head finds what a mention refers to?" in words
     assert "clearly not" in words
     titles = [str(image["aria-label"]).split(". ")[0] for image in reader.images]
     assert titles == [

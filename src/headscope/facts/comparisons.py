@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headscope.facts.description import Column
+from headscope.facts.vocabulary import own_name
 
 PROBE = "compare"
 
@@ -73,7 +74,7 @@ def change_name(change: str) -> str:
 def other_model(facts: Mapping[str, Any]) -> str:
     """The model that an atlas's model was compared with, by the facts of the comparison."""
     options = facts.get("options")
-    return str(options.get("against")) if isinstance(options, dict) else "another model"
+    return own_name(str(options.get("against"))) if isinstance(options, dict) else "another model"
 
 
 def thirds(layers: int) -> int:

@@ -94,6 +94,9 @@ SERIES = ("#2f6db5", "#c2410c", "#0f766e", "#9a3fa0", "#7a5b00", "#4b5563")
 """For a few lines in one picture: told apart by lightness and hue, and by their markers."""
 
 
+KINDS = ("#155492", "#eda95d", "#66afa4", "#823f52", "#2585b6", "#9a9259")
+"""For kinds of heads, in the order of their names, as in the front end."""
+
 HEAD_COLOURS = (
     "#4947c3", "#f1757a", "#880609", "#22a5f6", "#7d8103", "#4e1491", "#7a4066", "#b466bf",
     "#d44781", "#74a807", "#640461", "#d188be", "#616631", "#a73694", "#6f62e0", "#064b33",

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
 from headscope.facts.slices import stack_with
-from headscope.figures.colours import INK, PAPER, SERIES
+from headscope.figures.colours import INK, KINDS, PAPER, SERIES
 from headscope.figures.theme import TICK_SIZE, axes, count_ticks, dress, legend, open_plot
 from headscope.kinds.features import head_features
 
@@ -21,7 +21,7 @@ ROOM_FOR_SLANTED = 58
 def kind_colours(names: list[str]) -> dict[str, str]:
     """A colour for each kind: the same in every picture, and for another model whose kinds have the same names."""
     known = sorted(names)
-    return {name: SERIES[known.index(name) % len(SERIES)] for name in names}
+    return {name: KINDS[known.index(name) % len(KINDS)] for name in names}
 
 
 def kinds_of(atlas: Atlas, stack: str | None) -> tuple[str, list[str], Array]:

@@ -42,7 +42,7 @@ def ablation_section(subject: Subject, _: int) -> Section:
     """A part for each sweep that was made."""
     return Section(
         "ablation",
-        "Ablation: what a task loses",
+        "What does the model lose without heads?",
         "Heads were edited while the model did a task, each edit held against the untouched model on the same "
         "examples. Changes come with 95 % intervals over independent texts; significant are those that remain so when "
         "the number of edits of the sweep is allowed for. No change on these examples does not mean that a head does "
@@ -59,7 +59,7 @@ def uniform_section(subject: Subject, _: int) -> Section:
     ]
     return Section(
         "ablation-uniform",
-        "Ablation: heads that look evenly",
+        "What does it lose when heads look evenly?",
         "The same with heads that look evenly at all tokens instead of nowhere. A kind that does little harm removed "
         "and much harm here stands in the way once it looks everywhere.",
         parts=[Part(sweep.kind.title, " ".join(sweep.sentences), tables=[_table(sweep)]) for sweep in sweeps],

@@ -28,7 +28,7 @@ def compare_section(subject: Subject, _: int) -> Section:
     )
     return Section(
         "compare",
-        f"Side by side with {before}",
+        f"What changed from {before}?",
         f"The same texts went through this model and through {before}. Cosine is that of both maps of a head, 1 when "
         "they are alike; JS divergence is 0 then and 0.69 when no token is looked at by both. How far the weights of "
         "a layer moved is the control: do layers change because their weights moved more? The dashed and "

@@ -18,7 +18,7 @@ def importance_section(subject: Subject, _: int) -> Section:
     heads = head_table(subject.atlas, subject.stack)
     return Section(
         "importance",
-        "Importance: what the loss says of attention",
+        "Which attention does the loss depend on?",
         f"How much the loss of {does} would change with each attention weight (its gradient), "
         "and how fast it changes as a head's output is turned down. A large gradient says that it matters where a head "
         "looks; it speaks of small changes, and removing a head is not small.",

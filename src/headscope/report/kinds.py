@@ -26,7 +26,7 @@ def kinds_section(subject: Subject) -> Section:
     caption = "The kinds, where their centres look, and the shares published for BERT-large on SQuAD (Guan et al. 2020)"
     return Section(
         "kinds",
-        "Kinds: heads sorted by where they look",
+        "Which kinds of heads are there?",
         "Heads sorted without a human by their 21 distance features, and named by what the centre of each kind looks "
         "like: where most of its attention goes. Near is less than a sixteenth of the text away, middle less than a "
         f"quarter, far beyond that. {how_sure(facts)}",
@@ -98,7 +98,7 @@ def patterns_section(subject: Subject, _: int) -> Section:
     )
     return Section(
         "patterns",
-        "Patterns: what attention maps look like",
+        "What do attention maps look like?",
         "Every attention map was sorted by small neural networks into one of five patterns: vertical (a few "
         "keys that most queries look at), diagonal (near tokens), both, block (within one's own part of the text) and "
         "heterogeneous (none of these). The networks were trained on made and on labelled maps and are right in most, "

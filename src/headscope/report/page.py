@@ -15,7 +15,7 @@ from headscope.facts.wording import count, listed
 from headscope.pages.atlas import embedded_atlas
 from headscope.pages.head_page import grid_shape
 from headscope.pages.shapes import Embedded
-from headscope.report.document import document
+from headscope.report.document import document, rendered
 from headscope.report.front import first_screen
 from headscope.report.links import HeadLinks
 from headscope.report.probes import OUTLOOKS
@@ -182,60 +182,16 @@ def _next(atlas: Atlas, atlas_file: str, report_file: str) -> Iterator[Section]:
 
 
 def _method(atlas: Atlas) -> Section:
-    return Section("method", "Method and limits", "", notes=list(_limits(atlas)))
-
-
-def _limits(atlas: Atlas) -> Iterator[str]:
     options = atlas.provenance.get("options")
-    cut = int(atlas.provenance.get("texts_cut") or 0)
-    yield (
-        "Heads are written layer.head, both counted from 0. Attention is what query token i gives key token j, after "
-        "the softmax, while the unchanged model ran in evaluation mode. Special tokens count as tokens; padding never "
-        "does."
+    notes = rendered(
+        "method.html",
+        texts=_texts(atlas.provenance) if _is_measured(atlas) else "",
+        data=listed(_probed_on(atlas)),
+        has_map="head_distance" in atlas,
+        is_faithful=isinstance(options, dict) and bool(options.get("faithful")),
+        cut=int(atlas.provenance.get("texts_cut") or 0),
     )
-    if _is_measured(atlas):
-        yield (
-            f"Numbers with ± are means over {_texts(atlas.provenance)}, first over a text's queries, then over texts, "
-            "so that every text weighs the same; ± is the standard error over texts. A head named as the highest was "
-            "picked on these same texts, which flatters it a little."
-        )
-    if data := _probed_on(atlas):
-        yield (
-            f"What heads know was asked on {listed(data)}. Probes ask about words: attention to a word that the "
-            "tokenizer split is the sum over its pieces, attention from it the mean over them. Intervals are 95% and "
-            "treat documents as the sample where at least ten have cases, else texts, never words; each section "
-            "says which."
-        )
-        yield (
-            "That a head finds a relation does not say that the model uses it for that, nor that it looks for "
-            "nothing else. Such a head is the best of many: read its number beside that of what needs no attention. "
-            "Errors of the annotation count against the heads."
-        )
-    yield (
-        "Attention says where a head looks, not what it passes on, nor whether the model needs it. A head "
-        "with little attention on a token may still matter, and the other way round."
-    )
-    yield (
-        "All of this holds for these texts. Other texts, languages or lengths can give other numbers, and "
-        "the heads named as extremes are extremes on this sample."
-    )
-    yield (
-        "Every map has its own colour scale; the bar below it says which. Do not compare colours between "
-        "maps without looking at the bars."
-    )
-    if "head_distance" in atlas:
-        yield (
-            "The head map is metric multidimensional scaling of the distances, the best of several starts "
-            "with a fixed seed."
-        )
-    if _is_measured(atlas) and isinstance(options, dict) and options.get("faithful"):
-        yield (
-            "The published forms were asked for (faithful): entropy and distances are computed from "
-            "smoothed attention, and distances are summed over queries, so that they have no standard "
-            "error and long texts weigh more."
-        )
-    if cut and _is_measured(atlas):
-        yield f"{count(cut, 'text')} did not fit the longest text allowed and lost the end."
+    return Section("method", "Method and limits", "", html=notes)
 
 
 def _provenance(atlas: Atlas) -> Section:

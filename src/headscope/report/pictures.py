@@ -16,6 +16,7 @@ from headscope.facts.subject import Subject
 from headscope.facts.wording import printed
 from headscope.figures.colours import (
     INK,
+    KINDS,
     LIGHT_RAMPS,
     MUTED,
     NO_DATA,
@@ -41,6 +42,7 @@ _NAMED = {
     ON_LOW: "on-low",
     ON_HIGH: "on-high",
     **{colour: f"series-{number}" for number, colour in enumerate(SERIES)},
+    **{colour: f"kind-{number}" for number, colour in enumerate(KINDS)},
 }
 _VARIABLES = {
     colour: f"{name}-{level}" for name, ramp in LIGHT_RAMPS.items() for level, colour in enumerate(ramp)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from headscope.facts.subject import Subject
+from headscope.facts.vocabulary import own_name
 from headscope.facts.wording import count
 from headscope.probes.result import without_folders
 from headscope.registry import known_names
@@ -82,7 +83,7 @@ def _facts(facts: Mapping[str, Any], *, annotated: bool) -> dict[str, str]:
         "Texts left out": ", ".join(left_out),
         "Form": "published, quirks included" if options.get("faithful") else "",
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: own_name(value) for name, value in found.items() if value}
 
 
 def _notes(facts: Mapping[str, Any]) -> list[str]:

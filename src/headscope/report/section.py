@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from markupsafe import Markup
+
 from headscope.facts.cells import table_cells
 from headscope.facts.description import Column
 from headscope.facts.findings import Finding
@@ -64,6 +66,8 @@ class Section:
     findings: list[Finding] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
     """What to type, a line each."""
+    html: Markup = field(default_factory=Markup)
+    """What none of the others can hold."""
     is_open: bool = False
     """Whether it is seen at once; the others show their title, and what is in them when it is clicked."""
 

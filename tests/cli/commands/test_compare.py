@@ -76,7 +76,7 @@ def test_the_report_has_a_section_and_findings(
     assert run("compare", model, other, "--text", corpus, "--max-length", 32, "-q", "-o", out).exit_code == 0
     assert run("report", out, "-o", page).exit_code == 0
     text = page.read_text(encoding="utf-8")
-    assert "Side by side with" in text
+    assert "What changed from" in text
     assert "By their own weights alone" in text
     assert "Kinds of heads, before and after" in text
     assert "A probe added by another package" not in text

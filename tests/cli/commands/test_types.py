@@ -79,7 +79,7 @@ def test_the_report_has_the_kinds(run: Run, path: Path, tmp_path: Path) -> None:
     run("types", path, "-q")
     assert run("report", path, "-o", tmp_path / "page.html").exit_code == 0
     page = (tmp_path / "page.html").read_text()
-    assert "Kinds: heads sorted by where they look" in page
+    assert "Which kinds of heads are there?" in page
     assert all(f"12 {name}" in page for name in ("dense", "diagonal", "dense&amp;vertical", "vertical"))
     assert "Typical heads of each kind" in page
     assert "Head map, coloured by kind" in page

@@ -70,7 +70,7 @@ _MOST = "Heads that look most at each class"
 
 DESCRIPTION = Description(
     "features",
-    title="Words that get attention: nouns, verbs, subjects, negation",
+    title="Which words get attention: nouns, verbs, subjects, negation?",
     question="How much attention a class of words gets: that of its most attended token in a text, from all tokens on "
     "average, then the mean over the texts that have the class. A class with many words has a better chance of one "
     "that is attended, so compare it with the control, as many tokens drawn at random, and with even attention. The "

@@ -37,7 +37,7 @@ DIRECTIONS = ("dependent_to_head", "head_to_dependent")
 
 DESCRIPTION = Description(
     "parser",
-    title="Parsing: how much syntax all heads together hold",
+    title="How much syntax do all heads together hold?",
     question="A small parser chooses the head of every word by the weighted sum of all heads' attention in both "
     "directions; only the weights of the {heads} heads are learned, on other sentences than those scored here. With "
     "word vectors the weights depend on the two words. What needs no attention stands beside it, and so do the same "

@@ -29,7 +29,7 @@ WINDOW_WORDS = 128
 
 DESCRIPTION = pointing_description(
     "coreference",
-    title="Coreference: which head finds what a mention refers to",
+    title="Which head finds what a mention refers to?",
     question="A mention asks with its head word for an earlier mention of the same thing. Among the head words of all "
     "earlier mentions in the text, the head's guess is the one that the asking word looks at most (mention to "
     "antecedent), or that looks at it most (antecedent to mention). Beside it stand three rules without attention: the "

@@ -129,7 +129,7 @@ def distance(predicate: Predicate, argument: Argument) -> int:
 
 DESCRIPTION = Description(
     "relations",
-    title="Roles: which head ties a predicate to its arguments",
+    title="Which head ties a predicate to its arguments?",
     question="How much attention passes between a predicate and its argument: the strongest between any of their "
     "words, from predicate to argument or from argument to predicate, as a mean over pairs. The control is the same "
     "for all other places in the sentence at which such a pair would stand as far apart. A head that only looks a "

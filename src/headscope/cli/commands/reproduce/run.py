@@ -9,7 +9,8 @@ from rich.console import Console
 
 import headscope as hs
 from headscope.cli.console import one_line, stderr
-from headscope.cli.options import ATLAS, MARKDOWN, REPORT, Common, check_output, treebank
+from headscope.cli.options import Common, treebank
+from headscope.cli.outputs import ATLAS, MARKDOWN, REPORT, check_output
 from headscope.cli.session import session
 from headscope.errors import OptionError
 
