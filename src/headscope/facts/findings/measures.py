@@ -54,7 +54,7 @@ class _Best:
         """Whether it is clear of even attention, as the best of so many heads; None where that cannot be told."""
         value, error = self.picked.at(self.head)
         if self.even is None or error is None:
-            return None
+            return None if value >= NOTICEABLE else "unclear"
         heads = int(np.isfinite(self.picked.values).sum())
         low, _ = mean_interval(value, error, self.picked.sample_size, comparisons=heads)
         return "above" if low > self.even.value and _is_noticeable(value, self.even.value) else "unclear"
@@ -117,24 +117,24 @@ def roles(subject: Subject) -> Iterator[Finding]:
         if best is None:
             continue
         name = role_name(subject.atlas, subject.stack, role)
-        yield best.finding(
-            subject, _ROLES, _role_text(subject, role, name, best), f"No head looks much at {name}"
-        )
+        found = best.finding(subject, _ROLES, _role_text(role, name, best), f"No head looks much at {name}")
+        if role == "sep" and has_markers(subject.atlas) and not _above_half(best.picked):
+            known = ' In bert-base many heads give it more than half ("no-op" attention, Clark et al. 2019).'
+            found = replace(found, parts=sentence(found.parts, known))
+        yield found
         if role == "cls":
             yield from _sink(subject)
         if role == "sep" and subject.stack != "cross":  # across two texts no query is the key's twin
             yield from _resting_place(subject)
 
 
-def _role_text(subject: Subject, role: str, name: str, best: _Best) -> str:
+def _role_text(role: str, name: str, best: _Best) -> str:
     gets = f"{name[0].upper()}{name[1:]} {'get' if role in ('period', 'comma') else 'gets'}"
     mean, much = share(float(np.nanmean(best.picked.values))), len(_above_half(best.picked))
     evenly = "" if best.even is None else f" (evenly: {share(best.even.value)})"
     text = f"{gets} {mean} of attention on average over heads{evenly}, most from head {HEAD}: {best.share}."
     if much:
         return f"{text} {count(much, 'head')} {'gives' if much == 1 else 'give'} more than half."
-    if role == "sep" and has_markers(subject.atlas):
-        text += ' In bert-base many heads give it more than half ("no-op" attention, Clark et al. 2019).'
     return text
 
 
@@ -146,8 +146,6 @@ def _resting_place(subject: Subject) -> Iterator[Finding]:
         return
     name = role_name(subject.atlas, subject.stack, "sep")
     here, elsewhere = float(np.nanmean(own.values)), float(np.nanmean(others.values))
-    if here - elsewhere < LITTLE:
-        return
     text = (
         f"When the query is itself {name}, {name} gets {share(here)} on average over heads, its look at "
         f"itself included; from all other queries {share(elsewhere)}."
@@ -159,7 +157,8 @@ def _resting_place(subject: Subject) -> Iterator[Finding]:
         if known.any():
             clear = (known & (low > 0)).sum()
             text += f" It gets clearly more (95 % interval above 0) in {clear} of {known.sum()} heads."
-    yield Finding(_ROLES, subject.stack, (text,), here - elsewhere)
+    verdict: Verdict | None = None if here - elsewhere >= LITTLE else "unclear"
+    yield Finding(_ROLES, subject.stack, (text,), here - elsewhere, verdict=verdict)
 
 
 def _sink(subject: Subject) -> Iterator[Finding]:
@@ -177,7 +176,7 @@ def _sink(subject: Subject) -> Iterator[Finding]:
         subject,
         _ROLES,
         f"{many}; the most is {best.share}, by head {HEAD}.",
-        "No head rests on the first token",
+        f"No head gives {half}",
     )
     verdict = finding.verdict if sinks else "unclear"
     yield replace(finding, heads=tuple(sinks) or finding.heads, verdict=verdict)
