@@ -44,7 +44,7 @@ def test_the_atlas_has_the_first_word_the_registry_the_second() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", ["x", 3, [], {}, {"name": 3}, {"name": "a", "tables": 3}, {"name": "a", "maps": [1]}]
+    "data", ["x", 3, [], {}, {"name": 3}, {"name": "a", "tables": 3}, {"name": "a", "tables": [1]}]
 )
 def test_what_cannot_be_read_counts_as_none(data: object) -> None:
     assert description_of(atlas_with("nobodys", description=data), "nobodys") == Description("nobodys")

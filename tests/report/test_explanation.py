@@ -12,7 +12,7 @@ from tests.helpers.atlases import per_head, probe_facts, random_atlas
 from headscope import figures
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
-from headscope.facts.explanations import explained_heads
+from headscope.facts.explanations import DESCRIPTION, explained_heads
 from headscope.pages.atlas import atlas_data
 from headscope.pages.head_explanation import explanation
 from headscope.report import findings, page
@@ -79,7 +79,11 @@ def explained(atlas: Atlas | None = None, rows: list[dict[str, Any]] | None = No
     }
     found = ROWS if rows is None else rows
     return (atlas or random_atlas()).with_probe(
-        "explanation", {"encoder": arrays}, facts=probe_facts(), table={"encoder": found}, examples={}
+        "explanation",
+        {"encoder": arrays},
+        facts=probe_facts(description=DESCRIPTION.to_data()),
+        table={"encoder": found},
+        examples={},
     )
 
 

@@ -6,7 +6,7 @@ every command takes; `with_common` shows Typer the fields of that class in its p
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial, wraps
 from pathlib import Path
@@ -95,21 +95,58 @@ def measure_names(text: str) -> list[str] | Literal["all"]:
     return names
 
 
-ModelName = Annotated[
-    str,
-    argument("MODEL", "demo, demo-mrpc, demo-qa, a folder that save_pretrained wrote, or a name on the hub."),
-]
-AtlasFile = Annotated[Path, argument("ATLAS", "A file that headscope analyze wrote.")]
-TEXT_HELP = (
-    "One or more files: plain text (a blank line between documents), .jsonl, .tsv pairs or .conllu, each also "
-    "with .gz."
+_ENTRY = re.compile(
+    r"(?P<name>\w+)(?: (?P<metavar>\S+?))?(?:>=(?P<least>\d+))?(?:<=(?P<most>\d+))?: (?P<help>.*)"
 )
-TextFiles = Annotated[list[Path] | None, option(TEXT_HELP, "FILE...", "--text")]
-PAIRS_HELP = "Text pairs taken as they are: two tab-separated columns, or .jsonl with text_a and text_b."
-PairsFile = Annotated[Path | None, option(PAIRS_HELP, "FILE")]
-Output = Annotated[
-    Path | None, output("Write what is found here, or add it to the atlas of the same model that is there.")
-]
+_SHORT = {"output": ["-o"], "quiet": ["-q"]}
+
+
+def _entries(block: str) -> dict[str, re.Match[str]]:
+    """The options that a text describes, by name: `top N>=1: Only the N highest.`, further lines indented more."""
+    lines = [" ".join(entry.split()) for entry in re.split(r"^    (?=\S)", block, flags=re.MULTILINE)[1:]]
+    return {match["name"]: match for line in lines if (match := _ENTRY.fullmatch(line))}
+
+
+def _option(entry: re.Match[str], *, is_on: bool = False) -> Any:
+    """The option of an entry; a flag that `is_on` by default can be put off."""
+    flag = f"--{entry['name'].replace('_', '-')}"
+    names = [flag + flag.replace("--", "/--no-", 1) if is_on else flag, *_SHORT.get(entry["name"], [])]
+    low, high = (None if entry[bound] is None else int(entry[bound]) for bound in ("least", "most"))
+    shown = "by default" not in entry["help"]
+    return option(entry["help"], entry["metavar"], *names, least=low, most=high, shown=shown)
+
+
+SHARED_HELP = """
+    text FILE...: One or more files: plain text (a blank line between documents), .jsonl, .tsv pairs or .conllu, each
+        also with .gz.
+    pairs FILE: Text pairs taken as they are: two tab-separated columns, or .jsonl with text_a and text_b.
+    output OUT.nc: Write what is found here, or add it to the atlas of the same model that is there.
+    data FILE...: SQuAD's JSON for qa, labelled .tsv or .jsonl for classes and scores, text for mlm and lm.
+    stride N>=0: For qa: tokens by which windows over long passages move on, 128 by default; 0 cuts passages instead.
+    k N>=2: How many kinds of heads.
+    at DIM=LABEL: Only this part of another dimension, such as query_role=sep; can be given several times.
+    stack: Which part of an encoder-decoder; without it the encoder.
+    atlas_stack NAME: encoder, decoder or cross; without it the first that was measured.
+    annotate spacy:NAME: The files are raw text: annotate them with this spaCy pipeline, which must be installed.
+    faithful: Take attention from a split word's first piece, as the code of Clark et al. does, not the mean.
+"""
+_SHARED = _entries(SHARED_HELP)
+TEXT_HELP, PAIRS_HELP, DATA_HELP = (_SHARED[name]["help"] for name in ("text", "pairs", "data"))
+
+MODEL_HELP = "demo, demo-mrpc, demo-qa, a folder that save_pretrained wrote, or a name on the hub."
+ModelName = Annotated[str, argument("MODEL", MODEL_HELP)]
+AtlasFile = Annotated[Path, argument("ATLAS", "A file that headscope analyze wrote.")]
+TextFiles = Annotated[list[Path] | None, _option(_SHARED["text"])]
+PairsFile = Annotated[Path | None, _option(_SHARED["pairs"])]
+Output = Annotated[Path | None, _option(_SHARED["output"])]
+TaskData = Annotated[list[Path], _option(_SHARED["data"])]
+Stride = Annotated[int | None, _option(_SHARED["stride"])]
+Kinds = Annotated[int, _option(_SHARED["k"])]
+At = Annotated[list[str] | None, _option(_SHARED["at"])]
+Stack = Annotated[Literal["encoder", "decoder"] | None, _option(_SHARED["stack"])]
+AtlasStack = Annotated[str | None, option(_SHARED["atlas_stack"]["help"], "NAME")]
+Annotate = Annotated[str | None, _option(_SHARED["annotate"])]
+FirstPiece = Annotated[bool, _option(_SHARED["faithful"])]
 Limit = Annotated[int | None, limit()]
 MaxLength = Annotated[int, max_length()]
 TaskMaxLength = Annotated[int | None, max_length("what is usual for the task")]
@@ -124,28 +161,6 @@ TaskName = Annotated[
         help="Answers to questions, classes or scores of texts, masked tokens, the next token.",
     ),
 ]
-DATA_HELP = "SQuAD's JSON for qa, labelled .tsv or .jsonl for classes and scores, text for mlm and lm."
-TaskData = Annotated[list[Path], option(DATA_HELP, "FILE...", "--data")]
-STRIDE_HELP = (
-    "For qa: tokens by which windows over long passages move on, 128 by default; 0 cuts passages instead."
-)
-Stride = Annotated[int | None, option(STRIDE_HELP, "N", least=0)]
-Kinds = Annotated[int, option("How many kinds of heads.", "N", "--k", least=2)]
-AT_HELP = "Only this part of another dimension, such as query_role=sep; can be given several times."
-At = Annotated[list[str] | None, option(AT_HELP, "DIM=LABEL")]
-Stack = Annotated[
-    Literal["encoder", "decoder"] | None,
-    option("Which part of an encoder-decoder; without it the encoder.", shown=False),
-]
-AtlasStack = Annotated[
-    str | None, option("encoder, decoder or cross; without it the first that was measured.", "NAME")
-]
-ANNOTATE_HELP = "The files are raw text: annotate them with this spaCy pipeline, which must be installed."
-Annotate = Annotated[str | None, option(ANNOTATE_HELP, "spacy:NAME")]
-FIRST_PIECE_HELP = (
-    "Take attention from a split word's first piece, as the code of Clark et al. does, not the mean."
-)
-FirstPiece = Annotated[bool, option(FIRST_PIECE_HELP, None, "--faithful")]
 BatchSize = Annotated[
     str,
     typer.Option(
@@ -154,19 +169,6 @@ BatchSize = Annotated[
         help="Texts that go through the model together; changes speed and memory, not the result.",
     ),
 ]
-Device = Annotated[str, option("auto, cpu, cuda, cuda:1, mps.", "NAME")]
-Dtype = Annotated[
-    Literal["auto", "float32", "float16", "bfloat16", "float64"],
-    option("auto is float32 on a CPU and the weights' own precision elsewhere."),
-]
-Revision = Annotated[str | None, option("Branch, tag or commit on the hub.", "NAME")]
-PICKLE_HELP = "Also load pickled weights, which can run code; only from a source you trust."
-AllowPickle = Annotated[bool, option(PICKLE_HELP, None, "--allow-pickle")]
-Quiet = Annotated[bool, option("Print nothing but errors.", None, "--quiet", "-q")]
-JSON_HELP = "Print one JSON object and nothing else; on failure it has an 'error'."
-Json = Annotated[bool, option(JSON_HELP, None, "--json")]
-DEBUG_HELP = "Show the traceback of an error; HEADSCOPE_DEBUG=1 does the same."
-Debug = Annotated[bool, option(DEBUG_HELP, None, "--debug")]
 
 LOADING = ("max_length", "batch_size", "device", "dtype", "revision", "allow_pickle")
 """What only commands take that run a model."""
@@ -174,18 +176,28 @@ LOADING = ("max_length", "batch_size", "device", "dtype", "revision", "allow_pic
 
 @dataclass(frozen=True)
 class Common:
-    """How a command loads and runs models, and what it prints."""
+    """How a command loads and runs models, and what it prints.
+
+    Options:
+        device NAME: auto, cpu, cuda, cuda:1, mps.
+        dtype: auto is float32 on a CPU and the weights' own precision elsewhere.
+        revision NAME: Branch, tag or commit on the hub.
+        allow_pickle: Also load pickled weights, which can run code; only from a source you trust.
+        quiet: Print nothing but errors.
+        json: Print one JSON object and nothing else; on failure it has an 'error'.
+        debug: Show the traceback of an error; HEADSCOPE_DEBUG=1 does the same.
+    """
 
     context: typer.Context
     max_length: ModelMaxLength = None
     batch_size: BatchSize = "auto"
-    device: Device = "auto"
-    dtype: Dtype = "auto"
-    revision: Revision = None
-    allow_pickle: AllowPickle = False
-    quiet: Quiet = False
-    json: Json = False
-    debug: Debug = False
+    device: str = "auto"
+    dtype: Literal["auto", "float32", "float16", "bfloat16", "float64"] = "auto"
+    revision: str | None = None
+    allow_pickle: bool = False
+    quiet: bool = False
+    json: bool = False
+    debug: bool = False
 
     @property
     def command(self) -> str:
@@ -231,18 +243,16 @@ def with_common(
     if command is None:
         return partial(with_common, without=without, one_of=one_of)
     signature = inspect.signature(command, eval_str=True)
-    command.__doc__, _, entries = (inspect.getdoc(command) or "").partition("\n\nOptions:\n")
-    described = dict(_described(entries, signature.parameters))
-    own = [described.get(name, own) for name, own in signature.parameters.items() if name != "common"]
-    left_out = {*without, *signature.parameters}
+    own = _described(command, [one for name, one in signature.parameters.items() if name != "common"])
     hints = get_type_hints(Common, include_extras=True)
-    shared = [
+    fields_of_common = [
         inspect.Parameter(
             field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
         )
         for field in fields(Common)
-        if field.name not in left_out
     ]
+    left_out = {*without, *signature.parameters}
+    shared = [one for one in _described(Common, fields_of_common) if one.name not in left_out]
     shared[0] = shared[0].replace(default=inspect.Parameter.empty)  # the context, which Typer fills in
 
     @wraps(command)
@@ -259,37 +269,28 @@ def with_common(
     return run
 
 
-_ENTRY = re.compile(r"(\w+)(?: (\S+?))?(?:>=([\d.]+))?(?:<=([\d.]+))?: (.*)")
-
-
-def _described(
-    entries: str, parameters: Mapping[str, inspect.Parameter]
-) -> Iterator[tuple[str, inspect.Parameter]]:
-    """The parameters that a docstring describes, each as Typer takes it.
+def _described(owner: Any, parameters: Sequence[inspect.Parameter]) -> list[inspect.Parameter]:
+    """The parameters, those that the docstring of the owner describes as Typer takes them; without that it is the help.
 
     An entry is the parameter, what stands for its value, its bounds, and the help: `top N>=1: Only the N highest.` A
-    parameter that comes first, before all options, is an argument; a flag that is not off by default can be put off.
+    parameter that comes first, before all options, is an argument; a flag that is on by default can be put off.
     """
-    for entry in re.split(r"^    (?=\S)", entries, flags=re.MULTILINE)[1:]:
-        match = _ENTRY.fullmatch(" ".join(entry.split()))
-        assert match is not None, entry
-        name, metavar, least, most, text = match.groups()
-        parameter, flag = parameters[name], name.replace("_", "-")
-        bounds = {
-            end: float(bound) if "." in bound else int(bound)
-            for end, bound in (("least", least), ("most", most))
-            if bound
-        }
-        if parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
-            info = argument(metavar, text)
-        else:
-            is_switch = parameter.annotation is bool and parameter.default is True
-            names = [
-                f"--{flag}/--no-{flag}" if is_switch else f"--{flag}",
-                *(["-o"] if name == "output" else []),
-            ]
-            info = option(text, metavar, *names, shown="by default" not in text, **bounds)
-        yield name, parameter.replace(annotation=Annotated[parameter.annotation, info])
+    text, _, block = (inspect.getdoc(owner) or "").partition("\n\nOptions:\n")
+    if not isinstance(owner, type):
+        owner.__doc__ = text
+    entries = _entries(block)
+    return [
+        one.replace(annotation=Annotated[one.annotation, _info(one, entries[one.name])])
+        if one.name in entries
+        else one
+        for one in parameters
+    ]
+
+
+def _info(parameter: inspect.Parameter, entry: re.Match[str]) -> Any:
+    if parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
+        return argument(entry["metavar"], entry["help"])
+    return _option(entry, is_on=parameter.default is True)
 
 
 def batch_size_of(text: str) -> int | Literal["auto"]:
@@ -354,52 +355,3 @@ def head_choice(layer: int | None, head: str | None, stack: str | None = None) -
     if None not in (named, choice.stack) and named != choice.stack:
         raise OptionError(f"--stack {stack} and --head {head} name different stacks; leave one of them out")
     return replace(choice, stack=choice.stack or named)
-
-
-ATLAS, REPORT, PICTURE, MARKDOWN = "atlas", "report", "picture", "page that headscope wrote"
-_STARTS = {
-    ATLAS: (b"\x89HDF\r\n\x1a\n",),
-    REPORT: (b"<!doctype html",),
-    MARKDOWN: (b"# published figures and ours",),
-    PICTURE: (b"<?xml", b"<svg", b"%PDF", b"\x89PNG"),
-}
-
-
-def existing_atlas(path: Path | None) -> "hs.Atlas | None":
-    """The atlas that is at -o already; None where there is none, or an empty file."""
-    if path is None or not path.is_file() or not path.stat().st_size:
-        return None
-    return hs.open(path)
-
-
-def check_output(path: Path, *, option: str, kind: str, inputs: Iterable[Path]) -> None:
-    """Refuse a place that cannot be written, before anything slow begins.
-
-    Folders are not made: a mistyped path would be hidden by it.
-    """
-    if path.is_dir():
-        raise OptionError(f"{option} {path} is a folder; give the name of a file in it")
-    if not path.parent.is_dir():
-        raise OptionError(
-            f"{option} {path}: there is no folder {path.parent}; make it with: mkdir -p {path.parent}"
-        )
-    for given in inputs:
-        if path.exists() and given.exists() and path.samefile(given):
-            raise OptionError(
-                f"{option} {path} is one of the inputs and would be overwritten; choose another name"
-            )
-    if path.is_file() and not _may_replace(path, kind):
-        raise OptionError(
-            f"{option} {path} is there already and is no {kind}; choose another name, or remove it first"
-        )
-    # Loads xarray, which is too slow to do before the checks above.
-    from headscope.atlas import check_writable
-
-    check_writable(path)
-
-
-def _may_replace(path: Path, kind: str) -> bool:
-    """Whether what is there is empty, or of the kind that would replace it."""
-    with path.open("rb") as file:
-        start = file.read(max(map(len, _STARTS[kind]))).lower()
-    return not start or any(start.startswith(known.lower()) for known in _STARTS[kind])

@@ -10,7 +10,8 @@ from rich.console import Console
 
 import headscope as hs
 from headscope.cli.console import envelope, only_own_notes, print_json, print_notes, status, stdout
-from headscope.cli.options import ATLAS, Common, check_output, existing_atlas
+from headscope.cli.options import Common
+from headscope.cli.outputs import ATLAS, check_output, existing_atlas
 
 if TYPE_CHECKING:
     from headscope.tasks import Task

@@ -18,10 +18,10 @@ from headscope.comparison.same_input import SameInput
 from headscope.comparison.sums import GIVERS, StackSums
 from headscope.comparison.weights import weight_change
 from headscope.errors import OptionError, TextError
+from headscope.kinds.features import MEASURE as FEATURES
 from headscope.models import Model, load
 from headscope.models.stacks import Place
 from headscope.probes.features.probe import FeaturesProbe
-from headscope.probes.features.result import FeaturesResult
 from headscope.probes.result import Source
 from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize, check_run_options
@@ -91,7 +91,8 @@ def compare(
     }
     edits = edits_of(first.network)
     options |= {"against_edits": list(edits)} if edits else {}
-    notes = (*_notes(first, second, reader, stacks), *weights.notes, *_feature_notes(scored))
+    of_features = () if scored is None else scored.source.notes
+    notes = (*_notes(first, second, reader, stacks), *weights.notes, *of_features)
     source = Source.of_corpus(reader, options=options, duration=perf_counter() - started, notes=notes)
     return Comparison(second, source, first, stacks, scored)
 
@@ -140,6 +141,11 @@ class _Both:
             sums.stacks[stack].update(AttentionBatch(seen.layer, attention, seen.queries, seen.keys), seen)
             hold(stack, seen)
 
+        def beside(giver: str, place: Place, weights: Tensor) -> None:
+            own = held[place.stack, place.layer]
+            other = AttentionBatch.observed(place.layer, weights, own.queries, own.keys)
+            sums.stacks[place.stack].same_input[giver].update(own, other)
+
         for watch, giver, look in zip(self.watches, GIVERS, (hold, see), strict=True):
             batch = watch.batch([text.encoded for text in texts])
             if giver not in self.same_input:
@@ -147,39 +153,21 @@ class _Both:
                 continue
             with self.same_input[giver].recording() as calls:
                 watch.run(batch, look)
-            self.same_input[giver].run(batch, calls, partial(_beside, sums.stacks, held, giver))
-
-
-def _beside(
-    part: Mapping[StackName, StackSums],
-    held: dict[tuple[StackName, int], AttentionBatch],
-    giver: str,
-    place: Place,
-    weights: Tensor,
-) -> None:
-    """Count a layer of the giver's, and of the other model on the same input."""
-    own = held[place.stack, place.layer]
-    other = AttentionBatch.observed(place.layer, weights, own.queries, own.keys)
-    part[place.stack].same_input[giver].update(own, other)
+            self.same_input[giver].run(batch, calls, partial(beside, giver))
 
 
 def _kinds(sums: StackSums, stack: StackName, *, k: int, seed: int) -> KindChange | None:
     """The kinds of a stack's heads in both models; None for cross attention, which has no distances."""
-    by_name = {measure.first.name: measure for measure in sums.measures}
-    found = by_name.get("distance_features")
-    if found is None:
-        return None
-    atlases = [
-        Atlas.build({stack: measure.result()}, provenance={}) for measure in (found.first, found.second)
-    ]
-    return kind_change(*atlases, stack=stack, k=k, seed=seed)
+    for measure in sums.measures:
+        if measure.first.name == FEATURES:
+            both = (measure.first, measure.second)
+            atlases = [Atlas.build({stack: own.result()}, provenance={}) for own in both]
+            return kind_change(*atlases, stack=stack, k=k, seed=seed)
+    return None
 
 
 def _notes(
-    first: Model,
-    second: Model,
-    reader: Reader,
-    stacks: dict[StackName, StackComparison],
+    first: Model, second: Model, reader: Reader, stacks: dict[StackName, StackComparison]
 ) -> Iterator[str]:
     if first.weights_hash == second.weights_hash:
         yield f"{first.name} and {second.name} have the same weights"
@@ -197,10 +185,6 @@ def _notes(
             yield f"{of}the kinds of {first.name} are not well separated ({reasons}), so a change of kind means little"
 
 
-def _feature_notes(features: FeaturesResult | None) -> tuple[str, ...]:
-    return () if features is None else features.source.notes
-
-
 # Whether the heads of two models can be compared one by one.
 
 
@@ -209,9 +193,7 @@ def _check_tokenizers(first: Model, second: Model) -> None:
     mine, theirs = first.tokenizer.get_vocab(), second.tokenizer.get_vocab()
     if mine == theirs:
         return
-    differing = next(
-        (token for token in [*mine, *theirs] if mine.get(token) != theirs.get(token)), ""
-    )  # dictionaries keep their order, so it is the same one each time
+    differing = next(token for token in [*mine, *theirs] if mine.get(token) != theirs.get(token))
     raise OptionError(
         f"{first.name} ({len(mine):,} entries) and {second.name} ({len(theirs):,} entries) have different tokenizers, "
         f"such as at {differing!r}, so their attention maps are over different tokens; compare models that share one, "
@@ -224,10 +206,8 @@ def _check_shapes(first: Capture, second: Capture) -> None:
     if first.stacks.grids == second.stacks.grids:
         return
     shapes = [
-        ", ".join(
-            f"{grid.stack} of {grid.layers} layers x {grid.heads} heads" for grid in capture.stacks.grids
-        )
-        for capture in (first, second)
+        ", ".join(f"{grid.stack} of {grid.layers} layers x {grid.heads} heads" for grid in stacks.grids)
+        for stacks in (first.stacks, second.stacks)
     ]
     raise OptionError(
         f"{first.model.name} ({shapes[0]}) and {second.model.name} ({shapes[1]}) differ in shape, so no head of one "

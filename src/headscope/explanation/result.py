@@ -10,7 +10,9 @@ import numpy as np
 from headscope.atlas import Results
 from headscope.explanation.separation import CONTRASTS
 from headscope.explanation.sums import COMPARED, REPLACED, LayerSums, RatioSums, counts_for
+from headscope.facts.description import Description
 from headscope.facts.explanations import (
+    DESCRIPTION,
     PROBE,
     Carried,
     Cell,
@@ -114,6 +116,7 @@ class Explanation(ProbeResult):
     """Why some heads do what they do."""
 
     probe: ClassVar[str] = PROBE
+    description: ClassVar[Description | None] = DESCRIPTION
 
     stacks: Stacks
     layers: Mapping[Place, LayerExplanation]

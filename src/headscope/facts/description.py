@@ -162,7 +162,7 @@ class Description:
     labels: str = "rows"
     """What rows are about, in the plural."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """Labels in words, where they differ from the label."""
+    """Labels in words, where they differ from the label; those of other dimensions by `dimension=label`."""
     value: str = ""
     """The column of the score; `low` and `high` are the ends of its interval."""
     value_name: str = ""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from headscope.facts.description import Column
+from headscope.facts.description import ArrayText, Column, Description
 
 if TYPE_CHECKING:  # the command line names contrasts and embeddings without opening an atlas
     from headscope.atlas import Atlas
@@ -20,6 +20,33 @@ CONTRASTS = {
 EMBEDDINGS = {"token": "tokens", "position": "positions", "segment": "segments"}
 """What may be replaced by its mean, one by one."""
 REPLACED = {**EMBEDDINGS, "all": "all of these"}
+
+DESCRIPTION = Description(
+    PROBE,
+    group="Why heads do it",
+    outlook="why heads do it",
+    names={
+        "neurons=1": "neuron",
+        **{f"neurons={count}": f"{count} neurons" for count in (2, 4, 8)},
+        **{f"contrast={name}": words for name, words in CONTRASTS.items()},
+        **{f"replaced={name}": f"without {words}" for name, words in REPLACED.items()},
+        "replaced=even": "of even attention",
+    },
+    arrays={
+        "score_share": ArrayText("Score carried by the best {}", "share of the score"),
+        "score_share_random": ArrayText("Score carried at random, beside the best {}", "share of the score"),
+        "score_share_bias": ArrayText("Score carried by the bias for position", "share of the score"),
+        "score_pattern": ArrayText("Pattern given by the best {} alone", "share of the pattern"),
+        "score_pattern_random": ArrayText(
+            "Pattern given at random, beside the best {}", "share of the pattern"
+        ),
+        "score_auc": ArrayText("How well the score tells {}", "AUC"),
+        "pattern_left": ArrayText("Pattern left {}", "share of the pattern"),
+        "replaced_js": ArrayText("Difference from the map {}", "nats", "number"),
+        "replaced_cosine": ArrayText("Likeness to the map {} (cosine)", "cosine"),
+        "replaced_overlap": ArrayText("Attention shared with the map {}"),
+    },
+)
 
 Part = TypeVar("Part")
 

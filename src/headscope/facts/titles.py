@@ -12,7 +12,6 @@ from headscope.atlas.files import COMPANIONS
 from headscope.errors import AtlasError
 from headscope.facts.comparisons import MEASURES
 from headscope.facts.description import description_of
-from headscope.facts.explanations import CONTRASTS, REPLACED
 from headscope.facts.slices import HeadValues
 from headscope.facts.sweeps import SweepFacts, sweep_facts
 from headscope.facts.vocabulary import role_name, slice_title, value_name
@@ -22,38 +21,12 @@ _GROUPS = {
     "patterns": "Patterns",
     "ablation": "Ablation",
     "importance": "Importance by gradient",
-    "explanation": "Why heads do it",
 }
 _TITLES = {
     "head_type_certainty": "How clearly the head is of its kind",
     "head_importance": "Importance by gradient",
     "attention_cosine": "Likeness of both models' maps (cosine)",
     "attention_js": "Difference of both models' maps (JS divergence)",
-}
-_EXPLANATION = {
-    "score_share": "Score carried by the best {}",
-    "score_share_random": "Score carried by {} at random",
-    "score_share_bias": "Score carried by the bias for position",
-    "score_pattern": "Pattern given by the best {} alone",
-    "score_pattern_random": "Pattern given by {} at random alone",
-    "score_auc": "How well the score tells {}",
-    "pattern_left": "Pattern left without {}",
-    "replaced_js": "Difference of the map without {}",
-    "replaced_cosine": "Likeness of the map without {} (cosine)",
-    "replaced_overlap": "Attention shared with the map without {}",
-}
-_WITHOUT_ANYTHING = {
-    "replaced_js": "Difference of the map from even attention",
-    "replaced_cosine": "Likeness of the map to even attention (cosine)",
-    "replaced_overlap": "Attention shared with even attention",
-}
-_EXPLANATION_UNITS = {
-    "score_share": "share of the score",
-    "score_pattern": "share of the pattern",
-    "score_auc": "AUC",
-    "pattern_left": "share of the pattern",
-    "replaced_cosine": "cosine",
-    "replaced_overlap": "share of attention",
 }
 _GIVEN = {
     "_input_a": ", on the other model's hidden states",
@@ -133,13 +106,10 @@ class AtlasWords:
             if known is not None:
                 return known + words
         rest = replace(picked, measure=measure.removeprefix("compare_"))
-        return _explanation_title(picked) or slice_title(self.atlas, rest)
+        return slice_title(self.atlas, rest)
 
     def unit(self, picked: HeadValues) -> str:
         """What the numbers are counted in."""
-        if _explanation_title(picked) is not None:
-            base = picked.measure.removesuffix("_random").removesuffix("_bias")
-            return _EXPLANATION_UNITS.get(base, "" if picked.units == "1" else picked.units)
         if picked.measure.startswith("ablation_"):
             return self.sweep.about(str(picked.select["metric"][0])).change_unit
         named = value_name(replace(picked, measure=picked.measure.removeprefix("compare_")))
@@ -182,20 +152,3 @@ def _plain(text: str) -> str:
 def lower(title: str) -> str:
     """A title inside a sentence."""
     return title[0].lower() + title[1:]
-
-
-def _explanation_title(picked: HeadValues) -> str | None:
-    """A title for one of the explanation's numbers per head; None for any other."""
-    title = _EXPLANATION.get(picked.measure)
-    named = {dim: labels[0] for dim, labels in picked.select.items()}
-    if title is None or set(named) - {"neurons", "contrast", "replaced"} or len(named) != ("{}" in title):
-        return None
-    if named.get("neurons") == 1:
-        return title.format("neuron" if "best" in title else "a neuron")
-    if "neurons" in named:
-        return title.format(f"{named['neurons']} neurons")
-    if named.get("replaced") == "even":
-        return _WITHOUT_ANYTHING.get(picked.measure, title.format("anything"))
-    known = CONTRASTS if "contrast" in named else REPLACED
-    label = str(next(iter(named.values()), ""))
-    return title.format(known.get(label, label))

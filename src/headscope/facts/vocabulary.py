@@ -105,7 +105,9 @@ def _probe_title(atlas: Atlas, picked: HeadValues, measure: str) -> str | None:
         return None
     owner = next(one for one in descriptions(atlas).values() if text in one.arrays.values())
     names = [
-        label_name(atlas, picked.stack, owner, label) if dim == owner.label else str(label)
+        label_name(atlas, picked.stack, owner, label)
+        if dim == owner.label
+        else owner.names.get(f"{dim}={label}", str(label))
         for dim, labels in picked.select.items()
         if dim != "direction"
         for label in labels

@@ -6,9 +6,9 @@ from functools import partial
 from matplotlib.axes import Axes
 
 from headscope import figures
+from headscope.facts.description import Column
 from headscope.facts.explanations import EMBEDDINGS, NOTHING, Cell, HeadExplanation, explained_heads
 from headscope.facts.subject import Subject
-from headscope.facts.wording import amount
 from headscope.figures.explanation import MOST_HEADS, left_size
 from headscope.report.pictures import Picture, picture, stack_picture
 from headscope.report.section import Section, Table
@@ -63,26 +63,23 @@ def _draw_shares(subject: Subject, head: str, ax: Axes) -> object:
 
 def _table(rows: list[HeadExplanation]) -> Table:
     some = f"; the {MOST_HEADS} of {len(rows)} heads whose best neuron carries most"
-    return Table(
-        "What carries the score and what is left of the pattern, with standard errors over texts"
-        + (some if len(rows) > MOST_HEADS else ""),
-        (
-            "Head",
-            "Best neuron",
-            "Best 8",
-            "Random 8",
-            *(f"Left without {name}" for name in EMBEDDINGS.values()),
-        ),
-        tuple((row.head, *map(_written, _cells(row))) for row in rows[:MOST_HEADS]),
-        is_figures=True,
+    caption = "What carries the score and what is left of the pattern, with standard errors over texts"
+    cells = [_cells(row) for row in rows[:MOST_HEADS]]
+    columns = [Column(name, format="number", digits=2, stderr=f"{name}_stderr") for name in cells[0]]
+    shown = [
+        {"head": row.head}
+        | {name: cell.value for name, cell in of_head.items()}
+        | {f"{name}_stderr": cell.stderr for name, cell in of_head.items()}
+        for row, of_head in zip(rows, cells, strict=False)
+    ]
+    return Table.described(
+        caption + (some if len(rows) > MOST_HEADS else ""), [Column("head"), *columns], shown
     )
 
 
-def _cells(row: HeadExplanation) -> list[Cell]:
+def _cells(row: HeadExplanation) -> dict[str, Cell]:
     first, last = row.carries[0], row.carries[-1]
-    left = [row.pattern_left.get(name, NOTHING) for name in EMBEDDINGS]
-    return [first.score, last.score, last.score_random, *left]
-
-
-def _written(cell: Cell) -> str:
-    return "–" if cell.value is None else amount(cell.value, cell.stderr, units="")
+    left = {
+        f"left without {words}": row.pattern_left.get(name, NOTHING) for name, words in EMBEDDINGS.items()
+    }
+    return {"best neuron": first.score, "best 8": last.score, "random 8": last.score_random, **left}

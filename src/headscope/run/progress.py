@@ -7,9 +7,8 @@ from datetime import timedelta
 from time import monotonic
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Column
-from rich.text import Text
 
 FIRST_LINE_AFTER = 10.0
 """Seconds until a run whose output goes to a log tells how far it is; a short run leaves no trace there."""
@@ -38,62 +37,48 @@ def progress_bar(description: str | None) -> Iterator[Tell]:
         yield lambda progress: None
         return
     console = Console(stderr=True)
-    description = "".join(
-        c if c.isprintable() else "?" for c in description
-    )  # file names can steer a terminal
+    # The names of files can steer a terminal.
+    description = "".join(letter if letter.isprintable() else "?" for letter in description)
+    started = monotonic()
     if not console.is_terminal:
-        yield _log_lines(console, description)
+        yield _log_lines(console, description, started)
         return
     columns = (
         TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, max_width=32)),
         BarColumn(bar_width=None),
-        TextColumn("{task.completed:.0f} texts", table_column=Column(no_wrap=True)),
-        _Rate(Column(no_wrap=True)),
-        _TimeLeft(Column(no_wrap=True)),
+        TextColumn("{task.fields[pace]}", table_column=Column(no_wrap=True)),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(description, total=None)
+        task = bar.add_task(description, total=None, pace="")
 
         def tell(progress: RunProgress) -> None:
-            bar.update(task, completed=progress.texts, total=progress.expected)
+            pace = _pace(progress, monotonic() - started)
+            bar.update(task, completed=progress.texts, total=progress.expected, pace=pace)
 
         yield tell
 
 
-class _Rate(ProgressColumn):
-    """Texts per second."""
-
-    def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed:.1f} texts/s", style="progress.data.speed")
-
-
-class _TimeLeft(ProgressColumn):
-    """How long it will take to the end, once that can be told."""
-
-    def render(self, task: Task) -> Text:
-        left = task.time_remaining
-        return Text(
-            "" if left is None else f"{timedelta(seconds=int(left))} left", style="progress.remaining"
-        )
+def _pace(progress: RunProgress, seconds: float) -> str:
+    """How many texts are done, how many a second, and how long it will take to the end, once that can be told."""
+    if seconds < 1:
+        return f"{progress.texts} texts"
+    speed = progress.texts / seconds
+    left = ""
+    if progress.expected is not None and speed:
+        ahead = timedelta(seconds=int(max(0.0, progress.expected - progress.texts) / speed))
+        left = f", about {ahead} left"
+    return f"{progress.texts} texts, {speed:.1f} texts/s{left}"
 
 
-def _log_lines(console: Console, description: str) -> Tell:
-    started = monotonic()
+def _log_lines(console: Console, description: str, started: float) -> Tell:
     due = started + FIRST_LINE_AFTER
 
     def tell(progress: RunProgress) -> None:
         nonlocal due
         now = monotonic()
-        if now < due:
-            return
-        due = now + LINE_EVERY
-        speed = progress.texts / (now - started)
-        left = ""
-        if progress.expected is not None:
-            seconds = max(0.0, progress.expected - progress.texts) / speed
-            left = f", about {timedelta(seconds=int(seconds))} left"
-        line = f"{description}: {progress.texts} texts, {speed:.1f} texts/s{left}"
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        if now >= due:
+            due = now + LINE_EVERY
+            line = f"{description}: {_pace(progress, now - started)}"
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     return tell

@@ -19,10 +19,9 @@ from headscope.run.options import longest_text
 from headscope.tasks.base import TASKS, Task
 from headscope.tasks.batches import IGNORED, Encoded, Row, TaskBatch, output_of
 from headscope.tasks.metric import Array, Mean
-from headscope.text.encode import EncodedInput
+from headscope.text.encode import EncodedInput, QuestionEncoder, Window
 from headscope.text.formats.squad import Question, Questions, read_questions
 from headscope.text.items import TextPair
-from headscope.text.question_encode import QuestionEncoder, Window
 from headscope.types import CLS
 
 _RECORD = np.dtype([("em", "f8"), ("f1", "f8"), ("answerable", "?"), ("loss", "f8"), ("windows", "f8")])

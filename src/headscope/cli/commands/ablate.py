@@ -23,49 +23,23 @@ SHOWN = 10
 MOST_IN_FULL = 30
 
 
-SWEEP_HELP = (
-    "Each head alone; each layer; each kind of head, and all but each; every two kinds; attention within or between "
-    "sentences removed from each kind, and from all but each; ever more heads."
-)
-SweepName = Annotated[
-    Literal["heads", "layers", "types", "pairs-of-types", "sentence-masks", "cumulative"],
-    shared.option(SWEEP_HELP),
-]
-EDIT_HELP = "Heads look nowhere; look evenly at all tokens; give their mean output over the same data."
-Edit = Annotated[Literal["zero", "uniform", "mean"], shared.option(EDIT_HELP)]
-ATLAS_HELP = (
-    "Where kinds of heads are looked up, and for cumulative what to order by; what it lacks is found "
-    "on the data."
-)
-ORDER_HELP = (
-    "For cumulative: heads of least gradient importance first, or of least effect alone, beside random orders; or "
-    "random orders only."
-)
-K_HELP = "How many kinds heads are sorted into, where --atlas has none."
-Corrections = Annotated[
-    Literal["holm", "benjamini-hochberg", "none"],
-    shared.option("How p values allow for the number of edits; see the guide."),
-]
-RENORMALISE_HELP = "For sentence-masks: scale the attention that is left up again."
-
-
 @shared.with_common
 def ablate(
     model: shared.ModelName,
     *,
     task: shared.TaskName,
     data: shared.TaskData,
-    sweep: SweepName = "heads",
-    edit: Edit = "zero",
-    atlas: Annotated[Path | None, shared.option(ATLAS_HELP, "ATLAS")] = None,
+    sweep: Literal["heads", "layers", "types", "pairs-of-types", "sentence-masks", "cumulative"] = "heads",
+    edit: Literal["zero", "uniform", "mean"] = "zero",
+    atlas: Path | None = None,
     output: shared.Output = None,
     limit: Annotated[int | None, shared.examples_limit(", spread evenly over them")] = None,
-    k: Annotated[int, shared.option(K_HELP, "N", "--k", least=2)] = 4,
-    order: Annotated[Literal["importance", "effect", "random"], shared.option(ORDER_HELP)] = "importance",
-    random_orders: Annotated[int, shared.option("For cumulative: how many random orders.", "N", least=1)] = 5,
-    steps: Annotated[int, shared.option("For cumulative: points of a curve.", "N", least=1)] = 10,
-    correction: Corrections = "holm",
-    renormalise: Annotated[bool, shared.option(RENORMALISE_HELP, None, "--renormalise")] = False,
+    k: int = 4,
+    order: Literal["importance", "effect", "random"] = "importance",
+    random_orders: int = 5,
+    steps: int = 10,
+    correction: Literal["holm", "benjamini-hochberg", "none"] = "holm",
+    renormalise: bool = False,
     max_length: shared.TaskMaxLength = None,
     stride: shared.Stride = None,
     common: shared.Common,
@@ -74,6 +48,20 @@ def ablate(
 
     Every edit is held against the untouched model on the same examples: the change of the task's metrics, a 95 %
     interval, and whether it is significant among so many edits. Layers below an edited one run once.
+
+    Options:
+        sweep: Each head alone; each layer; each kind of head, and all but each; every two kinds; attention within or
+            between sentences removed from each kind, and from all but each; ever more heads.
+        edit: Heads look nowhere; look evenly at all tokens; give their mean output over the same data.
+        atlas ATLAS: Where kinds of heads are looked up, and for cumulative what to order by; what it lacks is found on
+            the data.
+        k N>=2: How many kinds heads are sorted into, where --atlas has none.
+        order: For cumulative: heads of least gradient importance first, or of least effect alone, beside random orders;
+            or random orders only.
+        random_orders N>=1: For cumulative: how many random orders.
+        steps N>=1: For cumulative: points of a curve.
+        correction: How p values allow for the number of edits; see the guide.
+        renormalise: For sentence-masks: scale the attention that is left up again.
     """
     _check_used(common.context, sweep)
     shared.check_stride(stride, task)

@@ -27,23 +27,12 @@ EXAMPLE = "Example: headscope compare demo demo-qa --text articles.txt -o qa.nc"
 
 @shared.with_common(without=("revision",), one_of=("text", "pairs"))
 def compare(
-    model_a: Annotated[
-        str, shared.argument("MODEL_A", "The model before: a demo model, a folder, or a name on the hub.")
-    ],
-    model_b: Annotated[
-        str, shared.argument("MODEL_B", "The model after: of the same shape, with the same tokenizer.")
-    ],
+    model_a: str,
+    model_b: str,
     *,
     text: shared.TextFiles = None,
     pairs: shared.PairsFile = None,
-    treebank_files: Annotated[
-        list[Path] | None,
-        shared.option(
-            "Parsed sentences: also compare attention to nouns, verbs, subjects and the like.",
-            "FILE.conllu...",
-            "--treebank",
-        ),
-    ] = None,
+    treebank: list[Path] | None = None,
     output: shared.Output = None,
     max_length: shared.MaxLength = 128,
     limit: shared.Limit = None,
@@ -55,11 +44,16 @@ def compare(
 
     How much attention changed from MODEL_A to MODEL_B; how far each layer's weights moved, and whether that explains
     it; which heads changed their kind; what changed by every measure. OUT.nc is an atlas of MODEL_B.
+
+    Options:
+        model_a MODEL_A: The model before: a demo model, a folder, or a name on the hub.
+        model_b MODEL_B: The model after: of the same shape, with the same tokenizer.
+        treebank FILE.conllu...: Parsed sentences: also compare attention to nouns, verbs, subjects and the like.
     """
-    inputs = [*shared.check_corpus(text, pairs), *(treebank_files or [])]
+    inputs = [*shared.check_corpus(text, pairs), *(treebank or [])]
     with session(common, output, inputs=inputs) as run:
         corpus = shared.read_corpus(text, pairs)
-        parsed = shared.treebank(treebank_files, None) if treebank_files else None
+        parsed = shared.treebank(treebank, None) if treebank else None
         result = hs.compare(
             common.load(model_a),
             run.load(model_b),

@@ -22,17 +22,8 @@ EXAMPLE = "Example: headscope explain demo --head 2.5 --text articles.txt --limi
 def explain(
     model: shared.ModelName,
     *,
-    head: Annotated[
-        list[str],
-        shared.option(
-            "layer.head from 0, such as 7.4; 7.* or 'layer 7' for a layer, all for all; decoder:2.3 where "
-            "there are several stacks.",
-            "HEAD...",
-            "--head",
-            shown=False,
-        ),
-    ],
-    text: Annotated[list[Path], shared.option("Text or pairs, as for analyze.", "FILE...", "--text")],
+    head: list[str],
+    text: list[Path],
     output: shared.Output = None,
     limit: Annotated[int | None, shared.limit("segments or pairs", least=2)] = None,
     max_length: shared.MaxLength = 128,
@@ -43,6 +34,11 @@ def explain(
 
     How few products of query and key neurons carry a head's score, which neurons tell the query's own sentence and
     [SEP] from other keys, and what of its pattern is left when embeddings are replaced by their mean.
+
+    Options:
+        head HEAD...: layer.head from 0, such as 7.4; 7.* or 'layer 7' for a layer, all for all; decoder:2.3 where
+            there are several stacks.
+        text FILE...: Text or pairs, as for analyze.
     """
     with session(common, output, inputs=text) as run:
         corpus = hs.read_text(*text)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import headscope as hs
 from headscope.cli import options as shared
+from headscope.cli.outputs import PICTURE
 from headscope.cli.session import session
 from headscope.errors import OptionError
 
@@ -19,19 +20,22 @@ EXAMPLE = "Example: headscope map atlas.nc --method tsne --color type -o map.svg
 def map_heads(
     atlas: shared.AtlasFile,
     *,
-    output: Annotated[Path, shared.output("The picture: .svg, .pdf or .png.", "FILE")],
-    method: Annotated[
-        Literal["mds", "tsne"],
-        shared.option("mds: distances between heads' attention. tsne: neighbours by distance features."),
-    ] = "mds",
-    color: Annotated[str, shared.option("What the colours stand for.", "layer|type|MEASURE")] = "layer",
+    output: Path,
+    method: Literal["mds", "tsne"] = "mds",
+    color: str = "layer",
     at: shared.At = None,
     seed: Annotated[int, shared.seed("the search for a map")] = 0,
     stack: shared.AtlasStack = None,
     common: shared.Common,
 ) -> None:
-    """Draw every head as a point, near the heads that are like it."""
-    with session(common, output, inputs=[atlas], kind=shared.PICTURE) as run:
+    """Draw every head as a point, near the heads that are like it.
+
+    Options:
+        output FILE: The picture: .svg, .pdf or .png.
+        method: mds: distances between heads' attention. tsne: neighbours by distance features.
+        color layer|type|MEASURE: What the colours stand for.
+    """
+    with session(common, output, inputs=[atlas], kind=PICTURE) as run:
         with run.status("drawing the map"):
             opened = hs.open(atlas)
             select = _select(at or [])

@@ -16,27 +16,13 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example: headscope patterns demo demo-mrpc --text articles.txt news.txt"
 
-MODELS = shared.argument(
-    "MODEL...",
-    "One or more: demo, demo-mrpc, demo-qa, a folder that save_pretrained wrote, or a name on the hub.",
-)
-TEXT = shared.option(
-    "One or more files, each a data set of its own: plain text, .jsonl, .tsv pairs or .conllu.",
-    "FILE...",
-    "--text",
-)
-OUTPUT = shared.output(
-    "Write pattern_share of every head here, or add it to the atlas of the same model that is there. For one model and "
-    "one file."
-)
-
 
 @shared.with_common
 def patterns(
-    models: Annotated[list[str], MODELS],
+    models: list[str],
     *,
-    text: Annotated[list[Path], TEXT],
-    output: Annotated[Path | None, OUTPUT] = None,
+    text: list[Path],
+    output: Path | None = None,
     max_length: shared.MaxLength = 128,
     limit: Annotated[int | None, shared.limit("texts of each file")] = None,
     common: shared.Common,
@@ -45,6 +31,13 @@ def patterns(
 
     Vertical, diagonal, both, block (within one's own text of two) and heterogeneous, told by small networks that
     come with the package. With several models or files, one table for all.
+
+    Options:
+        models MODEL...: One or more: demo, demo-mrpc, demo-qa, a folder that save_pretrained wrote, or a name on the
+            hub.
+        text FILE...: One or more files, each a data set of its own: plain text, .jsonl, .tsv pairs or .conllu.
+        output OUT.nc: Write pattern_share of every head here, or add it to the atlas of the same model that is there.
+            For one model and one file.
     """
     if output is not None and (len(models) > 1 or len(text) > 1):
         raise OptionError("-o takes what was found in one model on one file; leave it out for several")

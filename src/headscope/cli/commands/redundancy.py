@@ -78,25 +78,21 @@ def _found(likeness: "Likeness", heads: "list[HeadId]", neighbours: int, thresho
 def _print(console: Console, found: dict[str, Any]) -> None:
     columns = max((len(near) for near in found["neighbours"].values()), default=0)
     rows = [
-        [one, *(f"{near['head']} ({near['distance']:.3f})" for near in nearest)]
-        for one, nearest in found["neighbours"].items()
+        [head, *(f"{near['head']} ({near['distance']:.3f})" for near in nearest)]
+        for head, nearest in found["neighbours"].items()
     ]
     console.print(f"nearest heads, with their distance in {found['units']}", style="bold", soft_wrap=True)
     print_table(console, ["head", *(str(number + 1) for number in range(columns))], rows)
-    console.print()
+    near = f"within {found['threshold']:g} of each other"
     if found["groups"]:
-        console.print(
-            f"groups in which all heads are within {found['threshold']:g} of each other", style="bold"
-        )
-        for group in found["groups"]:
-            print_wrapped(console, f"{len(group):>4}  ", " ".join(group))
+        console.print(f"\ngroups in which all heads are {near}", style="bold")
     else:
-        console.print(f"no two heads are within {found['threshold']:g} of each other")
-    layers = found["layers"]
-    if layers is not None:
-        console.print()
+        console.print(f"\nno two heads are {near}")
+    for group in found["groups"]:
+        print_wrapped(console, f"{len(group):>4}  ", " ".join(group))
+    if (layers := found["layers"]) is not None:
         console.print(
-            f"heads of one layer are {layers['within']:.3f} apart on average, heads of different layers "
+            f"\nheads of one layer are {layers['within']:.3f} apart on average, heads of different layers "
             f"{layers['between']:.3f}; heads dealt out to layers by chance are as near with p = "
             f"{layers['p_value']:.2g} ({layers['permutations']:,} permutations)",
             soft_wrap=True,

@@ -7,6 +7,7 @@ from rich.console import Console
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.commands.analyze import run_facts
+from headscope.cli.outputs import ATLAS, REPORT, check_output
 from headscope.cli.session import Session, session
 from headscope.errors import OptionError
 
@@ -33,8 +34,8 @@ def report(
     if save_atlas is not None and save_atlas.absolute() == output.absolute():
         raise OptionError(f"-o and --save-atlas are both {output}; give them different names")
     if save_atlas is not None:
-        shared.check_output(save_atlas, option="--save-atlas", kind=shared.ATLAS, inputs=[])
-    with session(common, output, inputs=[atlas] if atlas else [], kind=shared.REPORT) as run:
+        check_output(save_atlas, option="--save-atlas", kind=ATLAS, inputs=[])
+    with session(common, output, inputs=[atlas] if atlas else [], kind=REPORT) as run:
         opened = hs.open(atlas) if atlas else _demo_atlas(run)
         with run.status(f"writing {output}"):
             hs.write_report(opened, output, atlas_file=atlas or save_atlas or "atlas.nc")

@@ -16,30 +16,28 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example: headscope types atlas.nc --k 4"
 
-OUTPUT = shared.output("Where to write the atlas with the kinds in it; by default into ATLAS itself.")
-
 
 @shared.with_common(without=shared.LOADING)
 def types(
-    atlas: Annotated[
-        Path, shared.argument("ATLAS", "A file that headscope analyze wrote, with distance_features.")
-    ],
+    atlas: Path,
     *,
     k: shared.Kinds = 4,
-    method: Annotated[
-        Literal["kmeans", "gmm"], shared.option("k-means, or a mixture of Gaussians.")
-    ] = "kmeans",
+    method: Literal["kmeans", "gmm"] = "kmeans",
     seed: Annotated[int, shared.seed("the search for clusters")] = 0,
-    stack: Annotated[
-        str | None, shared.option("encoder or decoder; without it the first that has the features.", "NAME")
-    ] = None,
-    output: Annotated[Path | None, OUTPUT] = None,
+    stack: str | None = None,
+    output: Path | None = None,
     common: shared.Common,
 ) -> None:
     """Sort heads into kinds by where they look.
 
     Clusters on the 21 distance features, named by what their centres look like, with how stable they are when
     half of the heads or half of the texts are left out. Written into the atlas as head_type.
+
+    Options:
+        atlas ATLAS: A file that headscope analyze wrote, with distance_features.
+        method: k-means, or a mixture of Gaussians.
+        stack NAME: encoder or decoder; without it the first that has the features.
+        output OUT.nc: Where to write the atlas with the kinds in it; by default into ATLAS itself.
     """
     target = output or atlas
     with session(common, target, replaces=True, checks=output is not None) as run:

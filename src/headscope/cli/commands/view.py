@@ -8,6 +8,7 @@ from rich.console import Console
 
 import headscope as hs
 from headscope.cli import options as shared
+from headscope.cli.outputs import PICTURE, REPORT, check_output
 from headscope.cli.session import session
 from headscope.errors import OptionError
 from headscope.pages.views import ViewName
@@ -50,7 +51,7 @@ def view(
         neurons: Keep queries and keys too, of all heads where there is room, else of the head shown first.
     """
     _check_picture(svg, output, view)
-    with session(common, output, kind=shared.REPORT) as run:
+    with session(common, output, kind=REPORT) as run:
         # Loads torch and transformers, which is too slow to do before the checks above.
         from headscope.pages.neurons import neuron_reader
         from headscope.pages.page import write_view
@@ -112,7 +113,7 @@ def _check_picture(svg: Path | None, output: Path, view: ViewName) -> None:
         raise OptionError(f"--svg draws the head view or the matrix view, not --view {view}")
     if svg.absolute() == output.absolute():
         raise OptionError(f"-o and --svg are both {output}; give them different names")
-    shared.check_output(svg, option="--svg", kind=shared.PICTURE, inputs=[])
+    check_output(svg, option="--svg", kind=PICTURE, inputs=[])
 
 
 def _facts(observed: "Observed", packed: "Packed", output: Path, svg: Path | None) -> dict[str, Any]:

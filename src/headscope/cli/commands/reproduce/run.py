@@ -9,7 +9,8 @@ from rich.console import Console
 
 import headscope as hs
 from headscope.cli.console import one_line, stderr
-from headscope.cli.options import ATLAS, MARKDOWN, REPORT, Common, check_output, treebank
+from headscope.cli.options import Common, treebank
+from headscope.cli.outputs import ATLAS, MARKDOWN, REPORT, check_output
 from headscope.cli.session import session
 from headscope.errors import OptionError
 
@@ -104,7 +105,8 @@ class Comparison:
         data = {name: READERS[name](*paths) for name, paths in self.files.items() if name in READERS}
         if self.paper != "all" and "pairs" in data:
             data["text"] = data.pop("pairs")
-        return Material(**data, tasks=list(map(TaskFiles, tasks, shares)), **options)
+        reading = {**options, **self.common.probe_options}
+        return Material(**data, tasks=list(map(TaskFiles, tasks, shares)), **reading)
 
     def results(self, data: "Material") -> "list[Reproduction]":
         """Every paper that was asked for beside the models."""
@@ -115,7 +117,7 @@ class Comparison:
             if paper.name == self.paper:
                 if not self.is_atlas:
                     paper.check(data)
-                return [paper.reproduction([*map(load, self.models)], data, **self.common.probe_options)]
+                return [paper.reproduction([*map(load, self.models)], data)]
         if not self.is_atlas and data.is_empty:
             self.tell("no data were given: the sample that comes with headscope is read")
         first, *others = map(load, self.models)
