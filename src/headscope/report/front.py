@@ -16,8 +16,8 @@ from headscope.figures.maps import example_maps_size
 from headscope.figures.theme import short
 from headscope.report.at_work import example_picture, usable
 from headscope.report.document import rendered
-from headscope.report.links import HeadLinks
 from headscope.report.pictures import Picture, picture, stack_picture
+from headscope.report.section import HeadLinks
 
 WIDEST = 8.6
 """Inches of a sentence that fit beside the grid."""

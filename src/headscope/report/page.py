@@ -18,9 +18,8 @@ from headscope.pages.head_page import grid_shape
 from headscope.pages.shapes import Embedded
 from headscope.report.document import document, rendered
 from headscope.report.front import first_screen
-from headscope.report.links import HeadLinks
 from headscope.report.probes import OUTLOOKS
-from headscope.report.section import Chapter, Section, Table
+from headscope.report.section import Chapter, HeadLinks, Section, Table
 from headscope.report.sections import sections
 
 _TOPICS = {
