@@ -2,27 +2,16 @@
 
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.watching import Open
-from tests.helpers.atlases import random_atlas
-
-from headscope.report import write_report
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("report") / "report.html"
-    write_report(random_atlas(4, 3), path)
-    return path
 
 
 def chosen(page: Page) -> str | None:
     return page.get_by_role("article").get_attribute("aria-label")
 
 
-def test_keys_are_those_of_the_part_that_has_the_focus(report: Path, from_file: Open) -> None:
-    page = from_file(f"{report.as_uri()}#view=atlas&layer=1&heads=2")
+def test_keys_are_those_of_the_part_that_has_the_focus(report_file: Path, from_file: Open) -> None:
+    page = from_file(f"{report_file.as_uri()}#view=atlas&layer=1&heads=2")
     expect(page.get_by_role("article", name="Head 1.2")).to_be_visible()
     assert page.locator("main").count() == 1
     # Nothing has the focus: arrows scroll the page, other keys are the explorer's.

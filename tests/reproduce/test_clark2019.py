@@ -150,12 +150,13 @@ def test_published_figures_are_possible() -> None:
     assert [name for name, relation in RELATIONS.items() if len(relation.universal) > 1] == ["prep"]
     for relation in RELATIONS.values():
         assert 0 < relation.offset_accuracy < relation.accuracy < 1
+        assert relation.is_clear == (round(relation.accuracy - relation.offset_accuracy, 6) >= 0.02)
     for scores in CLARK.facts["mentions"].values():
         assert scores["nearest"] < scores["head_match"] < scores["head"] < scores["rules"]
     rows = [row for section in CLARK.sections.values() for row in section.rows.values()]
     shown = [relation.head for relation in RELATIONS.values()]
     shown += [row.figure.detail for row in rows if row.figure and "=" in row.figure.detail]
-    assert len(shown) == 20
+    assert len(shown) == 21
     for head in shown:
         layer, number, our_layer, our_number = map(int, re.findall(r"\d+", head))
         assert (layer - 1, number - 1) == (our_layer, our_number), head

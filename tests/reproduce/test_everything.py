@@ -58,7 +58,7 @@ def test_papers_share_one_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_without_data_the_sample_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Material] = []
     monkeypatch.setattr(
-        everything, "PAPERS", (study.Paper("x", (), lambda _, data: seen.append(data), lambda *_: None),)
+        everything, "PAPERS", (study.Paper("x", (), lambda study: seen.append(study.data), lambda *_: None),)
     )
     monkeypatch.setattr(study.Study, "measure", lambda *_, **__: None)
     reproduce_all(tiny("bert"), material=Material(seed=3))

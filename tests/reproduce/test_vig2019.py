@@ -13,8 +13,7 @@ from tests.helpers.tiny import tiny
 import headscope as hs
 from headscope.errors import HeadscopeWarning, OptionError
 from headscope.reproduce import Figure, Reproduction, Row
-from headscope.reproduce.vig.neurons import VIG, best_head
-from headscope.reproduce.vig2019 import vig2019
+from headscope.reproduce.vig2019 import PUBLISHED, best_head, vig2019
 from headscope.text.corpus import Corpus, as_corpus
 from headscope.types import HeadId, LabelledArray
 
@@ -30,7 +29,7 @@ ITEMS = {
     "use case: recurring patterns",
     "use case: neurons and behaviour",
 }
-KEYS = list(VIG.facts["patterns"])
+KEYS = list(PUBLISHED.facts["patterns"])
 EVEN = {"next_word": 0.01, "previous_word": 0.4, "own_sentence": 0.5}
 TEXTS = [("the cat sat on the mat", "a dog saw the cat"), ("it was red", "the mat was red and blue")] * 3
 
@@ -227,7 +226,7 @@ def test_scores_that_cannot_be_had_are_left_out_with_a_warning() -> None:
 
 
 def test_what_cannot_work_is_refused() -> None:
-    with pytest.raises(OptionError, match="nothing to compare; give text  an atlas"):
+    with pytest.raises(OptionError, match="nothing to compare; give text"):
         vig2019(tiny("bert"))
     with pytest.raises(OptionError, match="has no named_patterns"):
         vig2019(atlas_of(per_head("entropy", np.ones((2, 2, 2)), {"query_role": ("all", "cls")})))

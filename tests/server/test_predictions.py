@@ -12,7 +12,7 @@ from tests.server.conftest import MakeClient
 import headscope as hs
 from headscope.models import Model
 from headscope.server.explorer import EDITS, HEADS_CHARACTERS
-from headscope.server.predictions import _compared, _summary
+from headscope.server.predictions import _beside, _summary
 from headscope.server.shapes import Edit, Guess, Option
 
 DIM = WIDTH // HEADS
@@ -380,24 +380,20 @@ def guessed(*options: tuple[str, float]) -> Guess:
 
 
 def test_predictions_side_by_side() -> None:
-    before, after = _compared(
-        guessed(("were", 0.6), ("lay", 0.2), ("sat", 0.1)), guessed(("was", 0.5), ("were", 0.3), ("sat", 0.1))
-    )
-    assert before.changed
-    assert after.changed
-    told = [(option.text, option.other, option.fares) for option in after.options]
+    before = guessed(("were", 0.6), ("lay", 0.2), ("sat", 0.1))
+    after = guessed(("was", 0.5), ("were", 0.3), ("sat", 0.1))
+    shown = _beside(after, before)
+    assert shown.changed
+    told = [(option.text, option.other, option.fares) for option in shown.options]
     assert told == [("was", None, "new"), ("were", 0.6, "down"), ("sat", 0.1, "same")]
-    assert [option.other for option in before.options] == [0.3, None, 0.1]
-    up = _compared(guessed(("a", 0.5), ("b", 0.3)), guessed(("b", 0.5), ("a", 0.3)))[1]
-    assert [option.fares for option in up.options] == ["up", "down"]
-    assert not _compared(guessed(("a", 1)), guessed(("a", 0.4)))[1].changed
+    assert [option.other for option in _beside(before, after).options] == [0.3, None, 0.1]
+    swapped = _beside(guessed(("b", 0.5), ("a", 0.3)), guessed(("a", 0.5), ("b", 0.3)))
+    assert [option.fares for option in swapped.options] == ["up", "down"]
+    assert not _beside(guessed(("a", 1)), guessed(("a", 0.4))).changed
 
 
 def test_what_changed_in_a_sentence() -> None:
-    same, other = (
-        _compared(guessed(("a", 1)), guessed(("a", 0.4))),
-        _compared(guessed(("a", 1)), guessed(("b", 1))),
-    )
+    same, other = guessed(("a", 1)), guessed(("b", 1)).model_copy(update={"changed": True})
     off, even = Edit(heads="3.2", how="zero"), Edit(heads="layer 1", how="uniform")
     assert _summary([same], [off]) == "The best answer stays the same with 3.2 switched off."
     assert (

@@ -83,14 +83,17 @@ class Change:
 
     def _sentence_ids(self, side: Side, forward: Forward, shape: tuple[int, int]) -> Tensor:
         """(text, token) the number of each token's sentence."""
-        by_side = isinstance(self.sentences, Mapping)
-        if by_side and side not in self.sentences:  # type: ignore[operator]  # a mapping
-            raise OptionError(f"sentences has no {side!r}; give sentences={{'source': ..., 'target': ...}}")
-        if self.sentences is not None and self.model.is_encoder_decoder and not by_side:
+        ids: Any = self.sentences
+        if isinstance(ids, Mapping):
+            if side not in ids:
+                raise OptionError(
+                    f"sentences has no {side!r}; give sentences={{'source': ..., 'target': ...}}"
+                )
+            ids = ids[side]
+        elif ids is not None and self.model.is_encoder_decoder:
             raise OptionError(
                 f"{self.model.name} reads one text and writes another; say sentences={{'source': ..., 'target': ...}}"
             )
-        ids: Any = self.sentences[side] if isinstance(self.sentences, Mapping) else self.sentences
         if callable(ids):
             ids = ids(forward.inputs)
         elif ids is None:

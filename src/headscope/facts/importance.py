@@ -70,8 +70,8 @@ def head_table(atlas: Atlas, stack: str) -> NumberTable:
 def _scaled(value: float, error: float | None, factor: float) -> str:
     if not np.isfinite(value):
         return "-"
-    known = error is not None and np.isfinite(error)
-    return amount(factor * value, factor * error if known else None, units="")  # type: ignore[operator]  # known
+    stderr = None if error is None or not np.isfinite(error) else factor * error
+    return amount(factor * value, stderr, units="")
 
 
 @dataclass(frozen=True)

@@ -109,8 +109,9 @@ class MetricFacts:
 
     def interval(self, low: float | None, high: float | None) -> str:
         """Both ends of an interval; - where it is not known."""
-        known = low is not None and high is not None and not math.isnan(low)
-        return f"{self.written(low)} to {self.written(high)}" if known else "-"  # type: ignore[arg-type]  # known
+        if low is None or high is None or math.isnan(low):
+            return "-"
+        return f"{self.written(low)} to {self.written(high)}"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """One text or pair through a model: its tokens, and every head's attention on it."""
 
 import hashlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,6 +16,7 @@ from headscope.models.stacks import Place
 from headscope.pages.quantise import Quantised, Starts
 from headscope.pages.shapes import Reading, Seen, StackShape, Tokens
 from headscope.pages.tokens import tokens_of, word_starts
+from headscope.run.options import longest_text
 from headscope.run.watch import Watch
 from headscope.text.batching import TextBatch
 from headscope.text.encode import EncodedInput, TextEncoder
@@ -126,12 +128,14 @@ def prepare(
 ) -> Prepared:
     """Encode a text or pair; raises TextError for one without words and OptionError for an impossible length."""
     watch = Watch(surveyed(model))
-    encoder = watch.encoder(_longest(model, max_length))
+    encoder = watch.encoder(longest_text(model, max_length, USUAL_LENGTH))
     if not text_a.strip() and not (text_b or "").strip():
         raise TextError("the text is empty; give some words to look at")
-    _check_unicode(text_a, text_b or "")
-    text = TextPair(text_a, text_b if text_b is not None and text_b.strip() else None)
-    encoded = encoder.encode(text)
+    for text in (text_a, text_b or ""):
+        if half := re.search("[\ud800-\udfff]", text):
+            raise TextError(f"the text has something that is no character at place {half.start()}")
+    pair = TextPair(text_a, text_b if text_b is not None and text_b.strip() else None)
+    encoded = encoder.encode(pair)
     if not len(encoded.source) or (encoded.target is not None and not len(encoded.target)):
         raise TextError(f"{model.name} makes no tokens of {text_a[:40]!r}; give another text")
     weights = sum(
@@ -142,7 +146,7 @@ def prepare(
             f"{len(encoded)} tokens in {model.name} make {weights:,} weights, and a view holds {MOST_WEIGHTS:,}; "
             "give a shorter text or a smaller --max-length (max_length=)"
         )
-    return Prepared(watch, encoder, encoded, text)
+    return Prepared(watch, encoder, encoded, pair)
 
 
 def observe(
@@ -212,21 +216,14 @@ def _shape(model: Model, grid: HeadGrid) -> StackShape:
 
 
 def _tokens(prepared: Prepared) -> tuple[Tokens, Tokens | None]:
+    """Those that were read and, of a model that writes, those that are written."""
     encoder, encoded, text = prepared.encoder, prepared.encoded, prepared.text
-    second = text.first if text.second is None else text.second
-    if encoder.layout == "source-target":
-        assert encoded.target is not None
-        return (
-            tokens_of(encoder, encoded.source, [text.first]),
-            tokens_of(encoder, encoded.target, [second]),
-        )
-    if text.second is None:
-        texts = [text.first]
-    elif encoder.layout == "joined":
-        texts = [f"{text.first} {text.second}"]
-    else:
-        texts = [text.first, text.second]
-    return tokens_of(encoder, encoded.source, texts), None
+    texts = [text.first] if text.second is None else [text.first, text.second]
+    if encoded.target is not None:
+        read = tokens_of(encoder, encoded.source, texts[:1])
+        return read, tokens_of(encoder, encoded.target, texts[-1:])
+    joined = [" ".join(texts)] if encoder.layout == "joined" else texts
+    return tokens_of(encoder, encoded.source, joined), None
 
 
 def _note(model: Model, prepared: Prepared) -> str:
@@ -241,26 +238,6 @@ def _note(model: Model, prepared: Prepared) -> str:
     if prepared.encoder.layout == "joined" and prepared.text.second is not None:
         said.append(f"{model.name} takes no pairs: it read both texts as one.")
     return " ".join(said)
-
-
-def _longest(model: Model, max_length: int | None) -> int:
-    limit = model.max_length
-    if max_length is None:
-        return USUAL_LENGTH if limit is None else min(USUAL_LENGTH, limit)
-    if limit is not None and max_length > limit:
-        raise OptionError(
-            f"max_length {max_length} is more than the {limit} tokens {model.name} takes; give "
-            f"--max-length {limit} (max_length={limit}) or less"
-        )
-    return max_length
-
-
-def _check_unicode(*texts: str) -> None:
-    for text in texts:
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise TextError(f"the text has something that is no character at place {error.start}") from error
 
 
 def _area(encoded: EncodedInput, stack: StackName) -> int:

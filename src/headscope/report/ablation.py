@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
+import xarray as xr
 from matplotlib.axes import Axes
 
 from headscope.facts.subject import Subject
@@ -78,20 +79,23 @@ def _part(subject: Subject, sweep: SweepFacts) -> Part:
 
 def _picture(subject: Subject, sweep: SweepFacts) -> Picture:
     metric = sweep.metric()
-    array = subject.array(sweep.kind.arrays[0])
-    sizes = {
-        "heads": lambda: grid_size(array.sizes["layer"], array.sizes["head"]),
-        "layers": lambda: LAYERS_SIZE,
-        "cumulative": lambda: CURVE_SIZE,
-    }
     what = f"{metric.label} with" if sweep.name == "cumulative" else f"The change of {metric.label} with"
     return picture(
         lambda ax: _DRAW[sweep.name](subject.atlas, metric=metric.name, stack=subject.stack, ax=ax),
-        size=sizes.get(sweep.name, lambda: list_size(array.sizes["edit"]))(),
+        size=_size(subject.array(sweep.kind.arrays[0])),
         title=f"{sweep.kind.title}: {metric.label}",
         caption=f"{what} {sweep.edited}. {_KEYS.get(sweep.name, _BARS)}",
         is_wide=sweep.name != "heads",
     )
+
+
+def _size(array: xr.DataArray) -> tuple[float, float]:
+    """Inches for the picture of a sweep."""
+    if "edit" in array.dims:
+        return list_size(array.sizes["edit"])
+    if "head" in array.dims:
+        return grid_size(array.sizes["layer"], array.sizes["head"])
+    return CURVE_SIZE if "pruned" in array.dims else LAYERS_SIZE
 
 
 def _table(sweep: SweepFacts) -> Table:

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from headscope.atlas import Atlas, replacing
 from headscope.facts.findings import Finding, findings
+from headscope.facts.headlines import headlines
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import own_name, stack_title
 from headscope.facts.wording import count, listed
@@ -73,7 +74,7 @@ def render(atlas: Atlas, *, atlas_file: str = "atlas.nc", report_file: str = "re
         lead=_lead(atlas),
         front=first_screen(atlas, drawn, links, nothing=_nothing(atlas)),
         chapters=[*chapters, Chapter("about", about)],
-        atlas=_interactive(atlas, drawn),
+        atlas=_interactive(atlas, [*headlines(drawn), *drawn]),
     )
 
 

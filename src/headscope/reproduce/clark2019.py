@@ -57,24 +57,30 @@ def clark2019(
         examples=examples,
         seed=seed,
         faithful=faithful,
+        max_length=max_length,
+        batch_size=batch_size,
+        progress=progress,
     )
-    return CLARK.reproduction([model], data, max_length=max_length, batch_size=batch_size, progress=progress)
+    return CLARK.reproduction([model], data)
 
 
-def _fill(study: Study, data: Material) -> None:
+def _fill(study: Study) -> None:
+    data = study.data
     if data.read is not None:
-        study.measure(0, data, surface.MEASURES)
-        surface.fill_gradient(study, data)
-    for step, is_there, run in (
-        ("dependency", data.treebank, _dependency),
-        ("coreference", data.coreference, _coreference),
-        ("parser", data.train, _parsers),
-    ):
-        if is_there is not None:
-            study.add(0, step, partial(run, study, data))
+        study.measure(0, surface.MEASURES)
+        surface.fill_gradient(study)
+    steps = {
+        "treebank": ("dependency", _dependency),
+        "coreference": ("coreference", _coreference),
+        "train": ("parser", _parsers),
+    }
+    for name, (step, run) in steps.items():
+        if name in data.given:
+            study.add(0, step, partial(run, study))
 
 
-def _dependency(study: Study, data: Material, model: Model, atlas: Atlas | None) -> Atlas:
+def _dependency(study: Study, model: Model, atlas: Atlas | None) -> Atlas:
+    data = study.data
     assert data.treebank is not None
     probe = DependencyProbe(model, faithful=data.faithful, **study.options)
     if data.choose is None:
@@ -82,13 +88,14 @@ def _dependency(study: Study, data: Material, model: Model, atlas: Atlas | None)
     return probe.fit(data.choose).score(data.treebank).to_atlas(atlas)
 
 
-def _coreference(study: Study, data: Material, model: Model, atlas: Atlas | None) -> Atlas:
-    assert data.coreference is not None
-    probe = CoreferenceProbe(model, faithful=data.faithful, **study.options)
-    return probe.fit_score(data.coreference).to_atlas(atlas)
+def _coreference(study: Study, model: Model, atlas: Atlas | None) -> Atlas:
+    assert study.data.coreference is not None
+    probe = CoreferenceProbe(model, faithful=study.data.faithful, **study.options)
+    return probe.fit_score(study.data.coreference).to_atlas(atlas)
 
 
-def _parsers(study: Study, data: Material, model: Model, atlas: Atlas | None) -> Atlas:
+def _parsers(study: Study, model: Model, atlas: Atlas | None) -> Atlas:
+    data = study.data
     assert data.train is not None
     assert data.test is not None
     options: dict[str, Any] = {"dev": data.dev, "vectors": data.vectors, "seed": data.seed, **study.options}

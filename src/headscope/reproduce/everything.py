@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from headscope.atlas import Atlas
 from headscope.data import sample_path
@@ -12,7 +13,7 @@ from headscope.measures import MEASURES
 from headscope.reproduce.clark2019 import CLARK
 from headscope.reproduce.guan2020 import GUAN
 from headscope.reproduce.kovaleva2019 import KOVALEVA
-from headscope.reproduce.study import BatchSize, Material, ModelOrAtlas, new_study, ready_atlases
+from headscope.reproduce.study import BatchSize, Material, ModelOrAtlas, Study, loaded, ready_atlases
 from headscope.reproduce.table import Reproduction
 from headscope.reproduce.vig2019 import VIG
 from headscope.text import read_coreference, read_roles, read_text, read_treebank
@@ -36,19 +37,19 @@ def reproduce_all(
     the paper and the step before each of them. With atlases as `model` and `against` everything is read from them. A
     paper that nothing is known for is left out with a warning.
     """
-    data, models = material or Material(), [model, *against]
+    options: dict[str, Any] = {"max_length": max_length, "batch_size": batch_size, "progress": progress}
+    data, models = replace(material or Material(), **options), [model, *against]
     if ready := ready_atlases(models, data):
         return _compared(ready, data)
     if data.is_empty:
         data = sample_material(data)
-    study = new_study(models, data, max_length=max_length, batch_size=batch_size, progress=progress)
-    study.tell = partial(_tell, tell, "all papers")
+    study = Study(loaded(models), data, tell=partial(_tell, tell, "all papers"))
     # All measures at once: reading the texts again for the next paper would drop those of the last.
     for place in range(len(study.models)):
-        study.measure(place, data, MEASURES.names())
+        study.measure(place, MEASURES.names())
     for paper in PAPERS:
         study.tell = partial(_tell, tell, paper.name)
-        paper.fill(study, data)
+        paper.fill(study)
     return _compared(study.filled, data)
 
 

@@ -9,9 +9,8 @@ from headscope.models import Model
 from headscope.probes import FeaturesProbe, RelationsProbe
 from headscope.probes.patterns import find_patterns
 from headscope.reproduce.kovaleva import patterns
-from headscope.reproduce.kovaleva.change import change
 from headscope.reproduce.kovaleva.disabled import disable, disabled
-from headscope.reproduce.kovaleva.features import cls_query, features
+from headscope.reproduce.kovaleva.fine_tuning import change, cls_query, features
 from headscope.reproduce.kovaleva.roles import roles as role_heads
 from headscope.reproduce.paper import PublishedSection, published
 from headscope.reproduce.study import (
@@ -61,13 +60,15 @@ def kovaleva2019(
         limit=limit,
         examples=examples,
         seed=seed,
+        max_length=max_length,
+        batch_size=batch_size,
+        progress=progress,
     )
-    return KOVALEVA.reproduction(
-        as_models(model, against), data, max_length=max_length, batch_size=batch_size, progress=progress
-    )
+    return KOVALEVA.reproduction(as_models(model, against), data)
 
 
-def _fill(study: Study, data: Material) -> None:
+def _fill(study: Study) -> None:
+    data = study.data
     texts = data.read if data.pairs is None else data.pairs
     places = range(len(study.models))
 
@@ -81,30 +82,31 @@ def _fill(study: Study, data: Material) -> None:
     def relate(roles: RoleCorpus, model: Model, atlas: Atlas | None) -> Atlas:
         return RelationsProbe(model, paper_filters=True, **study.options).fit_score(roles).to_atlas(atlas)
 
-    own = {each.place: each.task.limited(data.examples).corpus() for each in study.tasks}
+    own = {place: task.limited(data.examples).corpus() for place, task in study.tasks.items()}
     if texts is not None:
         for place in places:
             study.add(place, "patterns", partial(find, texts, data.limit))
-    for each in study.tasks:
-        step = f"patterns:{each.task.name}:{each.task.data}"
-        for place in sorted({0, each.place}):
-            study.add(place, step, partial(find, own[each.place], data.examples))
-    shown = texts if texts is not None else next((each.task.corpus() for each in study.tasks), None)
+    for own_place, task in study.tasks.items():
+        for place in sorted({0, own_place}):
+            step = f"patterns:{task.name}:{task.data}"
+            study.add(place, step, partial(find, own[own_place], data.examples))
+    shown = texts if texts is not None else next((task.corpus() for task in study.tasks.values()), None)
     if shown is not None:
         study.add(0, "pattern_maps", partial(patterns.with_maps, shown, study.segments["max_length"]))
     for place in places[1:]:
-        _compare(study, data, place, own.get(place), texts)
+        _compare(study, place, own.get(place), texts)
     if data.treebank is not None:
         for place in places:
             study.add(place, "features", partial(score, place, data.treebank))
     if data.roles is not None:
         study.add(0, "relations", partial(relate, data.roles))
-    for each in study.tasks:
-        disable(study, each, data.examples)
+    for place, task in study.tasks.items():
+        disable(study, place, task)
 
 
-def _compare(study: Study, data: Material, place: int, inputs: Corpus | None, texts: Corpus | None) -> None:
+def _compare(study: Study, place: int, inputs: Corpus | None, texts: Corpus | None) -> None:
     """Compare a fine-tuned model with the pre-trained one, on its task's own inputs where it has a task."""
+    data = study.data
     corpus, limit = (texts, data.limit) if inputs is None else (inputs, data.examples)
     if corpus is not None:
         options = {**study.segments, "limit": limit, "seed": data.seed}
@@ -116,7 +118,7 @@ def _compare(study: Study, data: Material, place: int, inputs: Corpus | None, te
 
 
 def _compared(atlases: Sequence[Atlas], data: Material) -> Reproduction:
-    paper = published("kovaleva")
+    paper = published("kovaleva2019")
     makers: dict[str, Callable[[PublishedSection, Sequence[Atlas]], Section]] = {
         "maps": patterns.maps,
         "patterns": patterns.patterns,

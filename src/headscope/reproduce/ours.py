@@ -7,6 +7,7 @@ import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.facts.slices import HeadValues, choices, head_values
+from headscope.facts.wording import count
 from headscope.reproduce.paper import size
 from headscope.reproduce.table import Figure, Origin
 from headscope.stats.intervals import mean_interval
@@ -28,7 +29,7 @@ def measured_by(atlas: Atlas, stack: str) -> Origin:
     """The model and the texts that an atlas measured."""
     facts = atlas.provenance
     quirks = ", as the authors' code computes it" if facts["options"].get("faithful") else ""
-    return Origin(model_of(atlas, stack), f"{facts['corpus']}, {texts(facts['texts'])}{quirks}")
+    return Origin(model_of(atlas, stack), f"{facts['corpus']}, {count(facts['texts'], 'text')}{quirks}")
 
 
 def probe_facts(atlas: Atlas, probe: str) -> dict[str, Any]:
@@ -39,7 +40,7 @@ def probe_facts(atlas: Atlas, probe: str) -> dict[str, Any]:
 def probed_by(atlas: Atlas, stack: str, probe: str) -> Origin:
     """The model, and the texts that a probe read."""
     facts = probe_facts(atlas, probe)
-    return Origin(model_of(atlas, stack), f"{facts.get('data')}, {texts(facts.get('texts', 0))}")
+    return Origin(model_of(atlas, stack), f"{facts.get('data')}, {count(facts.get('texts', 0), 'text')}")
 
 
 def joined(origins: Sequence[Origin]) -> Origin:
@@ -48,11 +49,6 @@ def joined(origins: Sequence[Origin]) -> Origin:
         "; and ".join(dict.fromkeys(origin.model for origin in origins)),
         "; and ".join(dict.fromkeys(origin.data for origin in origins)),
     )
-
-
-def texts(number: int) -> str:
-    """So many texts."""
-    return f"{number:,} text{'' if number == 1 else 's'}"
 
 
 def stack_with(atlas: Atlas, *names: str) -> str | None:
@@ -190,8 +186,3 @@ def layer_names(layers: Sequence[int], *, as_range: bool = False) -> str:
     if as_range and len(layers) > 1:
         return f"layers {layers[0]} to {layers[-1]}"
     return f"layer{'s' if len(layers) > 1 else ''} {', '.join(map(str, layers))}"
-
-
-def heads_named(count: int) -> str:
-    """So many heads."""
-    return f"{count} head{'' if count == 1 else 's'}"

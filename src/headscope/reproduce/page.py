@@ -1,17 +1,18 @@
 """Papers and ours on one page: a self-contained HTML file, or Markdown without pictures."""
 
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from headscope.atlas import replacing
 from headscope.errors import OptionError
+from headscope.facts.wording import printed
 from headscope.report.document import document
 from headscope.report.pictures import Picture, picture
 from headscope.report.section import Chapter, Table
 from headscope.report.section import Section as Told
 from headscope.reproduce import wording as words
-from headscope.reproduce.markdown import section_markdown, table_markdown
 from headscope.reproduce.table import Drawing, Grid, Reproduction, Section
 
 TITLE = "Published figures and ours"
@@ -21,6 +22,7 @@ LEAD = (
     "says whether ours is the same kind of finding, by our intervals; it never compares decimals. Heads are written "
     "layer.head, both counted from 0."
 )
+_MARKUP = re.compile(r"([\\`*_\[\]<>|#])")
 _SCROLLS_AT = 7.0
 """Inches; a wider drawing stays readable on a small screen and scrolls there."""
 
@@ -68,11 +70,39 @@ def html(results: Sequence[Reproduction]) -> str:
 def markdown(results: Sequence[Reproduction]) -> str:
     """The page without its drawings."""
     parts = [f"# {TITLE}", LEAD, *(f"- {name}: {value}" for name, value in _models(results).items())]
-    parts += ["## What was found", *map(table_markdown, _summary(results))]
+    parts += ["## What was found", *map(_table_markdown, _summary(results))]
     for result in results:
         parts += [f"## {words.paper_name(result)}", f"{result.citation}."]
-        parts += [section_markdown(told, level=3) for told in _sections(result, with_pictures=False)]
+        parts += [_section_markdown(told, level=3) for told in _sections(result, with_pictures=False)]
     return "\n\n".join(parts) + "\n"
+
+
+def _section_markdown(section: Told, *, level: int) -> str:
+    """A section under a heading of this level."""
+    parts = [
+        f"{'#' * level} {_plain(section.title)}",
+        "\n".join(f"- {_plain(name)}: {_plain(value)}" for name, value in section.facts.items()),
+        _plain(section.introduction),
+        *map(_table_markdown, section.tables),
+        "\n".join(f"- {_plain(note)}" for note in section.notes),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def _table_markdown(table: Table) -> str:
+    """A table below its caption."""
+    lines = [_line(table.columns), _line("---" for _ in table.columns)]
+    lines += [_line(map(_plain, row)) for row in table.rows]
+    return "\n".join([f"*{_plain(table.caption)}*", "", *lines])
+
+
+def _plain(text: str) -> str:
+    """Any text as text: what Markdown would read as markup is escaped."""
+    return _MARKUP.sub(r"\\\1", printed(" ".join(text.split())))
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _models(results: Sequence[Reproduction]) -> dict[str, str]:

@@ -1,6 +1,6 @@
-"""A paper as the TOML file beside its code tells it: sections, rows, published figures, findings, captions and notes.
+"""A paper as its TOML file in `published/` tells it: sections, rows, published figures, findings, captions and notes.
 
-What differs between a paper's rows is data there; the code beside it finds our figures. Words in braces are filled in
+What differs between a paper's rows is data there; code finds our figures. Words in braces are filled in
 where they depend on our model: `to {sep}` is `to [SEP]` for BERT.
 """
 
@@ -15,6 +15,8 @@ from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
+from headscope.figures import head_grid
+from headscope.figures.grid import grid_size
 from headscope.reproduce.table import Drawing, Figure, Grid, Origin, Reproduction, Row, Section, Unit
 from headscope.reproduce.verdicts import RULES, holds
 
@@ -112,7 +114,7 @@ class PublishedSection:
         row = self.rows[key]
         finding = row.finding.format(**names)
         verdict = RULES[row.rule](tested or ours, than, finding) if finding else None
-        if finding and verdict is None and row.or_unclear:
+        if finding and verdict is None and row.or_unclear and ours is not None:
             verdict = holds(None, finding)
         quantity = f"{row.quantity.format(**names)}{ending}"
         return Row(quantity, unit or row.unit, published or row.figure, ours, row.note, verdict)
@@ -141,6 +143,21 @@ class PublishedSection:
             lambda ax: picture(*data, ax=ax, **options),
             drawing.is_wide,
         )
+
+    def head_grid(
+        self,
+        key: str,
+        atlas: Atlas,
+        stack: str,
+        array: str,
+        *,
+        names: Mapping[str, object] | None = None,
+        **options: object,
+    ) -> Drawing:
+        """A picture of an array that has a number a head."""
+        sizes = atlas.stack(stack)[array].sizes
+        size = grid_size(sizes["layer"], sizes["head"])
+        return self.drawing(key, head_grid, atlas, array, stack=stack, size=size, names=names, **options)
 
     def remark(self, key: str, **names: object) -> str:
         """A sentence for some cases only."""
@@ -188,12 +205,12 @@ class Published:
 
 @cache
 def published(name: str) -> Published:
-    """What the file of a paper says: `clark`, `kovaleva`, `vig` or `guan`."""
-    text = files(f"headscope.reproduce.{name}").joinpath("published.toml").read_text(encoding="utf-8")
+    """What the file of a paper says."""
+    text = files("headscope.reproduce").joinpath("published", f"{name}.toml").read_text(encoding="utf-8")
     told = tomllib.loads(text)
     model = str(told.pop("model"))
     return Published(
-        told.pop("name"),
+        name,
         told.pop("citation"),
         model,
         tuple(told.pop("shape")),

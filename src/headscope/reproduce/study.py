@@ -4,7 +4,7 @@ Several papers can fill one study. A task belongs to one of its models, by the p
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -52,14 +52,6 @@ AnyTasks = AnyTask | Sequence[AnyTask] | None
 
 
 @dataclass(frozen=True)
-class PlacedTask:
-    """A task, and the place of its model among those of a study."""
-
-    place: int
-    task: Task
-
-
-@dataclass(frozen=True)
 class Material:
     """The data that there are, of which every paper takes what it can use, and how they are read."""
 
@@ -81,6 +73,9 @@ class Material:
     """How many kinds of heads Guan et al. are compared by."""
     faithful: bool = False
     """Whether Clark et al. are compared by what their code does, quirks included."""
+    max_length: int | None = None
+    batch_size: BatchSize = "auto"
+    progress: bool = False
 
     def __post_init__(self) -> None:
         for name, other in _TOGETHER:
@@ -112,43 +107,44 @@ class Study:
     """
 
     models: Sequence[Model]
-    max_length: int | None = None
-    batch_size: BatchSize = "auto"
-    progress: bool = False
-    tasks: Sequence[PlacedTask] = ()
+    data: Material = Material()
     tell: Callable[[str], object] = lambda step: None
     """Called with the name of each step before it is done."""
+    tasks: dict[int, Task] = field(init=False)
+    """By the place of the model that does it."""
     atlases: list[Atlas | None] = field(init=False)
     _done: set[tuple[int, str]] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
+        self.tasks = placed(self.data.tasks, self.models)
         self.atlases = [None] * len(self.models)
 
     @property
     def running(self) -> dict[str, Any]:
         """How texts go through a model, as everything takes it."""
-        return {"batch_size": self.batch_size, "progress": self.progress}
+        return {"batch_size": self.data.batch_size, "progress": self.data.progress}
 
     @property
     def options(self) -> dict[str, Any]:
         """What every probe takes."""
-        return {"max_length": self.max_length, **self.running}
+        return {"max_length": self.data.max_length, **self.running}
 
     @property
     def segments(self) -> dict[str, Any]:
         """The same for what reads running text, in segments as long as the papers'."""
-        return {**self.options, "max_length": self.max_length or MAX_LENGTH}
+        return {**self.options, "max_length": self.data.max_length or MAX_LENGTH}
 
     @property
     def filled(self) -> list[Atlas]:
         """The atlases of the models about which anything is known, in the order of the models."""
         return [atlas for atlas in self.atlases if atlas is not None]
 
-    def measure(self, place: int, data: Material, measures: Sequence[str]) -> None:
+    def measure(self, place: int, measures: Sequence[str]) -> None:
         """Observe the heads of the model at `place` on the texts, unless that was done for all these measures.
 
         A second reading repeats the first one's measures, since an atlas holds those of one reading.
         """
+        data = self.data
         known = {name for done, name in self._done if done == place and name in MEASURES.names()}
         if data.read is None or set(measures) <= known:
             return
@@ -185,7 +181,7 @@ class Paper:
     name: str
     needs: tuple[str, ...]
     """The data of which it needs at least one."""
-    fill: Callable[[Study, Material], None]
+    fill: Callable[[Study], None]
     """Finds out about the study's models what the paper says of its own, as far as there are data."""
     compared: Callable[[Sequence[Atlas], Material], Reproduction]
     """Everything that the atlases have figures for: of the pre-trained model, and of fine-tuned ones after it."""
@@ -201,39 +197,22 @@ class Paper:
                 f"there is nothing to compare; give {names} (--{self.needs[0]} FILE), or an atlas in place of the model"
             )
 
-    def reproduction(
-        self,
-        models: Sequence[ModelOrAtlas],
-        data: Material,
-        *,
-        max_length: int | None = None,
-        batch_size: BatchSize = "auto",
-        progress: bool = False,
-    ) -> Reproduction:
+    def reproduction(self, models: Sequence[ModelOrAtlas], data: Material) -> Reproduction:
         """The paper beside the models and the data, or beside atlases without any."""
         if ready := ready_atlases(models, data):
             return self.compared(ready, data)
         self.check(data)
         if self.one_task:
-            data = replace(data, tasks=questions_first(data.tasks)[:1])
-        study = new_study(models, data, max_length=max_length, batch_size=batch_size, progress=progress)
-        self.fill(study, data)
+            data = replace(data, tasks=sorted(data.tasks, key=lambda task: task.name != "qa")[:1])
+        study = Study(loaded(models), data)
+        self.fill(study)
         return self.compared(study.filled, data)
 
 
-def new_study(
-    models: Sequence[ModelOrAtlas],
-    data: Material,
-    *,
-    max_length: int | None,
-    batch_size: BatchSize,
-    progress: bool,
-) -> Study:
-    """A study of these models, loaded where they were named, of which nothing is known yet."""
-    ready = [
-        model if isinstance(model, Model) else load(model) for model in models if not isinstance(model, Atlas)
-    ]
-    return Study(ready, max_length, batch_size, progress, placed(data.tasks, ready))
+def loaded(models: Iterable[ModelOrAtlas]) -> list[Model]:
+    """The models, loaded where they were named."""
+    named = (model for model in models if not isinstance(model, Atlas))
+    return [model if isinstance(model, Model) else load(model) for model in named]
 
 
 def ready_atlases(models: Sequence[ModelOrAtlas], data: Material) -> list[Atlas] | None:
@@ -271,42 +250,33 @@ def as_tasks(tasks: AnyTasks) -> tuple[AnyTask, ...]:
     return (tasks,) if isinstance(tasks, Task | TaskFiles) else tuple(tasks)
 
 
-def questions_first(tasks: Sequence[AnyTask]) -> list[AnyTask]:
-    """The tasks, answers to questions before others."""
-    return sorted(tasks, key=lambda task: task.name != "qa")
-
-
-def placed(tasks: AnyTasks, models: Sequence[Model]) -> list[PlacedTask]:
-    """Each task with its model: the first that fits and has no task yet, fine-tuned ones before the pre-trained one.
+def placed(tasks: AnyTasks, models: Sequence[Model]) -> dict[int, Task]:
+    """Each task by the place of its model: the first that fits and has no task yet, fine-tuned ones before the first.
 
     An atlas keeps one sweep of a kind, so no model gets two tasks. A task fits a model that has the prediction head
     it needs and, for classification, its labels. Raises OptionError, with the reasons, for a task that fits none.
     """
-    taken: dict[int, AnyTask] = {}
-    return [_place(task, models, taken) for task in as_tasks(tasks)]
-
-
-def _place(task: AnyTask, models: Sequence[Model], taken: dict[int, AnyTask]) -> PlacedTask:
-    """A task with the first model that fits it and is not taken, which it then is."""
-    reasons = []
-    for place in (*range(1, len(models)), 0):
-        model = models[place]
-        if place in taken:
-            other = taken[place]
-            reasons.append(f"{model.name}: has the task {other.name} on {other.data} already")
-            continue
-        try:
-            headed = with_head(model, TASKS.get(task.name).head)
-            ready = task if isinstance(task, Task) else task_for(task.name, task.files, headed)
-            ready.check(headed)
-        except (ModelError, TextError) as error:
-            if len(models) == 1:
-                raise
-            reasons.append(f"{model.name}: {error}")
-            continue
-        taken[place] = task
-        return PlacedTask(place, ready)
-    raise OptionError(
-        f"the task {task.name} on {task.data} fits no model ({'; '.join(reasons)}); give one that was fine-tuned for "
-        "it as against (--against)"
-    )
+    ready: dict[int, Task] = {}
+    for task in as_tasks(tasks):
+        reasons = []
+        for place in (*range(1, len(models)), 0):
+            model, other = models[place], ready.get(place)
+            try:
+                if other is not None:
+                    raise ModelError(f"has the task {other.name} on {other.data} already")
+                headed = with_head(model, TASKS.get(task.name).head)
+                fitting = task if isinstance(task, Task) else task_for(task.name, task.files, headed)
+                fitting.check(headed)
+            except (ModelError, TextError) as error:
+                if len(models) == 1:
+                    raise
+                reasons.append(f"{model.name}: {error}")
+            else:
+                ready[place] = fitting
+                break
+        else:
+            raise OptionError(
+                f"the task {task.name} on {task.data} fits no model ({'; '.join(reasons)}); give one that was "
+                "fine-tuned for it as against (--against)"
+            )
+    return ready

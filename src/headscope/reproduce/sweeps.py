@@ -7,12 +7,12 @@ from typing import Any
 
 from headscope.ablation import Ablations
 from headscope.atlas import Atlas
+from headscope.facts.sweeps import ABLATION, MetricFacts, SweepFacts
 from headscope.reproduce.ours import model_of, probe_facts
 from headscope.reproduce.table import Figure, Origin, Unit
 
-PROBE = "ablation"
 UNIFORM = "ablation_uniform"
-"""Where a second sweep of kinds is kept: an atlas has one sweep of each kind under PROBE."""
+"""Where a second sweep of kinds is kept: an atlas has one sweep of each kind."""
 
 SweepRow = Mapping[str, Any]
 """What a sweep found of one edit."""
@@ -26,12 +26,12 @@ class Sweep:
     stack: str
     facts: Mapping[str, Any]
     rows: tuple[SweepRow, ...]
-    chosen: str = ""
-    """The metric to compare, where it is not the main one."""
+    metric: MetricFacts
+    """What is compared: F1 of answers to questions, as papers have it; else the task's first metric."""
 
     def by(self, metric: str) -> "Sweep":
         """The same sweep by another metric."""
-        return replace(self, chosen=metric)
+        return replace(self, metric=MetricFacts(metric, **self.facts["metrics"][metric]))
 
     def joined(self, other: "Sweep") -> "Sweep":
         """This sweep with the rows of another one after its own."""
@@ -53,22 +53,9 @@ class Sweep:
         return str(self.facts["edit"])
 
     @property
-    def metric(self) -> str:
-        """What is compared: F1 of answers to questions, as papers have it; else the task's first metric."""
-        if self.chosen:
-            return self.chosen
-        names = list(self.facts["metrics"])
-        return "f1" if self.facts["task"] == "qa" and "f1" in names else names[0]
-
-    @property
-    def label(self) -> str:
-        """The metric as papers write it."""
-        return {"em": "EM", "f1": "F1"}.get(self.metric, self.metric)
-
-    @property
     def unit(self) -> Unit:
         """What our figures are written in; metrics between -1 and 1 become shares."""
-        return "nats" if self._own["unit"] == "nats" else "share"
+        return "nats" if self.metric.unit == "nats" else "share"
 
     @property
     def change_unit(self) -> Unit:
@@ -79,62 +66,59 @@ class Sweep:
     def origin(self) -> Origin:
         """The model, and the examples of the task."""
         examples = "questions" if self.facts["task"] == "qa" else "examples"
-        data = f"{self.facts['data']}, {self.facts['examples']:,} {examples}, {self.metric}"
+        data = f"{self.facts['data']}, {self.facts['examples']:,} {examples}, {self.metric.name}"
         return Origin(model_of(self.atlas, self.stack), data)
 
     @property
     def baseline(self) -> Figure:
         """How the untouched model does."""
-        ends = (self.facts["baseline_interval"] or {}).get(self.metric) or [None, None]
+        ends = (self.facts["baseline_interval"] or {}).get(self.metric.name) or [None, None]
         low, high = (self._scaled(end) for end in ends)
-        return Figure(self._scaled(self.facts["baseline"][self.metric]), low, high)
+        return Figure(self._scaled(self.facts["baseline"][self.metric.name]), low, high)
 
     def value(self, row: SweepRow, *, detail: str = "") -> Figure:
         """The metric with an edit in force."""
-        return Figure(self._scaled(row["values"][self.metric]), detail=detail)
+        return Figure(self._scaled(row["values"][self.metric.name]), detail=detail)
 
     def change(self, row: SweepRow, *, detail: str = "") -> Figure:
         """What an edit changes, with its interval."""
-        low, high = (self._scaled(end) for end in row["interval"][self.metric])
-        return Figure(self._scaled(row["change"][self.metric]), low, high, detail)
+        low, high = (self._scaled(end) for end in row["interval"][self.metric.name])
+        return Figure(self._scaled(row["change"][self.metric.name]), low, high, detail)
 
     def written(self, figure: Figure) -> str:
         """A score with as many digits as its metric has."""
         if figure.value is None:
             return "-"
-        digits, is_percent = int(self._own["digits"]), self._own["unit"] == "%"
-        return f"{100 * figure.value:.{digits}f} %" if is_percent else f"{figure.value:.{digits}f}"
+        is_percent = self.metric.unit == "%"
+        return (
+            f"{100 * figure.value:.{self.metric.digits}f} %"
+            if is_percent
+            else self.metric.written(figure.value)
+        )
 
     def gain(self, row: SweepRow, *, detail: str = "") -> Figure:
         """What an edit improves: its change, turned round for a metric that is better when it is lower."""
         change = self.change(row, detail=detail)
-        return change if self._own["higher_is_better"] else -change
+        return change if self.metric.higher_is_better else -change
 
     def is_significant(self, row: SweepRow) -> bool:
         """Whether the change is more than chance, all edits of the sweep considered."""
-        return bool(row["significant"][self.metric])
-
-    @property
-    def _own(self) -> Mapping[str, Any]:
-        own: Mapping[str, Any] = self.facts["metrics"][self.metric]
-        return own
+        return bool(row["significant"][self.metric.name])
 
     def _scaled(self, value: float | None) -> float | None:
         """Per cent as a share; None for what is not known."""
         if value is None or math.isnan(value):
             return None
-        return value / 100 if self._own["unit"] == "%" else float(value)
+        return value / 100 if self.metric.unit == "%" else float(value)
 
 
-def sweep_in(atlas: Atlas, name: str, *, probe: str = PROBE) -> Sweep | None:
+def sweep_in(atlas: Atlas, name: str, *, probe: str = ABLATION) -> Sweep | None:
     """The sweep of this name that a probe left in the atlas; None where there is none."""
     facts = probe_facts(atlas, probe).get("sweeps", {}).get(name)
-    if facts is None:
-        return None
-    for stack in atlas.stacks:
+    for stack in atlas.stacks if facts else ():
         rows = tuple(row for row in atlas.table(probe, stack=stack) if row["sweep"] == name)
         if rows:
-            return Sweep(atlas, stack, facts, rows)
+            return Sweep(atlas, stack, facts, rows, SweepFacts(name, facts).metric())
     return None
 
 

@@ -67,6 +67,7 @@ def _surely(rule: Rule) -> Rule:
 RULES: dict[str, Rule] = {
     "exceeds": exceeds,
     "falls_below": falls_below,
+    "does_not_exceed": does_not_exceed,
     "surely_exceeds": _surely(exceeds),
     "surely_falls_below": _surely(falls_below),
     "within": within,

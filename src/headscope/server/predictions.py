@@ -55,58 +55,49 @@ def predict(
             return Predicted(task=task, before=before, after=before, note=note)
         _check_apart(model, request.edits, atlas)
         with ExitStack() as edits:
-            for one in request.edits:
-                edits.enter_context(edit(model, one.heads, how=one.how, atlas=atlas))
+            for wanted in request.edits:
+                edits.enter_context(edit(model, wanted.heads, how=wanted.how, atlas=atlas))
             after = ask()
-    pairs = [_compared(*pair) for pair in zip(before, after, strict=True)]
-    said = _summary(pairs, request.edits)
-    before, after = [first for first, _ in pairs], [second for _, second in pairs]
-    return Predicted(task=task, before=before, after=after, said=said, note=note)
+    pairs = list(zip(before, after, strict=True))
+    before, after = [_beside(*pair) for pair in pairs], [_beside(*reversed(pair)) for pair in pairs]
+    return Predicted(task=task, before=before, after=after, said=_summary(after, request.edits), note=note)
 
 
-def _compared(before: Guess, after: Guess) -> tuple[Guess, Guess]:
-    """Both guesses at one place, each option with what the other one gives it."""
-    ranks = [{option.text: rank for rank, option in enumerate(guess.options)} for guess in (before, after)]
-    changed = [guess.options[:1] and guess.options[0].text for guess in (before, after)]
-    sides = []
-    for guess, other, own in ((before, after, ranks[1]), (after, before, ranks[0])):
-        options = []
-        for rank, option in enumerate(guess.options):
-            place = own.get(option.text)
-            update: dict[str, object] = {"other": None if place is None else other.options[place].probability}
-            if guess is after:
-                moved = 0 if place is None else place - rank
-                update["fares"] = (
-                    "new" if place is None else "up" if moved > 0 else "down" if moved else "same"
-                )
-            options.append(option.model_copy(update=update))
-        sides.append(guess.model_copy(update={"options": options, "changed": changed[0] != changed[1]}))
-    return sides[0], sides[1]
+def _beside(guess: Guess, other: Guess) -> Guess:
+    """A guess, each option with what the guess on the other side of the edits gives it."""
+    known = {option.text: (place, option.probability) for place, option in enumerate(other.options)}
+    options = []
+    for place, option in enumerate(guess.options):
+        was, share = known.get(option.text, (None, None))
+        fares = "new" if was is None else "up" if was > place else "down" if was < place else "same"
+        options.append(option.model_copy(update={"other": share, "fares": fares}))
+    changed = [option.text for option in guess.options[:1]] != [option.text for option in other.options[:1]]
+    return guess.model_copy(update={"options": options, "changed": changed})
 
 
-def _summary(pairs: Sequence[tuple[Guess, Guess]], edits: Sequence[Edit]) -> str:
+def _summary(guesses: Sequence[Guess], edits: Sequence[Edit]) -> str:
     """Whether the best answers are others with the edits."""
-    count = sum(after.changed for _, after in pairs)
-    where = "" if len(pairs) == 1 else f" in {count} of {len(pairs)} places"
+    count = sum(guess.changed for guess in guesses)
+    where = "" if len(guesses) == 1 else f" in {count} of {len(guesses)} places"
     told = f"The best answer changes{where}" if count else "The best answer stays the same"
     hows = {"zero": "switched off", "uniform": "looking evenly"}
     done = "; ".join(f"{edit.heads} {hows[edit.how]}" for edit in edits)
-    return f"{told} with {done}." if pairs else ""
+    return f"{told} with {done}." if guesses else ""
 
 
 def _check_apart(model: Model, edits: Sequence[Edit], atlas: Atlas | None) -> None:
     """Raise OptionError when two edits want different things of a head: the later one would win without a word."""
     stacks = surveyed(model).stacks
     done: dict[str, HeadSet] = {}
-    for one in edits:
-        chosen = select_heads(stacks, one.heads, atlas=atlas)
+    for wanted in edits:
+        chosen = select_heads(stacks, wanted.heads, atlas=atlas)
         for how, others in done.items():
             both = HeadSet(chosen.members & others.members)
-            if how != one.how and both:
+            if how != wanted.how and both:
                 raise OptionError(
-                    f"{both}: both {how} and {one.how} are asked for; leave it in one of the edits"
+                    f"{both}: both {how} and {wanted.how} are asked for; leave it in one of the edits"
                 )
-        done[one.how] = done.get(one.how, HeadSet(frozenset())) | chosen
+        done[wanted.how] = done.get(wanted.how, HeadSet(frozenset())) | chosen
 
 
 def _masked(model: Model, request: PredictRequest, length: int) -> tuple[Ask | None, str]:

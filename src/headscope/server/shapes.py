@@ -26,7 +26,7 @@ class Option(Shape):
     other: float | None = None
     """What the model on the other side of an edit gives it; null where it is not among that one's best."""
     fares: Literal["new", "up", "down", "same"] = "same"
-    """Its place after an edit, beside the one before."""
+    """Its place beside the one on the other side."""
 
 
 class Guess(Shape):

@@ -260,7 +260,7 @@ def test_another_task_has_no_published_figures_beside_it() -> None:
         rows = rows_of(result, key)
         assert any(row.ours for row in rows.values())
         assert all(row.published is None and row.verdict is None for row in rows.values())
-    assert rows_of(result)["dense, pruned: change of EM"].ours is not None
+    assert rows_of(result)["dense, pruned: change of F1"].ours is not None
 
 
 def test_both_sweeps_stand_in_their_own_rows() -> None:

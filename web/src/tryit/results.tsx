@@ -60,7 +60,7 @@ function Side({ title, rows, side }: { title: string; rows: readonly Option[]; s
       {title && <h4>{title}</h4>}
       <ol>
         {rows.map((row, rank) => {
-          const fares = row.fares ?? "same";
+          const fares = side === "after" ? (row.fares ?? "same") : "same";
           const told = row.other == null ? "" : `; ${side === "after" ? "before" : "after"}: ${percent(row.other)}`;
           return (
             <li

@@ -12,11 +12,8 @@ from headscope.figures.arcs import TITLE_ROOM, arcs_size
 from headscope.reproduce import ours as read
 from headscope.reproduce.clark.surface import CLARK
 from headscope.reproduce.paper import PublishedSection
-from headscope.reproduce.table import Drawing, Figure, Origin, Row, Section, Verdict
-from headscope.reproduce.verdicts import does_not_exceed, exceeds, holds
+from headscope.reproduce.table import Drawing, Figure, Origin, Row, Section
 
-CLEAR = 0.02
-"""A published difference below this is no finding that one beats the other."""
 STANFORD_ONLY = frozenset({"pobj", "dobj", "prep"})
 """Relations by which a treebank with Stanford dependencies is told."""
 WIDE = 6.0  # inches
@@ -40,31 +37,26 @@ class Relation:
     """What comes nearest in Universal Dependencies."""
     note: str = ""
     """How that is not the same thing."""
+    is_clear: bool = True
+    """Whether the published head clearly beats the best fixed offset."""
 
     def names(self, labels: Mapping[str, TableRow]) -> list[str]:
         """What the relation is called in a treebank with these relations."""
         return [self.stanford] if STANFORD_ONLY & labels.keys() else self.universal
 
-    def title(self, labels: Mapping[str, TableRow]) -> str:
-        """The paper's name, and that of the one relation of the treebank between the same words where it is another."""
-        names = self.names(labels)
-        return (
-            self.stanford if len(names) > 1 or names[0] == self.stanford else f"{self.stanford} / {names[0]}"
-        )
+    def row(self, section: PublishedSection, labels: Mapping[str, TableRow], note: str) -> Row:
+        """The published head and ours, and whether both beat the best fixed offset.
 
-    def row(self, labels: Mapping[str, TableRow], note: str) -> Row:
-        """The published head and ours, and whether both beat the best fixed offset."""
+        Where the treebank calls the relation between the same words by another name, both are given.
+        """
         names = self.names(labels)
-        ours = labels.get(names[0], {}) if len(names) == 1 else {}
-        remarks = CLARK.sections["dependency"].remarks
-        verdict = _beats(
-            (self.accuracy, _best(ours)),
-            (self.offset_accuracy, _offset(ours)),
-            remarks["beats"],
-            remarks["beats_not"],
-        )
-        head = Figure(self.accuracy, detail=self.head)
-        return Row(self.title(labels), "share", head, _best(ours), note, verdict)
+        is_alike = len(names) == 1
+        title = f"{self.stanford} / {names[0]}" if is_alike and names[0] != self.stanford else self.stanford
+        ours = labels.get(names[0], {}) if is_alike else {}
+        published = Figure(self.accuracy, detail=self.head)
+        key = "head" if self.is_clear else "no_head"
+        row = section.row(key, _best(ours), _offset(ours), published=published, relation=title)
+        return replace(row, note=note)
 
 
 RELATIONS = {relation["stanford"]: Relation(**relation) for relation in CLARK.facts["relations"]}
@@ -75,23 +67,22 @@ def dependency(section: PublishedSection, atlas: Atlas) -> Section:
     stack, table = _table(atlas, "dependency", "relation")
     if stack is None:
         return section.left_out()
-    rows, lacking = [], []
+    rows: list[Row] = []
+    lacking: list[str] = []
     is_stanford = bool(STANFORD_ONLY & table.keys())
     for relation in RELATIONS.values():
-        names = relation.names(table)
-        row = relation.row(table, "" if is_stanford and relation.stanford != "all" else relation.note)
+        names, name = relation.names(table), relation.stanford
+        others = names if len(names) > 1 else []
+        row = relation.row(section, table, "" if is_stanford and name != "all" else relation.note)
+        ours = {} if others else table.get(names[0], {})
         offset = Figure(relation.offset_accuracy, detail=f"{relation.offset:+d}")
-        is_alike = len(names) == 1
-        ours = table.get(names[0], {}) if is_alike else {}
-        rows += [row, Row(f"{relation.stanford}, offset", "share", offset, _offset(ours))]
-        if is_alike and row.ours is None:
+        rows += [row, section.row("offset", _offset(ours), published=offset, relation=name)]
+        for other in others:
+            rows.append(section.row("nearest", _best(table.get(other, {})), relation=other))
+            rows.append(section.row("nearest_offset", _offset(table.get(other, {})), relation=other))
+        lacking += [other for other in others if other not in table]
+        if not others and row.ours is None:
             lacking.append(row.quantity)
-        for name in () if is_alike else names:
-            nearest = table.get(name, {})
-            rows.append(Row(f"- / {name}", "share", None, _best(nearest)))
-            rows.append(Row(f"- / {name}, offset", "share", None, _offset(nearest)))
-            if _best(nearest) is None:
-                lacking.append(name)
     remarks = [] if is_stanford else [section.remark("universal")]
     if lacking:
         remarks.append(section.remark("lacking", relations=", ".join(lacking)))
@@ -106,18 +97,11 @@ def coreference(section: PublishedSection, atlas: Atlas) -> Section:
     rows = []
     for kind, published in CLARK.facts["mentions"].items():
         ours, name = table.get(kind, {}), kind.replace("_", " ")
-        for rule, words in CLARK.facts["rules"].items():
-            rows.append(
-                Row(
-                    f"{name}, {words['name']}",
-                    "share",
-                    Figure(published[rule]),
-                    _figure(ours, rule),
-                    verdict=_mention_verdict(kind, rule, ours),
-                )
-            )
-        head = Figure(published["head"], detail=CLARK.sections["at_work"].figure("coreference").detail)
-        rows.append(Row(f"{name}, best head", "share", head, _best(ours)))
+        head = replace(section.figure("head"), value=published["head"])
+        for rule in ("nearest", "head_match", "rules"):
+            score = Figure(published[rule])
+            rows.append(section.row(rule, _figure(ours, rule), _best(ours), published=score, mention=name))
+        rows.append(section.row("head", _best(ours), published=head, mention=name))
     rows.append(section.row("neural", None))
     return section.filled(_origin(atlas, stack, "coreference"), rows)
 
@@ -154,11 +138,11 @@ def at_work(section: PublishedSection, atlas: Atlas) -> Section:
     for name, words in CLARK.facts["at_work"].items():
         relation = RELATIONS[name]
         label = relation.names(table)[0]
-        rows.append(relation.row(table, words))
+        rows.append(relation.row(CLARK.sections["dependency"], table, words))
         drawings += _drawing(section, examples["dependency"], f"{words} ({label})", label)
-    row = section.row("coreference", _best(mentions.get("all", {})))
-    verdict = _mention_verdict("all", "head_match", mentions.get("all", {}))
-    rows.append(replace(row, verdict=verdict))
+    all_mentions = mentions.get("all", {})
+    row = section.row("coreference", _best(all_mentions), _figure(all_mentions, "head_match"))
+    rows.append(row)
     drawings += _drawing(section, examples["coreference"], row.note)
     ours = Origin(origins[0].model, "; ".join(origin.data for origin in origins))
     return section.filled(ours, rows, drawings=drawings)
@@ -190,30 +174,6 @@ def _draw(example: Example, ax: Axes) -> Axes:
     _, height = arcs_size(example)
     ax.set_position((0, 0, 1, height / (height + TITLE_ROOM / 72)))
     return figures.head_at_work(example, ax=ax)
-
-
-def _mention_verdict(kind: str, rule: str, row: TableRow) -> Verdict | None:
-    """Whether head and rule stand in the published order."""
-    published, ours, head = CLARK.facts["mentions"][kind], _figure(row, rule), _best(row)
-    name = CLARK.facts["rules"][rule]["in_sentence"]
-    pair = (published["head"], head), (published[rule], ours)
-    is_better = published["head"] > published[rule]
-    better, worse = pair if is_better else pair[::-1]
-    key = "beats" if is_better else "is_beaten"
-    remark = CLARK.sections["coreference"].remark
-    verdict = _beats(better, worse, remark(key, rule=name), remark(f"{key}_not", rule=name))
-    if verdict is None and ours is not None:
-        return holds(None, remark("not_chosen"))  # what heads are chosen on has no such mentions
-    return verdict
-
-
-def _beats(
-    better: tuple[float, Figure | None], worse: tuple[float, Figure | None], finding: str, otherwise: str
-) -> Verdict | None:
-    """Published figures and ours: does what was published as clearly better exceed the other here too?"""
-    if round(better[0] - worse[0], 6) >= CLEAR:
-        return exceeds(better[1], worse[1], finding)
-    return does_not_exceed(better[1], worse[1], otherwise)
 
 
 def _best(row: TableRow) -> Figure | None:

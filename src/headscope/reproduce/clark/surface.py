@@ -13,16 +13,17 @@ from headscope.capture import surveyed
 from headscope.errors import AtlasError, ModelError
 from headscope.facts.slices import HeadValues
 from headscope.facts.vocabulary import key_name, offset_name, role_name
+from headscope.facts.wording import count
 from headscope.figures.maps import example_maps_size
 from headscope.importance import gradient_importance
 from headscope.kinds import Likeness
 from headscope.reproduce import ours as read
 from headscope.reproduce.paper import PublishedSection, published
-from headscope.reproduce.study import Material, Study
+from headscope.reproduce.study import Study
 from headscope.reproduce.table import Figure, Origin, Row, Section
 from headscope.tasks import LanguageModelling, MaskedLanguageModelling, NextToken, with_head
 
-CLARK = published("clark")
+CLARK = published("clark2019")
 DISTANCE = "head_distance"
 MEASURES = ("offset_attention", "role_attention", "entropy", "example_map", DISTANCE)
 EXAMPLES = 100
@@ -42,15 +43,15 @@ _PANELS = (
 """Of figure 2: from which tokens, and to which."""
 
 
-def fill_gradient(study: Study, data: Material) -> None:
+def fill_gradient(study: Study) -> None:
     """Add the gradient of the language-modelling loss, where the study's first model has a head for one."""
-    model, text = study.models[0], data.read
+    model, data, text = study.models[0], study.data, study.data.read
     assert text is not None
     examples = min(data.examples or EXAMPLES, data.limit or data.examples or EXAMPLES)
     task: LanguageModelling = (
-        NextToken(text, max_length=study.max_length, limit=examples)
+        NextToken(text, max_length=data.max_length, limit=examples)
         if all(grid.causal for grid in surveyed(model).stacks.grids)
-        else MaskedLanguageModelling(text, max_length=study.max_length, limit=examples, seed=data.seed)
+        else MaskedLanguageModelling(text, max_length=data.max_length, limit=examples, seed=data.seed)
     )
     try:
         headed = with_head(model, task.head)
@@ -189,7 +190,7 @@ def gradient(section: PublishedSection, atlas: Atlas) -> Section:
     task = str(facts.get("options", {}).get("task"))
     loss = _LOSSES.get(task, f"loss of the task {task}")
     return section.filled(
-        Origin(read.model_of(atlas, stack), f"{facts['data']}, {read.texts(facts['texts'])}; {loss}"),
+        Origin(read.model_of(atlas, stack), f"{facts['data']}, {count(facts['texts'], 'text')}; {loss}"),
         rows,
         remarks=[] if task == "mlm" else [section.remark("other_loss", loss=loss)],
         drawings=[section.drawing("layers", figures.gradient_by_layer, atlas, stack=stack)],

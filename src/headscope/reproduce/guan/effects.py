@@ -11,16 +11,17 @@ from headscope.ablation.sweep import has_pairs
 from headscope.atlas import Atlas
 from headscope.edits import How
 from headscope.facts.sweeps import random_set
+from headscope.facts.wording import count
 from headscope.kinds.kind_names import MOST, group_shares
 from headscope.models import Model
-from headscope.reproduce.guan.kinds import GUAN
-from headscope.reproduce.ours import heads_named
-from headscope.reproduce.paper import PublishedSection
+from headscope.reproduce.paper import PublishedSection, published
+from headscope.reproduce.study import Study
 from headscope.reproduce.sweeps import UNIFORM, Sweep, SweepRow, beside, sweep_in
 from headscope.reproduce.table import Figure, Row, Section
 from headscope.reproduce.verdicts import falls_below
 from headscope.tasks import Task, with_head
 
+GUAN = published("guan2020")
 TYPES: Final = "types"
 PAIRS: Final = "pairs-of-types"
 SENTENCE_MASKS: Final = "sentence-masks"
@@ -32,14 +33,14 @@ Scores = Mapping[str, Any]
 """A row of a published table: its exact match `em` and its `f1`."""
 
 
-def with_effects(task: Task, running: dict[str, Any], model: Model, atlas: Atlas | None) -> Atlas:
+def with_effects(study: Study, task: Task, model: Model, atlas: Atlas | None) -> Atlas:
     """The atlas with its kinds of heads pruned, alone and by twos, made uniform, and with sentences masked."""
-    headed = with_head(model, task.head)
-    options = {"atlas": atlas, **running}
+    task, headed = task.limited(study.data.examples), with_head(model, task.head)
+    options = {"atlas": atlas, **study.running}
     assert atlas is not None  # its heads were sorted before
     filled = beside(atlas, ablate(headed, task, sweep=TYPES, how="uniform", **options))
     sweeps: list[SweepName] = [TYPES, PAIRS]
-    if has_pairs(headed, task.batches(headed, batch_size=running["batch_size"])):
+    if has_pairs(headed, task.batches(headed, batch_size=study.data.batch_size)):
         sweeps.append(SENTENCE_MASKS)
     for sweep in sweeps:
         filled = ablate(headed, task, sweep=sweep, **options).to_atlas(filled)
@@ -73,13 +74,13 @@ def effects(section: PublishedSection, atlas: Atlas) -> Section:
     if pruned is not None and pairs is not None:
         sweeps["zero"] = pruned.joined(pairs)
     rows = [*_untouched(section, first), *_costliest(section, pruned)]
-    for edit, published in GUAN.facts["table_2"].items():
-        rows += _edited(section, WORDS[edit], sweeps.get(edit), published if _is_papers(first) else ())
+    for edit, table in GUAN.facts["table_2"].items():
+        rows += _edited(section, WORDS[edit], sweeps.get(edit), table if _is_papers(first) else ())
     remarks = _about_papers(section, first)
     if sources := {str(sweep.facts["types_from"]) for sweep in sweeps.values()} - {""}:
         remarks.append(section.remark("kinds_from", sources=" and ".join(sorted(sources))))
     if first.facts["task"] != "qa":
-        remarks.append(section.remark("other_task", task=first.facts["task"], metric=first.metric))
+        remarks.append(section.remark("other_task", task=first.facts["task"], metric=first.metric.name))
     remarks += [section.remark("lacking", edit=WORDS[edit]) for edit in WORDS if edit not in sweeps]
     if pairs is None:
         remarks.append(section.remark("no_pairs"))
@@ -115,7 +116,7 @@ def _about_papers(section: PublishedSection, sweep: Sweep) -> list[str]:
 
 def _is_papers(sweep: Sweep) -> bool:
     """Whether a sweep's scores are what the paper reports: F1 of answers to questions."""
-    return sweep.facts["task"] == "qa" and sweep.metric == "f1"
+    return sweep.facts["task"] == "qa" and sweep.metric.name == "f1"
 
 
 def _scores(sweep: Sweep) -> list[Sweep]:
@@ -126,8 +127,10 @@ def _scores(sweep: Sweep) -> list[Sweep]:
 def _untouched(section: PublishedSection, sweep: Sweep) -> Iterable[Row]:
     known = {"f1": Figure(GUAN.facts["baseline"])} if _is_papers(sweep) else {}
     for view in _scores(sweep):
-        published = known.get(view.metric)
-        yield section.row("untouched", view.baseline, unit=view.unit, published=published, metric=view.label)
+        published = known.get(view.metric.name)
+        yield section.row(
+            "untouched", view.baseline, unit=view.unit, published=published, metric=view.metric.label
+        )
 
 
 def _edited(
@@ -169,22 +172,22 @@ def _rows(
                 score = Figure(published[metric])
                 yield section.row("score", None, published=score, edit=name, metric=metric.upper())
         return
-    heads = heads_named(len(edit["heads"]))
+    heads = count(len(edit["heads"]), "head")
     for view in _scores(sweep):
-        names: dict[str, Any] = {"edit": name, "metric": view.label}
+        names: dict[str, Any] = {"edit": name, "metric": view.metric.label}
         score = view.value(edit, detail=heads)
         if published is None:
             change = view.change(edit, detail=f"{heads}, to {view.written(score)}")
             yield section.row("change", change, unit=view.change_unit, **names)
             continue
-        known = Figure(published[view.metric])
+        known = Figure(published[view.metric.name])
         yield section.row("score", score, unit=view.unit, published=known, **names)
         change = view.change(edit)
-        if view.metric != sweep.metric:
+        if view.metric.name != sweep.metric.name:
             yield section.row("change", change, unit=view.change_unit, **names)
             continue
         key, is_so = _decided(change, sweep.baseline, published["f1"], control)
-        loss = _less_than_untouched(published["f1"])
+        loss = Figure(round(published["f1"] - GUAN.facts["baseline"], 4))
         yield section.row(key, change, is_so, unit=view.change_unit, published=loss, **names)
     if control is not None:
         yield section.row("random", control, unit=sweep.change_unit, edit=name)
@@ -264,10 +267,6 @@ def _costs_more(change: Figure, other: Figure) -> bool:
     """Whether a loss is clearly larger than another, by their intervals."""
     verdict = None if change.low is None or other.low is None else falls_below(change, other, "")
     return verdict is not None and verdict.agreement == "same"
-
-
-def _less_than_untouched(published: float) -> Figure:
-    return Figure(round(published - GUAN.facts["baseline"], 4))
 
 
 def _local(sweep: Sweep) -> dict[str, bool]:

@@ -13,22 +13,23 @@ from headscope.figures.grid import grid_size
 from headscope.models import Model
 from headscope.reproduce.ours import joined
 from headscope.reproduce.paper import PublishedSection
-from headscope.reproduce.study import PlacedTask, Study
+from headscope.reproduce.study import Study
 from headscope.reproduce.sweeps import Sweep, SweepRow, sweep_in
 from headscope.reproduce.table import Drawing, Figure, Row, Section
+from headscope.tasks import Task
 
 Kind = Literal["heads", "layers"]
 
 
-def disable(study: Study, placed: PlacedTask, examples: int | None) -> None:
+def disable(study: Study, place: int, task: Task) -> None:
     """Let single heads, and all heads of a layer, look evenly at all tokens, and see what the task loses."""
 
     def run(kind: Kind, model: Model, atlas: Atlas | None) -> Atlas:
-        options = {"how": "uniform", "limit": examples, **study.running}
-        return ablate(model, placed.task, sweep=kind, **options).to_atlas(atlas)
+        options = {"how": "uniform", "limit": study.data.examples, **study.running}
+        return ablate(model, task, sweep=kind, **options).to_atlas(atlas)
 
     for kind in get_args(Kind):
-        study.add(placed.place, f"{kind}:{placed.task.name}", partial(run, kind))
+        study.add(place, f"{kind}:{task.name}", partial(run, kind))
 
 
 def disabled(section: PublishedSection, atlases: Sequence[Atlas], kind: Kind) -> Section:
@@ -110,7 +111,7 @@ def _drawings(section: PublishedSection, sweep: Sweep, kind: Kind) -> Iterable[D
             "sweep",
             picture,
             sweep.atlas,
-            metric=sweep.metric,
+            metric=sweep.metric.name,
             size=grid_size(sizes["layer"], sizes["head"]) if kind == "heads" else None,
             names={"model": sweep.model, "task": sweep.facts["task"], "data": sweep.facts["data"]},
         )

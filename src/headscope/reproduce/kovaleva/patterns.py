@@ -10,6 +10,7 @@ import torch
 
 from headscope.atlas import Atlas
 from headscope.capture import surveyed
+from headscope.facts.wording import count
 from headscope.figures.kinds import pattern_bars
 from headscope.figures.maps import pattern_maps
 from headscope.kinds.patterns import PATTERNS, PatternClassifier
@@ -168,7 +169,7 @@ def _entries(atlas: Atlas, *, is_tuned: bool) -> list[Shares]:
     return [
         Shares(
             read.model_name(atlas),
-            Origin(read.model_of(atlas, stack), f"{row['data']}, {read.texts(row['texts'])}"),
+            Origin(read.model_of(atlas, stack), f"{row['data']}, {count(row['texts'], 'text')}"),
             str(row["data"]),
             is_tuned,
             {

@@ -7,8 +7,6 @@ import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.facts.slices import Array
-from headscope.figures import head_grid
-from headscope.figures.grid import grid_size
 from headscope.reproduce import ours as read
 from headscope.reproduce.paper import PublishedSection
 from headscope.reproduce.table import Figure, Row, Section
@@ -63,14 +61,12 @@ def roles(section: PublishedSection, atlases: Sequence[Atlas]) -> Section:
     least = section.figure("heads").value or 0
     count = Figure(int(sure.sum()), detail=f"of {sure.size}")
     drawings = [
-        section.drawing(
+        section.head_grid(
             "grid",
-            head_grid,
             atlas,
+            stack,
             "relation_overall_attention",
             select={"direction": way},
-            stack=stack,
-            size=grid_size(*sure.shape),
             names={"direction": _WAYS[way]},
         )
         for way in cells.ways

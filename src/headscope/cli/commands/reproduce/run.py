@@ -105,7 +105,8 @@ class Comparison:
         data = {name: READERS[name](*paths) for name, paths in self.files.items() if name in READERS}
         if self.paper != "all" and "pairs" in data:
             data["text"] = data.pop("pairs")
-        return Material(**data, tasks=list(map(TaskFiles, tasks, shares)), **options)
+        reading = {**options, **self.common.probe_options}
+        return Material(**data, tasks=list(map(TaskFiles, tasks, shares)), **reading)
 
     def results(self, data: "Material") -> "list[Reproduction]":
         """Every paper that was asked for beside the models."""
@@ -116,7 +117,7 @@ class Comparison:
             if paper.name == self.paper:
                 if not self.is_atlas:
                     paper.check(data)
-                return [paper.reproduction([*map(load, self.models)], data, **self.common.probe_options)]
+                return [paper.reproduction([*map(load, self.models)], data)]
         if not self.is_atlas and data.is_empty:
             self.tell("no data were given: the sample that comes with headscope is read")
         first, *others = map(load, self.models)

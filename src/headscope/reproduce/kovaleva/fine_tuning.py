@@ -1,7 +1,7 @@
-"""Sections 4.4 and 4.5 of Kovaleva et al. 2019: attention to [CLS], [SEP] and classes of words.
+"""Sections 4.3 to 4.5 of Kovaleva et al. 2019: what fine-tuning changes.
 
-From all tokens (figure 6) and from [CLS] in the last layer alone (figure 7), for the pre-trained model and every
-fine-tuned one.
+Attention by layer, beside how far weights moved (figure 5); attention to [CLS], [SEP] and classes of words, from all
+tokens (figure 6) and from [CLS] in the last layer alone (figure 7).
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,17 +12,99 @@ import numpy as np
 import xarray as xr
 
 from headscope.atlas import Atlas
-from headscope.figures import cls_attention, head_grid
-from headscope.figures.grid import grid_size, round_share
+from headscope.figures import change_by_layer, cls_attention
+from headscope.figures.grid import round_share
 from headscope.probes.features.classes import FEATURES
 from headscope.probes.features.result import AGAINST, CLS_QUERY
 from headscope.reproduce import ours as read
 from headscope.reproduce.paper import PublishedSection
 from headscope.reproduce.table import Drawing, Figure, Origin, Row, Section
 
+LAST = 2
+"""How many of the last layers change most by fine-tuning, in all tasks but QQP."""
 _SPECIAL = {"cls": "[CLS]", "sep": "[SEP]"}
 _WORDS = tuple(name for name in FEATURES if name not in _SPECIAL)
 _NAMES = _SPECIAL | {name: name for name in _WORDS}
+
+
+def change(section: PublishedSection, atlases: Sequence[Atlas]) -> Section:
+    """Figure 5: how alike attention is before and after fine-tuning, for every fine-tuned model."""
+    holding = read.all_with(atlases, "attention_change")
+    if not holding:
+        return section.left_out()
+    rows: list[Row] = []
+    drawings: list[Drawing] = []
+    origins: list[Origin] = []
+    remarks: list[str] = []
+    for atlas, stack in holding:
+        ending = f", {read.model_name(atlas)}" if len(holding) > 1 else ""
+        origin = read.probed_by(atlas, stack, "compare")
+        before = read.probe_facts(atlas, "compare")["options"]["against"]
+        origins.append(replace(origin, model=f"{before} and {origin.model}"))
+        rows += (replace(row, quantity=f"{row.quantity}{ending}") for row in _rows(section, atlas, stack))
+        drawings += _drawings(section, atlas, stack)
+        remarks += _weights(section, atlas, stack)
+    return section.filled(read.joined(origins), rows, remarks=remarks, drawings=drawings)
+
+
+def _rows(section: PublishedSection, atlas: Atlas, stack: str) -> Iterable[Row]:
+    """Which layers change most, the last two beside the others, and every layer."""
+    arrays = atlas.stack(stack)
+    cosine = 1 - arrays["attention_change"].sel(change="cosine").values  # (layer,)
+    error = arrays["attention_change_stderr"].sel(change="cosine").values  # (layer,)
+    units = atlas.sample_size("attention_change")
+    layers = [
+        read.figure(float(value), float(spread), units, limits=(-1, 1))
+        for value, spread in zip(cosine, error, strict=True)
+    ]
+    last = min(LAST, len(cosine))
+    most = sorted(int(layer) for layer in np.argsort(cosine, kind="stable")[:last])
+    are_last = most == list(range(len(cosine) - last, len(cosine)))
+    words = Figure(None, words="the last two" if are_last else "others", detail=read.layer_names(most))
+    ranked = [sorted(part, key=lambda layer: layer.value or 0.0) for part in (layers[-last:], layers[:-last])]
+    lowest = ranked[1][0] if ranked[1] else None
+    yield section.row("most", words, lowest, tested=ranked[0][-1])
+    mine, others = (
+        read.mean(cosine[part], error[part], units) for part in (slice(-last, None), slice(-last))
+    )
+    yield section.row("last", mine, others)
+    if others is not None:
+        yield section.row("others", others, mine)
+    for number, layer in enumerate(layers):
+        yield section.row("layer", layer, layer=number)
+
+
+def _weights(section: PublishedSection, atlas: Atlas, stack: str) -> Iterable[str]:
+    """Whether weights moved more in the last two layers too, and how much more attention changed at equal change."""
+    arrays = atlas.stack(stack)
+    if "weight_change" not in arrays:
+        return
+    moved = arrays["weight_change"].sel(matrix=["query", "key"]).mean("matrix").values  # (layer,)
+    if not np.isfinite(moved).all() or len(moved) <= LAST:
+        return
+    last, others = float(moved[-LAST:].mean()), float(moved[:-LAST].mean())
+    remark = section.remark(
+        "weights",
+        model=read.model_name(atlas),
+        word="more" if last > others else "less",
+        last=f"{100 * last:.1f} %",
+        others=f"{100 * others:.1f} %",
+    )
+    control = arrays["weight_control"].sel(change="cosine", matrix="query")
+    names = ("excess", "excess_low", "excess_high")
+    factor, low, high = (float(control.sel(statistic=name)) for name in names)
+    if not np.isnan(factor):
+        word = "more" if low > 1 else "less" if high < 1 else "not clearly more or less"
+        remark += f" {section.remark('excess', factor=factor, low=low, high=high, word=word)}"
+    yield remark
+
+
+def _drawings(section: PublishedSection, atlas: Atlas, stack: str) -> Iterable[Drawing]:
+    arrays, names = atlas.stack(stack), {"model": read.model_name(atlas)}
+    if "attention_cosine" in arrays:
+        yield section.head_grid("grid", atlas, stack, "attention_cosine", limits=(0.0, 1.0), names=names)
+    if "weight_change" in arrays:
+        yield section.drawing("layers", change_by_layer, atlas, stack=stack, names=names)
 
 
 @dataclass(frozen=True)
@@ -82,7 +164,12 @@ def features(section: PublishedSection, atlases: Sequence[Atlas]) -> Section:
     if not sides:
         return section.left_out()
     rows = [
-        *(row for feature in _NAMES for side in sides for row in _rows(section, side, feature, len(sides))),
+        *(
+            row
+            for feature in _NAMES
+            for side in sides
+            for row in _feature_rows(section, side, feature, len(sides))
+        ),
         *(row for side in sides for row in _depth(section, side)),
     ]
     return section.filled(_origin(sides), rows, drawings=_grids(section, sides))
@@ -130,7 +217,7 @@ def _sides(atlases: Sequence[Atlas]) -> list[Side]:
     return sides
 
 
-def _rows(section: PublishedSection, side: Side, feature: str, sides: int) -> Iterable[Row]:
+def _feature_rows(section: PublishedSection, side: Side, feature: str, sides: int) -> Iterable[Row]:
     """Attention to a class beside that to the other kind of tokens, and its change by fine-tuning."""
     kind, others = ("special", _WORDS) if feature in _SPECIAL else ("words", tuple(_SPECIAL))
     name: dict[str, Any] = {"feature": _NAMES[feature]}
@@ -183,15 +270,8 @@ def _grids(section: PublishedSection, sides: Sequence[Side]) -> Iterable[Drawing
     for feature in ("sep", "cls"):
         arrays = [side.arrays[f"feature_attention{side.array_ending}"].sel(feature=feature) for side in sides]
         most = max(float(array.max()) for array in arrays)
+        limits = 0.0, round_share(most)
         for side, array in zip(sides, arrays, strict=True):
-            yield section.drawing(
-                "grid",
-                head_grid,
-                side.atlas,
-                str(array.name),
-                select={"feature": feature},
-                stack=side.stack,
-                limits=(0.0, round_share(most)),
-                size=grid_size(array.sizes["layer"], array.sizes["head"]),
-                names={"feature": _SPECIAL[feature], "model": side.model},
-            )
+            names, select = {"feature": _SPECIAL[feature], "model": side.model}, {"feature": feature}
+            where = side.atlas, side.stack, str(array.name)
+            yield section.head_grid("grid", *where, select=select, limits=limits, names=names)
