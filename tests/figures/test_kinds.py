@@ -108,3 +108,16 @@ def test_kinds_and_heads_have_the_colours_of_the_front_end() -> None:
     source = Path(__file__).parents[2].joinpath("web/src/parts/colour.ts").read_text(encoding="utf-8")
     for colours in (KINDS, HEAD_COLOURS):
         assert " ".join(colours) in " ".join(re.findall(r"#[0-9a-f]{6}", source))
+
+
+def test_a_bar_for_every_name() -> None:
+    shares = {"a on x": [0.5, 0.2, 0.3], "b on y": [0.1, 0.8, 0.1]}
+    ax = figures.pattern_bars(shares, ("vertical", "diagonal", "block"))
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(shares)
+    found: dict[int, list[float]] = {}
+    for bar in sorted(ax.patches, key=lambda one: one.get_x()):
+        row = round(bar.get_y() + bar.get_height() / 2)
+        assert bar.get_x() == pytest.approx(sum(found.get(row, [])))
+        found.setdefault(row, []).append(bar.get_width())
+    assert list(found.values()) == [pytest.approx(values) for values in shares.values()]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["vertical", "diagonal", "block"]

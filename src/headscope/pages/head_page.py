@@ -38,9 +38,9 @@ def head_page(atlas: Atlas, stack: str, layer: int, head: int) -> HeadPage:
     subject = _Subject(atlas, stack, HeadId(layer, head))
     check_head(atlas, stack, subject.head)
     sections = [section for describe in _SECTIONS for section in describe(subject)]
-    found = examples(atlas, stack, subject.head)
+    cases = examples(atlas, stack, subject.head)
     typical = typical_sentences(atlas, stack, subject.head)
-    notes = [_INTERVALS if sections or found else _NOTHING]
+    notes = [_INTERVALS if sections or cases else _NOTHING]
     if not typical and {section.key for section in sections} & {"offset_attention", "role_attention"}:
         notes.append(_NO_SENTENCES)
     return HeadPage(
@@ -49,7 +49,7 @@ def head_page(atlas: Atlas, stack: str, layer: int, head: int) -> HeadPage:
         head=head,
         kind=str(subject.arrays["head_type"].values) if "head_type" in subject.arrays else None,
         sections=sections,
-        examples=found,
+        examples=cases,
         typical=typical,
         notes=notes,
     )
@@ -155,12 +155,12 @@ def _habits(subject: _Subject) -> Iterator[Section]:
 
 def _distances(subject: _Subject) -> Iterator[Section]:
     """How far it looks, and those of the features that do not stand with the roles already."""
-    told = {bar.label for bar in _role_bars(subject)}
+    known = {bar.label for bar in _role_bars(subject)}
     windows, others = [], []
     for feature, bar in subject.bars("distance_features", "feature", subject.feature):
         if subject.role(feature) != bar.label:
             windows.append(bar)
-        elif bar.label not in told:
+        elif bar.label not in known:
             others.append(bar)
     caption = "near – distance, in shares of the text's length – far"
     columns = Chart(kind="columns", bars=windows, caption=caption)

@@ -51,17 +51,17 @@ def read_neurons(
     wanted: dict[Place, set[int]] = {}
     for stack, layer, head in heads:
         wanted.setdefault(place_of(model, stack, layer, head), set()).add(head)
-    found: list[tuple[Place, int, TextScores]] = []
+    seen: list[tuple[Place, int, TextScores]] = []
 
     def see(place: Place, call: AttentionCall) -> None:
         if between is not None:
             between()
         for head in sorted(wanted.get(place, ())):
             scores = call.scores(0, [head])
-            found.append((place, head, scores))
+            seen.append((place, head, scores))
 
     run_calls(capture, prepare(model, text_a, text_b, max_length=max_length).batch.inputs, see)
-    for place, head, scores in found:
+    for place, head, scores in seen:
         yield _neurons(model, place, head, scores)
 
 

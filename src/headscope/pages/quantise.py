@@ -111,8 +111,8 @@ class Code:
     def refined(self, codes: Array, second: Array) -> Array:
         """The weights that both bytes stand for."""
         low, far = self.ranges
-        found: Array = low[codes] + far[codes] * (second / np.float32(BYTES - 1))
-        return found
+        weights: Array = low[codes] + far[codes] * (second / np.float32(BYTES - 1))
+        return weights
 
 
 CODES = (
@@ -164,10 +164,10 @@ def quantise(
     if fine or budget is None:
         return _quantised(maps, CODES[0], starts, fine=fine)
     for code in CODES[_promising(maps, starts, budget) :]:
-        found = _quantised(maps, code, starts)
-        if found.size <= budget:
+        quantised = _quantised(maps, code, starts)
+        if quantised.size <= budget:
             break
-    return found
+    return quantised
 
 
 def _quantised(
@@ -176,9 +176,9 @@ def _quantised(
     stored = {key: _stored(weights, code, words.get(key), fine=fine) for key, weights in maps.items()}
     return Quantised(
         code,
-        {key: deflated(one.content) for key, one in stored.items()},
-        max((one.max_error for one in stored.values()), default=0.0),
-        max((one.word_error for one in stored.values()), default=0.0),
+        {key: deflated(part.content) for key, part in stored.items()},
+        max((part.max_error for part in stored.values()), default=0.0),
+        max((part.word_error for part in stored.values()), default=0.0),
         fine,
     )
 
@@ -196,11 +196,11 @@ def _stored(weights: Array, code: Code, starts: Starts | None, *, fine: bool) ->
         second = code.refine(weights, codes)
         content = codes.tobytes() + second.tobytes()
         return _Stored(content, *_errors(code.refined(codes, second) - weights, starts))
-    found = _Stored(codes.tobytes(), *_errors(code.levels[codes] - weights, starts))
-    if starts is not None and found.word_error > MOST_ERROR:
+    stored = _Stored(codes.tobytes(), *_errors(code.levels[codes] - weights, starts))
+    if starts is not None and stored.word_error > MOST_ERROR:
         codes = code.encode_words(weights, starts[1])
-        found = _Stored(codes.tobytes(), *_errors(code.levels[codes] - weights, starts))
-    return found
+        stored = _Stored(codes.tobytes(), *_errors(code.levels[codes] - weights, starts))
+    return stored
 
 
 def _errors(off: Array, starts: Starts | None) -> tuple[float, float]:

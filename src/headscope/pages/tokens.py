@@ -39,7 +39,7 @@ def tokens_of(encoder: TextEncoder, encoded: EncodedText, texts: Sequence[str]) 
         earlier += len(known)
     return Tokens(
         pieces=[printable(piece) for piece in pieces],
-        words=[printable(one) for one in words],
+        words=[printable(text) for text in words],
         word=word,
         segment=list(encoded.segment),
         special=[segment < 0 for segment in encoded.segment],
@@ -51,7 +51,9 @@ def plain_tokens(pieces: Sequence[str], segments: Sequence[int] | None = None) -
 
     Special are those of segment -1; without segments those in brackets, as [CLS] and <s>.
     """
-    special = [is_special(piece) for piece in pieces] if segments is None else [one < 0 for one in segments]
+    special = (
+        [is_special(piece) for piece in pieces] if segments is None else [segment < 0 for segment in segments]
+    )
     word, words = [], list[str]()
     for piece, is_mark in zip(pieces, special, strict=True):
         if is_mark:
@@ -64,9 +66,9 @@ def plain_tokens(pieces: Sequence[str], segments: Sequence[int] | None = None) -
         word.append(len(words) - 1)
     return Tokens(
         pieces=[printable(piece) for piece in pieces],
-        words=[printable(one) for one in words],
+        words=[printable(text) for text in words],
         word=word,
-        segment=list(segments) if segments is not None else [-1 if one else 0 for one in special],
+        segment=list(segments) if segments is not None else [-1 if is_mark else 0 for is_mark in special],
         special=special,
     )
 
@@ -87,13 +89,13 @@ def _shown(tokenizer: Any, text: str, spans: Sequence[Span]) -> list[str | None]
     """What each piece stands for in the text; None where the vocabulary's own name says it better."""
     if _is_word_piece(tokenizer):  # known by their ## marks
         return [None] * len(spans)
-    found: list[str | None] = []
+    shown: list[str | None] = []
     for number, (start, end) in enumerate(spans):
         shared = (start, end) in (*spans[max(0, number - 1) : number], *spans[number + 1 : number + 2])
         surface = text[start:end]
         # Several pieces of one character (bytes of an emoji) have nothing of the text to themselves.
-        found.append(None if shared or not surface else surface.strip() or surface)
-    return found
+        shown.append(None if shared or not surface else surface.strip() or surface)
+    return shown
 
 
 def _is_word_piece(tokenizer: Any) -> bool:
@@ -108,7 +110,7 @@ def _number(
 
     So that a piece that stands for several words of the text ("...", "[MASK]") is shown as what it is.
     """
-    found: list[int] = []
+    places: list[int] = []
     extent: Span = (0, 0)
     previous = -1
     for number, span in zip(numbers, spans, strict=False):
@@ -120,9 +122,9 @@ def _number(
             start, end = known[number] if is_word else span  # no word: spaces, mostly
             extent = (start, max(end, span[1]))
         words[-1] = text[extent[0] : extent[1]].rstrip() or text[extent[0] : extent[1]] or "␣"
-        found.append(len(words) - 1)
+        places.append(len(words) - 1)
         previous = number if is_word else -1
-    return found
+    return places
 
 
 def printable(text: str) -> str:

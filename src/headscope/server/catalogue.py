@@ -125,14 +125,16 @@ class Catalogue:
 
     def atlas_of(self, model: str) -> Atlas | None:
         """The first atlas of a model, where kinds of heads and measures can be looked up."""
-        return next((one.atlas for one in self.atlases.values() if one.model == model), None)
+        return next((offered.atlas for offered in self.atlases.values() if offered.model == model), None)
 
     def about(self, version: str, longest: int) -> About:
         """What a page is told first."""
         return About(
             version=version,
             models=[model.info(longest) for model in self.models.values()],
-            atlases=[AtlasInfo(id=one.id, name=one.name, model=one.model) for one in self.atlases.values()],
+            atlases=[
+                AtlasInfo(id=atlas.id, name=atlas.name, model=atlas.model) for atlas in self.atlases.values()
+            ],
             views=view_infos("text", "atlas", "head"),
         )
 
@@ -181,10 +183,10 @@ def _config(name: str) -> dict[str, Any] | None:
         folder = Path(headscope_models.path(name))
     try:
         if folder.is_dir():
-            found = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+            config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         else:
             with quiet_transformers():
-                found = AutoConfig.from_pretrained(name, trust_remote_code=False).to_dict()
+                config = AutoConfig.from_pretrained(name, trust_remote_code=False).to_dict()
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) else None
+    return config if isinstance(config, dict) else None

@@ -87,8 +87,8 @@ class Guard:
             return 413, self._too_large
         path = str(scope["path"])
         is_open = path in OPEN_PATHS or path.startswith("/assets/")
-        given = headers.get(TOKEN_HEADER, "").encode()
-        if not is_open and not secrets.compare_digest(given, self.token):
+        token = headers.get(TOKEN_HEADER, "").encode()
+        if not is_open and not secrets.compare_digest(token, self.token):
             return 401, "the access token is missing or wrong; open the link that headscope explore printed"
         return None
 

@@ -55,8 +55,8 @@ def predict(
             return Predicted(task=task, before=before, after=before, note=note)
         _check_apart(model, request.edits, atlas)
         with ExitStack() as edits:
-            for one in request.edits:
-                edits.enter_context(edit(model, one.heads, how=one.how, atlas=atlas))
+            for wanted in request.edits:
+                edits.enter_context(edit(model, wanted.heads, how=wanted.how, atlas=atlas))
             after = ask()
     pairs = list(zip(before, after, strict=True))
     before, after = [_beside(*pair) for pair in pairs], [_beside(*reversed(pair)) for pair in pairs]
@@ -89,15 +89,15 @@ def _check_apart(model: Model, edits: Sequence[Edit], atlas: Atlas | None) -> No
     """Raise OptionError when two edits want different things of a head: the later one would win without a word."""
     stacks = surveyed(model).stacks
     done: dict[str, HeadSet] = {}
-    for one in edits:
-        chosen = select_heads(stacks, one.heads, atlas=atlas)
+    for wanted in edits:
+        chosen = select_heads(stacks, wanted.heads, atlas=atlas)
         for how, others in done.items():
             both = HeadSet(chosen.members & others.members)
-            if how != one.how and both:
+            if how != wanted.how and both:
                 raise OptionError(
-                    f"{both}: both {how} and {one.how} are asked for; leave it in one of the edits"
+                    f"{both}: both {how} and {wanted.how} are asked for; leave it in one of the edits"
                 )
-        done[one.how] = done.get(one.how, HeadSet(frozenset())) | chosen
+        done[wanted.how] = done.get(wanted.how, HeadSet(frozenset())) | chosen
 
 
 def _masked(model: Model, request: PredictRequest, length: int) -> tuple[Ask | None, str]:

@@ -26,30 +26,30 @@ def new_token() -> str:
 
 def listening(port: int = 0) -> socket.socket:
     """A socket that listens; any free port for 0."""
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((HOST, port))
-        found.listen(64)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((HOST, port))
+        listener.listen(64)
     except (OSError, OverflowError) as error:
-        found.close()
+        listener.close()
         raise OptionError(_refused(port, error)) from error
-    return found
+    return listener
 
 
-def hosts_of(found: socket.socket) -> list[str]:
+def hosts_of(listener: socket.socket) -> list[str]:
     """What a browser may call the server."""
-    port = found.getsockname()[1]
+    port = listener.getsockname()[1]
     named = [f"{HOST}:{port}", f"localhost:{port}"]
     return [*named, HOST, "localhost"] if port == USUAL_PORT else named
 
 
-def link_of(found: socket.socket, token: str) -> str:
+def link_of(listener: socket.socket, token: str) -> str:
     """The link that opens the page. The token stands behind the #, which browsers send to nobody."""
-    return f"http://{hosts_of(found)[0]}/#token={token}"
+    return f"http://{hosts_of(listener)[0]}/#token={token}"
 
 
-def serve(app: FastAPI, found: socket.socket, *, debug: bool = False) -> None:
+def serve(app: FastAPI, listener: socket.socket, *, debug: bool = False) -> None:
     """Answer requests until Ctrl-C."""
     config = uvicorn.Config(
         app,
@@ -60,11 +60,11 @@ def serve(app: FastAPI, found: socket.socket, *, debug: bool = False) -> None:
         timeout_graceful_shutdown=STOP_WITHIN,
     )
     try:
-        uvicorn.Server(config).run(sockets=[found])
+        uvicorn.Server(config).run(sockets=[listener])
     except KeyboardInterrupt:  # raised again by uvicorn when it has stopped: the way this is meant to end
         pass
     finally:
-        found.close()
+        listener.close()
         app.state.explorer.worker.join(WORK_ENDS_WITHIN)
 
 

@@ -48,8 +48,8 @@ def view(
     if attentions is not None:
         if model is not None or text_a is not None or tokens is None:
             raise OptionError("with attentions=, give tokens= and neither a model nor a text")
-        given = from_attentions(attentions, tokens, key_tokens=key_tokens, segments=segments, name=name)
-        return TextView(given, start=start)
+        observed = from_attentions(attentions, tokens, key_tokens=key_tokens, segments=segments, name=name)
+        return TextView(observed, start=start)
     if model is None or text_a is None:
         raise OptionError("give a model and a text, or attentions= and tokens=")
     if tokens is not None or key_tokens is not None or segments is not None:
