@@ -6,15 +6,15 @@ from tests.helpers.atlases import atlas_of, per_head, random_atlas
 from headscope.facts.findings import Finding
 from headscope.facts.headlines import headlines, most_telling
 from headscope.facts.scores import Score, Verdict
+from headscope.types import HeadId
 
 
 def finding(
-    topic: str, low: float, *, control: float | None = 0.5, verdict: Verdict | None = None, name: str = ""
+    topic: str, low: float, *, control: float | None = 0.5, verdict: Verdict | None = None, head: int = 0
 ) -> Finding:
     held = None if control is None else Score("a rule", control, control - 0.1, control + 0.1, "")
-    return Finding(
-        topic, "encoder", (name,), low + 0.1, interval=(low, low + 0.2), control=held, verdict=verdict
-    )
+    heads = (HeadId(0, head),)
+    return Finding(topic, "encoder", ("",), low + 0.1, None, heads, "1", (low, low + 0.2), held, verdict)
 
 
 def test_the_clearest_answer_to_each_question_leads() -> None:
@@ -29,6 +29,13 @@ def test_the_clearest_answer_to_each_question_leads() -> None:
         ]
     )
     assert [one.topic for one in leading] == ["Roles", "Ablation", "Named habits"]
+
+
+def test_one_topic_may_lead_with_several_heads() -> None:
+    habits = [
+        finding("Named habits", low, head=head) for low, head in ((0.9, 1), (0.85, 1), (0.8, 2), (0.7, 3))
+    ]
+    assert headlines(habits) == [habits[0], habits[2], habits[3]]
 
 
 def test_noise_never_leads() -> None:

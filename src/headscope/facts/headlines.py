@@ -30,9 +30,10 @@ def headlines(findings: Iterable[Finding]) -> list[Finding]:
         next((finding for finding in ranked if finding.topic in topics), None) for topics in _QUESTIONS
     ]
     chosen = [finding for finding in answers if finding is not None]
-    for finding in ranked:
-        if len(chosen) < MOST and finding.topic not in {other.topic for other in chosen}:
-            chosen.append(finding)
+    for key in ("topic", "heads"):  # other topics first, then other heads
+        for finding in ranked:
+            if len(chosen) < MOST and getattr(finding, key) not in [getattr(other, key) for other in chosen]:
+                chosen.append(finding)
     return chosen[:MOST]
 
 

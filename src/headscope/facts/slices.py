@@ -38,11 +38,6 @@ class HeadValues:
         return self.units == "1" and (self.text is None or self.text.kind != "number")
 
     @property
-    def is_accuracy(self) -> bool:
-        """True for shares of right guesses, which are no shares of attention."""
-        return self.text is not None and self.text.kind == "guesses"
-
-    @property
     def is_signed(self) -> bool:
         """True when a value may be on either side of 0: a difference, a change, a learned weight."""
         return bool((self.values[np.isfinite(self.values)] < 0).any())

@@ -11,7 +11,7 @@ from headscope.figures.kinds import feature_boxes, kinds_by_layer, pattern_bars,
 from headscope.figures.map import feature_map, head_map
 from headscope.figures.maps import example_maps, kind_examples, pattern_maps
 from headscope.figures.profiles import distance_profile, entropy_by_layer, offset_profile, role_by_layer
-from headscope.figures.save import save
+from headscope.figures.theme import save
 from headscope.figures.views import head_view, matrix_view, model_view
 
 __all__ = [

@@ -1,16 +1,21 @@
-"""How every picture looks: quiet axes, readable sizes, room for labels."""
+"""How every picture looks, quiet axes, readable sizes, room for labels; and how it is saved."""
 
+import os
 import unicodedata
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib import pyplot
+from matplotlib import pyplot, rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colorbar import Colorbar
+from matplotlib.figure import Figure
 
+from headscope.atlas import replacing
+from headscope.errors import OptionError
 from headscope.figures.colours import INK, MUTED, PAPER, RULE
 
 TITLE_SIZE = 10.0
@@ -22,6 +27,17 @@ _NARROW = frozenset("fijlrtI.,;:!'|()[]{}`´‘’ ")
 _WIDE = frozenset("mwMW@%—…")
 
 ROOM_FOR_LABELS = 34  # points between a plot and its legend, for ticks and the axis label
+PIXELS_PER_INCH = 200
+
+# No date and no tool name in the file, so that the same picture is the same file.
+_METADATA: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None},
+    "png": {"Software": None},
+}
+
+# Text stays text (editable, searchable, in the font of the paper); ids come from the content alone.
+VECTOR_SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "headscope", "pdf.fonttype": 42}
 
 
 def axes(ax: Axes | None, *, size: tuple[float, float]) -> Axes:
@@ -212,3 +228,19 @@ def _em(character: str) -> float:
     if character in _WIDE:
         return 0.95
     return 0.69 if character.isupper() else 0.61
+
+
+def save(picture: Axes | Figure, path: str | os.PathLike[str]) -> Path:
+    """Write the figure, or the figure of the Axes, as SVG, PDF or PNG, as the name's ending says."""
+    target = Path(path)
+    kind = target.suffix.lower().removeprefix(".")
+    if kind not in _METADATA:
+        given = f"{target.suffix!r}" if target.suffix else "a name without an ending"
+        raise OptionError(f"{target.name}: pictures are saved as .svg, .pdf or .png, not {given}")
+    # By way of the canvas, which belongs to the whole figure even when the Axes are on a part of it.
+    figure = picture if isinstance(picture, Figure) else picture.figure.canvas.figure
+    with replacing(target) as temporary, rc_context(VECTOR_SETTINGS):
+        figure.savefig(
+            temporary, format=kind, dpi=PIXELS_PER_INCH, bbox_inches="tight", metadata=_METADATA[kind]
+        )
+    return target

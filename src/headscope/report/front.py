@@ -13,10 +13,11 @@ from headscope.facts.vocabulary import slice_title
 from headscope.figures.arcs import arcs_size
 from headscope.figures.grid import grid_size
 from headscope.figures.maps import example_maps_size
+from headscope.figures.theme import short
 from headscope.report.at_work import example_picture, usable
 from headscope.report.document import rendered
-from headscope.report.links import HeadLinks
 from headscope.report.pictures import Picture, picture, stack_picture
+from headscope.report.section import HeadLinks
 
 WIDEST = 8.6
 """Inches of a sentence that fit beside the grid."""
@@ -78,7 +79,9 @@ def _at_work(atlas: Atlas, leading: list[Finding]) -> tuple[str, list[Picture]]:
             shown = [example_picture(described, example) for _, example, described in found[:SENTENCES]]
             return "Heads at work", shown
         named = {
-            finding.topic: finding.heads[0] for finding in leading if finding.stack == stack and finding.heads
+            short(finding.text.split(":")[0]): finding.heads[0]
+            for finding in leading
+            if finding.stack == stack and finding.heads
         }
         if subject.has("example_map") and named:
             maps = stack_picture(

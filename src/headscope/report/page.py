@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from headscope.atlas import Atlas, replacing
 from headscope.facts.findings import Finding, findings
+from headscope.facts.headlines import headlines
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import own_name, stack_title
 from headscope.facts.wording import count, listed
@@ -17,9 +18,8 @@ from headscope.pages.head_page import grid_shape
 from headscope.pages.shapes import Embedded
 from headscope.report.document import document, rendered
 from headscope.report.front import first_screen
-from headscope.report.links import HeadLinks
 from headscope.report.probes import OUTLOOKS
-from headscope.report.section import Chapter, Section, Table
+from headscope.report.section import Chapter, HeadLinks, Section, Table
 from headscope.report.sections import sections
 
 _TOPICS = {
@@ -73,7 +73,7 @@ def render(atlas: Atlas, *, atlas_file: str = "atlas.nc", report_file: str = "re
         lead=_lead(atlas),
         front=first_screen(atlas, drawn, links, nothing=_nothing(atlas)),
         chapters=[*chapters, Chapter("about", about)],
-        atlas=_interactive(atlas, drawn),
+        atlas=_interactive(atlas, [*headlines(drawn), *drawn]),
     )
 
 

@@ -26,7 +26,7 @@ from headscope.figures.colours import (
     RULE,
     SERIES,
 )
-from headscope.figures.save import VECTOR_SETTINGS
+from headscope.figures.theme import VECTOR_SETTINGS
 
 POINTS_TO_PIXELS = 96 / 72
 MOST_ENLARGED = 1.3  # pictures grow with their place on the page, up to this

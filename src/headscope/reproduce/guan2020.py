@@ -122,9 +122,9 @@ def _compared(atlases: Sequence[Atlas], data: Material) -> Reproduction:
         "features": features,
         "layers": layers,
     }
-    told, tested = PUBLISHED.sections, swept(kept)
-    sections = [make(told[key], models) if models else told[key].left_out() for key, make in makers.items()]
-    sections += [effects(told["effects"], tested), masks(told["masks"], tested)]
+    parts, tested = PUBLISHED.sections, swept(kept)
+    sections = [make(parts[key], models) if models else parts[key].left_out() for key, make in makers.items()]
+    sections += [effects(parts["effects"], tested), masks(parts["masks"], tested)]
     return PUBLISHED.beside(sections, kept)
 
 

@@ -73,7 +73,7 @@ def markdown(results: Sequence[Reproduction]) -> str:
     parts += ["## What was found", *map(_table_markdown, _summary(results))]
     for result in results:
         parts += [f"## {words.paper_name(result)}", f"{result.citation}."]
-        parts += [_section_markdown(told, level=3) for told in _sections(result, with_pictures=False)]
+        parts += [_section_markdown(section, level=3) for section in _sections(result, with_pictures=False)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -118,9 +118,9 @@ def _summary(results: Sequence[Reproduction]) -> Iterator[Table]:
     """How many comparisons of each paper agree, and every finding that was tested."""
     rows = []
     for result in results:
-        found = words.counted(result.sections)
+        verdicts = words.counted(result.sections)
         left_out = sum(bool(section.needs) for section in result.sections)
-        counts = (sum(found.values()), *found.values(), left_out)
+        counts = (sum(verdicts.values()), *verdicts.values(), left_out)
         rows.append((words.paper_name(result), *map(str, counts)))
     caption = "Is ours the same kind of finding? Comparisons, and sections left out for want of data"
     yield Table(caption, ("Paper", "Tested", "Same", "Different", "Unclear", "Left out"), tuple(rows))
@@ -162,7 +162,7 @@ def _told(section: Section, *, with_pictures: bool) -> Told:
         section.key,
         section.title,
         f"Tested: {'; '.join(tested)}." if tested else "",
-        [_picture(one) for one in section.drawings] if with_pictures else [],
+        [_picture(drawing) for drawing in section.drawings] if with_pictures else [],
         tables,
         [*(f"{row.quantity}: {row.note}" for row in section.rows if row.note), *section.notes],
         facts,

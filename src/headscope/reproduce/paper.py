@@ -207,24 +207,24 @@ class Published:
 def published(name: str) -> Published:
     """What the file of a paper says."""
     text = files("headscope.reproduce").joinpath("published", f"{name}.toml").read_text(encoding="utf-8")
-    told = tomllib.loads(text)
-    model = str(told.pop("model"))
+    contents = tomllib.loads(text)
+    model = str(contents.pop("model"))
     return Published(
         name,
-        told.pop("citation"),
+        contents.pop("citation"),
         model,
-        tuple(told.pop("shape")),
-        told.pop("nothing"),
-        {key: _section(key, model, facts) for key, facts in _sections(told.pop("sections")).items()},
-        told.pop("not_covered", {}),
-        told,
+        tuple(contents.pop("shape")),
+        contents.pop("nothing"),
+        {key: _section(key, model, facts) for key, facts in _sections(contents.pop("sections")).items()},
+        contents.pop("not_covered", {}),
+        contents,
     )
 
 
-def _sections(told: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _sections(tables: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The sections of a file; one that is `like` another has what it does not say itself from that one."""
     sections: dict[str, dict[str, Any]] = {}
-    for key, facts in told.items():
+    for key, facts in tables.items():
         like = sections.get(facts.pop("like", ""), {"rows": {}, "drawings": {}})
         sections[key] = _merged(like, facts)
     return sections

@@ -122,9 +122,9 @@ def sweep_in(atlas: Atlas, name: str, *, probe: str = ABLATION) -> Sweep | None:
     return None
 
 
-def beside(atlas: Atlas, found: Ablations) -> Atlas:
+def beside(atlas: Atlas, ablations: Ablations) -> Atlas:
     """The atlas with a second sweep of a kind, which leaves the first one in its place."""
-    atlas = found.atlas_for(atlas)
-    stack = next(iter(found.arrays()))
-    facts = {"data": found.baseline.data, "sweeps": {found.origin.sweep: found.facts()}}
-    return atlas.with_probe(UNIFORM, {}, facts=facts, table={stack: found.table()}, examples={})
+    atlas = ablations.atlas_for(atlas)
+    stack = next(iter(ablations.arrays()))
+    facts = {"data": ablations.baseline.data, "sweeps": {ablations.origin.sweep: ablations.facts()}}
+    return atlas.with_probe(UNIFORM, {}, facts=facts, table={stack: ablations.table()}, examples={})

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from headscope.facts.wording import count
 from headscope.reproduce.table import Agreement, Figure, Origin, Reproduction, Row, Section
 
 _WRITTEN: dict[str, Callable[[float], str]] = {
@@ -75,8 +76,8 @@ def columns(section: Section, *, verdicts: str) -> list[tuple[str, list[str]]]:
 
 def origin(where: Origin) -> str:
     """Model, data and place in the paper."""
-    told = "; ".join(filter(None, (where.model, where.data)))
-    return f"{told} ({where.source})" if where.source else told
+    words = "; ".join(filter(None, (where.model, where.data)))
+    return f"{words} ({where.source})" if where.source else words
 
 
 @dataclass(frozen=True)
@@ -95,22 +96,22 @@ class Tally:
         """`same`, or for several rows `12 of 14 the same, 2 unclear (nsubj, iobj)`."""
         if len(self.rows) == 1:
             return next(agreement for agreement in SAME_KIND if self.having(agreement))
-        told = [f"{len(self.having('same'))} of {len(self.rows)} the same"]
+        counts = [f"{len(self.having('same'))} of {len(self.rows)} the same"]
         others: tuple[Agreement, ...] = ("different", "unclear")
         for agreement in others:
             if names := self.having(agreement):
                 listed = f" ({'; '.join(names)})" if len(names) <= _MOST_NAMED else ""
-                told.append(f"{len(names)} {agreement}{listed}")
-        return ", ".join(told)
+                counts.append(f"{len(names)} {agreement}{listed}")
+        return ", ".join(counts)
 
 
 def tallies(section: Section) -> list[Tally]:
     """The findings that a section tests, each once, in the order of its rows."""
-    found: dict[str, list[Row]] = {}
+    rows_by_finding: dict[str, list[Row]] = {}
     for row in section.rows:
         if row.verdict is not None:
-            found.setdefault(row.verdict.finding, []).append(row)
-    return [Tally(finding, tuple(rows)) for finding, rows in found.items()]
+            rows_by_finding.setdefault(row.verdict.finding, []).append(row)
+    return [Tally(finding, tuple(rows)) for finding, rows in rows_by_finding.items()]
 
 
 def counted(sections: Iterable[Section]) -> dict[Agreement, int]:
@@ -121,12 +122,12 @@ def counted(sections: Iterable[Section]) -> dict[Agreement, int]:
 
 def summary(result: Reproduction) -> str:
     """A paper's verdicts in a line."""
-    found = counted(result.sections)
-    total = sum(found.values())
+    counts = counted(result.sections)
+    total = sum(counts.values())
     if not total:
         return "nothing was tested"
-    told = [f"{found['same']} the same", f"{found['different']} different", f"{found['unclear']} unclear"]
-    return f"{total} comparison{'' if total == 1 else 's'} tested: {', '.join(told)}"
+    told_apart = f"{counts['same']} the same, {counts['different']} different, {counts['unclear']} unclear"
+    return f"{count(total, 'comparison')} tested: {told_apart}"
 
 
 def paper_name(result: Reproduction) -> str:

@@ -57,15 +57,10 @@ def examples(
         raise OptionError(f"--picture {picture}: pictures are saved as {', '.join(PICTURES)}")
     settings = common.probe_options | {"faithful": faithful}
     with session(common) as run:
-        loaded = run.load(model)
-        probe: Any
-        data: Any
-        if treebank:
-            probe, data = hs.DependencyProbe(loaded, **settings), shared.treebank(treebank, annotate)
-        elif coreference:
-            probe, data = hs.CoreferenceProbe(loaded, **settings), hs.read_coreference(*coreference)
-        else:
-            probe, data = hs.RelationsProbe(loaded, **settings), hs.read_roles(*(roles or []))
+        asks: Any = (
+            hs.DependencyProbe if treebank else hs.CoreferenceProbe if coreference else hs.RelationsProbe
+        )
+        probe, data = asks(run.load(model), **settings), _read(treebank, coreference, roles, annotate)
         choice = shared.head_choice(None, head, stack)
         at = {"head": None if head is None else choice.one(), "stack": choice.stack}
         found = probe.examples(data, relation, direction=direction, most=most, **at)
@@ -75,6 +70,13 @@ def examples(
             hs.figures.save(hs.figures.heads_at_work([*found.right, *found.wrong]), picture)
         about = {"model": model, "picture": picture and str(picture)}
         run.tell(found, lambda found: about | _facts(found), _print)
+
+
+def _read(treebank: Files, coreference: Files, roles: Files, annotate: str | None) -> Any:
+    """The data of the one that was given."""
+    if treebank:
+        return shared.treebank(treebank, annotate)
+    return hs.read_coreference(*coreference) if coreference else hs.read_roles(*(roles or []))
 
 
 def _facts(found: "AtWork") -> dict[str, Any]:

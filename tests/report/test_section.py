@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.report.links import HeadLinks
+from headscope.report.section import HeadLinks
 from headscope.types import HeadId
 
 LINKS = HeadLinks("encoder", (12, 8))
