@@ -49,9 +49,10 @@ def test_the_previous_token_head_is_the_one_dark_cell() -> None:
 def test_it_draws_on_the_axes_it_is_given_and_leaves_pyplot_alone() -> None:
     from matplotlib import pyplot
 
+    before = pyplot.get_fignums()  # of other tests of this process
     given = Figure().subplots()
     assert figures.head_grid(random_atlas(), "entropy", select={"query_role": "all"}, ax=given) is given
-    assert pyplot.get_fignums() == []
+    assert pyplot.get_fignums() == before
 
 
 def test_several_labels_of_a_share_are_added() -> None:

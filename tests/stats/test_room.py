@@ -11,7 +11,7 @@ import headscope
 PACKAGE = Path(headscope.__file__).parent
 ELSEWHERE = sorted(path for path in PACKAGE.rglob("*.py") if "stats" not in path.relative_to(PACKAGE).parts)
 ROOMS = {"scipy.stats", "scipy.special", "statistics"}
-PLAIN = {"rankdata", "mean", "median", "pstdev"}
+PLAIN = {"rankdata", "mean", "median", "pstdev", "softmax"}
 """Names that describe numbers and say nothing of how sure they are."""
 
 

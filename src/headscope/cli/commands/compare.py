@@ -14,7 +14,6 @@ from headscope.cli.commands.probe.run import print_tables
 from headscope.cli.session import session
 from headscope.cli.tables import print_table
 from headscope.cli.tables.source import source_facts, source_line
-from headscope.facts.comparisons import CONTROL, HEADS, LARGEST, LAYERS, change_name
 
 if TYPE_CHECKING:
     from headscope.comparison import Comparison
@@ -101,6 +100,8 @@ def _features(found: "Comparison", stack: str) -> list[dict[str, Any]]:
 
 def _print(console: Console, found: "Comparison") -> None:
     """Everything, stack by stack."""
+    from headscope.facts.comparisons import LARGEST
+
     console.print(
         f"{found.model_a.name} and {found.model.name} on {source_line(found.source)}", soft_wrap=True
     )
@@ -120,6 +121,8 @@ def _print(console: Console, found: "Comparison") -> None:
 
 
 def _print_layers(console: Console, found: "Comparison", stack: str) -> None:
+    from headscope.facts.comparisons import LAYERS, change_name
+
     rows = found.table(stack=stack)
     title = "Attention changed by (± standard error over texts) and weights moved by ||dW|| / ||W||"
     _print_rows(console, title, LAYERS, rows)
@@ -141,6 +144,8 @@ def _print_layers(console: Console, found: "Comparison", stack: str) -> None:
 
 def _print_heads(console: Console, found: "Comparison", stack: str) -> None:
     """The control over layers, and the heads that changed most and least."""
+    from headscope.facts.comparisons import CONTROL, HEADS, change_name
+
     control = [row for row in found.control(stack=stack) if row["matrix"] == "all"]
     if all(row["depth"] is None for row in control):
         console.print("\ntoo few layers to correlate anything", soft_wrap=True)

@@ -10,10 +10,10 @@ from headscope.cli import options as shared
 from headscope.cli.session import session
 from headscope.cli.tables import print_table
 from headscope.cli.tables.source import source_facts, source_line, stack_rows
-from headscope.facts.explanations import CARRIES, LEFT, SEPARATES, HeadExplanation, columns_of
 
 if TYPE_CHECKING:
     from headscope.explanation import Explanation
+    from headscope.facts.explanations import HeadExplanation
 
 EXAMPLE = "Example: headscope explain demo --head 2.5 --text articles.txt --limit 40 -o atlas.nc"
 
@@ -70,9 +70,10 @@ def _print(console: Console, result: "Explanation") -> None:
             _print_head(console, row)
 
 
-def _print_head(console: Console, row: HeadExplanation) -> None:
+def _print_head(console: Console, row: "HeadExplanation") -> None:
     """What carries the score, what it tells apart, and what of the pattern is left."""
     from headscope.facts.cells import table_cells  # loads torch, which --help does without
+    from headscope.facts.explanations import CARRIES, LEFT, SEPARATES, columns_of
     from headscope.facts.wording import amount
 
     lines = [
