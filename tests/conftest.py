@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from tests.helpers.tiny import tiny
+from threadpoolctl import threadpool_limits
 
 BROWSER_IS_REQUIRED = "HEADSCOPE_TESTS_NEED_BROWSER"
 """Set by CI, where tests in a real browser must not be left out."""
@@ -21,7 +22,8 @@ collect_ignore_glob = [] if has_browser else ["browser/*"]
 def pytest_configure(config: pytest.Config) -> None:
     """One thread a worker: two workers with two threads each on two cores take far longer than with one."""
     if "PYTEST_XDIST_WORKER" in os.environ:
-        os.environ["OMP_NUM_THREADS"] = "1"  # for the commands that tests start
+        os.environ["OMP_NUM_THREADS"] = "1"  # for the commands that tests start, and what is loaded later
+        threadpool_limits(1)  # for what is loaded already
         torch.set_num_threads(1)
 
 

@@ -134,9 +134,9 @@ def test_findings_say_which_heads_matter(atlas: Atlas) -> None:
     assert "2 heads of 12 change F1 significantly when removed: 2.3 and 2.2." in heads.text
     assert "The most is lost with head 2.3: -11.0 points" in heads.text
     assert (heads.value, heads.stderr) == (-11, 1)
-    assert "loses most for layer 0: -8.0 points. 2 of 3 layers matter" in layers.text
+    assert "suffers most in layer 0: -8.0 points. 2 of 3 layers matter" in layers.text
     assert (
-        "F1 loses most with the 2 heads called near removed: -8.0 points. 1 of 2 kinds matter" in kinds.text
+        "F1 suffers most with the 2 heads called near removed: -8.0 points. 1 of 2 kinds matter" in kinds.text
     )
     assert "As many random heads: +4.5 points in the mean of 2 draws." in kinds.text
 

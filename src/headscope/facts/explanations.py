@@ -24,7 +24,7 @@ REPLACED = {**EMBEDDINGS, "all": "all of these"}
 DESCRIPTION = Description(
     PROBE,
     group="Why heads do it",
-    outlook="why heads do it",
+    outlook="what makes a head's pattern",
     names={
         "neurons=1": "neuron",
         **{f"neurons={count}": f"{count} neurons" for count in (2, 4, 8)},

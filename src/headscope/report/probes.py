@@ -31,7 +31,7 @@ OUTLOOKS = {
     "ablation": "what the model loses without heads",
     "ablation_uniform": "what it loses when they look evenly",
     "importance": "what the gradient says of heads",
-    "explanation": "why heads do it",
+    "explanation": "what makes a head's pattern",
     "compare": "how heads differ from those of another model",
 }
 """What is looked at by what asks nothing of heads' knowledge."""

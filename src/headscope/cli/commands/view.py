@@ -92,8 +92,8 @@ def _start(view: ViewName, stack: str | None, layer: int, heads: list[str]) -> "
 def _print(console: Console, facts: dict[str, Any]) -> None:
     drawn = f"; picture: {facts['picture']}" if facts["picture"] else ""
     console.print(
-        f"{facts['output']}: {facts['tokens']} tokens, {facts['heads']} heads, {facts['bytes'] / 1e6:.1f} MB, weights "
-        f"right to {_error(facts['max_error'])} ({_error(facts['word_error'])} between words){drawn}; "
+        f"{facts['output']}: {facts['tokens']} tokens, {facts['heads']} heads, {facts['bytes'] / 1e6:.1f} MB, "
+        f"max. error {_error(facts['max_error'])} ({_error(facts['word_error'])} between words){drawn}; "
         "open it in a browser",
         soft_wrap=True,
     )

@@ -114,7 +114,7 @@ def _about_heads(effects: _Effects) -> tuple[tuple[Part, ...], tuple[HeadId, ...
 def _about_layers(effects: _Effects) -> tuple[tuple[Part, ...], tuple[HeadId, ...]]:
     layer = effects.order[0]["layer"]
     text = (
-        f"With {effects.sweep.edited}, {effects.metric.label} loses most for layer {layer}: {effects.worst}. "
+        f"With {effects.sweep.edited}, {effects.metric.label} suffers most in layer {layer}: {effects.worst}. "
         f"{effects.significant('layer')}"
     )
     return (text,), ()
@@ -133,7 +133,7 @@ def _about_kinds(effects: _Effects) -> tuple[tuple[Part, ...], tuple[HeadId, ...
         else ""
     )
     text = (
-        f"Of the kinds of heads, {metric.label} loses most with the {count(size, 'head')} called {kind} {sweep.done}: "
-        f"{effects.worst}. {effects.significant('kind')}{control}"
+        f"Of the kinds of heads, {metric.label} suffers most with the {count(size, 'head')} called {kind} {sweep.done}"
+        f": {effects.worst}. {effects.significant('kind')}{control}"
     )
     return (text,), ()

@@ -64,7 +64,7 @@ def _needs(subject: Subject, replaced: str) -> Iterator[Finding]:
     left = share(value, error) if value > 0 else "nothing"
     needs = f" needs {EMBEDDINGS[replaced]}: {left} of its pattern is left without them, {kept}."
     if len(heads) > 1:
-        needs += f" {len(heads)} heads lose more than half so, and less than half otherwise."
+        needs += f" {len(heads)} heads lose more than half of their pattern without them, and less without the others."
     parts = sentence("Head ", heads[0], needs)
     yield Finding.measured(subject, "Why", parts, (value, error), heads, probe=PROBE)
 

@@ -61,8 +61,8 @@ DESCRIPTION = pointing_description(
     "dependency",
     title="Which head finds which syntactic relation?",
     question="A head's guess for the syntactic head of a word is the other word that the word looks at most (dependent "
-    "to head), or the one that looks at it most (head to dependent). Punctuation and roots do not ask. Beside every "
-    "head stands what needs no attention: the best fixed offset, such as always guessing the next word.",
+    "to head), or the one that looks at it most (head to dependent). Punctuation and roots are not scored. Beside "
+    "every head stands what needs no attention: the best fixed offset, such as always guessing the next word.",
     subject="syntax",
     group="Syntax (dependency probe)",
     label="relation",
