@@ -22,7 +22,7 @@ demo: .venv/installed
 	$(BIN)/headscope patterns demo --text src/headscope/data/articles.txt --limit 40 -o demo/demo.nc
 	$(BIN)/headscope types demo/demo.nc
 	$(BIN)/headscope importance demo --task mlm --data src/headscope/data/articles.txt --limit 40 -o demo/demo.nc
-	$(BIN)/headscope ablate demo --task mlm --data src/headscope/data/articles.txt --sweep heads --limit 16 -o demo/demo.nc
+	$(BIN)/headscope ablate demo --task mlm --data src/headscope/data/articles.txt --sweep heads --limit 48 -o demo/demo.nc
 	$(BIN)/headscope ablate demo --task mlm --data src/headscope/data/articles.txt --sweep layers --limit 40 -o demo/demo.nc
 	$(BIN)/headscope explain demo --head 0.2 2.5 2.6 3.0 7.4 --text src/headscope/data/articles.txt --limit 12 -o demo/demo.nc
 	$(BIN)/headscope report demo/demo.nc -o demo/report.html
