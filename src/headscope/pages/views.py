@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 from pydantic_core import to_json
 
 from headscope.errors import HeadscopeError, OptionError
+from headscope.pages import ViewName
 from headscope.registry import Registry
 
 if TYPE_CHECKING:  # they load torch and xarray, which the command line does without when it checks names
@@ -19,8 +20,6 @@ if TYPE_CHECKING:  # they load torch and xarray, which the command line does wit
     from headscope.pages.seen import Observed
     from headscope.types import HeadId
 
-ViewName = Literal["head", "matrix", "model", "neuron"]
-"""The views of a text that come with headscope."""
 Subject = Literal["text", "atlas", "head"]
 Control = Literal["layer", "heads", "head"]
 

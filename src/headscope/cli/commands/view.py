@@ -11,7 +11,7 @@ from headscope.cli import options as shared
 from headscope.cli.outputs import PICTURE, REPORT, check_output
 from headscope.cli.session import session
 from headscope.errors import OptionError
-from headscope.pages.views import ViewName
+from headscope.pages import ViewName
 
 if TYPE_CHECKING:
     from headscope.pages.page import Packed, Start

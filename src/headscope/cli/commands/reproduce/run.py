@@ -21,17 +21,13 @@ PAGES = {".html": REPORT, ".md": MARKDOWN}
 """What a page of each ending may replace."""
 
 
-def _parsed(*paths: Path) -> Any:
-    return treebank(list(paths), None)
+PARSED = ("treebank", "choose", "train", "dev", "test")
+FILES = ("text", "pairs", "coreference", "roles", *PARSED)
+"""The options that name files of texts."""
 
 
-READERS: dict[str, Callable[..., Any]] = {
-    "text": hs.read_text,
-    "pairs": hs.read_pairs,
-    "coreference": hs.read_coreference,
-    "roles": hs.read_roles,
-    **dict.fromkeys(("treebank", "choose", "train", "dev", "test"), _parsed),
-}
+def _read(name: str, paths: Sequence[Path]) -> Any:
+    return treebank(list(paths), None) if name in PARSED else getattr(hs, f"read_{name}")(*paths)
 
 
 @dataclass(frozen=True)
@@ -102,7 +98,7 @@ class Comparison:
                 "give each --task one --data FILE, in the same order"
             )
         shares = [tuple(files)] if len(tasks) == 1 else [(file,) for file in files]
-        data = {name: READERS[name](*paths) for name, paths in self.files.items() if name in READERS}
+        data = {name: _read(name, paths) for name, paths in self.files.items() if name in FILES}
         if self.paper != "all" and "pairs" in data:
             data["text"] = data.pop("pairs")
         reading = {**options, **self.common.probe_options}
@@ -133,7 +129,7 @@ class Comparison:
 
 def run(paper: str, model: str, *, common: Common, **options: Any) -> None:
     """Compare models, or atlases, with a paper or with all of them."""
-    given = {name: options.pop(name, None) for name in (*READERS, "data")}
+    given = {name: options.pop(name, None) for name in (*FILES, "data")}
     files = {name: [paths] if isinstance(paths, Path) else paths for name, paths in given.items() if paths}
     models, tasks = [model, *(options.pop("against", None) or [])], options.pop("task", None) or []
     comparison = Comparison(paper, models, files, options.pop("output"), options.pop("page"), common)
