@@ -13,7 +13,7 @@ from headscope.ablation.known import features_of, kinds_in
 from headscope.capture import surveyed
 from headscope.edits import edit, mean_outputs
 from headscope.errors import AtlasError, HeadscopeWarning, InterventionError, OptionError
-from headscope.facts.sweeps import random_set
+from headscope.facts.analyses.sweeps import random_set
 from headscope.importance import gradient_importance
 from headscope.kinds import stability
 from headscope.tasks import QuestionAnswering, Task, task_for

@@ -13,7 +13,7 @@ from tests.cli.conftest import CORPUS
 
 import headscope as hs
 from headscope.atlas import Atlas
-from headscope.pages.head_page import head_page
+from headscope.pages.head.page import head_page
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "extending.md"
 FILE = re.compile(r"All of `(my_package/\w+\.py)`:\n\n```python\n(.*?)^```", re.MULTILINE | re.DOTALL)

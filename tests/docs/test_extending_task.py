@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 import headscope as hs
 from headscope import registry
 from headscope.cli.main import app
-from headscope.pages.head_page import head_page
+from headscope.pages.head.page import head_page
 from headscope.tasks import TASKS
 
 LINES = [

@@ -9,10 +9,10 @@ from tests.helpers.atlases import probe_facts, random_atlas
 
 import headscope as hs
 from headscope.atlas import Atlas
-from headscope.facts.probes import best_heads
+from headscope.facts.analyses.probes import best_heads
 from headscope.facts.scores import HeadScore
 from headscope.pages.atlas import embedded_atlas
-from headscope.pages.head_page import head_page
+from headscope.pages.head.page import head_page
 from headscope.pages.shapes import Bar
 from headscope.report.page import render
 from headscope.stats.intervals import share_interval

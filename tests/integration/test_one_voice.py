@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 import headscope as hs
 from headscope.atlas import Atlas
 from headscope.cli.main import app
+from headscope.facts.analyses.probes import best_heads
 from headscope.facts.cells import VERDICTS
 from headscope.facts.description import direction_name
-from headscope.facts.probes import best_heads
-from headscope.pages.head_page import head_page
+from headscope.pages.head.page import head_page
 from headscope.pages.shapes import Embedded
 from headscope.report.page import render
 

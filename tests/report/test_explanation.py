@@ -12,9 +12,9 @@ from tests.helpers.atlases import per_head, probe_facts, random_atlas
 from headscope import figures
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
-from headscope.facts.explanations import DESCRIPTION, explained_heads
+from headscope.facts.analyses.explanations import DESCRIPTION, explained_heads
 from headscope.pages.atlas import atlas_data
-from headscope.pages.head_explanation import explanation
+from headscope.pages.head.explanation import explanation
 from headscope.report import findings, page
 from headscope.types import HeadId
 

@@ -14,7 +14,7 @@ from tests.server.conftest import HOST, TOKEN, MakeClient, client_of, make_app
 
 from headscope.errors import CaptureError, ModelError
 from headscope.pages.atlas import atlas_data
-from headscope.pages.head_page import head_page
+from headscope.pages.head.page import head_page
 from headscope.server.problems import explained
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from headscope.edits import HeadSet, How, select_heads
 from headscope.edits.heads import Member
-from headscope.facts.sweeps import random_set
+from headscope.facts.analyses.sweeps import random_set
 from headscope.models.stacks import Stacks
 from headscope.tasks.metric import Metric
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from headscope.ablation.plan import Curve, Kinds, Plan, PlannedEdit, Sweep, str_of
 from headscope.atlas import Atlas
-from headscope.facts.sweeps import ABLATION, CHANGE_UNITS, SWEEP_KINDS, SweepFacts
+from headscope.facts.analyses.sweeps import ABLATION, CHANGE_UNITS, SWEEP_KINDS, SweepFacts
 from headscope.models.stacks import Stacks
 from headscope.probes.result import ProbeResult, Row
 from headscope.stats.correction import SIGNIFICANT, Correction, adjusted

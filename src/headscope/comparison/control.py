@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from headscope.facts.comparisons import thirds
+from headscope.facts.analyses.comparisons import thirds
 from headscope.stats.rank import correlation, correlation_interval, partial_correlation, permutation_p
 from headscope.stats.regression import coefficient
 

@@ -10,8 +10,7 @@ import numpy as np
 from headscope.atlas import Results
 from headscope.explanation.separation import CONTRASTS
 from headscope.explanation.sums import COMPARED, REPLACED, LayerSums, RatioSums, counts_for
-from headscope.facts.description import Description
-from headscope.facts.explanations import (
+from headscope.facts.analyses.explanations import (
     DESCRIPTION,
     PROBE,
     Carried,
@@ -21,6 +20,7 @@ from headscope.facts.explanations import (
     Replaced,
     Separated,
 )
+from headscope.facts.description import Description
 from headscope.models.stacks import Place, Stacks
 from headscope.probes.result import ProbeResult, Row
 from headscope.stats.intervals import mean_interval

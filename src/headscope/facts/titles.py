@@ -10,10 +10,10 @@ import xarray as xr
 from headscope.atlas import Atlas
 from headscope.atlas.files import COMPANIONS
 from headscope.errors import AtlasError
-from headscope.facts.comparisons import MEASURES
+from headscope.facts.analyses.comparisons import MEASURES
+from headscope.facts.analyses.sweeps import SweepFacts, sweep_facts
 from headscope.facts.description import description_of
 from headscope.facts.slices import HeadValues
-from headscope.facts.sweeps import SweepFacts, sweep_facts
 from headscope.facts.vocabulary import role_name, slice_title, value_name
 
 _GROUPS = {

@@ -8,8 +8,8 @@ from matplotlib.patches import Rectangle
 
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
+from headscope.facts.analyses.sweeps import SWEEP_KINDS, MetricFacts, SweepFacts, sweep_facts
 from headscope.facts.slices import HeadValues, stack_with
-from headscope.facts.sweeps import SWEEP_KINDS, MetricFacts, SweepFacts, sweep_facts
 from headscope.figures.colours import ACCENT, INK, MUTED, SERIES
 from headscope.figures.grid import draw_values
 from headscope.figures.theme import TICK_SIZE, axes, count_ticks, dress, finite, legend, open_plot

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
+from headscope.facts.analyses.probes import best_heads, check_probed
 from headscope.facts.description import ALL, Description, description_of
-from headscope.facts.probes import best_heads, check_probed
 from headscope.facts.scores import HeadScore, Score
 from headscope.facts.wording import printed
 from headscope.figures.colours import ACCENT, INK, MUTED, RULE, SERIES

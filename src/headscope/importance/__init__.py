@@ -1,6 +1,6 @@
 """Gradient importance: what a task's loss says of every attention weight, and of every head."""
 
-from headscope.facts.importance import Agreement, agreement
+from headscope.facts.analyses.importance import Agreement, agreement
 from headscope.importance.gradients import KEY_ROLES
 from headscope.importance.importance import gradient_importance
 from headscope.importance.result import ImportanceResult

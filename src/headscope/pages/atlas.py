@@ -16,7 +16,7 @@ from headscope.facts.slices import Array, Choice, HeadValues
 from headscope.facts.titles import AtlasWords
 from headscope.facts.vocabulary import own_name
 from headscope.kinds import feature_map, head_map
-from headscope.pages.head_page import grid_shape, head_page
+from headscope.pages.head.page import grid_shape, head_page
 from headscope.pages.page import about, page_html, view_chunk, view_infos, view_key
 from headscope.pages.shapes import AtlasData, AtlasInfo, AtlasStack, Colouring, Embedded, Finding, FindingPart
 from headscope.pages.views import views_of

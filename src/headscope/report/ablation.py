@@ -6,8 +6,8 @@ from functools import partial
 import xarray as xr
 from matplotlib.axes import Axes
 
+from headscope.facts.analyses.sweeps import SweepFacts, sweep_facts, sweeps_of
 from headscope.facts.subject import Subject
-from headscope.facts.sweeps import SweepFacts, sweep_facts, sweeps_of
 from headscope.figures.ablation import (
     LISTED,
     ablation_grid,

@@ -4,7 +4,14 @@ from collections.abc import Iterator
 from itertools import product
 
 from headscope import figures
-from headscope.facts.comparisons import CONTROL, MEASURES, PROBE, change_name, other_model, stands_out
+from headscope.facts.analyses.comparisons import (
+    CONTROL,
+    MEASURES,
+    PROBE,
+    change_name,
+    other_model,
+    stands_out,
+)
 from headscope.facts.slices import choices, head_values
 from headscope.facts.subject import Subject
 from headscope.facts.wording import amount

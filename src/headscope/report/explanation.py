@@ -6,8 +6,8 @@ from functools import partial
 from matplotlib.axes import Axes
 
 from headscope import figures
+from headscope.facts.analyses.explanations import EMBEDDINGS, NOTHING, Cell, HeadExplanation, explained_heads
 from headscope.facts.description import Column
-from headscope.facts.explanations import EMBEDDINGS, NOTHING, Cell, HeadExplanation, explained_heads
 from headscope.facts.subject import Subject
 from headscope.figures.explanation import MOST_HEADS, left_size
 from headscope.report.pictures import Picture, picture, stack_picture

@@ -5,9 +5,9 @@ from markupsafe import Markup
 
 from headscope import figures
 from headscope.atlas import Atlas, Example
+from headscope.facts.analyses.probes import best_heads
 from headscope.facts.findings import Finding
 from headscope.facts.headlines import headlines, most_telling
-from headscope.facts.probes import best_heads
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import slice_title
 from headscope.figures.arcs import arcs_size

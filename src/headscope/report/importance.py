@@ -1,6 +1,6 @@
 """Gradient importance on the page."""
 
-from headscope.facts.importance import agreement, head_table
+from headscope.facts.analyses.importance import agreement, head_table
 from headscope.facts.subject import Subject
 from headscope.figures.importance import gradient_by_layer
 from headscope.report.pictures import picture

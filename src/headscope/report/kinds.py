@@ -6,7 +6,7 @@ from typing import Any
 
 from headscope import figures
 from headscope.errors import AtlasError
-from headscope.facts.kinds import COLUMNS, PROBE, how_sure, kind_rows, recommended
+from headscope.facts.analyses.kinds import COLUMNS, PROBE, how_sure, kind_rows, recommended
 from headscope.facts.subject import Subject
 from headscope.figures.maps import examples_size
 from headscope.kinds import feature_map

@@ -14,7 +14,7 @@ from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import own_name, stack_title
 from headscope.facts.wording import count, listed
 from headscope.pages.atlas import embedded_atlas
-from headscope.pages.head_page import grid_shape
+from headscope.pages.head.page import grid_shape
 from headscope.pages.shapes import Embedded
 from headscope.report.document import document, rendered
 from headscope.report.front import first_screen

@@ -6,9 +6,9 @@ from typing import Any
 
 from headscope import figures
 from headscope.facts import description
+from headscope.facts.analyses.probes import best_heads
 from headscope.facts.cells import plain_columns, table_cells
 from headscope.facts.description import Description
-from headscope.facts.probes import best_heads
 from headscope.facts.scores import HeadScore, convincing, judged, number
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import label_name

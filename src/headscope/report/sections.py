@@ -9,7 +9,7 @@ import numpy as np
 
 from headscope import figures
 from headscope.errors import AtlasError
-from headscope.facts.kinds import near_identical
+from headscope.facts.analyses.kinds import near_identical
 from headscope.facts.slices import choices, head_values
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import pattern_name, role_name

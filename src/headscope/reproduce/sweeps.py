@@ -7,7 +7,7 @@ from typing import Any
 
 from headscope.ablation import Ablations
 from headscope.atlas import Atlas
-from headscope.facts.sweeps import ABLATION, MetricFacts, SweepFacts
+from headscope.facts.analyses.sweeps import ABLATION, MetricFacts, SweepFacts
 from headscope.reproduce.ours import model_of, probe_facts
 from headscope.reproduce.table import Figure, Origin, Unit
 

@@ -10,7 +10,7 @@ from headscope import figures
 from headscope.atlas import Atlas
 from headscope.errors import HeadscopeError, HeadscopeWarning, OptionError
 from headscope.explanation import explain
-from headscope.facts.explanations import REPLACED, Carried, Cell, HeadExplanation, explained_heads
+from headscope.facts.analyses.explanations import REPLACED, Carried, Cell, HeadExplanation, explained_heads
 from headscope.facts.slices import choices, head_values
 from headscope.facts.vocabulary import slice_title
 from headscope.facts.wording import count

@@ -12,7 +12,7 @@ from fastapi import Request
 from headscope.errors import CaptureError, OptionError
 from headscope.models import Model
 from headscope.pages.atlas import atlas_data, shown_findings
-from headscope.pages.head_page import check_head, head_page
+from headscope.pages.head.page import check_head, head_page
 from headscope.pages.neurons import has_neurons, read_neurons
 from headscope.pages.quantise import FINE_WEIGHTS, quantise
 from headscope.pages.seen import Observed, map_key, observe

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from headscope.facts.sweeps import MetricFacts
+from headscope.facts.analyses.sweeps import MetricFacts
 
 Array = np.ndarray[Any, Any]
 

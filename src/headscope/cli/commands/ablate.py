@@ -15,7 +15,7 @@ from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.ablation import Ablations
-    from headscope.facts.sweeps import SweepFacts
+    from headscope.facts.analyses.sweeps import SweepFacts
 
 EXAMPLE = "Example: headscope ablate demo-qa --task qa --data questions.json --sweep layers -o atlas.nc"
 

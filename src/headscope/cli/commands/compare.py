@@ -100,7 +100,7 @@ def _features(found: "Comparison", stack: str) -> list[dict[str, Any]]:
 
 def _print(console: Console, found: "Comparison") -> None:
     """Everything, stack by stack."""
-    from headscope.facts.comparisons import LARGEST
+    from headscope.facts.analyses.comparisons import LARGEST
 
     console.print(
         f"{found.model_a.name} and {found.model.name} on {source_line(found.source)}", soft_wrap=True
@@ -121,7 +121,7 @@ def _print(console: Console, found: "Comparison") -> None:
 
 
 def _print_layers(console: Console, found: "Comparison", stack: str) -> None:
-    from headscope.facts.comparisons import LAYERS, change_name
+    from headscope.facts.analyses.comparisons import LAYERS, change_name
 
     rows = found.table(stack=stack)
     title = "Attention changed by (± standard error over texts) and weights moved by ||dW|| / ||W||"
@@ -144,7 +144,7 @@ def _print_layers(console: Console, found: "Comparison", stack: str) -> None:
 
 def _print_heads(console: Console, found: "Comparison", stack: str) -> None:
     """The control over layers, and the heads that changed most and least."""
-    from headscope.facts.comparisons import CONTROL, HEADS, change_name
+    from headscope.facts.analyses.comparisons import CONTROL, HEADS, change_name
 
     control = [row for row in found.control(stack=stack) if row["matrix"] == "all"]
     if all(row["depth"] is None for row in control):

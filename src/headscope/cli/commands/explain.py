@@ -13,7 +13,7 @@ from headscope.cli.tables.source import source_facts, source_line, stack_rows
 
 if TYPE_CHECKING:
     from headscope.explanation import Explanation
-    from headscope.facts.explanations import HeadExplanation
+    from headscope.facts.analyses.explanations import HeadExplanation
 
 EXAMPLE = "Example: headscope explain demo --head 2.5 --text articles.txt --limit 40 -o atlas.nc"
 
@@ -72,8 +72,8 @@ def _print(console: Console, result: "Explanation") -> None:
 
 def _print_head(console: Console, row: "HeadExplanation") -> None:
     """What carries the score, what it tells apart, and what of the pattern is left."""
+    from headscope.facts.analyses.explanations import CARRIES, LEFT, SEPARATES, columns_of
     from headscope.facts.cells import table_cells  # loads torch, which --help does without
-    from headscope.facts.explanations import CARRIES, LEFT, SEPARATES, columns_of
     from headscope.facts.wording import amount
 
     lines = [

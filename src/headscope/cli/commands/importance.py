@@ -50,7 +50,7 @@ def importance(
 
 def _facts(result: "ImportanceResult", atlas: "hs.Atlas") -> dict[str, Any]:
     # Loads xarray and scipy, which --help does without.
-    from headscope.facts.importance import agreement
+    from headscope.facts.analyses.importance import agreement
 
     return {
         "model": result.model.name,
@@ -64,7 +64,7 @@ def _facts(result: "ImportanceResult", atlas: "hs.Atlas") -> dict[str, Any]:
 
 
 def _print(console: Console, result: "ImportanceResult", atlas: "hs.Atlas") -> None:
-    from headscope.facts.importance import agreement, head_table, layer_table
+    from headscope.facts.analyses.importance import agreement, head_table, layer_table
 
     source = result.source
     loss = f"loss {result.loss:.3f} ± {result.loss_stderr:.3f}"

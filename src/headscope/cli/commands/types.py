@@ -60,8 +60,8 @@ def _check_other(atlas: "hs.Atlas", target: Path) -> None:
 
 
 def _print(console: Console, kinds: "HeadKinds") -> None:
+    from headscope.facts.analyses.kinds import COLUMNS, kind_rows, recommended, stability
     from headscope.facts.cells import table_cells  # loads torch, which --help does without
-    from headscope.facts.kinds import COLUMNS, kind_rows, recommended, stability
 
     facts, features = kinds.facts(), kinds.features
     console.print(

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from headscope.facts.analyses.sweeps import MetricFacts, SweepFacts, random_set, sweeps_of
 from headscope.facts.findings.finding import Finding
 from headscope.facts.scores import Score, Verdict
 from headscope.facts.subject import Subject
-from headscope.facts.sweeps import MetricFacts, SweepFacts, random_set, sweeps_of
 from headscope.facts.wording import Part, count, heads_list, sentence
 from headscope.types import HeadId
 

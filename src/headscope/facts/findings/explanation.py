@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from headscope.facts.explanations import CONTRASTS, EMBEDDINGS, PROBE, explained_heads
+from headscope.facts.analyses.explanations import CONTRASTS, EMBEDDINGS, PROBE, explained_heads
 from headscope.facts.findings.finding import Finding
 from headscope.facts.scores import Score
 from headscope.facts.slices import HeadValues, choices, head_values

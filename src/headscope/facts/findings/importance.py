@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from headscope.facts.analyses.importance import agreement
 from headscope.facts.findings.finding import Finding
-from headscope.facts.importance import agreement
 from headscope.facts.scores import NOTHING, Score, compared
 from headscope.facts.slices import head_values
 from headscope.facts.subject import Subject

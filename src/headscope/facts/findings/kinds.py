@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from headscope.facts.analyses.kinds import PROBE, how_sure
 from headscope.facts.findings.finding import Finding
-from headscope.facts.kinds import PROBE, how_sure
 from headscope.facts.subject import Subject
 from headscope.facts.wording import listed, share
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from headscope.facts.analyses.probes import best_heads
 from headscope.facts.description import ALL, Description, Sentences, direction_name
 from headscope.facts.findings.finding import Finding
-from headscope.facts.probes import best_heads
 from headscope.facts.scores import HeadScore, compared, convincing
 from headscope.facts.subject import Subject
 from headscope.facts.wording import Part, count, interval, listed, sentence, share

@@ -10,7 +10,7 @@ from headscope.ablation.plan import Sweep as SweepName
 from headscope.ablation.sweep import has_pairs
 from headscope.atlas import Atlas
 from headscope.edits import How
-from headscope.facts.sweeps import random_set
+from headscope.facts.analyses.sweeps import random_set
 from headscope.facts.wording import count
 from headscope.kinds.kind_names import MOST, group_shares
 from headscope.models import Model

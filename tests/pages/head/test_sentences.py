@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headscope.atlas import Atlas, Typical
-from headscope.pages.head_sentences import typical_sentences
+from headscope.pages.head.sentences import typical_sentences
 from headscope.pages.shapes import TypicalSentence
 from headscope.types import HeadId, LabelledArray
 

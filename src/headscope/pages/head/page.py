@@ -16,11 +16,11 @@ from headscope.facts.subject import texts_of
 from headscope.facts.titles import AtlasWords
 from headscope.facts.vocabulary import FEATURE_WINDOWS, pattern_name, role_name
 from headscope.kinds import Likeness
-from headscope.pages.head_ablation import ablation_effects
-from headscope.pages.head_changes import comparisons
-from headscope.pages.head_explanation import explanation
-from headscope.pages.head_relations import relations
-from headscope.pages.head_sentences import examples, typical_sentences
+from headscope.pages.head.ablation import ablation_effects
+from headscope.pages.head.changes import comparisons
+from headscope.pages.head.explanation import explanation
+from headscope.pages.head.relations import relations
+from headscope.pages.head.sentences import examples, typical_sentences
 from headscope.pages.shapes import Bar, Chart, ExampleMap, HeadPage, NearHead, Section
 from headscope.types import HeadId
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
+from headscope.facts.analyses.sweeps import SweepFacts, sweep_facts
 from headscope.facts.slices import head_values
-from headscope.facts.sweeps import SweepFacts, sweep_facts
 from headscope.facts.vocabulary import key_name
 from headscope.facts.wording import amount, readable
 from headscope.stats.rank import correlation, correlation_interval, correlation_p

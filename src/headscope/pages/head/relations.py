@@ -1,9 +1,9 @@
 """What one head knows of what probes asked, beside what needs no attention."""
 
 from headscope.atlas import Atlas
+from headscope.facts.analyses.probes import head_scores
 from headscope.facts.description import Description, direction_name
 from headscope.facts.head_arrays import HeadArrays
-from headscope.facts.probes import head_scores
 from headscope.facts.scores import HeadScore
 from headscope.pages.shapes import Bar, Chart, Section
 from headscope.types import HeadId

@@ -19,7 +19,7 @@ from tests.helpers.kinds import kinds_atlas, kinds_of_heads
 
 from headscope.atlas import Atlas, Typical
 from headscope.errors import AtlasError, OptionError
-from headscope.pages.head_page import head_page
+from headscope.pages.head.page import head_page
 from headscope.types import HeadId, LabelledArray
 
 TICKS = [

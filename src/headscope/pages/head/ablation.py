@@ -3,8 +3,8 @@
 import math
 from collections.abc import Collection
 
+from headscope.facts.analyses.sweeps import MetricFacts, SweepFacts
 from headscope.facts.head_arrays import HeadArrays
-from headscope.facts.sweeps import MetricFacts, SweepFacts
 from headscope.facts.titles import AtlasWords
 from headscope.pages.shapes import Bar, Chart, Section
 from headscope.stats.correction import SIGNIFICANT

@@ -9,7 +9,7 @@ from tests.helpers.atlases import per_head, probe_facts, random_atlas
 from headscope.atlas import Atlas
 from headscope.facts.head_arrays import head_arrays
 from headscope.facts.titles import AtlasWords
-from headscope.pages.head_ablation import ablation_effects
+from headscope.pages.head.ablation import ablation_effects
 from headscope.stats.correction import SIGNIFICANT, adjusted
 from headscope.stats.paired import least_p
 from headscope.types import HeadId
