@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from headscope.edits import prune as prune
     from headscope.errors import HeadscopeError as HeadscopeError
     from headscope.explanation import explain as explain
+    from headscope.facts.card import card as card
     from headscope.facts.findings import findings as findings
     from headscope.importance import gradient_importance as gradient_importance
     from headscope.kinds import Likeness as Likeness
@@ -58,6 +59,7 @@ _MODULES = {
     "headscope.edits": ("edit", "mean_outputs", "prune"),
     "headscope.errors": ("HeadscopeError",),
     "headscope.explanation": ("explain",),
+    "headscope.facts.card": ("card",),
     "headscope.facts.findings": ("findings",),
     "headscope.figures": ("figures",),
     "headscope.importance": ("gradient_importance",),

@@ -45,6 +45,7 @@ COMMANDS = {
     "map": "ATLAS -o PICTURE",
     "explore": "MODEL ATLAS --no-open",
     "show": "ATLAS",
+    "head": "ATLAS 1.2",
     "view": "MODEL cat -o PAGE --no-neurons",
     "report": "ATLAS -o PAGE",
 }

@@ -13,6 +13,7 @@ from headscope.cli.commands import (
     compare,
     explain,
     explore,
+    head,
     importance,
     map,  # the command's name
     patterns,
@@ -65,7 +66,7 @@ app.add_typer(reproduce, name="reproduce")
 for command in (patterns, ablate, importance, explain, compare, redundancy):
     usage.add(app, command)
 usage.add(app, map, function="map_heads")
-for command in (explore, show, view, report):
+for command in (explore, show, head, view, report):
     usage.add(app, command)
 
 

@@ -327,6 +327,8 @@ class HeadPage(Shape):
     layer: int
     head: int
     kind: str | None = None
+    card: list[str] = []
+    """What it does, clear of its controls, and what the model loses without it: a few sentences."""
     sections: list[Section] = []
     examples: list[HeadExample] = []
     typical: list[TypicalSentence] = []

@@ -151,6 +151,7 @@ export interface HeadPage {
   layer: number;
   head: number;
   kind?: string | null;
+  card?: string[];
   sections?: Section[];
   examples?: HeadExample[];
   typical?: TypicalSentence[];

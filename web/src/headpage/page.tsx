@@ -46,6 +46,13 @@ export function HeadCard({ page, dark, state, setState, model, views, several, b
           ↑ all heads
         </button>
       </header>
+      {page.card && page.card.length > 0 && (
+        <ul class="hp-said" aria-label="What it does">
+          {page.card.map((said) => (
+            <li key={said}>{said}</li>
+          ))}
+        </ul>
+      )}
       <Typical sentences={page.typical ?? []} />
       <div class="hp-sections">
         {page.sections?.map((section) => (

@@ -45,7 +45,7 @@ class _Probe:
             yield self._tally(ranked)
 
     def _row(self, row: HeadScore) -> Finding:
-        does = self.sentences.does.replace("{}", self._object(row.label))
+        does = object_of(self.described, row.label) or ""
         if self.sentences.more:
             way = f", {direction_name(row.direction)}" if row.direction else ""
             told = f"{share(row.score.value)} {self.sentences.more}{_sure(row)} in {_cases(row)}"
@@ -68,16 +68,6 @@ class _Probe:
             over = f"Over all {self.described.labels} no head is clearly above {rules}; head "
             start = (over, row.head or "", " is the best")
         return self._finding(row, sentence(start, f": {self._beside(row)}."))
-
-    def _object(self, label: str) -> str:
-        """What a row is about, in a sentence."""
-        objects = self.sentences.objects
-        words = objects.get(label) or objects.get(label.partition(":")[0])
-        return (
-            f"{words} ({label})"
-            if words
-            else self.sentences.other.replace("{}", self.described.row_name(label))
-        )
 
     def _beside(self, row: HeadScore) -> str:
         """The share of the head, and those of its baselines."""
@@ -144,6 +134,16 @@ class _Probe:
             control=max(controls, key=lambda control: control.value, default=None),
             verdict=compared(told.score, controls) if controls else None,
         )
+
+
+def object_of(described: Description, label: str) -> str | None:
+    """What a head does that is right about it: `finds the noun of a determiner (det)`; None where nothing is said."""
+    sentences = described.sentences
+    if sentences is None:
+        return None
+    words = sentences.objects.get(label) or sentences.objects.get(label.partition(":")[0])
+    about = f"{words} ({label})" if words else sentences.other.replace("{}", described.row_name(label))
+    return sentences.does.replace("{}", about)
 
 
 def _sure(row: HeadScore) -> str:

@@ -57,7 +57,7 @@ class _Best:
             return None if value >= NOTICEABLE else "unclear"
         heads = int(np.isfinite(self.picked.values).sum())
         low, _ = mean_interval(value, error, self.picked.sample_size, comparisons=heads)
-        return "above" if low > self.even.value and _is_noticeable(value, self.even.value) else "unclear"
+        return "above" if low > self.even.value and is_noticeable(value, self.even.value) else "unclear"
 
     @property
     def beside(self) -> str:
@@ -80,7 +80,8 @@ class _Best:
         return replace(found, verdict=self.verdict)
 
 
-def _is_noticeable(value: float, even: float) -> bool:
+def is_noticeable(value: float, even: float) -> bool:
+    """Whether a share of attention is far enough above that of even attention to matter."""
     return value - even >= NOTICEABLE and value >= min(TIMES * even, (1 + even) / 2)
 
 
@@ -196,7 +197,7 @@ def distances(subject: Subject) -> Iterator[Finding]:
     if far is not None:
         value, even = far.picked.at(far.head)[0], far.even
         # The error of a sum of windows is not known, so that only the distance to even attention speaks.
-        clear = even is not None and _is_noticeable(value, even.value)
+        clear = even is not None and is_noticeable(value, even.value)
         text = (
             f"Head {HEAD} looks farthest: {share(value)} of its attention goes to ordinary tokens half the text or "
             f"more away{'' if even is None else f' (evenly: {share(even.value)})'}."

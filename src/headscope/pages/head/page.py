@@ -9,6 +9,7 @@ import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
+from headscope.facts.card import card
 from headscope.facts.head_arrays import HeadArrays, head_arrays
 from headscope.facts.scores import EVEN, mean_ends, signed
 from headscope.facts.slices import Choice
@@ -48,6 +49,7 @@ def head_page(atlas: Atlas, stack: str, layer: int, head: int) -> HeadPage:
         layer=layer,
         head=head,
         kind=str(subject.arrays["head_type"].values) if "head_type" in subject.arrays else None,
+        card=card(atlas, subject.head, stack=stack).sentences if sections else [],
         sections=sections,
         examples=cases,
         typical=typical,

@@ -1,0 +1,54 @@
+"""`headscope head`: what one head does, in a few sentences."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from rich.console import Console
+
+import headscope as hs
+from headscope.cli import options as shared
+from headscope.cli.session import session
+
+if TYPE_CHECKING:
+    from headscope.facts.card import Card
+
+EXAMPLE = "Example: headscope head atlas.nc 7.4"
+
+
+@shared.with_common(without=(*shared.LOADING, "quiet"))
+def head(
+    atlas: Annotated[Path, shared.argument("ATLAS", "A file that headscope analyze or a probe wrote.")],
+    name: Annotated[
+        str, shared.argument("HEAD", "layer.head from 0, such as 7.4; decoder:2.3 names the stack.")
+    ],
+    *,
+    common: shared.Common,
+) -> None:
+    """Say what one head does, and whether the model needs it.
+
+    Only what is clear of its control: rules that need no attention, even attention, the untouched model.
+    """
+    with session(common) as run:
+        opened = hs.open(atlas)
+        found = hs.card(opened, name)
+
+        def show(console: Console, card: "Card") -> None:
+            kind = f" ({card.kind})" if card.kind else ""
+            console.print(f"Head {card.head} of {opened.provenance.get('model')}{kind}", style="bold")
+            for sentence in card.sentences:
+                console.print(f"  {sentence}", soft_wrap=True, highlight=False, markup=False)
+            console.print(f"Its page: headscope explore {atlas}", soft_wrap=True, markup=False)
+
+        run.tell(
+            found,
+            lambda card: {
+                "atlas": str(atlas),
+                "head": str(card.head),
+                "stack": card.stack,
+                "kind": card.kind,
+                "finds": list(card.finds),
+                "looks": list(card.looks),
+                "without": card.without,
+            },
+            show,
+        )

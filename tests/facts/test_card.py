@@ -1,0 +1,40 @@
+"""A head's card says what is clear of its control, and nothing else."""
+
+import numpy as np
+import pytest
+from tests.helpers.atlases import per_head, random_atlas
+
+import headscope as hs
+from headscope.atlas import Atlas
+from headscope.errors import AtlasError
+from headscope.types import LabelledArray
+
+OFFSETS = (-1, 0, 1)
+
+
+def looking(value: float, error: float = 0.01, even: float = 0.02) -> Atlas:
+    """Head 1.2 gives the previous token so much; all others look evenly."""
+    values = np.full((2, 3, 3), even)
+    values[1, 2, 0] = value
+    arrays = per_head("offset_attention", values, {"offset": OFFSETS}, stderr=error)
+    uniform = LabelledArray(np.full(3, even), ("offset",), {"offset": OFFSETS}, "even", "1")
+    arrays["offset_attention_uniform"] = uniform
+    return Atlas.build({"encoder": arrays}, provenance=random_atlas().provenance | {"texts": 64})
+
+
+def test_what_is_clear_of_even_attention_is_said() -> None:
+    card = hs.card(looking(0.9), "1.2")
+    assert card.looks == ("Looks at the previous token: 90.0%, evenly 2.0%.",)
+    assert str(card) == "Looks at the previous token: 90.0%, evenly 2.0%."
+    assert hs.card(looking(0.9), "encoder:1.2") == card
+    assert hs.card(looking(0.9), "1.1").text == "Nothing that was measured stands out."
+
+
+@pytest.mark.parametrize(("value", "error"), [(0.1, 0.001), (0.9, 0.5)], ids=["small", "unsure"])
+def test_what_is_small_or_unsure_is_not(value: float, error: float) -> None:
+    assert not hs.card(looking(value, error), "1.2").looks
+
+
+def test_a_head_that_is_not_there() -> None:
+    with pytest.raises(AtlasError, match=r"no head 9\.0; the encoder of this atlas has 2 layers of 3 heads"):
+        hs.card(looking(0.5), "9.0")
