@@ -8,6 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.material import BEFORE, HEADS, LAYERS, NASTY, atlas
 from tests.browser.watching import NARROW, Open, number, settled
 
+import headscope as hs
 from headscope.atlas import Atlas
 from headscope.report import findings
 
@@ -43,6 +44,8 @@ def test_a_head_is_open_from_the_start(atlas_file: Path, from_file: Open, from_s
     expect(page.get_by_role("article", name=f"Head {first_head(atlas())}", exact=True)).to_be_visible()
     page = from_file(atlas_file.as_uri())
     expect(page.get_by_role("article", name=f"Head {first_head(atlas())}", exact=True)).to_be_visible()
+    said = page.get_by_role("list", name="What it does").get_by_role("listitem").all_inner_texts()
+    assert said == hs.card(atlas(), first_head(atlas())).sentences
     grid = page.locator("svg.hg").bounding_box()
     assert grid is not None
     assert grid["width"] > 450, "cells use the room there is"
