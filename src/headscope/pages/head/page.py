@@ -49,7 +49,7 @@ def head_page(atlas: Atlas, stack: str, layer: int, head: int) -> HeadPage:
         layer=layer,
         head=head,
         kind=str(subject.arrays["head_type"].values) if "head_type" in subject.arrays else None,
-        card=card(atlas, subject.head, stack=stack).sentences if sections else [],
+        card=card(atlas, subject.head, stack=stack).sentences if sections and atlas.shape(stack) else [],
         sections=sections,
         examples=cases,
         typical=typical,
