@@ -17,8 +17,8 @@ from headscope.types import HeadId
 MUCH = 0.5
 NOTICEABLE, TIMES = 0.15, 4
 """A share of attention is a finding when it is clearly above that of even attention, by 15 points, and four times as
-large or half of the way to all of it. Random weights have tastes too: untrained T5 has heads that give a token three
-times its even share, and they are sure to do so."""
+large or half of the way to all of it. Random weights have tastes too: heads of untrained T5 models gave a token more
+than twice its even share, and were sure to do so."""
 LITTLE = 0.05
 HALF_THE_TOKENS = float(np.log(2))
 """An entropy so many nats below that of even attention is that of looking evenly at half of the tokens. Heads that look
