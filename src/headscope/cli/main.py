@@ -13,6 +13,7 @@ from headscope.cli.commands import (
     compare,
     explain,
     explore,
+    find,
     head,
     importance,
     map,  # the command's name
@@ -63,7 +64,7 @@ usage.add(app, analyze)
 app.add_typer(probe)
 usage.add(app, types)
 app.add_typer(reproduce, name="reproduce")
-for command in (patterns, ablate, importance, explain, compare, redundancy):
+for command in (patterns, ablate, importance, explain, find, compare, redundancy):
     usage.add(app, command)
 usage.add(app, map, function="map_heads")
 for command in (explore, show, head, view, report):
