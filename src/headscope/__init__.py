@@ -40,8 +40,10 @@ if TYPE_CHECKING:
     from headscope.probes.patterns import find_patterns as find_patterns
     from headscope.report import write_report as write_report
     from headscope.run import analyze as analyze
+    from headscope.search import find as find
     from headscope.tasks import task_for as task_for
     from headscope.tasks import with_head as with_head
+    from headscope.text import read_arrows as read_arrows
     from headscope.text import read_coreference as read_coreference
     from headscope.text import read_pairs as read_pairs
     from headscope.text import read_roles as read_roles
@@ -79,8 +81,16 @@ _MODULES = {
     "headscope.probes.patterns": ("find_patterns",),
     "headscope.report": ("write_report",),
     "headscope.run": ("analyze",),
+    "headscope.search": ("find",),
     "headscope.tasks": ("task_for", "with_head"),
-    "headscope.text": ("read_coreference", "read_pairs", "read_roles", "read_text", "read_treebank"),
+    "headscope.text": (
+        "read_arrows",
+        "read_coreference",
+        "read_pairs",
+        "read_roles",
+        "read_text",
+        "read_treebank",
+    ),
     "headscope.text.annotated.spacy": ("annotate",),
     "headscope.widget": ("view",),
 }

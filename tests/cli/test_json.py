@@ -42,6 +42,7 @@ COMMANDS = {
     "ablate": "MODEL --task mlm --data CORPUS --max-length 32 --limit 2 --sweep layers",
     "importance": "MODEL --task mlm --data CORPUS --max-length 32 --limit 2",
     "explain": f"MODEL --head 1.2 {MEASURED} --limit 2",
+    "find": "MODEL --arrows ARROWS --permutations 100 -o NEW",
     "compare": f"MODEL MODEL {MEASURED} --limit 3",
     "redundancy": "ATLAS --head 1.*",
     "map": "ATLAS -o PICTURE",
@@ -70,6 +71,10 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     role |= {"arguments": [{"label": "ARG0", "start": 0, "end": 2}, {"label": "ARG1", "start": 3, "end": 4}]}
     lines = [json.dumps({**role, "sent_id": f"d{number}-1"}) for number in range(4)]
     (folder / "roles.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    arrows = [
+        json.dumps({"text": "the cat saw it", "arrows": [[3, 2], [number % 3, 3]]}) for number in range(5)
+    ]
+    (folder / "arrows.jsonl").write_text("\n".join(arrows), encoding="utf-8")
     hs.analyze(hs.load(folder / "model"), CORPUS.split("\n\n"), max_length=32).save(folder / "atlas.nc")
     return {
         "MODEL": folder / "model",
@@ -78,6 +83,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "TREEBANK": folder / "dev.conllu",
         "COREFERENCE": Path(hs.sample_path("treebank")),
         "ROLES": folder / "roles.jsonl",
+        "ARROWS": folder / "arrows.jsonl",
         "ATLAS": folder / "atlas.nc",
     }
 
