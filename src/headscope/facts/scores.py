@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from headscope.errors import OptionError
@@ -88,6 +88,8 @@ class HeadScore:
     is_difference: bool = False
     """True for a score from which its control is taken off already, so that it is held against 0."""
     few_cases: int = FEW_CASES
+    least: float = 0.0
+    """The smallest difference that counts, where the score is one."""
     least_lead: float = 0.0
     """How far above its baselines it must be to matter."""
     corrected: Verdict | None = None
@@ -98,7 +100,8 @@ class HeadScore:
         """How the head compares with its baselines."""
         if self.corrected is not None:
             return self.corrected
-        against = (NOTHING,) if self.is_difference else self.baselines
+        nothing = replace(NOTHING, low=0.0, high=self.least)
+        against = (nothing,) if self.is_difference else self.baselines
         return compared(self.score, against, self.cases, few_cases=self.few_cases)
 
     @property
@@ -167,8 +170,14 @@ def row_score(row: Mapping[str, Any], described: Description) -> HeadScore | Non
         is_baseline=bool(described.own_rows) and label not in described.own_rows,
         is_difference=described.is_difference,
         few_cases=described.few_cases,
-        least_lead=NOTICEABLE if described.is_difference else 0.0,
+        least=described.least,
+        least_lead=_least_lead(described),
     )
+
+
+def _least_lead(described: Description) -> float:
+    """How far above its control a difference must be to matter, unless the probe itself says what counts."""
+    return NOTICEABLE if described.is_difference and not described.least else 0.0
 
 
 def judged(rows: Sequence[Mapping[str, Any]], described: Description) -> list[dict[str, Any]]:
