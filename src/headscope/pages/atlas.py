@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from headscope import kinds
 from headscope.atlas import Atlas, replacing
 from headscope.atlas.files import COMPANIONS
 from headscope.errors import AtlasError, HeadscopeError
@@ -33,8 +32,6 @@ _CATEGORIES = {
     "kind_before": "Kind of head in {}",
     "kind_after": "Kind of head now, by the kinds of {}",
 }
-_MAPS = {"mds": ("head_distance", "head_map"), "tsne": ("distance_features", "feature_map")}
-"""What each map of heads needs, and what of `headscope.kinds` draws it."""
 
 
 def embedded_atlas(atlas: Atlas, *, start: str = "view=atlas", with_findings: bool = True) -> Embedded:
@@ -240,14 +237,15 @@ def _numbers(
 
 def _maps(atlas: Atlas, stack: str, shape: tuple[int, int]) -> dict[str, list[tuple[float, float]]]:
     """Places of all heads, by multidimensional scaling and by t-SNE; what cannot be drawn is left out."""
+    from headscope.kinds import feature_map, head_map  # noqa: PLC0415 - loads scikit-learn, which only maps need
+
     labels = [str(HeadId(layer, head)) for layer in range(shape[0]) for head in range(shape[1])]
     maps = {}
-    for name, (needs, drawer) in _MAPS.items():
+    for name, needs, draw in (("mds", "head_distance", head_map), ("tsne", "distance_features", feature_map)):
         if needs not in atlas.stack(stack) or len(labels) < FEWEST_ON_A_MAP:
             continue
         try:
-            # By name: its home loads scikit-learn, which the rest of the atlas need not wait for.
-            places = getattr(kinds, drawer)(atlas, stack=stack)
+            places = draw(atlas, stack=stack)
         except AtlasError:  # numbers that are missing, or too few heads: no map, and the rest as it is
             continue
         if sorted(map(str, places["label"].values)) == sorted(labels):

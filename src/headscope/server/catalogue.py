@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from headscope.atlas import Atlas, open_atlas
 from headscope.errors import OptionError
@@ -21,7 +21,7 @@ from headscope.types import DEMO_MODELS, TaskName, task_of
 if TYPE_CHECKING:
     from headscope.models import Model
 
-Source = "str | Path | Model | Atlas"
+Source: TypeAlias = "str | Path | Model | Atlas"
 T = TypeVar("T")
 
 
