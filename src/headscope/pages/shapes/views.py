@@ -52,18 +52,23 @@ class Seen(Reading):
 
     A chunk `maps/{stack}/{layer}` is raw-deflated uint8[head][query][key]; `levels` says what weight each byte
     stands for. Where it is `fine`, as many bytes follow, in the same order: 0 to 255 says where the weight lies between
-    the two middles around its level, the middle of two levels being half-way (0 below the first, 1 above the last).
+    the two middles around its level, the middle of two levels being half-way (the first level below the first, 1 above
+    the last).
     """
 
     id: str
     levels: list[float]
-    """The weight of each byte, 256 numbers, the first 0, rising to 1 and 1 from there on."""
+    """The weight of each byte, 256 numbers, the first 0 (-1 where signed), rising to 1 and 1 from there on."""
     max_error: float
     """The most by which a weight that was stored differs from the true one."""
     word_error: float
     """The same for weights between words: the sum over a word's pieces looked at, the mean over those that look."""
     fine: bool = False
     """Whether every map goes on with a second plane; see above."""
+    edit: str = ""
+    """The heads that were edited while the text was read, in words; empty for none."""
+    signed: bool = False
+    """Whether the numbers are what the edit changes: weights with it less weights without, from -1 to 1."""
     has_neurons: bool
     neuron_heads: list[str] | None = None
     """The heads whose neurons are there, as {stack}/{layer}/{head}; None for all (when `has_neurons`)."""
@@ -210,6 +215,8 @@ class About(Shape):
     atlases: list[AtlasInfo]
     views: list[ViewInfo] = []
     """Their data are chunks of JSON, `view/{name}` or `view/{name}/{stack}/{layer}/{head}`."""
+    start: str = ""
+    """What a server's page shows first, written as in a link's fragment; empty for the first view."""
 
 
 class Chunk(Shape):
