@@ -244,6 +244,8 @@ export interface Section {
   heads?: NearHead[];
   map?: ExampleMap | null;
   about?: string;
+  folded?: Chart[];
+  folded_title?: string;
 }
 
 /**
