@@ -17,6 +17,7 @@ from headscope.cli.commands import (
     head,
     importance,
     map,  # the command's name
+    match,
     patterns,
     redundancy,
     report,
@@ -64,7 +65,7 @@ usage.add(app, analyze)
 app.add_typer(probe)
 usage.add(app, types)
 app.add_typer(reproduce, name="reproduce")
-for command in (patterns, ablate, importance, explain, find, compare, redundancy):
+for command in (patterns, ablate, importance, explain, find, compare, match, redundancy):
     usage.add(app, command)
 usage.add(app, map, function="map_heads")
 for command in (explore, show, head, view, report):
