@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from headscope.kinds import feature_map as feature_map
     from headscope.kinds import head_map as head_map
     from headscope.kinds import head_types as head_types
+    from headscope.known_heads import known as known
     from headscope.measures import MEASURES as MEASURES
     from headscope.models import Model as Model
     from headscope.models import load as load
@@ -67,6 +68,7 @@ _MODULES = {
     "headscope.figures": ("figures",),
     "headscope.importance": ("gradient_importance",),
     "headscope.kinds": ("Likeness", "feature_map", "head_map", "head_types"),
+    "headscope.known_heads": ("known",),
     "headscope.measures": ("MEASURES",),
     "headscope.models": ("Model", "load", "wrap"),
     "headscope.probes": (
