@@ -13,7 +13,7 @@ from tests.helpers.two_models import own_maps
 from tests.server.conftest import MakeClient
 
 from headscope.models import Model, wrap
-from headscope.pages.shapes import Seen, SeenRequest, Tokens
+from headscope.pages.text_shapes import Seen, SeenRequest, Tokens
 from headscope.server.explorer import TEXT_CHARACTERS, Explorer, Kept, Look, look_id
 
 Maps = dict[str, list[torch.Tensor]]

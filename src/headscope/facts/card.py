@@ -70,16 +70,33 @@ def card(atlas: Atlas, head: HeadId | str, *, stack: str | None = None) -> Card:
         raise AtlasError(
             f"there is no head {wanted}; the {stack} of this atlas has {layers} layers of {heads} heads, counted from 0"
         )
-    arrays = head_arrays(atlas, stack, wanted)
-    kind = str(arrays["head_type"].values) if "head_type" in arrays else None
+    return _card(atlas, stack, wanted, _sweep(atlas, stack))
+
+
+def cards(atlas: Atlas, stack: str) -> list[Card]:
+    """The cards of all heads of a stack, layer by layer."""
+    layers, heads = atlas.shape(stack) or (0, 0)
+    sweep = _sweep(atlas, stack)
+    return [
+        _card(atlas, stack, HeadId(layer, head), sweep) for layer in range(layers) for head in range(heads)
+    ]
+
+
+def _card(atlas: Atlas, stack: str, head: HeadId, sweep: SweepFacts | None) -> Card:
+    arrays = head_arrays(atlas, stack, head)
     return Card(
-        wanted,
+        head,
         stack,
-        kind,
-        tuple(_finds(atlas, arrays, wanted)),
+        str(arrays["head_type"].values) if "head_type" in arrays else None,
+        tuple(_finds(atlas, arrays, head)),
         tuple(_looks(atlas, stack, arrays)),
-        _without(Subject(atlas, stack), arrays),
+        _without(sweep, arrays),
     )
+
+
+def _sweep(atlas: Atlas, stack: str) -> SweepFacts | None:
+    """What switching off every head did to the model, where that was tried."""
+    return sweeps_of(Subject(atlas, stack)).get("heads")
 
 
 def _finds(atlas: Atlas, arrays: HeadArrays, head: HeadId) -> Iterator[str]:
@@ -111,8 +128,7 @@ def _looks(atlas: Atlas, stack: str, arrays: HeadArrays) -> Iterator[str]:
     yield from (words for _, words in sorted(seen, reverse=True)[:MOST])
 
 
-def _without(subject: Subject, arrays: HeadArrays) -> str:
-    sweep: SweepFacts | None = sweeps_of(subject).get("heads")
+def _without(sweep: SweepFacts | None, arrays: HeadArrays) -> str:
     if sweep is None:
         return ""
     metric = sweep.metric()

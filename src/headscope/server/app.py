@@ -16,7 +16,8 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
 from headscope.errors import HeadscopeError
-from headscope.pages.shapes import About, AtlasData, Embedded, HeadPage, Neurons, Seen, SeenRequest
+from headscope.pages.shapes import About, AtlasData, Embedded, HeadPage
+from headscope.pages.text_shapes import Neurons, Seen, SeenRequest
 from headscope.pages.views import VIEWS
 from headscope.server.catalogue import Catalogue
 from headscope.server.explorer import Explorer, check_request

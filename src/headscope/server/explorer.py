@@ -13,10 +13,12 @@ from headscope.errors import CaptureError, OptionError
 from headscope.models import Model
 from headscope.pages.atlas import atlas_data, shown_findings
 from headscope.pages.head.page import check_head, head_page
+from headscope.pages.looking import labelled
 from headscope.pages.neurons import has_neurons, read_neurons
 from headscope.pages.quantise import FINE_WEIGHTS, quantise
 from headscope.pages.seen import Observed, map_key, observe
-from headscope.pages.shapes import AtlasData, HeadPage, Neurons, Seen, SeenRequest
+from headscope.pages.shapes import AtlasData, HeadPage
+from headscope.pages.text_shapes import Neurons, Seen, SeenRequest
 from headscope.pages.views import view_json
 from headscope.server.catalogue import Catalogue
 from headscope.server.predictions import predict
@@ -136,7 +138,7 @@ class Explorer:
         known = self.looks.find(id)
         if known is not None:
             return known
-        observed = self._observed(job, asked)
+        observed = labelled(self._observed(job, asked), self.catalogue.atlas_of(asked.model))
         stored = quantise(observed.maps, words=observed.words, fine=observed.weights <= FINE_WEIGHTS)
         seen = observed.seen(stored, has_neurons=has_neurons(self._model(asked.model)))
         look = Look(seen.model_copy(update={"id": id, "model": asked.model}), dict(stored.chunks))

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from headscope.pages.shapes import SeenRequest, Shape
+from headscope.pages.text_shapes import SeenRequest, Shape
 
 
 class Edit(Shape):

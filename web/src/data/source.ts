@@ -74,6 +74,11 @@ export function stackOf(seen: Seen, name: string): StackShape {
   return found;
 }
 
+/** What an atlas says that a head does; "" without an atlas. */
+export function cardOf(seen: Seen, stack: StackShape, layer: number, head: number): string {
+  return seen.cards?.[stack.name]?.[layer * stack.heads + head] ?? "";
+}
+
 /** `bytes` as the maps of a layer, or an error when they have not the size that the text says. */
 export function layerMaps(seen: Seen, name: string, layer: number, bytes: Uint8Array): LayerMaps {
   const stack = stackOf(seen, name);

@@ -23,7 +23,7 @@ import "./theme.css";
 import "./shell.css";
 
 export function App({ source }: { source: Source }) {
-  const [asked, setState] = useAddress(source);
+  const [asked, setAsked] = useAddress(source);
   const [read, setRead] = useState<Read | null>(null);
   const [help, setHelp] = useState(false);
   const root = useRef<HTMLDivElement>(null);
@@ -41,6 +41,12 @@ export function App({ source }: { source: Source }) {
   const ofHeads = view?.needs === "atlas";
   const seen = seenBy(source, asked, read);
   const state = seen !== null && ofText ? within(asked, seen) : asked;
+  // The head that is shown though the address names none stays, whatever else changes.
+  const setState: SetState = (change) => {
+    const { layer, heads } = state;
+    const leaves = views.some(({ name, needs }) => name === change.view && needs !== "text" && needs !== "neurons");
+    setAsked(asked.heads.length === 0 && heads.length > 0 && !leaves ? { layer, heads, ...change } : change);
+  };
   const searched = ofHeads ? "hq" : "q";
   // The text that the address names, not the one before it while that is being read.
   const arrived = source.seen === undefined || (read !== null && same(read.typed, typedIn(asked, source.about.models)));
@@ -95,7 +101,9 @@ export function App({ source }: { source: Source }) {
           ?
         </button>
       </header>
-      {source.seen !== undefined && ofText && <TextBar {...{ source, state, setState, read }} onRead={setRead} />}
+      {source.seen !== undefined && ofText && (
+        <TextBar {...{ source, state, read }} setState={setAsked} onRead={setRead} />
+      )}
       {seen !== null && ofText && view !== undefined && <Toolbar {...{ view, seen, state, setState, dark }} />}
       {seen !== null && ofText && arrived && <Beyond {...{ asked, seen, setState }} />}
       <Main class="hs-main-part">

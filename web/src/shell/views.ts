@@ -12,7 +12,7 @@ import { extension } from "./extension";
 import type { Setting } from "./setting";
 import type { View } from "./view";
 
-export const VIEWS: readonly View[] = [headView, matrixView, modelView, neuronView, atlasView, mapView, tryView];
+export const VIEWS: readonly View[] = [modelView, headView, matrixView, neuronView, atlasView, mapView, tryView];
 
 /** What views keep in the address for themselves. */
 export const SETTINGS: readonly Setting[] = [...new Set(VIEWS.flatMap(({ settings }) => settings ?? []))];
