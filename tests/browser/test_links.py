@@ -170,7 +170,7 @@ def test_the_keyboard(demo_file: Written, from_file: Open) -> None:
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    page.keyboard.press("2")
+    page.keyboard.press("3")
     expect(page.locator(".hs-matrix")).to_be_visible()
     page.keyboard.press("t")
     expect(page.locator(".headscope")).to_have_attribute("data-theme", "dark")

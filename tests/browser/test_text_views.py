@@ -398,5 +398,26 @@ def test_heads_carry_what_an_atlas_says_of_them(tmp_path: Path, from_file: Open)
     page.locator(".hs-chip[data-head='5']").focus()
     page.keyboard.press("Tab")
     expect(line).to_have_text("3.6 Card of head number 30.")
+    page.evaluate("document.activeElement.blur()")
     go(page, "view=matrix&layer=3&heads=1")
     expect(line).to_have_text("3.1 Card of head number 25.")
+
+
+def test_numbers_have_the_digits_that_their_error_leaves(
+    demo_file: Written, tmp_path: Path, from_file: Open
+) -> None:
+    path = tmp_path / "coarse.html"
+    content = re.sub(
+        r'"(max|word)_error":[^,]+', r'"\1_error":0.002', demo_file.path.read_text(encoding="utf-8")
+    )
+    path.write_text(content, encoding="utf-8")
+    page = from_file(f"{path.as_uri()}#view=head&layer={LAYER}&heads={HEAD}&token={QUERY}")
+    expect(page.locator("table[data-index] tr[data-index]").first).to_be_visible()
+    shown = page.locator(".hs-weights .hs-number, .hs-token .hs-number").all_inner_texts()
+    assert len(shown) > 10
+    assert [text for text in shown if not re.fullmatch(r"0|<0\.01|[01]\.\d\d", text)] == []
+    go(page, f"view=matrix&layer={LAYER}&heads={HEAD}&scale=max")
+    expect(page.locator(".hs-legend")).to_have_attribute("aria-label", re.compile(r"weight [01]\.\d\d$"))
+    go(page, f"view=neuron&layer={LAYER}&heads={HEAD}")
+    page.locator(".nv-canvas").hover(position={"x": 20, "y": 80})
+    expect(page.locator(".nv-facts").get_by_text(re.compile(r"^([01]\.\d\d|<0\.01)$"))).to_have_count(1)

@@ -39,6 +39,8 @@ export interface Source {
   readonly start: string;
   /** The text that is being looked at. */
   readonly current: Seen | null;
+  /** A second text or model, to be shown beside: a source of its own, with the same methods for its text. */
+  readonly beside?: Source;
   /** Sends a new text through a model; it becomes `current`. */
   seen?(request: SeenRequest, signal?: AbortSignal): Promise<Seen>;
   /** The maps of one layer of `current`. */

@@ -184,6 +184,8 @@ export const modelView: View = {
   about: "Every layer and head as a small map. Point at one to see it large, click to open it.",
   needs: "text",
   controls: ["filter", "threshold"],
+  scale: ({ scale }) =>
+    scale === "max" ? "each small map to its own largest weight" : "colours run from 0 to a weight of 1",
   keys: [
     ["↑ ↓ ← →", "layer and head"],
     ["Enter", "open the head"],

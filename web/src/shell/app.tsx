@@ -1,5 +1,5 @@
 /** The frame around the views: tabs, controls, search, theme, help, keys. */
-import { Component, type ComponentChildren } from "preact";
+import { Component, type ComponentChildren, Fragment } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { headNamed } from "../atlas/filter";
 import type { Seen } from "../data/api";
@@ -12,11 +12,12 @@ import { atLevel, stepped, within } from "./choices";
 import { Help } from "./help";
 import { useKeys } from "./keys";
 import { Beyond, Missing, missingIn } from "./missing";
+import { besideChange, besideState, Pair } from "./pair";
 import { type Read, same, typedIn } from "./reading";
 import type { SetState, State } from "./state";
 import { TextBar } from "./textbar";
 import { Toolbar } from "./toolbar";
-import type { View } from "./view";
+import type { View, ViewProps } from "./view";
 import { viewsOf } from "./views";
 // After the styles of the views.
 import "./theme.css";
@@ -25,6 +26,7 @@ import "./shell.css";
 export function App({ source }: { source: Source }) {
   const [asked, setAsked] = useAddress(source);
   const [read, setRead] = useState<Read | null>(null);
+  const [readBeside, setReadBeside] = useState<Read | null>(null);
   const [help, setHelp] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
@@ -47,6 +49,8 @@ export function App({ source }: { source: Source }) {
     const leaves = views.some(({ name, needs }) => name === change.view && needs !== "text" && needs !== "neurons");
     setAsked(asked.heads.length === 0 && heads.length > 0 && !leaves ? { layer, heads, ...change } : change);
   };
+  const second = source.seen === undefined || source.beside === undefined ? null : besideState(asked);
+  const beside = source.beside && ofText ? seenBeside(source.beside, second, readBeside) : null;
   const searched = ofHeads ? "hq" : "q";
   // The text that the address names, not the one before it while that is being read.
   const arrived = source.seen === undefined || (read !== null && same(read.typed, typedIn(asked, source.about.models)));
@@ -102,7 +106,31 @@ export function App({ source }: { source: Source }) {
         </button>
       </header>
       {source.seen !== undefined && ofText && (
-        <TextBar {...{ source, state, read }} setState={setAsked} onRead={setRead} />
+        <TextBar {...{ source, state, read }} setState={setAsked} onRead={setRead}>
+          {second === null && (
+            <button
+              type="button"
+              class="hs-button"
+              title="Show another model or text beside this one"
+              onClick={() => setAsked(besideChange(typedIn(asked, source.about.models)))}
+            >
+              Beside …
+            </button>
+          )}
+        </TextBar>
+      )}
+      {second !== null && ofText && (
+        <TextBar
+          source={source.beside!}
+          state={second}
+          setState={(change) => setAsked(besideChange(change))}
+          read={readBeside}
+          onRead={setReadBeside}
+        >
+          <button type="button" class="hs-button" title="Show one alone" onClick={() => setAsked(besideChange(null))}>
+            Close
+          </button>
+        </TextBar>
       )}
       {seen !== null && ofText && view !== undefined && <Toolbar {...{ view, seen, state, setState, dark }} />}
       {seen !== null && ofText && arrived && <Beyond {...{ asked, seen, setState }} />}
@@ -110,10 +138,12 @@ export function App({ source }: { source: Source }) {
         {missing !== null ? (
           <Missing {...{ missing, source, setState, views }} />
         ) : (
-          <Shown {...{ source, view, seen, state, setState, dark, ofText }} />
+          <Shown {...{ source, view, seen, beside, state, setState, dark, ofText }} />
         )}
       </Main>
-      {seen !== null && ofText && <Footer {...{ source, seen }} level={levelOf(view, state)} />}
+      {seen !== null && ofText && (
+        <Footer {...{ source }} seen={beside === null ? [seen] : [seen, beside]} level={levelOf(view, state)} />
+      )}
       {help && <Help {...{ views, view, seen, source }} level={levelOf(view, state)} onClose={() => setHelp(false)} />}
     </div>
   );
@@ -160,6 +190,11 @@ function seenBy(source: Source, state: State, read: Read | null): Seen | null {
   return read !== null && read.typed.model === typedIn(state, source.about.models).model ? read.seen : null;
 }
 
+/** What is shown beside: the page's own second text, or what was read for the address. */
+function seenBeside(source: Source, state: State | null, read: Read | null): Seen | null {
+  return source.current !== null && source.kind !== "server" ? source.current : state && seenBy(source, state, read);
+}
+
 /** Words only where the view has them. */
 function levelOf(view: View | undefined, state: State): State["level"] {
   return view?.controls.includes("level") ? state.level : "piece";
@@ -195,13 +230,14 @@ interface ShownProps {
   source: Source;
   view: View | undefined;
   seen: Seen | null;
+  beside: Seen | null;
   state: State;
   setState: SetState;
   dark: boolean;
   ofText: boolean;
 }
 
-function Shown({ source, view, seen, state, setState, dark, ofText }: ShownProps) {
+function Shown({ source, view, seen, beside, state, setState, dark, ofText }: ShownProps) {
   if (view === undefined)
     return <Trouble>There is nothing to show: neither a text, nor an atlas, nor a model.</Trouble>;
   if (ofText && seen === null) {
@@ -209,15 +245,24 @@ function Shown({ source, view, seen, state, setState, dark, ofText }: ShownProps
     if (state.a !== "" || source.about.models.length > 0) return <Busy>The text is being read …</Busy>;
     return <Busy>No text yet: type one above.</Busy>;
   }
-  if (view.needs === "neurons" && seen?.has_neurons === false) {
-    return <Trouble>The queries and keys of this text are not there. {seen.note}</Trouble>;
-  }
   const Part = view.component;
-  return (
-    <Guard key={view.name}>
-      <Part {...{ source, seen, state, setState, dark }} />
-    </Guard>
-  );
+  const show = (props: ViewProps) => {
+    if (view.needs === "neurons" && props.seen?.has_neurons === false)
+      return <Trouble>The queries and keys of this text are not there. {props.seen.note}</Trouble>;
+    return (
+      <Guard key={view.name}>
+        <Part {...props} />
+      </Guard>
+    );
+  };
+  if (seen !== null && beside !== null && source.beside !== undefined) {
+    const panes = [
+      { source, seen },
+      { source: source.beside, seen: beside },
+    ] as const;
+    return <Pair {...{ panes, view, state, setState, dark, show }} />;
+  }
+  return show({ source, seen, state, setState, dark });
 }
 
 /** A view that fails says so; the frame stays. */
@@ -234,22 +279,27 @@ class Guard extends Component<{ children: ComponentChildren }, { error: unknown 
   }
 }
 
-function Footer({ source, seen, level }: { source: Source; seen: Seen; level: State["level"] }) {
-  // As it was named first: what is loaded for predictions has another class, and is the same model.
-  const named = source.about.models.find((model) => model.name === seen.model)?.architecture;
-  const architecture = named || seen.architecture;
+function Footer({ source, seen, level }: { source: Source; seen: readonly Seen[]; level: State["level"] }) {
   const title = level === "word" ? "Between words; a weight is a sum over pieces there." : "As weights are stored.";
   return (
     <footer class="hs-footer">
-      <span>
-        {seen.model}
-        {architecture && ` (${architecture})`}
-      </span>
-      <span>
-        {[seen.source, ...(seen.target ? [seen.target] : [])].map((each) => each.pieces.length).join(" + ")} tokens
-      </span>
-      <span title={title}>max. error {errorWords(seen, level)}</span>
-      {seen.note !== "" && <span>{seen.note}</span>}
+      {seen.map((each, index) => {
+        // As it was named first: what is loaded for predictions has another class, and is the same model.
+        const named = source.about.models.find((model) => model.name === each.model)?.architecture;
+        const architecture = named || each.architecture;
+        const sides = [each.source, ...(each.target ? [each.target] : [])];
+        return (
+          <Fragment key={index}>
+            <span>
+              {each.model}
+              {architecture && ` (${architecture})`}
+            </span>
+            <span>{sides.map(({ pieces }) => pieces.length).join(" + ")} tokens</span>
+            <span title={title}>max. error {errorWords(each, level)}</span>
+            {each.note !== "" && <span>{each.note}</span>}
+          </Fragment>
+        );
+      })}
     </footer>
   );
 }

@@ -1,4 +1,5 @@
 /** Where new texts are typed, on pages that can send them through a model. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Source } from "../data/source";
 import { Trouble } from "../parts/controls";
@@ -12,9 +13,11 @@ interface Props {
   /** What was read last, here or before the bar was away. */
   read: Read | null;
   onRead: (read: Read) => void;
+  /** What stands at its end. */
+  children?: ComponentChildren;
 }
 
-export function TextBar({ source, state, setState, read, onRead }: Props) {
+export function TextBar({ source, state, setState, read, onRead, children }: Props) {
   const models = source.about.models;
   const { wanted, busy, trouble, look, cancel } = useReading(source, state, setState, read, onRead);
   // The second text as well where this model takes none: the next one may.
@@ -72,6 +75,7 @@ export function TextBar({ source, state, setState, read, onRead }: Props) {
           The model reads …
         </span>
       )}
+      {children}
       {trouble !== null && <Trouble>{trouble}</Trouble>}
     </form>
   );
