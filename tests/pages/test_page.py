@@ -19,9 +19,8 @@ from headscope.pages.neurons import neuron_reader
 from headscope.pages.page import asset, budget_for, pack, page_html, write_view
 from headscope.pages.quantise import MOST_ERROR
 from headscope.pages.seen import Observed, observe
-from headscope.pages.shapes import Embedded
+from headscope.pages.shapes import Embedded, Neurons
 from headscope.pages.start import Start
-from headscope.pages.text_shapes import Neurons
 
 ODD = '<script>alert(1)</script> ]]> <!-- 😀 שלום </textarea> &lt; \\u003c "'
 

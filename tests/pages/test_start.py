@@ -7,7 +7,8 @@ from tests.helpers.tiny import tiny
 from headscope.errors import OptionError
 from headscope.pages.arrays import from_attentions
 from headscope.pages.seen import Observed
-from headscope.pages.start import Start, check_model, check_outline
+from headscope.pages.start import Start
+from headscope.pages.start_checks import check_model, check_outline
 from headscope.types import HeadId
 
 TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"]

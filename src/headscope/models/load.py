@@ -14,8 +14,8 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, 
 from headscope.errors import HeadscopeWarning, ModelError, OptionError
 from headscope.models.model import Model
 from headscope.models.quiet import quiet_transformers
+from headscope.types import DEMO_MODELS
 
-DEMO_MODELS = ("demo", "demo-mrpc", "demo-qa", "demo-lm")
 _NUMBER = re.compile(r"\.\d+\.")
 Precision = Literal["auto", "float32", "float16", "bfloat16", "float64"]
 
@@ -79,7 +79,7 @@ def outline(name: str | os.PathLike[str], *, revision: str | None = None) -> Mod
             config = AutoConfig.from_pretrained(source, trust_remote_code=False, revision=revision)
             tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, trust_remote_code=False)
             with torch.device("meta"):
-                network = AutoModel.from_config(config, trust_remote_code=False)
+                network = AutoModel.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]
         return wrap(network, tokenizer, name=label, revision=revision)
     except Exception:
         return None

@@ -8,7 +8,7 @@ import numpy as np
 
 from headscope.errors import HeadscopeWarning, OptionError
 from headscope.pages.seen import Observed, map_key
-from headscope.pages.text_shapes import StackShape
+from headscope.pages.shapes import StackShape
 from headscope.pages.tokens import plain_tokens
 
 Array = np.ndarray[Any, Any]

@@ -3,8 +3,7 @@
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from headscope.facts.description import array_text
 from headscope.facts.slices import Array, Choice, HeadValues
 from headscope.facts.titles import AtlasWords
 from headscope.facts.vocabulary import own_name
-from headscope.kinds import feature_map, head_map
 from headscope.pages.head.page import grid_shape, head_page
 from headscope.pages.page import about, page_html, view_chunk, view_infos, view_key
 from headscope.pages.shapes import (
@@ -48,34 +46,8 @@ _CATEGORIES = {
 _FIRST = ("head_type", "ablation_change", "entropy")
 """What a reader sees first: kinds of heads where known, else what the task loses, else entropy, else a number."""
 
-
-@dataclass(frozen=True)
-class _Map:
-    """A map of heads: what it is called, the array that it needs, and what draws it."""
-
-    key: str
-    title: str
-    about: str
-    needs: str
-    draw: Callable[..., xr.Dataset]
-
-
-_MAPS = (
-    _Map(
-        "mds",
-        "MDS",
-        "Multidimensional scaling: distances on the page follow the distances between heads.",
-        "head_distance",
-        head_map,
-    ),
-    _Map(
-        "tsne",
-        "t-SNE",
-        "t-SNE: near neighbours stay near; distances between groups mean nothing.",
-        "distance_features",
-        feature_map,
-    ),
-)
+_MDS = "Multidimensional scaling: distances on the page follow the distances between heads."
+_TSNE = "t-SNE: near neighbours stay near; distances between groups mean nothing."
 
 
 def embedded_atlas(atlas: Atlas, *, start: str = "view=atlas", with_findings: bool = True) -> Embedded:
@@ -112,11 +84,17 @@ def write_atlas_view(path: str | os.PathLike[str], atlas: Atlas) -> None:
 
 
 def atlas_data(
-    atlas: Atlas, *, id: str = "atlas", name: str | None = None, findings: Sequence[Finding] = ()
+    atlas: Atlas,
+    *,
+    id: str = "atlas",
+    name: str | None = None,
+    findings: Sequence[Finding] = (),
+    with_maps: bool = True,
 ) -> AtlasData:
     """All that the atlas and map views need; `findings` are shown beside, see `shown_findings`.
 
-    A stack in which nothing is known head by head is left out.
+    Maps take longer than all the rest; who shows no map can do without them. A stack in which nothing is known head by
+    head is left out.
     """
     model = own_name(str(atlas.provenance.get("model", "")))
     words = AtlasWords(atlas)
@@ -127,7 +105,7 @@ def atlas_data(
         architecture=str(atlas.provenance.get("architecture", "")),
         about=_about(atlas.provenance),
         stacks=[
-            _stack(atlas, stack, shape, words, findings)
+            _stack(atlas, stack, shape, words, findings, with_maps=with_maps)
             for stack in atlas.stacks
             if (shape := grid_shape(atlas, stack))
         ],
@@ -136,7 +114,13 @@ def atlas_data(
 
 
 def _stack(
-    atlas: Atlas, name: str, shape: tuple[int, int], words: AtlasWords, findings: Sequence[Finding]
+    atlas: Atlas,
+    name: str,
+    shape: tuple[int, int],
+    words: AtlasWords,
+    findings: Sequence[Finding],
+    *,
+    with_maps: bool,
 ) -> AtlasStack:
     colourings = list(_colourings(atlas, name, words))
     first = _first(colourings)
@@ -151,7 +135,7 @@ def _stack(
         first_colouring=None if first is None else first.key,
         first_measures=(across.key, up.key) if across and up else None,
         first_head=_first_head(findings, name, shape, first),
-        maps=list(_maps(atlas, name, shape)),
+        maps=list(_maps(atlas, name, shape)) if with_maps else [],
     )
 
 
@@ -315,15 +299,20 @@ def _numbers(
 
 def _maps(atlas: Atlas, stack: str, shape: tuple[int, int]) -> Iterator[HeadMap]:
     """Places of all heads, by multidimensional scaling and by t-SNE; what cannot be drawn is left out."""
+    from headscope.kinds import feature_map, head_map  # noqa: PLC0415 - loads scikit-learn, which only maps need
+
     labels = [str(HeadId(layer, head)) for layer in range(shape[0]) for head in range(shape[1])]
-    for known in _MAPS:
-        if known.needs not in atlas.stack(stack) or len(labels) < FEWEST_ON_A_MAP:
+    for key, title, said, needs, draw in (
+        ("mds", "MDS", _MDS, "head_distance", head_map),
+        ("tsne", "t-SNE", _TSNE, "distance_features", feature_map),
+    ):
+        if needs not in atlas.stack(stack) or len(labels) < FEWEST_ON_A_MAP:
             continue
         try:
-            places = known.draw(atlas, stack=stack)
+            places = draw(atlas, stack=stack)
         except AtlasError:  # numbers that are missing, or too few heads: no map, and the rest as it is
             continue
         if sorted(map(str, places["label"].values)) == sorted(labels):
             places = places.sel(label=labels)
             points = list(zip(places["x"].values.tolist(), places["y"].values.tolist(), strict=True))
-            yield HeadMap(key=known.key, title=known.title, about=known.about, points=points)
+            yield HeadMap(key=key, title=title, about=said, points=points)

@@ -36,6 +36,26 @@ def look(
     return Looked(observed, reader)
 
 
+def look_at_both(
+    model: Model,
+    text_a: str,
+    text_b: str | None,
+    *,
+    beside: Model | None,
+    beside_text: str | None,
+    max_length: int | None,
+    neurons: bool | None,
+    atlas: Atlas | None,
+) -> tuple[Looked, Looked | None]:
+    """A text, and what is shown beside it: the same text in another model, another text, or both; None for neither."""
+    first = look(model, text_a, text_b, max_length=max_length, neurons=neurons, atlas=atlas)
+    if beside is None and beside_text is None:
+        return first, None
+    texts = (text_a, text_b) if beside_text is None else (beside_text, None)
+    other, known = (model, atlas) if beside is None else (beside, None)
+    return first, look(other, *texts, max_length=max_length, neurons=neurons, atlas=known)
+
+
 def labelled(observed: Observed, atlas: Atlas | None) -> Observed:
     """With a card for every head, where there is an atlas of the model."""
     return observed if atlas is None else observed.model_copy(update={"cards": card_lines(atlas)})

@@ -13,7 +13,7 @@ from headscope.capture.scores import softmax
 from headscope.models import Model
 from headscope.models.stacks import Place
 from headscope.pages.seen import Between, place_of, prepare
-from headscope.pages.text_shapes import Neurons
+from headscope.pages.shapes import Neurons
 from headscope.types import HeadId
 
 Array = np.ndarray[Any, Any]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -12,15 +13,16 @@ from headscope.atlas import replacing
 from headscope.errors import OutputError
 from headscope.html import environment
 from headscope.html import page as framed
-from headscope.pages.looking import Looked
-from headscope.pages.neurons import NeuronReader
 from headscope.pages.quantise import FINE_WEIGHTS, Quantised, deflated, quantise
-from headscope.pages.seen import Observed
-from headscope.pages.shapes import About, Embedded, ModelInfo, ViewInfo
+from headscope.pages.shapes import About, Embedded, ModelInfo, Neurons, Seen, ViewInfo
 from headscope.pages.start import Start
-from headscope.pages.text_shapes import Neurons, Seen
 from headscope.pages.tokens import printable
 from headscope.pages.views import VIEWS, Subject, view_json, views_of
+
+if TYPE_CHECKING:  # they load torch, which pages of atlases need not wait for
+    from headscope.pages.looking import Looked
+    from headscope.pages.neurons import NeuronReader
+    from headscope.pages.seen import Observed
 
 # What the whole file may take for 72 heads: a megabyte up to 128 tokens, 8 for 512; more heads may take more.
 _HEADS = 72
@@ -37,18 +39,18 @@ class Packed:
     quantised: Quantised
 
 
-def budget_for(observed: Observed) -> int:
+def budget_for(observed: "Observed") -> int:
     """How many bytes a file of this text may take."""
     heads = sum(stack.layers * stack.heads for stack in observed.stacks)
     return int(max(_LEAST * max(1, heads / _HEADS), _BYTES_A_WEIGHT * observed.weights))
 
 
 def pack(
-    observed: Observed,
+    observed: "Observed",
     *,
     start: Start | None = None,
-    neurons: NeuronReader | None = None,
-    beside: Looked | None = None,
+    neurons: "NeuronReader | None" = None,
+    beside: "Looked | None" = None,
     budget: int | None = None,
     overhead: int = 0,
     expansion: float = 1.0,
@@ -70,7 +72,7 @@ def pack(
 
 
 def _part(
-    observed: Observed, start: Start, neurons: NeuronReader | None, budget: int, expansion: float
+    observed: "Observed", start: Start, neurons: "NeuronReader | None", budget: int, expansion: float
 ) -> tuple[Seen, dict[str, bytes], Quantised]:
     """One text and its chunks.
 
@@ -96,11 +98,11 @@ def _part(
 
 def write_view(
     path: str | os.PathLike[str],
-    observed: Observed,
+    observed: "Observed",
     *,
     start: Start | None = None,
-    neurons: NeuronReader | None = None,
-    beside: Looked | None = None,
+    neurons: "NeuronReader | None" = None,
+    beside: "Looked | None" = None,
     budget: int | None = None,
 ) -> Packed:
     """Write a text as one self-contained HTML file; it appears under its name only when it is whole."""
@@ -133,7 +135,7 @@ def page_html(embedded: Embedded, chunks: Mapping[str, bytes], *, title: str) ->
     )
 
 
-def about(*subjects: Subject, observed: Observed | None = None) -> About:
+def about(*subjects: Subject, observed: "Observed | None" = None) -> About:
     """What there is besides: nothing to ask, one model to name, and views of other packages of these subjects."""
     models = []
     if observed is not None and observed.architecture:
@@ -206,7 +208,7 @@ def _neuron_chunks(read: Iterable[Neurons]) -> dict[str, bytes]:
 
 
 def _all_neurons(
-    observed: Observed, chosen: Mapping[str, bytes], neurons: NeuronReader, room: int
+    observed: "Observed", chosen: Mapping[str, bytes], neurons: "NeuronReader", room: int
 ) -> dict[str, bytes] | None:
     """Those of all heads, or None when they would not fit."""
     heads = sum(stack.layers * stack.heads for stack in observed.stacks)
@@ -216,7 +218,7 @@ def _all_neurons(
     return every if _size(every) <= room else None
 
 
-def _finer(observed: Observed, quantised: Quantised, room: int) -> Quantised:
+def _finer(observed: "Observed", quantised: Quantised, room: int) -> Quantised:
     """With a second byte for every weight where there is room for it."""
     if not observed.weights or observed.weights > min(FINE_WEIGHTS, room):  # the bytes hardly shrink
         return quantised
@@ -224,7 +226,7 @@ def _finer(observed: Observed, quantised: Quantised, room: int) -> Quantised:
     return finer if finer.size <= room else quantised
 
 
-def _told(observed: Observed) -> int:
+def _told(observed: "Observed") -> int:
     """About how many bytes the tokens and texts take as JSON."""
     sides = [observed.source, *([observed.target] if observed.target else [])]
     cards = "".join(card for cards in observed.cards.values() for card in cards)

@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 
 from headscope.figures import head_view, matrix_view
 from headscope.pages.seen import Observed
-from headscope.pages.start import Start, check_place
+from headscope.pages.start import Start
+from headscope.pages.start_checks import check_place
 from headscope.types import HeadId
 
 PictureKind = Literal["head", "matrix"]

@@ -14,7 +14,7 @@ from headscope.errors import OptionError, TextError
 from headscope.models import Model
 from headscope.models.stacks import Place
 from headscope.pages.quantise import Quantised, Starts
-from headscope.pages.text_shapes import Reading, Seen, StackShape, Tokens
+from headscope.pages.shapes import Reading, Seen, StackShape, Tokens
 from headscope.pages.tokens import tokens_of, word_starts
 from headscope.run.options import longest_text
 from headscope.run.watch import Watch

@@ -1,17 +1,13 @@
-"""What a view of a text shows first, and whether the model can be shown so: refused before anything slow begins."""
+"""What a view of a text shows first: the heads that are named, else all of them and the sharpest."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from headscope.capture import surveyed
-from headscope.capture.observe import can_watch
-from headscope.errors import OptionError
-from headscope.models import Model
-from headscope.pages.neurons import has_neurons
-from headscope.pages.seen import USUAL_LENGTH, Observed
-from headscope.pages.text_shapes import StackShape
 from headscope.pages.views import check_view
-from headscope.run.options import longest_text
+
+if TYPE_CHECKING:  # loads torch, which pages of atlases need not wait for
+    from headscope.pages.seen import Observed
 
 
 @dataclass(frozen=True)
@@ -33,7 +29,7 @@ class Start:
         """Whether neither a layer nor a head is named."""
         return self.layer is None and not self.heads
 
-    def on(self, observed: Observed) -> "Start":
+    def on(self, observed: "Observed") -> "Start":
         """With all that it leaves out: lines of the heads that are named, else all heads, small, and the sharpest one.
 
         The lines of all heads of a layer are drawn above each other only for who names the layer.
@@ -43,7 +39,7 @@ class Start:
             return replace(self, view=self.view or "model", layer=sharpest.layer, heads=(sharpest.head,))
         return replace(self, view=self.view or "head", layer=self.layer or 0)
 
-    def fragment(self, observed: Observed) -> str:
+    def fragment(self, observed: "Observed") -> str:
         """As the front end writes its state in a link; it begins with the sharpest head itself, but for lines."""
         start = self.on(observed)
         said = {"view": str(start.view)}
@@ -55,70 +51,9 @@ class Start:
             said["heads"] = ",".join(map(str, start.heads))
         return urlencode(said, safe=",")
 
-    def head_in(self, observed: Observed) -> tuple[str, int, int]:
+    def head_in(self, observed: "Observed") -> tuple[str, int, int]:
         """The head that a view of one head begins with, as far as there is one of its number."""
         names = [stack.name for stack in observed.stacks]
         shape = observed.stack(self.stack if self.stack in names else None)
         head = self.heads[0] if self.heads and self.heads[0] < shape.heads else 0
         return shape.name, min(self.layer or 0, shape.layers - 1), head
-
-
-def check_outline(model: Model, start: Start | None, *, max_length: int | None, neurons: bool | None) -> None:
-    """Refuse what the files of a model say that it has not; `model` may lack its weights.
-
-    Without a start, for a model that is shown beside another one: it shows of what is asked for what it has.
-    """
-    longest_text(model, max_length, USUAL_LENGTH)
-    if start is None:
-        return
-    follows = can_watch(model.core)
-    if not follows and _wants_neurons(start, neurons):
-        raise _no_neurons(model)
-    if start.stack == "cross" and not model.is_encoder_decoder:
-        raise OptionError(f"{model.name} has no stack 'cross': it reads a text, and writes none of its own")
-    layers, heads = (
-        getattr(model.config, f"num_{what}", None) for what in ("hidden_layers", "attention_heads")
-    )
-    # Architectures that go their own ways, and those of two stacks, may have other counts than their files name.
-    if follows and not model.is_encoder_decoder and isinstance(layers, int) and isinstance(heads, int):
-        _check_counts(model.name, "", layers, heads, start)
-
-
-def check_model(model: Model, start: Start, *, neurons: bool | None) -> None:
-    """Refuse what a loaded model has not, before it reads the text."""
-    if _wants_neurons(start, neurons) and not has_neurons(model):
-        raise _no_neurons(model)
-    grids = surveyed(model).stacks.grids
-    grid = next((grid for grid in grids if start.stack in (None, grid.stack)), None)
-    if grid is None:
-        has = ", ".join(grid.stack for grid in grids)
-        raise OptionError(f"{model.name} has no stack {start.stack!r}; it has {has}")
-    _check_counts(model.name, f" in its {grid.stack}", grid.layers, grid.heads, start)
-
-
-def check_place(observed: Observed, start: Start) -> StackShape:
-    """The stack that is shown first; OptionError when there is no such stack, layer or head."""
-    shape = observed.stack(start.stack)
-    _check_counts(observed.model, f" in its {shape.name}", shape.layers, shape.heads, start)
-    return shape
-
-
-def _check_counts(model: str, where: str, layers: int, heads: int, start: Start) -> None:
-    if start.layer is not None and start.layer not in range(layers):
-        raise OptionError(f"{model} has no layer {start.layer}{where}; it has 0 to {layers - 1}")
-    for head in start.heads:
-        if head not in range(heads):
-            raise OptionError(
-                f"{model} has no head {start.layer or 0}.{head}{where}; its layers have heads 0 to {heads - 1}"
-            )
-
-
-def _wants_neurons(start: Start, neurons: bool | None) -> bool:
-    return neurons is True or start.view == "neuron"
-
-
-def _no_neurons(model: Model) -> OptionError:
-    return OptionError(
-        f"{model.name} ({model.architecture}) does not let its queries and keys be read, so it has no neuron view; "
-        "choose --view model, head or matrix and leave --neurons (neurons=) out"
-    )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from headscope.pages.text_shapes import Tokens
+from headscope.pages.shapes import Tokens
 from headscope.text.encode import EncodedText, TextEncoder
 from headscope.text.words import Span, word_spans
 

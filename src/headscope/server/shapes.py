@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from headscope.pages.text_shapes import SeenRequest, Shape
+from headscope.pages.shapes import SeenRequest, Shape
 
 
 class Edit(Shape):
@@ -16,6 +16,13 @@ class PredictRequest(SeenRequest):
     """A text to predict from, with and without the edits."""
 
     edits: tuple[Edit, ...] = ()
+
+
+class LookRequest(PredictRequest):
+    """A text to look at: as the model is, or with the edits."""
+
+    difference: bool = False
+    """Whether the maps are what the edits change: weights with them less weights without."""
 
 
 class Option(Shape):

@@ -10,9 +10,10 @@ from headscope.errors import OptionError
 from headscope.models import Model, load
 from headscope.models.load import outline
 from headscope.pages.arrays import from_attentions
-from headscope.pages.looking import Looked, check_cards, look
+from headscope.pages.looking import Looked, check_cards, look_at_both
 from headscope.pages.seen import check_text
-from headscope.pages.start import Start, check_model, check_outline
+from headscope.pages.start import Start
+from headscope.pages.start_checks import check_model, check_outline
 
 if TYPE_CHECKING:
     from headscope.widget.views import TextView
@@ -73,13 +74,16 @@ def view(
         check_cards(known)
     loaded = _loaded(model, start, max_length=max_length, neurons=neurons)
     check_model(loaded, start, neurons=neurons)
-    other = loaded if beside is None else _loaded(beside, None, max_length=max_length, neurons=neurons)
-    looked = look(loaded, text_a, text_b, max_length=max_length, neurons=neurons, atlas=known)
-    second = None
-    if beside is not None or beside_text is not None:
-        texts = (text_a, text_b) if beside_text is None else (beside_text, None)
-        same = known if other is loaded else None
-        second = look(other, *texts, max_length=max_length, neurons=neurons, atlas=same)
+    looked, second = look_at_both(
+        loaded,
+        text_a,
+        text_b,
+        beside=None if beside is None else _loaded(beside, None, max_length=max_length, neurons=neurons),
+        beside_text=beside_text,
+        max_length=max_length,
+        neurons=neurons,
+        atlas=known,
+    )
     return TextView(looked, start=start, beside=second)
 
 

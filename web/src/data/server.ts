@@ -57,7 +57,7 @@ function connected(access: string, about: About): Source {
   const source: Source = {
     kind: "server",
     about,
-    start: "",
+    start: about.start ?? "",
     get current() {
       return current;
     },
@@ -90,6 +90,7 @@ function connected(access: string, about: About): Source {
   }
   if (about.atlases.length > 0) {
     source.atlas = (id, signal) => json<AtlasData>(`atlas/${part(id)}`, undefined, signal);
+    source.mappedAtlas = (id, signal) => json<AtlasData>(`atlas/${part(id)}?maps=true`, undefined, signal);
     source.headPage = (id, stack, layer, head, signal) =>
       json<HeadPage>(`atlas/${part(id)}/head/${part(stack)}/${layer}/${head}`, undefined, signal);
   }

@@ -13,7 +13,7 @@ import { Help } from "./help";
 import { useKeys } from "./keys";
 import { Beyond, Missing, missingIn } from "./missing";
 import { besideChange, besideState, Pair } from "./pair";
-import { type Read, same, typedIn } from "./reading";
+import { type Read, same, typedIn, useReading } from "./reading";
 import type { SetState, State } from "./state";
 import { TextBar } from "./textbar";
 import { Toolbar } from "./toolbar";
@@ -25,8 +25,6 @@ import "./shell.css";
 
 export function App({ source }: { source: Source }) {
   const [asked, setAsked] = useAddress(source);
-  const [read, setRead] = useState<Read | null>(null);
-  const [readBeside, setReadBeside] = useState<Read | null>(null);
   const [help, setHelp] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
@@ -41,7 +39,8 @@ export function App({ source }: { source: Source }) {
   const view = missing === null ? (views.find((each) => each.name === asked.view) ?? views[0]) : undefined;
   const ofText = view?.needs === "text" || view?.needs === "neurons";
   const ofHeads = view?.needs === "atlas";
-  const seen = seenBy(source, asked, read);
+  const reading = useReading(source, asked, setAsked, ofText && source.seen !== undefined);
+  const seen = seenBy(source, asked, reading.read);
   const state = seen !== null && ofText ? within(asked, seen) : asked;
   // The head that is shown though the address names none stays, whatever else changes.
   const setState: SetState = (change) => {
@@ -50,9 +49,12 @@ export function App({ source }: { source: Source }) {
     setAsked(asked.heads.length === 0 && heads.length > 0 && !leaves ? { layer, heads, ...change } : change);
   };
   const second = source.seen === undefined || source.beside === undefined ? null : besideState(asked);
-  const beside = source.beside && ofText ? seenBeside(source.beside, second, readBeside) : null;
+  const setSecond: SetState = (change) => setAsked(besideChange(change));
+  const readingBeside = useReading(source.beside ?? source, second ?? asked, setSecond, ofText && second !== null);
+  const beside = source.beside && ofText ? seenBeside(source.beside, second, readingBeside.read) : null;
   const searched = ofHeads ? "hq" : "q";
   // The text that the address names, not the one before it while that is being read.
+  const { read } = reading;
   const arrived = source.seen === undefined || (read !== null && same(read.typed, typedIn(asked, source.about.models)));
 
   const press = (event: KeyboardEvent): boolean => {
@@ -106,7 +108,7 @@ export function App({ source }: { source: Source }) {
         </button>
       </header>
       {source.seen !== undefined && ofText && (
-        <TextBar {...{ source, state, read }} setState={setAsked} onRead={setRead}>
+        <TextBar models={source.about.models} reading={reading}>
           {second === null && (
             <button
               type="button"
@@ -120,13 +122,7 @@ export function App({ source }: { source: Source }) {
         </TextBar>
       )}
       {second !== null && ofText && (
-        <TextBar
-          source={source.beside!}
-          state={second}
-          setState={(change) => setAsked(besideChange(change))}
-          read={readBeside}
-          onRead={setReadBeside}
-        >
+        <TextBar models={source.about.models} reading={readingBeside}>
           <button type="button" class="hs-button" title="Show one alone" onClick={() => setAsked(besideChange(null))}>
             Close
           </button>
@@ -134,11 +130,11 @@ export function App({ source }: { source: Source }) {
       )}
       {seen !== null && ofText && view !== undefined && <Toolbar {...{ view, seen, state, setState, dark }} />}
       {seen !== null && ofText && arrived && <Beyond {...{ asked, seen, setState }} />}
-      <Main class="hs-main-part">
+      <Main class={`hs-main-part${ofText && reading.stale ? " hs-stale" : ""}`}>
         {missing !== null ? (
           <Missing {...{ missing, source, setState, views }} />
         ) : (
-          <Shown {...{ source, view, seen, beside, state, setState, dark, ofText }} />
+          <Shown {...{ source, view, seen, beside, state, setState, dark, ofText }} isReading={reading.busy} />
         )}
       </Main>
       {seen !== null && ofText && (
@@ -235,15 +231,15 @@ interface ShownProps {
   setState: SetState;
   dark: boolean;
   ofText: boolean;
+  isReading: boolean;
 }
 
-function Shown({ source, view, seen, beside, state, setState, dark, ofText }: ShownProps) {
+function Shown({ source, view, seen, beside, state, setState, dark, ofText, isReading }: ShownProps) {
   if (view === undefined)
     return <Trouble>There is nothing to show: neither a text, nor an atlas, nor a model.</Trouble>;
   if (ofText && seen === null) {
     if (source.seen === undefined) return <Trouble>This page holds no text.</Trouble>;
-    if (state.a !== "" || source.about.models.length > 0) return <Busy>The text is being read …</Busy>;
-    return <Busy>No text yet: type one above.</Busy>;
+    return isReading ? <Busy>The text is being read …</Busy> : <Busy>Nothing was read; press Look to try again.</Busy>;
   }
   const Part = view.component;
   const show = (props: ViewProps) => {

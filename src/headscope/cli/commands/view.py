@@ -63,32 +63,33 @@ def view(
         raise OptionError("--beside-text is empty; give some words")
     with session(common, output, kind=REPORT, inputs=[atlas] if atlas else []) as run:
         # Loads torch and transformers, which is too slow to do before the checks above.
-        from headscope.pages.looking import check_cards, look
+        from headscope.pages.looking import check_cards, look_at_both
         from headscope.pages.page import write_view
         from headscope.pages.seen import check_text
-        from headscope.pages.start import check_model, check_outline
+        from headscope.pages.start_checks import check_model, check_outline
 
         check_text(text_a, text_b)
         start = _start(view, stack, layer, head or [])
         known = None if atlas is None else hs.open(atlas)
         if known is not None:
             check_cards(known)
-        for name in filter(None, (model, beside)):
-            outline = common.outline(name)
+        for name, first in ((model, start), (beside, None)):
+            outline = None if name is None else common.outline(name)
             if outline is not None:
-                check_outline(
-                    outline, start if name == model else None, max_length=max_length, neurons=neurons
-                )
-        loaded = run.load(model)
-        other = loaded if beside is None else run.load(beside)
+                check_outline(outline, first, max_length=max_length, neurons=neurons)
+        loaded, other = run.load(model), None if beside is None else run.load(beside)
         check_model(loaded, start, neurons=neurons)
-        limits = {"max_length": max_length, "neurons": neurons}
         with run.status("reading the text"):
-            looked = look(loaded, text_a, text_b, atlas=known, **limits)
-            second = None
-            if beside is not None or beside_text is not None:
-                texts = (text_a, text_b) if beside_text is None else (beside_text, None)
-                second = look(other, *texts, atlas=known if other is loaded else None, **limits)
+            looked, second = look_at_both(
+                loaded,
+                text_a,
+                text_b,
+                beside=other,
+                beside_text=beside_text,
+                max_length=max_length,
+                neurons=neurons,
+                atlas=known,
+            )
         with run.status(f"writing {output}"):
             packed = write_view(output, looked.observed, start=start, neurons=looked.neurons, beside=second)
             if svg is not None:
