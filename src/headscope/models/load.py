@@ -79,7 +79,7 @@ def outline(name: str | os.PathLike[str], *, revision: str | None = None) -> Mod
             config = AutoConfig.from_pretrained(source, trust_remote_code=False, revision=revision)
             tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, trust_remote_code=False)
             with torch.device("meta"):
-                network = AutoModel.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]
+                network = AutoModel.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]  # of transformers
         return wrap(network, tokenizer, name=label, revision=revision)
     except Exception:
         return None
