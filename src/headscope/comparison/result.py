@@ -1,6 +1,6 @@
 """What two models side by side show, as arrays, tables and plain numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import product
@@ -19,10 +19,21 @@ from headscope.models import Model
 from headscope.probes.features.result import SURE_FROM, FeaturesResult
 from headscope.probes.result import ProbeResult, Row
 from headscope.stats.intervals import critical
-from headscope.types import HeadId, LabelledArray, StackName
+from headscope.types import Array, Coords, HeadId, LabelledArray, StackName
 
-Array = np.ndarray[Any, Any]
-Coords = dict[str, Sequence[str] | Sequence[int]]
+_LAYER_ARRAYS = {
+    "attention_change": (
+        ("layer", "change"),
+        "1 - cosine, and Jensen-Shannon divergence in nats, mean of a layer's heads",
+    ),
+    "attention_change_stderr": (("layer", "change"), "standard error over texts of attention_change"),
+    "weight_change": (("layer", "matrix"), "||W_b - W_a|| / ||W_a|| of a layer's attention weights"),
+    "weight_control": (
+        ("change", "matrix", "statistic"),
+        "does attention change most where weights moved most, over layers",
+    ),
+}
+"""The dimensions of arrays that are not about single heads, and what they are."""
 
 FEATURE_CHANGES = ("feature_change", "feature_preference_change")
 """What is kept of the linguistic features; the rest stands in the table."""
@@ -88,45 +99,28 @@ class StackComparison:
     def arrays(self) -> dict[str, LabelledArray]:
         """All numbers by name."""
         grid = self.sums.grid
-        heads: Coords = {"layer": range(grid.layers), "head": range(grid.heads)}
-        arrays = _head_arrays(self.sums.attention, heads, "")
+        arrays = _head_arrays(self.sums.attention, grid.coords, "")
         for giver, same in self.sums.same_input.items():
-            arrays |= _head_arrays(same, heads, giver)
-        layers: Coords = {"layer": range(grid.layers)}
-        changes: Coords = {"change": self.names}
-        matrices: Coords = {"matrix": MATRICES}
+            arrays |= _head_arrays(same, grid.coords, giver)
         statistics = np.array([list(asdict(found).values()) for found in self.controls.values()])
-        for name, values, coords, what in (
-            (
-                "attention_change",
-                self.change,
-                layers | changes,
-                "1 - cosine, and Jensen-Shannon divergence in nats, mean of a layer's heads",
-            ),
-            (
-                "attention_change_stderr",
-                self.change_stderr,
-                layers | changes,
-                "standard error over texts of attention_change",
-            ),
-            (
-                "weight_change",
-                self.weights,
-                layers | matrices,
-                "||W_b - W_a|| / ||W_a|| of a layer's attention weights",
-            ),
-            (
-                "weight_control",
-                statistics.reshape(len(self.names), len(MATRICES), -1),
-                changes | matrices | {"statistic": STATISTICS},
-                "does attention change most where weights moved most, over layers",
-            ),
-        ):
-            arrays[name] = LabelledArray(values, tuple(coords), coords, what)
+        numbers = {
+            "attention_change": self.change,
+            "attention_change_stderr": self.change_stderr,
+            "weight_change": self.weights,
+            "weight_control": statistics.reshape(len(self.names), len(MATRICES), -1),
+        }
+        labels = {
+            "layer": range(grid.layers),
+            "change": self.names,
+            "matrix": MATRICES,
+            "statistic": STATISTICS,
+        }
+        for name, (dims, what) in _LAYER_ARRAYS.items():
+            arrays[name] = LabelledArray.of(numbers[name], {dim: labels[dim] for dim in dims}, what)
         if self.kinds is not None:
             arrays |= self.kinds.arrays()
         for sums in self.sums.measures:
-            arrays |= _measure_arrays(sums, heads)
+            arrays |= _measure_arrays(sums, grid.coords)
         return arrays
 
 

@@ -1,6 +1,5 @@
 """Two models read the same batches, and every layer of one is laid beside that of the other."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +18,7 @@ from headscope.comparison.sums import GIVERS, StackSums
 from headscope.comparison.weights import weight_change
 from headscope.errors import OptionError, TextError
 from headscope.kinds.features import MEASURE as FEATURES
-from headscope.models import Model, load
+from headscope.models import Model, ModelName, loaded
 from headscope.models.stacks import Place
 from headscope.probes.features.probe import FeaturesProbe
 from headscope.probes.result import Source
@@ -33,8 +32,6 @@ from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.encode import TextEncoder
 from headscope.text.items import TextPair
 from headscope.types import AttentionBatch, StackName
-
-ModelName = Model | str | os.PathLike[str]
 
 
 def compare(
@@ -56,7 +53,7 @@ def compare(
     those of `model_a`; with a `treebank` attention to linguistic features is compared too.
     """
     started = perf_counter()
-    captures = [_survey(model) for model in (model_a, model_b)]
+    captures = [survey(loaded(model)) for model in (model_a, model_b)]
     first, second = (capture.model for capture in captures)
     _check_tokenizers(first, second)
     _check_shapes(*captures)
@@ -95,10 +92,6 @@ def compare(
     notes = (*_notes(first, second, reader, stacks), *weights.notes, *of_features)
     source = Source.of_corpus(reader, options=options, duration=perf_counter() - started, notes=notes)
     return Comparison(second, source, first, stacks, scored)
-
-
-def _survey(model: ModelName) -> Capture:
-    return survey(model if isinstance(model, Model) else load(model))
 
 
 @dataclass

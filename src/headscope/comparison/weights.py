@@ -3,16 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
 
 from headscope.capture import Capture, attention_modules
 from headscope.models.stacks import Place
-from headscope.types import StackName
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array, StackName
 
 PROJECTIONS = ("query", "key", "value", "output")
 MATRICES = (*PROJECTIONS, "all")

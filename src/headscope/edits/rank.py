@@ -2,7 +2,6 @@
 
 from difflib import get_close_matches
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -10,9 +9,7 @@ import xarray as xr
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
 from headscope.facts.slices import head_values
-from headscope.types import HeadGrid, HeadId
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array, HeadGrid, HeadId
 
 _TYPES, _PATTERNS = "head_type", "pattern_share"
 _MISSING = {

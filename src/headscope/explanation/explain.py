@@ -1,6 +1,5 @@
 """The main job: texts through the model twice, first to choose neurons and average embeddings, then to score."""
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +28,7 @@ from headscope.explanation.result import Explanation, LayerExplanation
 from headscope.explanation.separation import Side, contrasts
 from headscope.explanation.sums import Chooser, LayerSums, counts_for, drawn_neurons, even
 from headscope.explanation.texts import Shown, dealt
-from headscope.models import Model, load
+from headscope.models import ModelName, loaded
 from headscope.models.stacks import Place
 from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.result import Source
@@ -48,7 +47,7 @@ _Map = tuple[Tensor, Tensor]
 
 
 def explain(
-    model: Model | str | os.PathLike[str],
+    model: ModelName,
     heads: Heads,
     texts: Corpus | TextPair | Iterable[Text],
     *,
@@ -67,7 +66,7 @@ def explain(
     that of the random neurons that the best ones are held against.
     """
     started = perf_counter()
-    capture = surveyed(model if isinstance(model, Model) else load(model))
+    capture = surveyed(loaded(model))
     check_untouched(capture)
     check_run_options(
         capture.model,

@@ -6,15 +6,12 @@ is the variance of the score, and the variance of what is left without a set of 
 A bias that is added for position stands in the last row and column, and is always part of the rest.
 """
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from headscope.capture import TextScores
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 
 def moments(text: TextScores) -> Tensor:

@@ -8,8 +8,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from headscope.atlas import Atlas
-from headscope.facts.slices import Array, Choice
-from headscope.types import HeadId
+from headscope.facts.slices import Choice
+from headscope.types import Array, HeadId
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ def row_score(row: Mapping[str, Any], described: Description) -> HeadScore | Non
 
 def judged(rows: Sequence[Mapping[str, Any]], described: Description) -> list[dict[str, Any]]:
     """The rows of a probe's table, each with its verdict where they are held against anything."""
-    if not described.has_verdict:
+    if not (described.baselines or described.is_difference):
         return [dict(row) for row in rows]
     scores = [row_score(row, described) for row in rows]
     return [

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -10,9 +9,8 @@ import xarray as xr
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
 from headscope.facts.description import ArrayText, array_text
-from headscope.types import HeadChoice, HeadId
+from headscope.types import Array, HeadChoice, HeadId
 
-Array = np.ndarray[Any, Any]
 Choice = str | int
 Select = Mapping[str, Choice | Sequence[Choice]]
 

@@ -12,7 +12,7 @@ from headscope.atlas.files import COMPANIONS
 from headscope.errors import AtlasError, HeadscopeError
 from headscope.facts import findings as facts
 from headscope.facts.description import array_text
-from headscope.facts.slices import Array, Choice, HeadValues
+from headscope.facts.slices import Choice, HeadValues
 from headscope.facts.titles import AtlasWords
 from headscope.facts.vocabulary import own_name
 from headscope.kinds import feature_map, head_map
@@ -20,7 +20,7 @@ from headscope.pages.head.page import grid_shape, head_page
 from headscope.pages.page import about, page_html, view_chunk, view_infos, view_key
 from headscope.pages.shapes import AtlasData, AtlasInfo, AtlasStack, Colouring, Embedded, Finding, FindingPart
 from headscope.pages.views import views_of
-from headscope.types import HeadId
+from headscope.types import Array, HeadId
 
 FEWEST_ON_A_MAP = 3
 

@@ -24,12 +24,13 @@ from headscope.run.options import BatchSize, check_batch_size, check_limit, long
 from headscope.run.progress import RunProgress, progress_bar
 from headscope.tasks.batches import Encoded, Row, TaskBatch, TaskBatches, batched, forward
 from headscope.tasks.heads import Head, check_head
-from headscope.tasks.metric import Array, Metric
+from headscope.tasks.metric import Metric
 from headscope.tasks.result import TaskResult
 from headscope.text.corpus import Corpus, as_corpus
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
 from headscope.text.skipped import Skipped
+from headscope.types import Array
 
 Pass = Callable[[Callable[[], Any]], Any]
 """Runs a forward pass that it is given, as it is or with something changed, and gives its output."""
@@ -59,6 +60,8 @@ class Task(ABC):
     loss_units: ClassVar[str] = "nats"
     usual_length: ClassVar[int] = 512
     """Most tokens of a text where nobody asked for another number."""
+    reader: ClassVar[Callable[..., Any]]
+    """What reads its files, unless `from_files` does otherwise."""
 
     def __init__(
         self,
@@ -76,9 +79,9 @@ class Task(ABC):
         self._kept: WeakKeyDictionary[PreTrainedModel, tuple[BatchSize, TaskBatches]] = WeakKeyDictionary()
 
     @classmethod
-    @abstractmethod
     def from_files(cls, paths: Sequence[Path], model: Model, **options: Any) -> Self:
         """The task on the data of some files; `options` are those of the class."""
+        return cls(cls.reader(*paths), **options)
 
     @property
     @abstractmethod

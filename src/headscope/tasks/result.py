@@ -10,8 +10,9 @@ from headscope.errors import OptionError
 from headscope.stats.documents import left_out_error
 from headscope.stats.intervals import LEVEL, mean_interval, mean_share_interval
 from headscope.stats.paired import PairedChange, paired_change
-from headscope.tasks.metric import Array, Mean, Metric
+from headscope.tasks.metric import Mean, Metric
 from headscope.text.skipped import Skipped
+from headscope.types import Array
 
 
 @dataclass(frozen=True)

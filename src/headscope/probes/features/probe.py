@@ -1,6 +1,5 @@
 """Attention to nouns, verbs, pronouns, subjects, objects, negation words, [CLS] and [SEP], head by head."""
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from time import perf_counter
@@ -10,7 +9,7 @@ from headscope.accumulator import Sums
 from headscope.capture.observe import edits_of
 from headscope.errors import OptionError
 from headscope.facts.description import FEW_CASES, PROBES, Description
-from headscope.models import Model, load
+from headscope.models import ModelName, loaded
 from headscope.probes.features.classes import FEATURES, FeatureText
 from headscope.probes.features.result import DESCRIPTION, FeaturesResult, StackSums
 from headscope.probes.features.tally import QUANTITIES, FeatureMeans, FeatureTally
@@ -25,8 +24,6 @@ from headscope.types import StackName
 
 HELD_BYTES = 16 << 20
 MOST_HELD = 1024
-
-ModelName = Model | str | os.PathLike[str]
 
 
 @PROBES.register("features")
@@ -58,8 +55,8 @@ class FeaturesProbe:
         tokens of a text, by default what both models take. `faithful` changes nothing: the published form of
         `feature_attention` is the only one.
         """
-        self.model = _loaded(model)
-        self.against = None if against is None else _loaded(against)
+        self.model = loaded(model)
+        self.against = None if against is None else loaded(against)
         self.faithful = faithful
         self.progress = progress
         models = [self.model] if self.against is None else [self.model, self.against]
@@ -193,10 +190,6 @@ class _Counted(Sums):
     passes: tuple[Pass, ...]
     lost: tuple[Skipped, ...]
     split_differently: int = 0
-
-
-def _loaded(model: ModelName) -> Model:
-    return model if isinstance(model, Model) else load(model)
 
 
 def _check_alike(observers: list[Observer]) -> None:
