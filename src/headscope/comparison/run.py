@@ -1,16 +1,14 @@
 """Two models read the same batches, and every layer of one is laid beside that of the other."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 
 from torch import Tensor
 
-from headscope.accumulator import Sums
+from headscope.accumulator import Counted
 from headscope.atlas import Atlas
 from headscope.capture import Capture, survey
-from headscope.capture.observe import edits_of
 from headscope.comparison.kinds import KindChange, kind_change
 from headscope.comparison.result import Comparison, StackComparison
 from headscope.comparison.same_input import SameInput
@@ -21,7 +19,7 @@ from headscope.kinds.features import MEASURE as FEATURES
 from headscope.models import Model, ModelName, loaded
 from headscope.models.stacks import Place
 from headscope.probes.features.probe import FeaturesProbe
-from headscope.probes.result import Source
+from headscope.probes.result import Source, compared_with
 from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize, check_run_options
 from headscope.run.reader import Reader, ReadText
@@ -75,30 +73,24 @@ def compare(
     weights = weight_change(*captures)
     stacks = {
         stack: StackComparison(own, weights.by_stack[stack], _kinds(own, stack, k=k, seed=seed), seed)
-        for stack, own in sums.stacks.items()
+        for stack, own in sums.value.items()
     }
-    options: dict[str, object] = {
-        "against": first.name,
-        "against_weights_hash": f"sha256:{first.weights_hash}",
+    options = {
+        **compared_with(first),
         "max_length": max_length,
         "limit": limit,
         "k": k,
         "seed": seed,
         "treebank": None if treebank is None else treebank.name,
     }
-    edits = edits_of(first.network)
-    options |= {"against_edits": list(edits)} if edits else {}
     of_features = () if scored is None else scored.source.notes
     notes = (*_notes(first, second, reader, stacks), *weights.notes, *of_features)
     source = Source.of_corpus(reader, options=options, duration=perf_counter() - started, notes=notes)
     return Comparison(second, source, first, stacks, scored)
 
 
-@dataclass
-class _Sums(Sums):
-    """All that is counted in all stacks."""
-
-    stacks: Mapping[StackName, StackSums]
+_Sums = Counted[Mapping[StackName, StackSums]]
+"""All that is counted in all stacks."""
 
 
 class _Both:
@@ -112,7 +104,7 @@ class _Both:
     def sums(self) -> _Sums:
         """Nothing counted yet."""
         same_input = bool(self.same_input)
-        return _Sums({grid.stack: StackSums.zeros(grid, same_input=same_input) for grid in self.grids})
+        return Counted({grid.stack: StackSums.zeros(grid, same_input=same_input) for grid in self.grids})
 
     def batches(
         self, batch_size: BatchSize, longest: int
@@ -131,13 +123,13 @@ class _Both:
         def see(stack: StackName, seen: AttentionBatch) -> None:
             first = held[stack, seen.layer]
             attention = first.attention.to(seen.attention.device, seen.attention.dtype)
-            sums.stacks[stack].update(AttentionBatch(seen.layer, attention, seen.queries, seen.keys), seen)
+            sums.value[stack].update(AttentionBatch(seen.layer, attention, seen.queries, seen.keys), seen)
             hold(stack, seen)
 
         def beside(giver: str, place: Place, weights: Tensor) -> None:
             own = held[place.stack, place.layer]
             other = AttentionBatch.observed(place.layer, weights, own.queries, own.keys)
-            sums.stacks[place.stack].same_input[giver].update(own, other)
+            sums.value[place.stack].same_input[giver].update(own, other)
 
         for watch, giver, look in zip(self.watches, GIVERS, (hold, see), strict=True):
             batch = watch.batch([text.encoded for text in texts])
@@ -166,15 +158,15 @@ def _notes(
         yield f"{first.name} and {second.name} have the same weights"
     if note := reader.cut_note():
         yield note
-    if any(not found.sums.same_input for found in stacks.values()):
+    if any(not compared.sums.same_input for compared in stacks.values()):
         yield (
             "what each layer's own weights change could not be told apart from what the layers below hand it: the "
             "attention of these two models cannot be run on the same input"
         )
-    for stack, found in stacks.items():
+    for stack, compared in stacks.items():
         of = f"{stack}: " if len(stacks) > 1 else ""
-        if found.kinds is not None and not found.kinds.kinds.separation.is_clear:
-            reasons = "; ".join(found.kinds.kinds.separation.reasons)
+        if compared.kinds is not None and not compared.kinds.kinds.separation.is_clear:
+            reasons = "; ".join(compared.kinds.kinds.separation.reasons)
             yield f"{of}the kinds of {first.name} are not well separated ({reasons}), so a change of kind means little"
 
 

@@ -64,9 +64,9 @@ def _weights(capture: Capture) -> dict[Place, dict[str, Tensor]]:
             place: _matrices(capture, modules, name) for place, name in attention_modules(capture).items()
         }
     matrices = [
-        found
+        parts
         for name in modules
-        if {"query", "key", "value"} <= set(found := _matrices(capture, modules, name))
+        if {"query", "key", "value"} <= set(parts := _matrices(capture, modules, name))
     ]
     places = capture.stacks.places
     return dict(zip(places, matrices, strict=True)) if len(matrices) == len(places) else {}

@@ -36,10 +36,10 @@ def labelled(atlas: Atlas, grid: HeadGrid, by: str, wanted: str) -> list[HeadId]
     _check_shape(labels, grid, name)
     if wanted not in known:
         raise OptionError(f"there is no {by} {wanted!r}{_close(wanted, known)}; there are {', '.join(known)}")
-    found = [HeadId(int(layer), int(head)) for layer, head in np.argwhere(labels == wanted)]
-    if not found:
+    heads = [HeadId(int(layer), int(head)) for layer, head in np.argwhere(labels == wanted)]
+    if not heads:
         raise OptionError(f"no head has {wanted!r} as its most frequent {by}")
-    return found
+    return heads
 
 
 def ranked(atlas: Atlas, grid: HeadGrid, measure: str) -> list[HeadId]:

@@ -51,10 +51,10 @@ class LayerExplanation:
     @cached_property
     def numbers(self) -> dict[str, tuple[Array, Array]]:
         """(head, ...) by the name of the sums: the values and their standard errors over texts."""
-        found = {field.name: getattr(self.sums, field.name) for field in fields(self.sums)}
+        by_name = {field.name: getattr(self.sums, field.name) for field in fields(self.sums)}
         return {
             name: (sums.share() if isinstance(sums, RatioSums) else sums.mean(), sums.stderr())
-            for name, sums in found.items()
+            for name, sums in by_name.items()
         }
 
     def cell(self, name: str, *at: int) -> Cell:
@@ -123,11 +123,11 @@ class Explanation(ProbeResult):
 
     def arrays(self) -> Results:
         """The numbers by stack and name; nan for heads that were not asked for."""
-        found: dict[str, dict[str, LabelledArray]] = {}
+        by_stack: dict[str, dict[str, LabelledArray]] = {}
         for stack in dict.fromkeys(place.stack for place in self.layers):
             layers = {place.layer: layer for place, layer in self.layers.items() if place.stack == stack}
-            found[stack] = _stack_arrays(layers, self.stacks.grid(stack))
-        return found
+            by_stack[stack] = _stack_arrays(layers, self.stacks.grid(stack))
+        return by_stack
 
     def heads(self, *, stack: str | None = None) -> list[HeadExplanation]:
         """What was found of each head that was asked for."""
@@ -184,7 +184,7 @@ def _stack_arrays(layers: Mapping[int, LayerExplanation], grid: HeadGrid) -> dic
         "neuron": range(first.neurons),
         "contrast": CONTRASTS,
     }
-    found: dict[str, LabelledArray] = {}
+    arrays: dict[str, LabelledArray] = {}
     for name, (sums, dims, description) in _ARRAYS.items():
         if sums == "share_bias" and not first.has_bias:
             continue
@@ -194,7 +194,7 @@ def _stack_arrays(layers: Mapping[int, LayerExplanation], grid: HeadGrid) -> dic
         both = np.full((2, *map(len, own.values())), np.nan)  # values and standard errors
         for number, layer in layers.items():
             both[:, number, list(layer.heads)] = layer.numbers[sums]
-        found[name] = LabelledArray.of(both[0], own, description, units)
+        arrays[name] = LabelledArray.of(both[0], own, description, units)
         error = f"standard error over texts of {name}"
-        found[f"{name}_stderr"] = LabelledArray.of(both[1], own, error, units)
-    return found
+        arrays[f"{name}_stderr"] = LabelledArray.of(both[1], own, error, units)
+    return arrays

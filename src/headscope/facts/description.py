@@ -283,9 +283,9 @@ def descriptions(atlas: "Atlas") -> dict[str, Description]:
     """The descriptions of all that was found in an atlas beside its measures, by name; read once."""
     if atlas not in _descriptions:
         probes = atlas.provenance.get("probes")
-        found = probes.items() if isinstance(probes, dict) else ()
+        entries = probes.items() if isinstance(probes, dict) else ()
         _descriptions[atlas] = {
-            str(name): _description(str(name), facts) for name, facts in found if isinstance(facts, dict)
+            str(name): _description(str(name), facts) for name, facts in entries if isinstance(facts, dict)
         }
     return _descriptions[atlas]
 
@@ -306,5 +306,5 @@ def _description(name: str, facts: Mapping[str, Any]) -> Description:
 def array_text(atlas: "Atlas", measure: str) -> ArrayText | None:
     """What an array of a probe holds; None for a measure, and for what no probe describes."""
     base = measure.removesuffix("_stderr").removesuffix(_AGAINST)
-    found = (described.arrays.get(base) for described in descriptions(atlas).values())
-    return next((text for text in found if text is not None), None)
+    texts = (described.arrays.get(base) for described in descriptions(atlas).values())
+    return next((text for text in texts if text is not None), None)

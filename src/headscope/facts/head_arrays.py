@@ -45,7 +45,7 @@ class HeadArray:
             return self
         place: dict[str, Any] = {"layer": head.layer, "head": head.head}
         index = tuple(place.get(dim, slice(None)) for dim in self.labels)
-        rest = {dim: found for dim, found in self.labels.items() if dim not in place}
+        rest = {dim: labels for dim, labels in self.labels.items() if dim not in place}
         return HeadArray(np.asarray(self.values[index]), rest)
 
 

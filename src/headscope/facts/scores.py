@@ -131,10 +131,14 @@ def row_score(row: Mapping[str, Any], described: Description) -> HeadScore | Non
     )
     baselines = [
         Score(
-            one.name, share, number(row.get(one.low)), number(row.get(one.high)), _detail(row.get(one.detail))
+            rule.name,
+            share,
+            number(row.get(rule.low)),
+            number(row.get(rule.high)),
+            _detail(row.get(rule.detail)),
         )
-        for one in described.baselines
-        if (share := number(row.get(one.value))) is not None
+        for rule in described.baselines
+        if (share := number(row.get(rule.value))) is not None
     ]
     return HeadScore(
         label=label,

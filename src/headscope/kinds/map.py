@@ -31,8 +31,8 @@ def head_map(atlas: Atlas, *, stack: str | None = None, seed: int = 0) -> xr.Dat
     """
     likeness = Likeness(atlas, stack=stack)
     places, stress = _scaled(likeness.distance.astype(float), seed)
-    found = _placed(likeness.heads, places, likeness.units, "metric multidimensional scaling (SMACOF)", seed)
-    return found.assign(stress=((), stress, {"long_name": "normalised stress (Stress-1)", "units": "1"}))
+    points = _placed(likeness.heads, places, likeness.units, "metric multidimensional scaling (SMACOF)", seed)
+    return points.assign(stress=((), stress, {"long_name": "normalised stress (Stress-1)", "units": "1"}))
 
 
 def feature_map(atlas: Atlas, *, stack: str | None = None, seed: int = 0) -> xr.Dataset:

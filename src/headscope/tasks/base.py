@@ -4,7 +4,6 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
@@ -14,7 +13,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from headscope.accumulator import Sums
+from headscope.accumulator import Counted
 from headscope.capture.observe import evaluating
 from headscope.errors import OptionError
 from headscope.models import Model
@@ -36,12 +35,9 @@ Pass = Callable[[Callable[[], Any]], Any]
 """Runs a forward pass that it is given, as it is or with something changed, and gives its output."""
 
 
-@dataclass
-class Records(Sums):
-    """What a task read of the network's outputs, batch by batch."""
-
-    passes: tuple[list[Array], ...]
-    """One for each time that all batches go through the network: untouched, and after each edit."""
+Records = Counted[tuple[list[Array], ...]]
+"""What a task read of the network's outputs batch by batch, for each time that all batches go through the network:
+untouched, and after each edit."""
 
 
 class Task(ABC):
@@ -177,19 +173,19 @@ class Task(ABC):
         self, model: Model, batches: TaskBatches, passes: Sequence[Pass], *, title: str | None
     ) -> Iterator[TaskResult]:
         """How well it is done in each of several passes; all passes of a batch come before the next batch."""
-        records = Records(tuple([] for _ in passes))
+        records: Records = Counted(tuple([] for _ in passes))
         expected, done = batches.rows * len(passes), 0
 
         def count(part: Records, batch: TaskBatch) -> None:
             nonlocal done
-            for once, rows in zip(passes, part.passes, strict=True):
+            for once, rows in zip(passes, part.value, strict=True):
                 rows.append(self.read(once(lambda: forward(model, batch)), batch))
                 done += batch.rows
                 tell(RunProgress(done, expected))
 
         with progress_bar(title) as tell, evaluating(model.network), torch.inference_mode():
             run_pass(whole(batches), records, count, batches=iter)
-        return (self.result(rows, batches, model=model.name) for rows in records.passes)
+        return (self.result(rows, batches, model=model.name) for rows in records.value)
 
     def result(self, rows: Sequence[Array], batches: TaskBatches, *, model: str) -> TaskResult:
         """The scores of what was read of all batches, in any order."""

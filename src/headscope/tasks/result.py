@@ -46,8 +46,8 @@ class TaskResult:
     @property
     def scores(self) -> Mapping[str, Array]:
         """(example,) by metric: each example's own score, for the metrics that have one."""
-        found = {metric.name: metric.scores(self.records) for metric in self.metrics}
-        return {name: scores for name, scores in found.items() if scores is not None}
+        by_name = {metric.name: metric.scores(self.records) for metric in self.metrics}
+        return {name: scores for name, scores in by_name.items() if scores is not None}
 
     def metric(self, name: str) -> float:
         """One metric's value."""

@@ -21,7 +21,7 @@ def best_heads(atlas: Atlas, probe: str, *, stack: str | None = None) -> list[He
     """The rows of a probe's table that have a score, in the table's order."""
     described = description_of(atlas, probe)
     if not described.value:
-        drawn = [name for name, one in descriptions(atlas).items() if one.value]
+        drawn = [name for name, described in descriptions(atlas).items() if described.value]
         raise OptionError(f"there is no chart of {probe!r}; choose from {', '.join(drawn)}")
     rows = [row_score(row, described) for row in atlas.table(probe, stack=stack)]
     return [row for row in rows if row is not None]
@@ -126,7 +126,9 @@ class _OneHead:
             )
             for rule in array.labels[rule_dim]
         ]
-        known = sorted((one for one in scores if np.isfinite(one.value)), key=lambda one: -one.value)
+        known = sorted(
+            (score for score in scores if np.isfinite(score.value)), key=lambda score: -score.value
+        )
         return tuple(known[:1] if best_only else known)
 
 

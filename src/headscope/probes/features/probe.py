@@ -6,7 +6,6 @@ from time import perf_counter
 from typing import ClassVar, Self
 
 from headscope.accumulator import Sums
-from headscope.capture.observe import edits_of
 from headscope.errors import OptionError
 from headscope.facts.description import FEW_CASES, PROBES, Description
 from headscope.models import ModelName, loaded
@@ -14,7 +13,7 @@ from headscope.probes.features.classes import FEATURES, FeatureText
 from headscope.probes.features.result import DESCRIPTION, FeaturesResult, StackSums
 from headscope.probes.features.tally import QUANTITIES, FeatureMeans, FeatureTally
 from headscope.probes.observe import Account, Observer, Pass
-from headscope.probes.result import Source
+from headscope.probes.result import Source, compared_with
 from headscope.run.one_pass import in_chunks, run_pass, whole
 from headscope.run.options import BatchSize, longest_text
 from headscope.run.reader import expected_texts
@@ -130,19 +129,11 @@ class FeaturesProbe:
         part.split_differently += int((tokens[0] != tokens[-1]).sum())
 
     def _options(self) -> dict[str, object]:
-        options: dict[str, object] = {
+        return {
             "max_length": self._observers[0].max_length,
             "faithful": self.faithful,
-            "against": None,
+            **({"against": None} if self.against is None else compared_with(self.against)),
         }
-        if self.against is not None:
-            options |= {
-                "against": self.against.name,
-                "against_weights_hash": f"sha256:{self.against.weights_hash}",
-            }
-            edits = edits_of(self.against.network)
-            options |= {"against_edits": list(edits)} if edits else {}
-        return options
 
     def _notes(self, data: Treebank, counted: "_Counted") -> Iterator[str]:
         if data.annotator:

@@ -106,8 +106,8 @@ def _noun_number(mention: Mention, sentence: TaggedSentence) -> str | None:
 
 
 def _noun_gender(mention: Mention, sentence: TaggedSentence) -> str | None:
-    if found := _GENDER.get(sentence.forms[mention.head].lower()):
-        return found
+    if gender := _GENDER.get(sentence.forms[mention.head].lower()):
+        return gender
     before = (sentence.forms[word].lower() for word in mention.words if word < mention.head)
     titles = [word for word in before if word in _PEOPLE["titles"]]
     return _GENDER[titles[-1]] if titles and mention.kind == "proper_noun" else None

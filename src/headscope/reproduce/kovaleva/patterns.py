@@ -49,7 +49,7 @@ def with_patterns(atlas: Atlas | None, result: PatternsResult) -> Atlas:
         ]
         for stack in result.arrays()
     }
-    data = ", ".join(dict.fromkeys(str(row["data"]) for found in rows.values() for row in found))
+    data = ", ".join(dict.fromkeys(str(row["data"]) for of_stack in rows.values() for row in of_stack))
     return atlas.with_probe(BY_TASK, {}, facts={"data": data}, table=rows, examples={})
 
 
