@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from matplotlib import pyplot
 from matplotlib.axes import Axes
 from tests.helpers.stored import read_maps
 from tests.helpers.tiny import tiny
@@ -49,6 +50,31 @@ def test_it_shows_itself_with_the_front_ends_module() -> None:
     assert "export" in state["_esm"]
     assert state["_css"]
     assert repr(widget) == "<TextView: tiny-bert, 15 tokens>"
+
+
+def html_of(shown: object) -> str:
+    bundle = shown._repr_mimebundle_()  # type: ignore[attr-defined]
+    return str((bundle[0] if isinstance(bundle, tuple) else bundle)["text/html"])
+
+
+def test_a_saved_notebook_shows_it_without_a_kernel() -> None:
+    html = html_of(hs.view(tiny("bert"), *TEXTS, layer=1, heads=[2]))
+    frame = html[html.index("<iframe") :]
+    assert "headscope-data" in frame
+    assert "data-chunk=&#34;neurons/" not in frame  # too large to be stored twice
+    assert "<script" not in frame  # all of the page is escaped
+    assert '<img src="data:image/png;base64,' in html[: html.index("<iframe")]
+    assert pyplot.get_fignums() == []  # no picture is left for the notebook to show again
+
+
+def test_a_long_text_is_stored_without_a_picture_and_a_very_long_page_not_at_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("headscope.widget.views.TALLEST", 3)
+    html = html_of(hs.view(tiny("bert"), *TEXTS))
+    assert "<code>&lt;TextView: tiny-bert, 15 tokens&gt;</code>" in html
+    monkeypatch.setattr("headscope.widget.stored.MOST", 100)
+    assert html_of(hs.view(tiny("bert"), *TEXTS)) == "<code>&lt;TextView: tiny-bert, 15 tokens&gt;</code>"
 
 
 def test_arrays_of_any_framework() -> None:
@@ -118,6 +144,7 @@ def test_an_atlas_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     assert embedded.atlas.stacks[0].layers == 3
     assert len(embedded.head_pages) == 12
     assert embedded.start == "view=atlas"
+    assert "headscope-data" in html_of(atlas)
     monkeypatch.setattr(notebook, "find_spec", lambda name: None)
     assert atlas._repr_mimebundle_() == {"text/plain": repr(atlas)}
     assert atlas._display_() == repr(atlas)

@@ -6,18 +6,22 @@ from typing import Any
 
 import anywidget
 import traitlets
+from markupsafe import Markup
 from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
 from headscope.pages.atlas import packed_atlas, write_atlas_view
 from headscope.pages.neurons import NeuronReader
-from headscope.pages.page import Packed, Start, asset, budget_for, modules, pack, write_view
+from headscope.pages.page import Packed, Start, asset, budget_for, modules, pack, page_html, write_view
 from headscope.pages.pictures import PictureKind, check_place, draw
 from headscope.pages.seen import Observed
 from headscope.pages.shapes import Chunk, Embedded
+from headscope.widget.stored import picture, stored
 
 ROOM = 8_000_000
 """Bytes that a text may take in a notebook, however short it is."""
+TALLEST = 100
+"""Tokens of a text up to which a saved notebook also holds a picture of it."""
 
 
 class Widget(anywidget.AnyWidget):
@@ -41,9 +45,25 @@ class Widget(anywidget.AnyWidget):
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self._title}>"
 
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """For notebooks: the widget, and HTML for where a saved notebook is read without a kernel."""
+        bundle = super()._repr_mimebundle_(**options)
+        if bundle is None:
+            return None
+        data, metadata = bundle
+        return {**data, "text/html": stored(self._page(), self._instead())}, metadata
+
     def save(self, path: str | os.PathLike[str]) -> Any:
         """Write the view as one self-contained HTML file."""
         raise NotImplementedError
+
+    def _page(self) -> str:
+        """The view as one self-contained HTML page."""
+        raise NotImplementedError
+
+    def _instead(self) -> Markup:
+        """What stands where a saved notebook is shown without frames."""
+        return Markup("<code>{}</code>").format(repr(self))
 
 
 class AtlasView(Widget):
@@ -51,11 +71,15 @@ class AtlasView(Widget):
 
     def __init__(self, atlas: Atlas) -> None:
         self.atlas = atlas
-        super().__init__(*packed_atlas(atlas), title=f"atlas of {atlas.provenance.get('model', '')}")
+        self._packed = packed_atlas(atlas)
+        super().__init__(*self._packed, title=f"atlas of {atlas.provenance.get('model', '')}")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the view as one self-contained HTML file."""
         write_atlas_view(path, self.atlas)
+
+    def _page(self) -> str:
+        return page_html(*self._packed, title=self._title)
 
 
 class TextView(Widget):
@@ -93,3 +117,13 @@ class TextView(Widget):
             threshold=threshold,
             ax=ax,
         )
+
+    def _page(self) -> str:
+        packed = pack(self.observed, start=self._start)  # without neurons, which take most of the room
+        return page_html(packed.embedded, packed.chunks, title=self._title)
+
+    def _instead(self) -> Markup:
+        if len(self.observed.source.pieces) > TALLEST:
+            return super()._instead()
+        kind: PictureKind = "matrix" if self._start.view == "matrix" else "head"
+        return picture(self.draw(kind), repr(self))

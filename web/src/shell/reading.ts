@@ -5,7 +5,14 @@ import type { Source } from "../data/source";
 import { inWords } from "../parts/hooks";
 import type { SetState, State } from "./state";
 
-export const SAMPLE = "The keys to the old cabinet were on the table, but nobody had seen them.";
+const SAMPLE = "The keys to the old cabinet were on the table, but nobody had seen them.";
+/** A text that comes back to itself: induction heads have something to find. */
+export const REPEATED = "The old doctor lost a silver letter in the garden. Next summer the old doctor lost a silver";
+
+/** The text that a model reads before anything is typed. */
+export function sampleOf(model: ModelInfo | undefined): string {
+  return model?.task === "lm" ? REPEATED : SAMPLE;
+}
 
 export interface Typed {
   model: string;
@@ -16,7 +23,7 @@ export interface Typed {
 /** What an address says should be read; without a text the sample, without a model the first. */
 export function typedIn(state: State, models: readonly ModelInfo[]): Typed {
   const model = state.model === "" ? models[0] : models.find((each) => each.name === state.model);
-  return { model: model?.name ?? state.model, a: state.a || SAMPLE, b: model?.pairs ? state.b : "" };
+  return { model: model?.name ?? state.model, a: state.a || sampleOf(model), b: model?.pairs ? state.b : "" };
 }
 
 export function same(one: Typed, other: Typed): boolean {
@@ -59,7 +66,8 @@ export function useReading(
     setBusy(true);
     setTrouble(null);
     try {
-      const pairs = models.find((each) => each.name === text.model)?.pairs ?? false;
+      const model = models.find((each) => each.name === text.model);
+      const pairs = model?.pairs ?? false;
       const second = pairs && text.b.trim() !== "" ? text.b : "";
       const request = { model: text.model, text_a: text.a, text_b: second === "" ? null : second };
       const typed = { ...text, b: second };
@@ -67,7 +75,8 @@ export function useReading(
       const seen = await source.seen!(request, control.signal);
       if (control.signal.aborted) return;
       onRead({ typed, seen });
-      const a = text.a === SAMPLE && state.a !== SAMPLE ? "" : text.a;
+      const sample = sampleOf(model);
+      const a = text.a === sample && state.a !== sample ? "" : text.a;
       // A model of one text leaves the second where it is, for the next model.
       setState({ model: text.model, a, ...(pairs ? { b: second } : {}) });
     } catch (error) {
