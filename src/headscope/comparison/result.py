@@ -109,7 +109,7 @@ class StackComparison:
             "weight_change": self.weights,
             "weight_control": statistics.reshape(len(self.names), len(MATRICES), -1),
         }
-        labels = {
+        labels: Coords = {
             "layer": range(grid.layers),
             "change": self.names,
             "matrix": MATRICES,

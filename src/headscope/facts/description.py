@@ -244,11 +244,14 @@ def from_data(kind: type[T], data: Mapping[str, Any]) -> T:
 
     So are the dataclasses in it, by the types of its fields. Keys that a later version added are passed over.
     """
-    hints = _hints(kind)
+    of: Any = kind  # not Hashable, by its types
+    hints = _hints(of)
     return kind(**{name: _read(hints[name], value) for name, value in dict(data).items() if name in hints})
 
 
-_hints = cache(get_type_hints)
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def _read(kind: Any, data: Any) -> Any:

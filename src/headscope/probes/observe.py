@@ -185,9 +185,10 @@ class Observer:
 
             self.watch.run(self.watch.batch([text.encoded for text in batch]), see)
 
+        of_stacks: Counted[_OfStacks[Item]] = Counted({stack: tuple(own) for stack, own in tallies.items()})
         run_pass(
             whole(shown()),
-            Counted({stack: tuple(own) for stack, own in tallies.items()}),
+            of_stacks,
             count,
             batches=self.watch.batches(self.batch_size, min(USUAL, self.max_length)),
             title=f"{self.model.name} on {name}" if self.progress and name else None,

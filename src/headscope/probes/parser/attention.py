@@ -60,8 +60,9 @@ class WordMaps:
             self.watch.run(self.watch.batch(texts), see)
             part.value.append(maps)
 
-        read = run_pass(whole(batch.encoded), Counted([]), count, batches=in_chunks(together))
-        return torch.cat(read.value)  # the maps of the texts in their order
+        read: Counted[list[Tensor]] = Counted([])
+        run_pass(whole(batch.encoded), read, count, batches=in_chunks(together))
+        return torch.cat(read.value)
 
 
 class MapCache:
