@@ -1,7 +1,7 @@
 """What two models side by side show, as arrays, tables and plain numbers."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar
@@ -48,6 +48,8 @@ class StackComparison:
     kinds: KindChange | None
     """None for cross attention, and for stacks of few heads."""
     seed: int
+    partners: Mapping[HeadId, HeadId] = field(default_factory=dict)
+    """The head of the first model that each head is held against; empty: the one of the same number."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -163,12 +165,13 @@ class Comparison(ProbeResult):
 
     def heads(self, *, stack: str | None = None) -> list[Row]:
         """A row for each head: how alike both models' maps are, and its kind in both."""
-        arrays = self.stack(stack).arrays
+        arrays, partners = self.stack(stack).arrays, self.stack(stack).partners
         numbers = ("cosine", "cosine_stderr", "js", "js_stderr")
         kinds = ("kind_before", "kind_after")
         return [
             {
                 "head": str(HeadId(*at)),
+                **({"partner": str(partners[HeadId(*at)])} if partners else {}),
                 **{name: _plain(arrays[f"attention_{name}"].values[at].item()) for name in numbers},
                 **{name: str(arrays[name].values[at]) if name in arrays else None for name in kinds},
             }

@@ -14,8 +14,8 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, 
 from headscope.errors import HeadscopeWarning, ModelError, OptionError
 from headscope.models.model import Model
 from headscope.models.quiet import quiet_transformers
+from headscope.types import DEMO_MODELS
 
-DEMO_MODELS = ("demo", "demo-mrpc", "demo-qa", "demo-lm")
 _NUMBER = re.compile(r"\.\d+\.")
 Precision = Literal["auto", "float32", "float16", "bfloat16", "float64"]
 ModelName = Model | str | os.PathLike[str]

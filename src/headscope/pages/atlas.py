@@ -15,7 +15,6 @@ from headscope.facts.description import array_text
 from headscope.facts.slices import Choice, HeadValues
 from headscope.facts.titles import AtlasWords
 from headscope.facts.vocabulary import own_name
-from headscope.kinds import feature_map, head_map
 from headscope.pages.head.page import grid_shape, head_page
 from headscope.pages.page import about, page_html, view_chunk, view_infos, view_key
 from headscope.pages.shapes import AtlasData, AtlasInfo, AtlasStack, Colouring, Embedded, Finding, FindingPart
@@ -33,8 +32,6 @@ _CATEGORIES = {
     "kind_before": "Kind of head in {}",
     "kind_after": "Kind of head now, by the kinds of {}",
 }
-_MAPS = {"mds": ("head_distance", head_map), "tsne": ("distance_features", feature_map)}
-"""What each map of heads needs, and what draws it."""
 
 
 def embedded_atlas(atlas: Atlas, *, start: str = "view=atlas", with_findings: bool = True) -> Embedded:
@@ -71,11 +68,17 @@ def write_atlas_view(path: str | os.PathLike[str], atlas: Atlas) -> None:
 
 
 def atlas_data(
-    atlas: Atlas, *, id: str = "atlas", name: str | None = None, findings: Sequence[Finding] = ()
+    atlas: Atlas,
+    *,
+    id: str = "atlas",
+    name: str | None = None,
+    findings: Sequence[Finding] = (),
+    with_maps: bool = True,
 ) -> AtlasData:
     """All that the atlas and map views need; `findings` are shown beside, see `shown_findings`.
 
-    A stack in which nothing is known head by head is left out.
+    Maps take longer than all the rest; who shows no map can do without them. A stack in which nothing is known head by
+    head is left out.
     """
     model = own_name(str(atlas.provenance.get("model", "")))
     words = AtlasWords(atlas)
@@ -91,7 +94,7 @@ def atlas_data(
                 layers=shape[0],
                 heads=shape[1],
                 colourings=list(_colourings(atlas, stack, words)),
-                maps=_maps(atlas, stack, shape),
+                maps=_maps(atlas, stack, shape) if with_maps else {},
             )
             for stack in atlas.stacks
             if (shape := grid_shape(atlas, stack))
@@ -234,9 +237,11 @@ def _numbers(
 
 def _maps(atlas: Atlas, stack: str, shape: tuple[int, int]) -> dict[str, list[tuple[float, float]]]:
     """Places of all heads, by multidimensional scaling and by t-SNE; what cannot be drawn is left out."""
+    from headscope.kinds import feature_map, head_map  # noqa: PLC0415 - loads scikit-learn, which only maps need
+
     labels = [str(HeadId(layer, head)) for layer in range(shape[0]) for head in range(shape[1])]
     maps = {}
-    for name, (needs, draw) in _MAPS.items():
+    for name, needs, draw in (("mds", "head_distance", head_map), ("tsne", "distance_features", feature_map)):
         if needs not in atlas.stack(stack) or len(labels) < FEWEST_ON_A_MAP:
             continue
         try:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -13,12 +14,14 @@ from headscope.atlas import replacing
 from headscope.errors import OutputError
 from headscope.html import environment
 from headscope.html import page as framed
-from headscope.pages.neurons import NeuronReader
 from headscope.pages.quantise import FINE_WEIGHTS, Quantised, deflated, quantise
-from headscope.pages.seen import Observed
 from headscope.pages.shapes import About, Embedded, ModelInfo, Neurons, ViewInfo
 from headscope.pages.tokens import printable
 from headscope.pages.views import VIEWS, Subject, check_view, view_json, views_of
+
+if TYPE_CHECKING:  # both load torch, which pages of atlases need not wait for
+    from headscope.pages.neurons import NeuronReader
+    from headscope.pages.seen import Observed
 
 # What the whole file may take for 72 heads: a megabyte up to 128 tokens, 8 for 512; more heads may take more.
 _HEADS = 72
@@ -49,7 +52,7 @@ class Start:
             said["heads"] = ",".join(map(str, self.heads))
         return urlencode(said, safe=",")
 
-    def head_in(self, observed: Observed) -> tuple[str, int, int]:
+    def head_in(self, observed: "Observed") -> tuple[str, int, int]:
         """The one head that a view of one head begins with."""
         return observed.stack(self.stack).name, self.layer, self.heads[0] if self.heads else 0
 
@@ -63,17 +66,17 @@ class Packed:
     quantised: Quantised
 
 
-def budget_for(observed: Observed) -> int:
+def budget_for(observed: "Observed") -> int:
     """How many bytes a file of this text may take."""
     heads = sum(stack.layers * stack.heads for stack in observed.stacks)
     return int(max(_LEAST * max(1, heads / _HEADS), _BYTES_A_WEIGHT * observed.weights))
 
 
 def pack(
-    observed: Observed,
+    observed: "Observed",
     *,
     start: Start | None = None,
-    neurons: NeuronReader | None = None,
+    neurons: "NeuronReader | None" = None,
     budget: int | None = None,
     overhead: int = 0,
     expansion: float = 1.0,
@@ -106,10 +109,10 @@ def pack(
 
 def write_view(
     path: str | os.PathLike[str],
-    observed: Observed,
+    observed: "Observed",
     *,
     start: Start | None = None,
-    neurons: NeuronReader | None = None,
+    neurons: "NeuronReader | None" = None,
     budget: int | None = None,
 ) -> Packed:
     """Write a text as one self-contained HTML file; it appears under its name only when it is whole."""
@@ -134,7 +137,7 @@ def page_html(embedded: Embedded, chunks: Mapping[str, bytes], *, title: str) ->
     )
 
 
-def about(*subjects: Subject, observed: Observed | None = None) -> About:
+def about(*subjects: Subject, observed: "Observed | None" = None) -> About:
     """What there is besides: nothing to ask, one model to name, and views of other packages of these subjects."""
     models = []
     if observed is not None and observed.architecture:
@@ -207,7 +210,7 @@ def _neuron_chunks(read: Iterable[Neurons]) -> dict[str, bytes]:
 
 
 def _all_neurons(
-    observed: Observed, chosen: Mapping[str, bytes], neurons: NeuronReader, room: int
+    observed: "Observed", chosen: Mapping[str, bytes], neurons: "NeuronReader", room: int
 ) -> dict[str, bytes] | None:
     """Those of all heads, or None when they would not fit."""
     heads = sum(stack.layers * stack.heads for stack in observed.stacks)
@@ -217,7 +220,7 @@ def _all_neurons(
     return every if _size(every) <= room else None
 
 
-def _finer(observed: Observed, quantised: Quantised, room: int) -> Quantised:
+def _finer(observed: "Observed", quantised: Quantised, room: int) -> Quantised:
     """With a second byte for every weight where there is room for it."""
     if not observed.weights or observed.weights > min(FINE_WEIGHTS, room):  # the bytes hardly shrink
         return quantised
@@ -225,7 +228,7 @@ def _finer(observed: Observed, quantised: Quantised, room: int) -> Quantised:
     return finer if finer.size <= room else quantised
 
 
-def _told(observed: Observed) -> int:
+def _told(observed: "Observed") -> int:
     """About how many bytes the tokens and texts take as JSON."""
     sides = [observed.source, *([observed.target] if observed.target else [])]
     said = observed.text_a + (observed.text_b or "") + "".join(side.model_dump_json() for side in sides)

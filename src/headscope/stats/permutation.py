@@ -36,8 +36,7 @@ def group_test(
     inside_pairs = float((one_hot.sum(0) * (one_hot.sum(0) - 1)).sum())
 
     def within(membership: Array) -> float:
-        summed = np.einsum("mg,mn,ng->", membership, distance, membership, optimize=True)
-        return float(summed - itself) / inside_pairs
+        return float(np.vdot(membership, distance @ membership) - itself) / inside_pairs
 
     seen = within(one_hot)
     dealt = np.array([within(one_hot[random.permutation(len(groups))]) for _ in range(permutations)])

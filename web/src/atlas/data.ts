@@ -128,10 +128,10 @@ export interface AtlasFound {
   busy: boolean;
 }
 
-export function useAtlas(source: Source, state: State, dark: boolean): AtlasFound {
+export function useAtlas(source: Source, state: State, dark: boolean, withMaps = false): AtlasFound {
   const found = atlasId(source.about, state.atlas);
   const id = found ?? "";
-  const load = found === null ? undefined : source.atlas;
+  const load = found === null ? undefined : ((withMaps ? source.mappedAtlas : undefined) ?? source.atlas);
   const { value, error, busy } = useLoaded(load ? (signal) => load(id, signal) : null, [source, id]);
   const look = useMemo(() => (value ? lookAt(value, state, dark) : null), [value, state, dark]);
   const missing = found === null && state.atlas !== "" ? `There is no atlas “${state.atlas}” here.` : null;

@@ -10,6 +10,7 @@ export interface About {
   models: ModelInfo[];
   atlases: AtlasInfo[];
   views?: ViewInfo[];
+  start?: string;
 }
 
 /** An atlas as the atlas view and the map view show it. */
@@ -158,6 +159,15 @@ export interface HeadPage {
   notes?: string[];
 }
 
+/** A text to look at: as the model is, or with the edits. */
+export interface LookRequest {
+  model: string;
+  text_a: string;
+  text_b?: string | null;
+  edits?: Edit[];
+  difference?: boolean;
+}
+
 /** A model that can be asked. */
 export interface ModelInfo {
   name: string;
@@ -234,6 +244,8 @@ export interface Section {
   heads?: NearHead[];
   map?: ExampleMap | null;
   about?: string;
+  folded?: Chart[];
+  folded_title?: string;
 }
 
 /**
@@ -241,7 +253,8 @@ export interface Section {
  *
  * A chunk `maps/{stack}/{layer}` is raw-deflated uint8[head][query][key]; `levels` says what weight each byte
  * stands for. Where it is `fine`, as many bytes follow, in the same order: 0 to 255 says where the weight lies between
- * the two middles around its level, the middle of two levels being half-way (0 below the first, 1 above the last).
+ * the two middles around its level, the middle of two levels being half-way (the first level below the first, 1 above
+ * the last).
  */
 export interface Seen {
   model: string;
@@ -258,15 +271,10 @@ export interface Seen {
   max_error: number;
   word_error: number;
   fine?: boolean;
+  edit?: string;
+  signed?: boolean;
   has_neurons: boolean;
   neuron_heads?: string[] | null;
-}
-
-/** A text to look at, or a pair; for models that read one text and write another, text_b is what is written. */
-export interface SeenRequest {
-  model: string;
-  text_a: string;
-  text_b?: string | null;
 }
 
 /** One stack of layers, and which tokens ask and answer in it. */

@@ -51,7 +51,7 @@ export async function serverSource(access: string): Promise<Source> {
   const source: Source = {
     kind: "server",
     about,
-    start: "",
+    start: about.start ?? "",
     get current() {
       return current;
     },
@@ -84,6 +84,7 @@ export async function serverSource(access: string): Promise<Source> {
   }
   if (about.atlases.length > 0) {
     source.atlas = (id, signal) => json<AtlasData>(`atlas/${part(id)}`, undefined, signal);
+    source.mappedAtlas = (id, signal) => json<AtlasData>(`atlas/${part(id)}?maps=true`, undefined, signal);
     source.headPage = (id, stack, layer, head, signal) =>
       json<HeadPage>(`atlas/${part(id)}/head/${part(stack)}/${layer}/${head}`, undefined, signal);
   }

@@ -7,11 +7,11 @@ import type {
   About,
   AtlasData,
   HeadPage,
+  LookRequest,
   Neurons,
   Predicted,
   PredictRequest,
   Seen,
-  SeenRequest,
   StackShape,
   ViewInfo,
 } from "./api";
@@ -40,12 +40,15 @@ export interface Source {
   /** The text that is being looked at. */
   readonly current: Seen | null;
   /** Sends a new text through a model; it becomes `current`. */
-  seen?(request: SeenRequest, signal?: AbortSignal): Promise<Seen>;
+  seen?(request: LookRequest, signal?: AbortSignal): Promise<Seen>;
   /** The maps of one layer of `current`. */
   maps?(stack: string, layer: number): Promise<LayerMaps>;
   /** Queries and keys of one head of `current`. */
   neurons?(stack: string, layer: number, head: number, signal?: AbortSignal): Promise<Neurons>;
+  /** Without places of heads on maps where these take longer. */
   atlas?(id: string, signal?: AbortSignal): Promise<AtlasData>;
+  /** The same with them; where it is missing, `atlas` has them. */
+  mappedAtlas?(id: string, signal?: AbortSignal): Promise<AtlasData>;
   headPage?(atlas: string, stack: string, layer: number, head: number, signal?: AbortSignal): Promise<HeadPage>;
   /** What a view of another package draws: of `current`, of an atlas, or of one of its heads. */
   view?(info: ViewInfo, atlas: string, head: HeadPlace | null, signal?: AbortSignal): Promise<unknown>;

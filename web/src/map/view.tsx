@@ -276,7 +276,11 @@ function nearest(places: readonly Point[], [x, y]: Point): number | null {
   return found;
 }
 
-const MAP: Plot = { picture: (given) => <Picture {...given} />, width: (_, room) => sideIn(room) };
+const MAP: Plot = {
+  needsMaps: true,
+  picture: (given) => <Picture {...given} />,
+  width: (_, room) => sideIn(room),
+};
 
 function MapView(props: ViewProps) {
   return <AtlasFrame props={props} plot={MAP} />;

@@ -12,7 +12,7 @@ import { atLevel, stepped, within } from "./choices";
 import { Help } from "./help";
 import { useKeys } from "./keys";
 import { Beyond, Missing, missingIn } from "./missing";
-import { type Read, same, typedIn } from "./reading";
+import { type Read, same, typedIn, useReading } from "./reading";
 import type { SetState, State } from "./state";
 import { TextBar } from "./textbar";
 import { Toolbar } from "./toolbar";
@@ -24,7 +24,6 @@ import "./shell.css";
 
 export function App({ source }: { source: Source }) {
   const [asked, setState] = useAddress(source);
-  const [read, setRead] = useState<Read | null>(null);
   const [help, setHelp] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
@@ -39,10 +38,12 @@ export function App({ source }: { source: Source }) {
   const view = missing === null ? (views.find((each) => each.name === asked.view) ?? views[0]) : undefined;
   const ofText = view?.needs === "text" || view?.needs === "neurons";
   const ofHeads = view?.needs === "atlas";
-  const seen = seenBy(source, asked, read);
+  const reading = useReading(source, asked, setState, ofText && source.seen !== undefined);
+  const seen = seenBy(source, asked, reading.read);
   const state = seen !== null && ofText ? within(asked, seen) : asked;
   const searched = ofHeads ? "hq" : "q";
   // The text that the address names, not the one before it while that is being read.
+  const { read } = reading;
   const arrived = source.seen === undefined || (read !== null && same(read.typed, typedIn(asked, source.about.models)));
 
   const press = (event: KeyboardEvent): boolean => {
@@ -95,14 +96,14 @@ export function App({ source }: { source: Source }) {
           ?
         </button>
       </header>
-      {source.seen !== undefined && ofText && <TextBar {...{ source, state, setState, read }} onRead={setRead} />}
+      {source.seen !== undefined && ofText && <TextBar models={source.about.models} reading={reading} />}
       {seen !== null && ofText && view !== undefined && <Toolbar {...{ view, seen, state, setState, dark }} />}
       {seen !== null && ofText && arrived && <Beyond {...{ asked, seen, setState }} />}
-      <Main class="hs-main-part">
+      <Main class={`hs-main-part${ofText && reading.stale ? " hs-stale" : ""}`}>
         {missing !== null ? (
           <Missing {...{ missing, source, setState, views }} />
         ) : (
-          <Shown {...{ source, view, seen, state, setState, dark, ofText }} />
+          <Shown {...{ source, view, seen, state, setState, dark, ofText }} isReading={reading.busy} />
         )}
       </Main>
       {seen !== null && ofText && <Footer {...{ source, seen }} level={levelOf(view, state)} />}
@@ -191,15 +192,15 @@ interface ShownProps {
   setState: SetState;
   dark: boolean;
   ofText: boolean;
+  isReading: boolean;
 }
 
-function Shown({ source, view, seen, state, setState, dark, ofText }: ShownProps) {
+function Shown({ source, view, seen, state, setState, dark, ofText, isReading }: ShownProps) {
   if (view === undefined)
     return <Trouble>There is nothing to show: neither a text, nor an atlas, nor a model.</Trouble>;
   if (ofText && seen === null) {
     if (source.seen === undefined) return <Trouble>This page holds no text.</Trouble>;
-    if (state.a !== "" || source.about.models.length > 0) return <Busy>The text is being read …</Busy>;
-    return <Busy>No text yet: type one above.</Busy>;
+    return isReading ? <Busy>The text is being read …</Busy> : <Busy>Nothing was read; press Look to try again.</Busy>;
   }
   if (view.needs === "neurons" && seen?.has_neurons === false) {
     return <Trouble>The queries and keys of this text are not there. {seen.note}</Trouble>;
