@@ -163,22 +163,23 @@ class _OneHead:
         by_label = {baseline.label: baseline.name for baseline in self.described.baselines}
         label_dim, best_only = self.described.label, "" in by_label
         [rule_dim] = [dim for dim in array.dims if dim != label_dim] if len(array.dims) == 2 else [label_dim]
-        scores = [
+        place: Place = {label_dim: cell[label_dim]}
+        rules = [
+            (self.arrays.number(name, **{**place, rule_dim: rule}), rule) for rule in array.labels[rule_dim]
+        ]
+        known = sorted((pair for pair in rules if np.isfinite(pair[0])), key=lambda pair: -pair[0])
+        return tuple(
             self._score(
                 by_label.get("", "") or by_label.get(str(rule), str(rule)),
                 name,
-                {label_dim: cell[label_dim], rule_dim: rule},
+                {**place, rule_dim: rule},
                 sample,
                 error=name,
                 detail=signed(int(rule)) if best_only else "",
                 comparisons=comparisons,
             )
-            for rule in array.labels[rule_dim]
-        ]
-        known = sorted(
-            (score for score in scores if np.isfinite(score.value)), key=lambda score: -score.value
+            for _, rule in (known[:1] if best_only else known)
         )
-        return tuple(known[:1] if best_only else known)
 
 
 def _better(array: HeadArray, place: Place) -> str | None:
