@@ -14,7 +14,7 @@ from headscope.atlas.files import COMPANIONS
 from headscope.errors import AtlasError, HeadscopeError
 from headscope.facts import findings as facts
 from headscope.facts.description import array_text
-from headscope.facts.slices import Array, Choice, HeadValues
+from headscope.facts.slices import Choice, HeadValues
 from headscope.facts.titles import AtlasWords
 from headscope.facts.vocabulary import own_name
 from headscope.pages.head.page import grid_shape, head_page
@@ -30,7 +30,7 @@ from headscope.pages.shapes import (
     HeadMap,
 )
 from headscope.pages.views import views_of
-from headscope.types import HeadId
+from headscope.types import Array, HeadId
 
 FEWEST_ON_A_MAP = 3
 
