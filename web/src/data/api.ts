@@ -38,7 +38,10 @@ export interface AtlasStack {
   layers: number;
   heads: number;
   colourings: Colouring[];
-  maps: Record<string, [number, number][]>;
+  first_colouring?: string | null;
+  first_measures?: [string, string] | null;
+  first_head?: number | null;
+  maps: HeadMap[];
 }
 
 /** One number of a head: drawn as a bar or column, with its interval, beside what it is held against. */
@@ -103,6 +106,7 @@ export interface Edit {
 export interface Embedded {
   about: About;
   seen?: Seen | null;
+  beside?: Seen | null;
   atlas?: AtlasData | null;
   head_pages?: Record<string, HeadPage>;
   start?: string;
@@ -154,6 +158,14 @@ export interface HeadExample {
   is_right?: boolean;
   is_looked_at?: boolean;
   note: string;
+}
+
+/** Heads as points: who lies near whom. */
+export interface HeadMap {
+  key: string;
+  title: string;
+  about: string;
+  points: [number, number][];
 }
 
 /** All that an atlas knows of one head; what it does not know is empty or null. */
@@ -279,6 +291,7 @@ export interface Seen {
   stacks: StackShape[];
   rotated: boolean;
   note: string;
+  cards?: Record<string, string[]>;
   id: string;
   levels: number[];
   max_error: number;
@@ -288,6 +301,7 @@ export interface Seen {
   signed?: boolean;
   has_neurons: boolean;
   neuron_heads?: string[] | null;
+  sharpest?: Record<string, [number, number]>;
 }
 
 /** One stack of layers, and which tokens ask and answer in it. */
