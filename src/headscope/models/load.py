@@ -18,6 +18,13 @@ from headscope.types import DEMO_MODELS
 
 _NUMBER = re.compile(r"\.\d+\.")
 Precision = Literal["auto", "float32", "float16", "bfloat16", "float64"]
+ModelName = Model | str | os.PathLike[str]
+"""A model, or what `load` finds it by."""
+
+
+def loaded(model: ModelName) -> Model:
+    """The model, loaded where it was named."""
+    return model if isinstance(model, Model) else load(model)
 
 
 def load(

@@ -31,7 +31,7 @@ def best_heads(atlas: Atlas, probe: str, *, stack: str | None = None) -> list[He
     """The rows of a probe's table that have a score, in the table's order."""
     described = description_of(atlas, probe)
     if not described.value:
-        drawn = [name for name, one in descriptions(atlas).items() if one.value]
+        drawn = [name for name, described in descriptions(atlas).items() if described.value]
         raise OptionError(f"there is no chart of {probe!r}; choose from {', '.join(drawn)}")
     rows = [row_score(row, described) for row in atlas.table(probe, stack=stack)]
     return [row for row in rows if row is not None]
