@@ -95,8 +95,8 @@ def in_words(told: dict[str, Any]) -> list[str]:
 def test_in_words() -> None:
     assert in_words(ROWS[0]) == [
         "One neuron (5) carries 60% of its score, of 16; as many at random carry 6%.",
-        "Best it tells [SEP] from other keys: AUC 0.90, where 0.50 tells nothing; neuron 5 by itself, 0.97.",
-        "Of its pattern is left: 90% without tokens, 2% without positions, 95% without segments.",
+        "What it separates best is [SEP] from other keys: AUC 0.90, where 0.50 is chance; neuron 5 by itself, 0.97.",
+        "Its pattern keeps 90% without tokens, 2% without positions, 95% without segments.",
     ]
     assert in_words(ROWS[1])[0] == (
         "Its score is spread: the best 4 of 16 neurons carry 30% of it; as many at random carry 25%."
@@ -108,7 +108,7 @@ def test_in_words() -> None:
 @pytest.mark.parametrize(
     ("auc", "words"),
     [
-        (0.0, "Best it tells [SEP] from other keys, by looking away: AUC 0.00, where 0.50 tells nothing"),
+        (0.0, "What it separates best is [SEP] from other keys, by looking away: AUC 0.00, where 0.50 is chance"),
         (0.51, "Its score does not tell keys apart by sentence, segment or [SEP]."),
     ],
 )
@@ -152,7 +152,7 @@ def test_a_head_whose_scores_do_not_vary_has_no_shares() -> None:
 
 def test_colourings_say_what_they_are() -> None:
     found = {one.key: one for one in atlas_data(explained()).stacks[0].colourings}
-    titles = {key: found[key].title for key in found if found[key].group == "Why heads do it"}
+    titles = {key: found[key].title for key in found if found[key].group == "What makes a head look where it looks"}
     assert titles["score_share:neurons=1"] == "Score carried by the best neuron"
     assert titles["score_share:neurons=4"] == "Score carried by the best 4 neurons"
     assert titles["pattern_left:replaced=segment"] == "Pattern left without segments"

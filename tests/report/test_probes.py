@@ -104,7 +104,7 @@ def test_few_cases_are_no_finding_and_are_folded_away() -> None:
     html, _, _ = read(atlas)
     folded = re.findall(r"<details>.*?</details>", html, flags=re.DOTALL)
     assert len(folded) == 1
-    assert "1 relations with fewer than 30 cases, which say little" in folded[0]
+    assert "1 row with fewer than 30 cases, which say little" in folded[0]
     assert "90.0%" in folded[0]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from headscope import figures
 from headscope.atlas import Example
 from headscope.facts.description import Description, direction_name
+from headscope.facts.findings.know import object_of
 from headscope.facts.subject import Subject
 from headscope.facts.wording import count
 from headscope.figures.arcs import arcs_size
@@ -53,13 +54,18 @@ def usable(examples: Sequence[Example]) -> list[Example]:
     ]
 
 
-def example_picture(described: Description, example: Example) -> Picture:
-    """A sentence as arcs from the word that asks to those its head looks at."""
+def example_picture(described: Description, example: Example, *, is_clear: bool = False) -> Picture:
+    """A sentence as arcs from the word that asks to those its head looks at.
+
+    Only where the head `is_clear` of what needs no attention, the title says what it does.
+    """
     size = arcs_size(example)
+    does = object_of(described, example.label, with_label=False) if is_clear else None
+    name = f"{described.row_name(example.label)}: head {example.head}, {direction_name(example.direction)}"
     return picture(
         lambda ax: figures.head_at_work(example, ax=ax),
         size=size,
-        title=f"{described.row_name(example.label)}: head {example.head}, {direction_name(example.direction)}",
+        title=name if does is None else f"Head {example.head} {does}",
         caption=_caption(example),
         is_wide=size[0] > WIDE,
         is_text=True,

@@ -76,7 +76,10 @@ def _at_work(atlas: Atlas, leading: list[Finding]) -> tuple[str, list[Picture]]:
         ]
         if found:
             found.sort(key=lambda triple: (_is_plain(triple[1]), -triple[0].margin))
-            shown = [example_picture(described, example) for _, example, described in found[:SENTENCES]]
+            shown = [
+                example_picture(described, example, is_clear=True)
+                for _, example, described in found[:SENTENCES]
+            ]
             return "Heads at work", shown
         named = {
             short(finding.text.split(":")[0]): finding.heads[0]

@@ -80,7 +80,7 @@ def _table_parts(subject: Subject, described: Description) -> Iterator[Part]:
             yield Part(table.title, table.about, tables=[shown])
         if few:
             fewer = f"ewer than {described.few_cases} cases"
-            title = f"{len(few)} {described.labels} with f{fewer}, which say little"
+            title = f"{count(len(few), 'row')} with f{fewer}, which say little"
             yield Part(title, tables=[_table(subject, described, table, few, f"F{fewer}")], is_folded=True)
 
 

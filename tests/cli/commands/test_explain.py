@@ -16,7 +16,7 @@ def test_a_page_for_each_head(run: Run, model: Path, corpus: Path, tmp_path: Pat
     for words in (
         "head 0.0",
         "head 1.2",
-        "Of its pattern is left",
+        "Its pattern keeps",
         "own segment from the other",
         "all of these",
     ):

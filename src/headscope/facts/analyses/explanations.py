@@ -22,7 +22,7 @@ REPLACED = {**EMBEDDINGS, "all": "all of these"}
 
 DESCRIPTION = Description(
     PROBE,
-    group="Why heads do it",
+    group="What makes a head look where it looks",
     outlook="what makes a head's pattern",
     names={
         "neurons=1": "neuron",
@@ -238,7 +238,7 @@ class HeadExplanation:
             return "Its score does not tell keys apart by sentence, segment or [SEP]."
         by = f"; neuron {best.sure[0].neuron} by itself, {best.sure[0].auc:.2f}" if best.sure else ""
         way = ", by looking away" if best.score.number < 0.5 else ""
-        return f"Best it tells {best.words}{way}: AUC {best.score.number:.2f}, where 0.50 tells nothing{by}."
+        return f"What it separates best is {best.words}{way}: AUC {best.score.number:.2f}, where 0.50 is chance{by}."
 
     def _left_words(self) -> str:
         parts = [
@@ -246,7 +246,7 @@ class HeadExplanation:
             for name, left in self.pattern_left.items()
             if name != "all"
         ]
-        return f"Of its pattern is left: {', '.join(parts)}." if parts else ""
+        return f"Its pattern keeps {', '.join(parts)}." if parts else ""
 
 
 def explained_heads(atlas: "Atlas", stack: str) -> list[HeadExplanation]:

@@ -93,7 +93,7 @@ class _Probe:
     def _none(self, ranked: Sequence[HeadScore]) -> Finding:
         """That no head gives any row enough more attention to matter."""
         best = max(ranked, key=lambda row: row.score.value)
-        does = self.sentences.does.replace("{}", f"any of {count(len(ranked), self.described.labels[:-1])}")
+        does = self.sentences.does.replace("{}", f"any of the {self.described.labels} tested")
         most = f"; the most is {share(best.score.value)} {self.sentences.more}{_sure(best)}, by head "
         name = self.described.row_name(best.label)
         return self._finding(best, sentence(f"No head {does}", most, best.head or "", f" for {name}."))
