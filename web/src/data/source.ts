@@ -71,6 +71,12 @@ export function atlasId({ atlases }: Pick<About, "atlases">, wanted: string): st
   return found?.id ?? null;
 }
 
+/** Whose attention it is: a model's, an edited model's, or what an edit changes. */
+export function subjectOf({ model, edit, signed }: Pick<Seen, "model" | "edit" | "signed">): string {
+  if (!edit) return model;
+  return signed ? `${model}, what changes with ${edit}` : `${model} with ${edit}`;
+}
+
 export function stackOf(seen: Seen, name: string): StackShape {
   const found = seen.stacks.find((stack) => stack.name === name);
   if (found === undefined) throw new SourceError(`There is no stack “${name}” in this view.`);

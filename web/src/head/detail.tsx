@@ -57,7 +57,12 @@ function OfToken({ axes, heads, grids, active, layer, dark, pin }: Props & { act
         </thead>
         <tbody>
           {links.slice(0, MOST).map((link) => (
-            <Row key={link[other]} {...{ link, several, heads, layer, dark }} index={link[other]}>
+            <Row
+              key={link[other]}
+              {...{ link, several, heads, layer, dark }}
+              index={link[other]}
+              signed={grids[0]!.signed}
+            >
               <button type="button" class="hs-link" onClick={() => pin(other, link[other])}>
                 <Token axis={across} twice={twice[other]} index={link[other]} />
               </button>
@@ -66,7 +71,7 @@ function OfToken({ axes, heads, grids, active, layer, dark, pin }: Props & { act
           {links.length > MOST && (
             <tr class="hs-muted">
               <td>{links.length - MOST} more</td>
-              <td class="hs-number">{asNumber(rest)}</td>
+              <td class="hs-number">{asNumber(rest, grids[0]?.signed)}</td>
               {several && <td />}
             </tr>
           )}
@@ -80,21 +85,22 @@ interface RowProps {
   link: Link;
   index: number;
   several: boolean;
+  signed: boolean;
   heads: number[];
   layer: number;
   dark: boolean;
   children: preact.ComponentChildren;
 }
 
-function Row({ link, index, several, heads, layer, dark, children }: RowProps) {
+function Row({ link, index, several, signed, heads, layer, dark, children }: RowProps) {
   const head = heads[link.head]!;
   return (
     <tr data-index={index} data-weight={link.mean.toFixed(6)}>
       <td>{children}</td>
-      <td class="hs-number">{asNumber(link.mean)}</td>
+      <td class="hs-number">{asNumber(link.mean, signed)}</td>
       {several && (
         <td class="hs-number">
-          {asNumber(link.weight)} <HeadMark {...{ head, layer, dark }} />
+          {asNumber(link.weight, signed)} <HeadMark {...{ head, layer, dark }} />
         </td>
       )}
     </tr>
@@ -139,7 +145,7 @@ function Strongest({ axes, heads, grids, layer, threshold, dark, pin }: Props) {
   }, [grids, axes, threshold]);
   return (
     <>
-      <h3>Strongest links</h3>
+      <h3>{grids[0]?.signed ? "Largest changes" : "Strongest links"}</h3>
       <table class="hs-weights">
         <tbody>
           {links.map((link) => (
@@ -156,7 +162,8 @@ function Strongest({ axes, heads, grids, layer, threshold, dark, pin }: Props) {
                 </button>
               </td>
               <td class="hs-number">
-                {asNumber(link.weight)} {heads.length > 1 && <HeadMark {...{ layer, dark }} head={heads[link.head]!} />}
+                {asNumber(link.weight, grids[0]?.signed)}{" "}
+                {heads.length > 1 && <HeadMark {...{ layer, dark }} head={heads[link.head]!} />}
               </td>
             </tr>
           ))}
@@ -164,7 +171,7 @@ function Strongest({ axes, heads, grids, layer, threshold, dark, pin }: Props) {
       </table>
       <p class="hs-muted">
         {links.length === 0
-          ? "No weight is as large as the threshold."
+          ? `No ${grids[0]?.signed ? "change" : "weight"} is as large as the threshold.`
           : "Point at a token for its weights; click to hold it."}
       </p>
     </>

@@ -32,9 +32,16 @@ export function largestOf(values: readonly (number | null | undefined)[]): numbe
   );
 }
 
-/** A weight as a number: three decimals, four when it is small; more would be more than is stored. */
-export function asNumber(weight: number): string {
+/** A weight as a number: three decimals, four when it is small; more would be more than is stored. Changes have a sign. */
+export function asNumber(weight: number, signed = false): string {
   if (weight === 0) return "0";
+  if (signed || weight < 0) return `${weight < 0 ? "−" : "+"}${asNumber(Math.abs(weight))}`;
   if (weight < 0.00005) return "<0.0001";
   return weight.toFixed(weight < 0.01 ? 4 : 3);
+}
+
+/** A number with no more decimals than its error leaves: 0.12 for an error of 0.005. */
+export function withinError(value: number, error: number): string {
+  const decimals = Math.max(1, Math.min(4, Math.floor(-Math.log10(error))));
+  return String(Number(value.toFixed(decimals))).replace("-", "−");
 }

@@ -3,12 +3,13 @@ import { Component, type ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { headNamed } from "../atlas/filter";
 import type { Seen } from "../data/api";
-import type { Source } from "../data/source";
+import { type Source, subjectOf } from "../data/source";
 import { axesOf, errorWords } from "../data/tokens";
 import { Busy, Trouble } from "../parts/controls";
 import { inWords, useDark } from "../parts/hooks";
 import { useAddress } from "./address";
 import { atLevel, stepped, within } from "./choices";
+import { EditBar } from "./editbar";
 import { Help } from "./help";
 import { useKeys } from "./keys";
 import { Beyond, Missing, missingIn } from "./missing";
@@ -97,6 +98,7 @@ export function App({ source }: { source: Source }) {
         </button>
       </header>
       {source.seen !== undefined && ofText && <TextBar models={source.about.models} reading={reading} />}
+      {source.seen !== undefined && ofText && <EditBar {...{ state, setState }} />}
       {seen !== null && ofText && view !== undefined && <Toolbar {...{ view, seen, state, setState, dark }} />}
       {seen !== null && ofText && arrived && <Beyond {...{ asked, seen, setState }} />}
       <Main class={`hs-main-part${ofText && reading.stale ? " hs-stale" : ""}`}>
@@ -202,6 +204,13 @@ function Shown({ source, view, seen, state, setState, dark, ofText, isReading }:
     if (source.seen === undefined) return <Trouble>This page holds no text.</Trouble>;
     return isReading ? <Busy>The text is being read …</Busy> : <Busy>Nothing was read; press Look to try again.</Busy>;
   }
+  if (view.needs === "neurons" && seen?.signed) {
+    return (
+      <Busy>
+        Two passes have a query and a key each, and no difference of theirs makes a weight. Choose before or after.
+      </Busy>
+    );
+  }
   if (view.needs === "neurons" && seen?.has_neurons === false) {
     return <Trouble>The queries and keys of this text are not there. {seen.note}</Trouble>;
   }
@@ -235,7 +244,7 @@ function Footer({ source, seen, level }: { source: Source; seen: Seen; level: St
   return (
     <footer class="hs-footer">
       <span>
-        {seen.model}
+        {subjectOf(seen)}
         {architecture && ` (${architecture})`}
       </span>
       <span>

@@ -6,10 +6,10 @@ import { rampColour } from "../parts/colour";
 import { Switch, Trouble } from "../parts/controls";
 import { type Grid, HeadGrid } from "../parts/headgrid";
 import { useLoaded, useSize } from "../parts/hooks";
+import type { How } from "../shell/edit";
+import * as settings from "../shell/edit";
 import type { ViewProps } from "../shell/view";
 import { headKey, printHeads } from "./headnames";
-import type { How } from "./settings";
-import * as settings from "./settings";
 
 /** The grids of a model's stacks, from the text that it has read; empty when it has read none. */
 export function gridsOf(model: ModelInfo | undefined, seen: Seen | null): readonly Grid[] {

@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ModelInfo, PredictRequest } from "../data/api";
 import { Field, Trouble } from "../parts/controls";
+import * as settings from "../shell/edit";
 import type { SetState, State } from "../shell/state";
 import type { View, ViewProps } from "../shell/view";
 import { type Asked, useFollow, usePrediction } from "./asked";
@@ -10,7 +11,6 @@ import { parseHeads } from "./headnames";
 import { Heads, useGrids } from "./heads";
 import { Results } from "./results";
 import { sampleFor, TASKS } from "./samples";
-import * as settings from "./settings";
 import "./tryit.css";
 
 /** The texts that the address names; null for none, so that a sample may stand there. */
@@ -187,6 +187,6 @@ export const tryView: View = {
   about: "Type a text, switch heads off, and see the predictions change beside those of the untouched model.",
   needs: "predict",
   controls: [],
-  settings: [settings.off, settings.how],
+  settings: settings.EDIT_SETTINGS,
   component: TryView,
 };

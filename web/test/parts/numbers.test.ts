@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { shownValue } from "../../src/atlas/filter";
 import type { Colouring } from "../../src/data/api";
-import { asNumber, shown } from "../../src/parts/numbers";
+import { asNumber, shown, withinError } from "../../src/parts/numbers";
 
 const numbers = (values: (number | null)[], more: Partial<Colouring> = {}): Colouring => ({
   key: "k",
@@ -40,5 +40,14 @@ test("numbers in words", () => {
 });
 
 test("numbers have no more digits than are stored", () => {
-  assert.deepEqual([0, 0.00001, 0.0004, 0.0123, 1].map(asNumber), ["0", "<0.0001", "0.0004", "0.012", "1.000"]);
+  const written = [0, 0.00001, 0.0004, 0.0123, 1].map((weight) => asNumber(weight));
+  assert.deepEqual(written, ["0", "<0.0001", "0.0004", "0.012", "1.000"]);
+  assert.deepEqual(
+    [0, 0.0123, -0.0004].map((change) => asNumber(change, true)),
+    ["0", "+0.012", "−0.0004"],
+  );
+  assert.deepEqual(
+    [0.005, 0.0008, 0.00002].map((error) => withinError(-0.123456, error)),
+    ["−0.12", "−0.123", "−0.1235"],
+  );
 });
