@@ -84,15 +84,22 @@ def test_all_heads_show_what_changes_and_what_cannot(from_server: Open) -> None:
     page = from_server(f"view=model&{AT}&x-shows=difference")
     canvas = page.locator(".hs-model-inner canvas")
     expect(canvas).to_have_attribute("data-drawn", "12")
-    middles = """canvas => [[0, 0], [2, 1], [2, 2], [4, 1]].map(([layer, head]) => {
+    colours = """canvas => {
         const scale = canvas.width / canvas.clientWidth;
-        const button = canvas.parentElement.querySelector(`[data-head="${layer}.${head}"]`);
-        const side = Math.round(button.offsetWidth * scale) - 4;
-        const [x, y] = [Math.round(button.offsetLeft * scale) + 2, Math.round(button.offsetTop * scale) + 2];
-        const pixels = new Uint32Array(canvas.getContext("2d").getImageData(x, y, side, side).data.buffer);
-        return new Set(pixels).size;
-    })"""
-    before_edit, edited, beside, after_edit = canvas.evaluate(middles)
+        const all = new Uint32Array(
+            canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+        return [[0, 0], [2, 1], [2, 2], [4, 1]].map(([layer, head]) => {
+            const button = canvas.parentElement.querySelector(`[data-head="${layer}.${head}"]`);
+            const inside = (from, size) => [Math.ceil(from * scale) + 2, Math.floor((from + size) * scale) - 2];
+            const [left, right] = inside(button.offsetLeft, button.offsetWidth);
+            const [top, bottom] = inside(button.offsetTop, button.offsetHeight);
+            const found = new Set();
+            for (let y = top; y < bottom; y++)
+                for (let x = left; x < right; x++) found.add(all[y * canvas.width + x]);
+            return found.size;
+        });
+    }"""
+    before_edit, edited, beside, after_edit = canvas.evaluate(colours)
     assert before_edit == beside == 1  # what comes before the edit, or beside it, stays as it was
     assert edited > 5
     assert after_edit > 5

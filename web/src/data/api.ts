@@ -84,6 +84,7 @@ export interface Colouring {
   labels?: string[] | null;
   stderr?: (number | null)[] | null;
   about: string;
+  rank?: string | null;
 }
 
 /** Heads to switch off, as in "3.2, layer 7". */
@@ -100,6 +101,12 @@ export interface Embedded {
   head_pages?: Record<string, HeadPage>;
   start?: string;
   chunks?: Chunk[];
+}
+
+/** How far the embedding of a text moves: the mean of the last layer's vectors over all tokens. */
+export interface EmbeddingChange {
+  distance: number;
+  tokens: TokenChange[];
 }
 
 /** The head's attention on one text of the corpus, the same for all heads; a cell holds its largest weight. */
@@ -144,6 +151,13 @@ export interface HeadExample {
   marks: number[];
   weights?: number[] | null;
   note: string;
+}
+
+/** One head. */
+export interface HeadName {
+  stack: string;
+  layer: number;
+  head: number;
 }
 
 /** All that an atlas knows of one head; what it does not know is empty or null. */
@@ -221,11 +235,12 @@ export interface PredictRequest {
   edits?: Edit[];
 }
 
-/** What the model says as it is, and with the edits. */
+/** What the model says as it is, and with the edits; of one that predicts nothing, where its embedding moves. */
 export interface Predicted {
-  task: "mlm" | "qa" | "classification" | "lm";
+  task: "mlm" | "qa" | "classification" | "lm" | "embedding";
   before: Guess[];
   after: Guess[];
+  embedding?: EmbeddingChange | null;
   said?: string;
   note?: string;
 }
@@ -275,6 +290,18 @@ export interface Seen {
   neuron_heads?: string[] | null;
 }
 
+/** A text to look at, or a pair; for models that read one text and write another, text_b is what is written. */
+export interface SeenRequest {
+  model: string;
+  text_a: string;
+  text_b?: string | null;
+}
+
+/** The heads that the edits of a request name. */
+export interface Selected {
+  heads: HeadName[];
+}
+
 /** One stack of layers, and which tokens ask and answer in it. */
 export interface StackShape {
   name: "encoder" | "decoder" | "cross";
@@ -289,6 +316,13 @@ export interface StackShape {
 export interface Status {
   working: string;
   waiting: number;
+}
+
+/** How far a token's vector of the last layer moves. */
+export interface TokenChange {
+  token: string;
+  place: number;
+  distance: number;
 }
 
 /** The tokens of a text, or of the two texts of a pair, in the order in which the model read them. */

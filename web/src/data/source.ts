@@ -12,6 +12,8 @@ import type {
   Predicted,
   PredictRequest,
   Seen,
+  SeenRequest,
+  Selected,
   StackShape,
   ViewInfo,
 } from "./api";
@@ -55,6 +57,10 @@ export interface Source {
   /** Loads the script of such a view, where it is not in the page. */
   script?(name: string): Promise<void>;
   predict?(request: PredictRequest, signal?: AbortSignal): Promise<Predicted>;
+  /** What the heads of a model do on one text, as an atlas of it. */
+  textAtlas?(request: SeenRequest, signal?: AbortSignal): Promise<AtlasData>;
+  /** The heads that edits name. */
+  select?(request: PredictRequest, signal?: AbortSignal): Promise<Selected>;
 }
 
 /** Fails with words for the reader. */
