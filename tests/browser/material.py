@@ -20,8 +20,9 @@ from headscope.atlas import Atlas
 from headscope.atlas.sentences import Typical, as_line
 from headscope.models import Model
 from headscope.pages.neurons import neuron_reader
-from headscope.pages.page import Packed, Start, write_view
+from headscope.pages.page import Packed, write_view
 from headscope.pages.seen import Observed, observe
+from headscope.pages.start import Start
 
 Array = np.ndarray[Any, Any]
 
@@ -149,7 +150,11 @@ class Written:
         return read_maps(chunk, table, heads=shape[0], queries=shape[1], keys=shape[2]).astype(np.float32)
 
 
-def write(folder: Path, name: str, text_a: str, text_b: str | None, *, start: Start | None = None) -> Written:
+LINES = Start(view="head", layer=0)
+"""All heads of the first layer as lines: what most tests begin with."""
+
+
+def write(folder: Path, name: str, text_a: str, text_b: str | None, *, start: Start = LINES) -> Written:
     """What `headscope view` writes."""
     chosen = model(name)
     observed = observe(chosen, text_a, text_b)

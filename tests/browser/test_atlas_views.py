@@ -127,7 +127,7 @@ def test_relations_above_a_simple_rule(atlas_file: Path, from_file: Open) -> Non
     expect(bars).to_have_attribute("title", re.compile(r"best fixed offset \(\+1\): 0\.580"))
     page.locator(".hg-cell[data-head='0.0']").click()
     none = page.locator(".hp-section", has_text="Relations it finds")
-    expect(none).to_contain_text("None above a simple rule, of 3 tested.")
+    expect(none).to_contain_text("None clearly above a simple rule after correction")
 
 
 def test_brushing_the_map_selects_in_the_atlas(atlas_file: Path, from_file: Open) -> None:

@@ -131,6 +131,7 @@ def test_without_anywidget_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
         hs.view(tiny("bert"), "a")
 
 
+@pytest.mark.slow
 def test_an_atlas_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     from headscope.atlas import notebook
 

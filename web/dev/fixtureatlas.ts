@@ -108,7 +108,12 @@ export function atlasOf(options: FixtureOptions): AtlasData {
         layers: options.layers,
         heads: options.heads,
         colourings: all,
-        maps: { mds: places(0.35), tsne: places(0.18) },
+        first_colouring: all[0]?.key ?? null,
+        first_head: 0,
+        maps: [
+          { key: "mds", title: "MDS", about: "", points: places(0.35) },
+          { key: "tsne", title: "t-SNE", about: "", points: places(0.18) },
+        ],
       },
     ],
     findings: [

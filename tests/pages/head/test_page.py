@@ -103,7 +103,9 @@ def test_intervals_are_wilsons_of_the_cases_that_the_error_is_worth() -> None:
     atlas = random_atlas(1, 1).with_probe(
         "dependency", {"encoder": arrays}, facts=probe_facts(), table={}, examples={}
     )
-    [one] = bars_of(head_page(atlas, "encoder", 0, 0), "relations")
+    section = section_of(head_page(atlas, "encoder", 0, 0), "relations")
+    assert section is not None
+    [one] = section.folded[0].bars
     expected = binomtest(90, 100).proportion_ci(method="wilson")  # 0.9 * 0.1 / 0.03² are 100 cases
     assert (one.low, one.high) == pytest.approx((expected.low, expected.high), abs=1e-5)
     assert (one.mark, one.mark_name) == (None, "")

@@ -37,7 +37,10 @@ export interface AtlasStack {
   layers: number;
   heads: number;
   colourings: Colouring[];
-  maps: Record<string, [number, number][]>;
+  first_colouring?: string | null;
+  first_measures?: [string, string] | null;
+  first_head?: number | null;
+  maps: HeadMap[];
 }
 
 /** One number of a head: drawn as a bar or column, with its interval, beside what it is held against. */
@@ -97,6 +100,7 @@ export interface Edit {
 export interface Embedded {
   about: About;
   seen?: Seen | null;
+  beside?: Seen | null;
   atlas?: AtlasData | null;
   head_pages?: Record<string, HeadPage>;
   start?: string;
@@ -151,6 +155,14 @@ export interface HeadExample {
   marks: number[];
   weights?: number[] | null;
   note: string;
+}
+
+/** Heads as points: who lies near whom. */
+export interface HeadMap {
+  key: string;
+  title: string;
+  about: string;
+  points: [number, number][];
 }
 
 /** One head. */
@@ -259,6 +271,8 @@ export interface Section {
   heads?: NearHead[];
   map?: ExampleMap | null;
   about?: string;
+  folded?: Chart[];
+  folded_title?: string;
 }
 
 /**
@@ -279,6 +293,7 @@ export interface Seen {
   stacks: StackShape[];
   rotated: boolean;
   note: string;
+  cards?: Record<string, string[]>;
   id: string;
   levels: number[];
   max_error: number;
@@ -288,6 +303,7 @@ export interface Seen {
   signed?: boolean;
   has_neurons: boolean;
   neuron_heads?: string[] | null;
+  sharpest?: Record<string, [number, number]>;
 }
 
 /** A text to look at, or a pair; for models that read one text and write another, text_b is what is written. */

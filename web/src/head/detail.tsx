@@ -61,6 +61,7 @@ function OfToken({ axes, heads, grids, active, layer, dark, pin }: Props & { act
               key={link[other]}
               {...{ link, several, heads, layer, dark }}
               index={link[other]}
+              error={axes.error}
               signed={grids[0]!.signed}
             >
               <button type="button" class="hs-link" onClick={() => pin(other, link[other])}>
@@ -71,7 +72,7 @@ function OfToken({ axes, heads, grids, active, layer, dark, pin }: Props & { act
           {links.length > MOST && (
             <tr class="hs-muted">
               <td>{links.length - MOST} more</td>
-              <td class="hs-number">{asNumber(rest, grids[0]?.signed)}</td>
+              <td class="hs-number">{asNumber(rest, axes.error, grids[0]?.signed)}</td>
               {several && <td />}
             </tr>
           )}
@@ -84,6 +85,7 @@ function OfToken({ axes, heads, grids, active, layer, dark, pin }: Props & { act
 interface RowProps {
   link: Link;
   index: number;
+  error: number;
   several: boolean;
   signed: boolean;
   heads: number[];
@@ -92,15 +94,15 @@ interface RowProps {
   children: preact.ComponentChildren;
 }
 
-function Row({ link, index, several, signed, heads, layer, dark, children }: RowProps) {
+function Row({ link, index, error, several, signed, heads, layer, dark, children }: RowProps) {
   const head = heads[link.head]!;
   return (
     <tr data-index={index} data-weight={link.mean.toFixed(6)}>
       <td>{children}</td>
-      <td class="hs-number">{asNumber(link.mean, signed)}</td>
+      <td class="hs-number">{asNumber(link.mean, error, signed)}</td>
       {several && (
         <td class="hs-number">
-          {asNumber(link.weight, signed)} <HeadMark {...{ head, layer, dark }} />
+          {asNumber(link.weight, error, signed)} <HeadMark {...{ head, layer, dark }} />
         </td>
       )}
     </tr>
@@ -162,7 +164,7 @@ function Strongest({ axes, heads, grids, layer, threshold, dark, pin }: Props) {
                 </button>
               </td>
               <td class="hs-number">
-                {asNumber(link.weight, grids[0]?.signed)}{" "}
+                {asNumber(link.weight, axes.error, grids[0]?.signed)}{" "}
                 {heads.length > 1 && <HeadMark {...{ layer, dark }} head={heads[link.head]!} />}
               </td>
             </tr>

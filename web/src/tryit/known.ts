@@ -55,14 +55,14 @@ export function useKnown(
 
 const MOMENT = 250; // milliseconds: typing must not flood the server
 
-/** The heads that `request` names: read here where that can be, else looked up by the server. */
+/** The heads that `request` names: read here where that can be, else looked up by the server; it is told why when asked. */
 export function useChosen(source: Source, grids: readonly Grid[], request: PredictRequest) {
   const words = request.edits?.[0]?.heads ?? "";
   const choice = useMemo(() => parseHeads(words, grids), [words, grids]);
   const isLookedUp = choice.lookedUp && choice.error === "";
   const key = isLookedUp ? JSON.stringify([request.model, request.text_a, request.text_b, words]) : "";
   const settled = useSettled(key);
-  const { value, error } = useLoaded(
+  const { value } = useLoaded(
     settled !== "" && settled === key && source.select ? (signal) => source.select!(request, signal) : null,
     [source, settled === key ? key : ""],
   );
@@ -71,7 +71,7 @@ export function useChosen(source: Source, grids: readonly Grid[], request: Predi
       new Set((isLookedUp ? (value?.heads ?? []) : []).map(({ stack, layer, head }) => headKey(stack, layer, head))),
     [isLookedUp, value],
   );
-  return isLookedUp ? { heads: found, error: error ?? "" } : { heads: choice.heads, error: choice.error };
+  return isLookedUp ? { heads: found, error: "" } : { heads: choice.heads, error: choice.error };
 }
 
 /** The value once it has stayed the same for a moment. */

@@ -36,7 +36,7 @@ const ATLAS: AtlasData = {
       layers: 2,
       heads: 2,
       colourings: [numbers([1, 2, 3, 4]), kinds([0, 0, 1, null], ["dense", "local"])],
-      maps: {},
+      maps: [],
     },
   ],
 };

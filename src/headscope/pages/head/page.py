@@ -223,7 +223,7 @@ def _example_map(subject: _Subject) -> Iterator[Section]:
 _SECTIONS: tuple[Callable[[_Subject], Iterable[Section]], ...] = (
     _profile,
     _roles,
-    lambda subject: relations(subject.atlas, subject.arrays, subject.head),
+    lambda subject: relations(subject.atlas, subject.stack, subject.head),
     lambda subject: ablation_effects(subject.arrays, AtlasWords(subject.atlas)),
     lambda subject: explanation(subject.atlas, subject.stack, subject.head),
     _nearest,

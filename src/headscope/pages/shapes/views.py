@@ -1,59 +1,11 @@
-"""What the views are given: the one definition of the data interface.
+"""A text as a model saw it; an atlas, every head by every measure; what a server or a page has."""
 
-The server answers with these shapes, the single file and the widget embed them, and the TypeScript types of the
-front end are made from them. Names are the same in JSON. A number that does not exist is null, never NaN; a field
-that has a default may be left out. In order: a text as a model saw it; an atlas, every head by every measure; the page
-of one head; what a server or a page has.
-"""
-
-import math
-import re
-from typing import Annotated, Any, Literal
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+from typing import Literal
 
 from headscope.facts.scores import Verdict
+from headscope.pages.shapes.base import Coarse, Known, Number, Shape
+from headscope.pages.shapes.head import HeadPage
 from headscope.pages.views import Control, Subject
-
-_HALVES = re.compile("[\ud800-\udfff]")
-
-
-class Shape(BaseModel):
-    """Base of all: nothing but the named fields, never changed once made, and always to be written as JSON.
-
-    Half a character, as broken texts and names of files have it, is no text that could be written: it is replaced.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="null")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _whole_characters(cls, fields: Any) -> Any:
-        return _whole(fields)
-
-
-def _whole(value: Any) -> Any:
-    """The value with a replacement character for each half of one, wherever it is."""
-    if isinstance(value, str):
-        return value if value.isascii() else _HALVES.sub("\N{REPLACEMENT CHARACTER}", value)
-    if isinstance(value, dict):
-        return {_whole(key): _whole(item) for key, item in value.items()}
-    if isinstance(value, list | tuple) and value and not isinstance(value[0], int | float):
-        return type(value)(map(_whole, value)) if type(value) in (list, tuple) else value
-    return value
-
-
-def plain(value: float | None, digits: int = 5) -> float | None:
-    """A number to a few significant digits (standard errors are far coarser); None for what is missing."""
-    return None if value is None or not math.isfinite(value) else float(f"{float(value):.{digits}g}")
-
-
-Number = Annotated[float | None, BeforeValidator(plain)]
-"""A number of an atlas: nothing that is not finite, no digits that mean nothing."""
-Coarse = Annotated[float | None, BeforeValidator(lambda value: plain(value, 3))]
-"""The same where fewer digits mean something: standard errors, cells of a picture."""
-Known = Annotated[float, BeforeValidator(lambda value: plain(value) or 0.0)]
-"""A number that is always there."""
 
 
 class Tokens(Shape):
@@ -93,6 +45,8 @@ class Reading(Shape):
     """Whether queries and keys are those after rotation (RoPE)."""
     note: str
     """What one should know, such as a text that was cut; empty when there is nothing."""
+    cards: dict[str, list[str]] = {}
+    """What an atlas says that each head does: by stack, layer by layer; without an atlas there is none."""
 
 
 class Seen(Reading):
@@ -120,6 +74,8 @@ class Seen(Reading):
     has_neurons: bool
     neuron_heads: list[str] | None = None
     """The heads whose neurons are there, as {stack}/{layer}/{head}; None for all (when `has_neurons`)."""
+    sharpest: dict[str, tuple[int, int]] = {}
+    """For each stack the layer and head that is shown first where none is named."""
 
 
 class Neurons(Shape):
@@ -205,6 +161,17 @@ class Finding(Shape):
     units: str = "1"
 
 
+class HeadMap(Shape):
+    """Heads as points: who lies near whom."""
+
+    key: str
+    """Stable, used in links, such as mds."""
+    title: str
+    about: str
+    points: list[tuple[Known, Known]]
+    """Layer by layer."""
+
+
 class AtlasStack(Shape):
     """The heads of one stack, in every colour the atlas has for them."""
 
@@ -212,8 +179,14 @@ class AtlasStack(Shape):
     layers: int
     heads: int
     colourings: list[Colouring]
-    maps: dict[str, list[tuple[Known, Known]]]
-    """Heads as points, layer by layer: "mds", "tsne"; empty when heads are too few or distances are missing."""
+    first_colouring: str | None = None
+    """The key of the one that is shown first."""
+    first_measures: tuple[str, str] | None = None
+    """The keys of the two numbers that heads are placed by at first, across and up; null where there are not two."""
+    first_head: int | None = None
+    """The head that is shown first, counted layer by layer."""
+    maps: list[HeadMap]
+    """The one that is shown first leads; empty when heads are too few or distances are missing."""
 
 
 class AtlasData(Shape):
@@ -227,121 +200,6 @@ class AtlasData(Shape):
     """What was read: texts, tokens."""
     stacks: list[AtlasStack]
     findings: list[Finding]
-
-
-class Bar(Shape):
-    """One number of a head: drawn as a bar or column, with its interval, beside what it is held against."""
-
-    label: str
-    value: Number
-    low: Number = None
-    high: Number = None
-    mark: Number = None
-    """What it is held against, drawn as a tick: even attention, a simple rule."""
-    mark_name: str = ""
-    verdict: Verdict | None = None
-    """How it compares with what it is held against, where that was tested."""
-    pale: bool = False
-    """Whether it may well be nothing."""
-    worse: bool | None = None
-    """Whether it is bad news; null where that is not known, or is being below 0."""
-    muted: bool = False
-    """Whether it stands apart from the others, as attention to the token itself."""
-    tick: str = ""
-    """What is written below a column."""
-    note: str = ""
-
-
-class Chart(Shape):
-    """Numbers on one scale: a row each (bars), or side by side (columns)."""
-
-    title: str = ""
-    kind: Literal["bars", "columns"] = "bars"
-    bars: list[Bar]
-    is_share: bool = False
-    """Whether the scale is from 0 to 1, whatever the numbers are."""
-    caption: str = ""
-    """What columns are counted in."""
-
-
-class NearHead(Shape):
-    """A head that does much the same."""
-
-    head: str
-    distance: Known
-
-
-class ExampleMap(Shape):
-    """The head's attention on one text of the corpus, the same for all heads; a cell holds its largest weight."""
-
-    cells: list[list[Coarse]]
-    """(row, column), queries down and keys across"""
-    queries: int | None
-    """How many tokens the rows and columns stand for."""
-    keys: int | None
-
-
-class Section(Shape):
-    """One analysis of a head, as its page shows it: sentences, charts, and what they are."""
-
-    key: str
-    """The analysis."""
-    title: str
-    said: list[str] = []
-    charts: list[Chart] = []
-    heads: list[NearHead] = []
-    map: ExampleMap | None = None
-    about: str = ""
-
-
-class HeadExample(Shape):
-    """A case of a probe: a sentence in which the head does what it was found to be the best at."""
-
-    text: str
-    words: list[str]
-    marks: list[int]
-    """The words that the example is about: who looks first, then what it should find."""
-    weights: list[Known] | None = None
-    """For each word, how much attention the first mark pays it, or gets from it (which the note then says)."""
-    note: str
-
-
-class TypicalSentence(Shape):
-    """A sentence of the corpus on which the head is most like itself, and where each of its words looks most."""
-
-    words: list[str]
-    """Special tokens in their place."""
-    keys: list[str] | None = None
-    """What is looked at, in cross attention; None where it is the words themselves."""
-    looks_at: list[int]
-    """For each word the place, in `keys` or the words, that it looks at most."""
-    weights: list[Annotated[float, BeforeValidator(lambda value: plain(value, 3) or 0.0)]]
-    """How much attention goes there."""
-    likeness: Known
-    """Cosine of the head's profile here with its mean profile, both seen from the mean of all heads."""
-    special: list[str]
-    """Those of its words that are special tokens."""
-    strongest: list[int]
-    """The words whose looks stand for the sentence, strongest first."""
-    said: str
-    """What most of the words do alike, and how much like itself the head is."""
-
-
-class HeadPage(Shape):
-    """All that an atlas knows of one head; what it does not know is empty or null."""
-
-    stack: str
-    layer: int
-    head: int
-    kind: str | None = None
-    card: list[str] = []
-    """What it does, clear of its controls, and what the model loses without it: a few sentences."""
-    sections: list[Section] = []
-    examples: list[HeadExample] = []
-    typical: list[TypicalSentence] = []
-    """The sentences where it is most typical, the most typical first; three at most."""
-    notes: list[str] = []
-    """What is said of the whole page: how to read it, what is not there."""
 
 
 class ModelInfo(Shape):
@@ -397,6 +255,8 @@ class Embedded(Shape):
 
     about: About
     seen: Seen | None = None
+    beside: Seen | None = None
+    """A second text or model, shown beside the first; its chunks are named beside/{key}."""
     atlas: AtlasData | None = None
     head_pages: dict[str, HeadPage] = {}
     """By {stack}/{layer}/{head}."""
