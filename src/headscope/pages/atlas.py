@@ -4,6 +4,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,9 @@ _LEFT_OUT = ("example_map", "neuron_auc")
 _ENDINGS_LEFT_OUT = ("_low", "_high", "_p", "_count")
 """Ends of intervals and p values stand on the head's page, beside what they belong to."""
 
+ATLAS_FILE = "atlas.nc"
+"""What the file of an atlas is called in a command, where its name is not known."""
+
 _CATEGORIES = {
     "head_type": "Kind of head",
     "kind_before": "Kind of head in {}",
@@ -50,9 +54,11 @@ _MDS = "Multidimensional scaling: distances on the page follow the distances bet
 _TSNE = "t-SNE: near neighbours stay near; distances between groups mean nothing."
 
 
-def embedded_atlas(atlas: Atlas, *, start: str = "view=atlas", with_findings: bool = True) -> Embedded:
+def embedded_atlas(
+    atlas: Atlas, *, start: str = "view=atlas", with_findings: bool = True, file: str = ATLAS_FILE
+) -> Embedded:
     """Every number per head, the page of every head, and findings where the page around has none of its own."""
-    data = atlas_data(atlas, findings=shown_findings(atlas) if with_findings else ())
+    data = atlas_data(atlas, findings=shown_findings(atlas) if with_findings else (), file=file)
     pages = {
         f"{stack.name}/{layer}/{head}": head_page(atlas, stack.name, layer, head)
         for stack in data.stacks
@@ -90,8 +96,9 @@ def atlas_data(
     name: str | None = None,
     findings: Sequence[Finding] = (),
     with_maps: bool = True,
+    file: str = ATLAS_FILE,
 ) -> AtlasData:
-    """All that the atlas and map views need; `findings` are shown beside, see `shown_findings`.
+    """All that the atlas and map views need; `findings` are shown beside, see `shown_findings`, `file` is its name.
 
     Maps take longer than all the rest; who shows no map can do without them. A stack in which nothing is known head by
     head is left out.
@@ -110,6 +117,7 @@ def atlas_data(
             if (shape := grid_shape(atlas, stack))
         ],
         findings=list(findings),
+        command=f"headscope explore {quote(model)} {quote(file)}",
     )
 
 
@@ -122,16 +130,16 @@ def _stack(
     *,
     with_maps: bool,
 ) -> AtlasStack:
-    colourings = list(_colourings(atlas, name, words))
-    first = _first(colourings)
-    numbers = [colouring for colouring in colourings if colouring.kind == "number"]
+    every = list(colourings(atlas, name, words))
+    first = _first(every)
+    numbers = [colouring for colouring in every if colouring.kind == "number"]
     across = next((one for one in numbers if one.key.startswith("entropy")), next(iter(numbers), None))
     up = next((one for one in numbers if across and one.group != across.group), next(iter(numbers[1:]), None))
     return AtlasStack(
         name=name,
         layers=shape[0],
         heads=shape[1],
-        colourings=colourings,
+        colourings=every,
         first_colouring=None if first is None else first.key,
         first_measures=(across.key, up.key) if across and up else None,
         first_head=_first_head(findings, name, shape, first),
@@ -201,7 +209,8 @@ def _shown(finding: facts.Finding) -> Finding:
     )
 
 
-def _colourings(atlas: Atlas, stack: str, words: AtlasWords) -> Iterator[Colouring]:
+def colourings(atlas: Atlas, stack: str, words: AtlasWords) -> Iterator[Colouring]:
+    """Every number and kind known of the heads of a stack."""
     arrays = atlas.stack(stack)
     companions = {name + ending for name in arrays for ending in COMPANIONS}
     if "pattern_share" in arrays and "pattern" in arrays["pattern_share"].dims:

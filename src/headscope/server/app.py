@@ -15,13 +15,13 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
 from headscope.errors import HeadscopeError
-from headscope.pages.shapes import About, AtlasData, Embedded, HeadPage, Neurons, Seen, SeenRequest
+from headscope.pages.shapes import About, AtlasData, Embedded, HeadPage, Neurons, Seen, SeenRequest, Selection
 from headscope.pages.views import VIEWS
 from headscope.server.catalogue import Catalogue
 from headscope.server.explorer import Explorer, check_request
 from headscope.server.guard import Guard
 from headscope.server.problems import StoppedError, explained
-from headscope.server.shapes import LookRequest, Predicted, PredictRequest, Problem, Selected, Status
+from headscope.server.shapes import LookRequest, NamedHeads, Predicted, PredictRequest, Problem, Status
 from headscope.types import HeadId
 
 LONGEST = 512
@@ -152,7 +152,7 @@ def _model_routes(explorer: Explorer) -> APIRouter:
         return _Json(await explorer.work(request, "reading a text", lambda job: explorer.texts.heads(asked)))
 
     @routes.post("/select")
-    async def selected(request: Request, asked: Annotated[PredictRequest, Body()]) -> Selected:
+    async def selected(request: Request, asked: Annotated[PredictRequest, Body()]) -> NamedHeads:
         """The heads that the edits name."""
         check_request(asked)
         return await explorer.work(request, "looking heads up", lambda job: explorer.texts.select(asked))
@@ -185,6 +185,13 @@ def _atlas_routes(explorer: Explorer) -> APIRouter:
         """All that the atlas knows of one head."""
         what = f"looking up head {layer}.{head}"
         return await explorer.read(request, what, lambda job: explorer.head_page(id, stack, layer, head))
+
+    @routes.get("/atlas/{id}/selection/{stack}")
+    async def selected(request: Request, id: str, stack: str, heads: str) -> Selection:
+        """Some heads, such as 7.4,3.2, against the rest of their stack."""
+        return await explorer.read(
+            request, "comparing heads", lambda job: explorer.selection(id, stack, heads)
+        )
 
     @routes.get("/atlas/{id}/view/{name}", response_class=_Json)
     async def view_of_atlas(

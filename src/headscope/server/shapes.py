@@ -85,7 +85,7 @@ class HeadName(Shape):
     head: int
 
 
-class Selected(Shape):
+class NamedHeads(Shape):
     """The heads that the edits of a request name."""
 
     heads: list[HeadName]

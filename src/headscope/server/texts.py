@@ -22,7 +22,7 @@ from headscope.run import analyze
 from headscope.server.edited import edited, in_words
 from headscope.server.embedding import embedding_change
 from headscope.server.predictions import predict
-from headscope.server.shapes import HeadName, LookRequest, Predicted, PredictRequest, Selected
+from headscope.server.shapes import HeadName, LookRequest, NamedHeads, Predicted, PredictRequest
 from headscope.server.worker import Job
 
 if TYPE_CHECKING:
@@ -106,12 +106,12 @@ class Texts:
                 return embedding_change(model, asked, atlas=atlas, length=self._length(model))
             return predict(model, task, asked, atlas=atlas, longest=self.explorer.longest)
 
-    def select(self, asked: PredictRequest) -> Selected:
+    def select(self, asked: PredictRequest) -> NamedHeads:
         """The heads that the edits name."""
         model = self._model(asked.model)
         stacks, atlas = surveyed(model).stacks, self._atlas_for(asked)
         chosen = HeadSet.union(select_heads(stacks, edit.heads, atlas=atlas) for edit in asked.edits)
-        return Selected(
+        return NamedHeads(
             heads=[HeadName(stack=stack, layer=head.layer, head=head.head) for stack, head in chosen]
         )
 

@@ -22,6 +22,7 @@ export interface AtlasData {
   about: string;
   stacks: AtlasStack[];
   findings: Finding[];
+  command: string;
 }
 
 /** An atlas that can be opened. */
@@ -57,6 +58,12 @@ export interface Bar {
   muted?: boolean;
   tick?: string;
   note?: string;
+}
+
+/** A sentence on what a head does, and the number behind it beside what it is held against. */
+export interface CardLine {
+  text: string;
+  bar?: Bar | null;
 }
 
 /** Numbers on one scale: a row each (bars), or side by side (columns). */
@@ -154,6 +161,9 @@ export interface HeadExample {
   words: string[];
   marks: number[];
   weights?: number[] | null;
+  guess?: number;
+  is_right?: boolean;
+  is_looked_at?: boolean;
   note: string;
 }
 
@@ -178,7 +188,10 @@ export interface HeadPage {
   layer: number;
   head: number;
   kind?: string | null;
-  card?: string[];
+  card?: CardLine[];
+  without?: string;
+  named: string;
+  at_work?: HeadExample[];
   sections?: Section[];
   examples?: HeadExample[];
   typical?: TypicalSentence[];
@@ -201,6 +214,11 @@ export interface ModelInfo {
   task: string | null;
   max_length: number | null;
   pairs: boolean;
+}
+
+/** The heads that the edits of a request name. */
+export interface NamedHeads {
+  heads: HeadName[];
 }
 
 /** A head that does much the same. */
@@ -313,9 +331,22 @@ export interface SeenRequest {
   text_b?: string | null;
 }
 
-/** The heads that the edits of a request name. */
-export interface Selected {
-  heads: HeadName[];
+/** Some heads against the rest. */
+export interface Selection {
+  rows: SelectionRow[];
+  about: string;
+}
+
+/** One number: its mean over some heads and over all others, and their difference with its 95 % interval. */
+export interface SelectionRow {
+  title: string;
+  unit: string;
+  selected: number | null;
+  rest: number | null;
+  difference: number | null;
+  low?: number | null;
+  high?: number | null;
+  verdict: "above" | "below" | "unclear" | "too few";
 }
 
 /** One stack of layers, and which tokens ask and answer in it. */

@@ -1,5 +1,5 @@
 /** A running `headscope explore`. */
-import type { About, AtlasData, HeadPage, Neurons, Predicted, Problem, Seen, Selected } from "./api";
+import type { About, AtlasData, HeadPage, NamedHeads, Neurons, Predicted, Problem, Seen, Selection } from "./api";
 import { inflate } from "./decode";
 import { remembered } from "./remembered";
 import { type LayerMaps, layerMaps, type Source, SourceError } from "./source";
@@ -88,11 +88,13 @@ function connected(access: string, about: About): Source {
       json<Neurons>(`seen/${part(looking().id)}/neurons/${part(stack)}/${layer}/${head}`, undefined, signal);
     source.predict = (request, signal) => json<Predicted>("predict", request, signal);
     source.textAtlas = (request, signal) => json<AtlasData>("heads", request, signal);
-    source.select = (request, signal) => json<Selected>("select", request, signal);
+    source.select = (request, signal) => json<NamedHeads>("select", request, signal);
   }
   if (about.atlases.length > 0) {
     source.atlas = (id, signal) => json<AtlasData>(`atlas/${part(id)}`, undefined, signal);
     source.mappedAtlas = (id, signal) => json<AtlasData>(`atlas/${part(id)}?maps=true`, undefined, signal);
+    source.selection = (id, stack, heads, signal) =>
+      json<Selection>(`atlas/${part(id)}/selection/${part(stack)}?heads=${heads.join(",")}`, undefined, signal);
     source.headPage = (id, stack, layer, head, signal) =>
       json<HeadPage>(`atlas/${part(id)}/head/${part(stack)}/${layer}/${head}`, undefined, signal);
   }

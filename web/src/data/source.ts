@@ -8,12 +8,13 @@ import type {
   AtlasData,
   HeadPage,
   LookRequest,
+  NamedHeads,
   Neurons,
   Predicted,
   PredictRequest,
   Seen,
   SeenRequest,
-  Selected,
+  Selection,
   StackShape,
   ViewInfo,
 } from "./api";
@@ -54,6 +55,8 @@ export interface Source {
   /** The same with them; where it is missing, `atlas` has them. */
   mappedAtlas?(id: string, signal?: AbortSignal): Promise<AtlasData>;
   headPage?(atlas: string, stack: string, layer: number, head: number, signal?: AbortSignal): Promise<HeadPage>;
+  /** Some heads, as layer.head, against the rest of their stack. */
+  selection?(atlas: string, stack: string, heads: readonly string[], signal?: AbortSignal): Promise<Selection>;
   /** What a view of another package draws: of `current`, of an atlas, or of one of its heads. */
   view?(info: ViewInfo, atlas: string, head: HeadPlace | null, signal?: AbortSignal): Promise<unknown>;
   /** Loads the script of such a view, where it is not in the page. */
@@ -62,7 +65,7 @@ export interface Source {
   /** What the heads of a model do on one text, as an atlas of it. */
   textAtlas?(request: SeenRequest, signal?: AbortSignal): Promise<AtlasData>;
   /** The heads that edits name. */
-  select?(request: PredictRequest, signal?: AbortSignal): Promise<Selected>;
+  select?(request: PredictRequest, signal?: AbortSignal): Promise<NamedHeads>;
 }
 
 /** Fails with words for the reader. */

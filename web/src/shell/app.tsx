@@ -130,7 +130,9 @@ export function App({ source }: { source: Source }) {
         </TextBar>
       )}
       {source.seen !== undefined && ofText && <EditBar {...{ state, setState }} />}
-      {seen !== null && ofText && view !== undefined && <Toolbar {...{ view, seen, state, setState, dark }} />}
+      {seen !== null && ofText && view !== undefined && (
+        <Toolbar {...{ view, seen, state, setState, dark }} isOne={beside === null || beside.model === seen.model} />
+      )}
       {seen !== null && ofText && arrived && <Beyond {...{ asked, seen, setState }} />}
       <Main class={`hs-main-part${ofText && reading.stale ? " hs-stale" : ""}`}>
         {missing !== null ? (

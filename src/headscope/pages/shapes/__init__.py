@@ -8,6 +8,7 @@ that has a default may be left out.
 from headscope.pages.shapes.base import Shape
 from headscope.pages.shapes.head import (
     Bar,
+    CardLine,
     Chart,
     ExampleMap,
     HeadExample,
@@ -32,6 +33,8 @@ from headscope.pages.shapes.views import (
     Reading,
     Seen,
     SeenRequest,
+    Selection,
+    SelectionRow,
     StackShape,
     Tokens,
     ViewInfo,
@@ -43,6 +46,7 @@ __all__ = [
     "AtlasInfo",
     "AtlasStack",
     "Bar",
+    "CardLine",
     "Chart",
     "Chunk",
     "Colouring",
@@ -60,6 +64,8 @@ __all__ = [
     "Section",
     "Seen",
     "SeenRequest",
+    "Selection",
+    "SelectionRow",
     "Shape",
     "StackShape",
     "Tokens",

@@ -172,6 +172,26 @@ class HeadMap(Shape):
     """Layer by layer."""
 
 
+class SelectionRow(Shape):
+    """One number: its mean over some heads and over all others, and their difference with its 95 % interval."""
+
+    title: str
+    unit: str
+    selected: Number
+    rest: Number
+    difference: Number
+    low: Number = None
+    high: Number = None
+    verdict: Verdict
+
+
+class Selection(Shape):
+    """Some heads against the rest."""
+
+    rows: list[SelectionRow]
+    about: str
+
+
 class AtlasStack(Shape):
     """The heads of one stack, in every colour the atlas has for them."""
 
@@ -200,6 +220,8 @@ class AtlasData(Shape):
     """What was read: texts, tokens."""
     stacks: list[AtlasStack]
     findings: list[Finding]
+    command: str
+    """What opens this atlas with its model in the explorer."""
 
 
 class ModelInfo(Shape):
