@@ -15,6 +15,7 @@ BUILT_IN = {
         "entropy",
         "example_map",
         "head_distance",
+        "loudness",
         "named_patterns",
         "offset_attention",
         "role_attention",

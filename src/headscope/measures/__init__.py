@@ -5,6 +5,7 @@ from headscope.measures.distance_features import DistanceFeatures
 from headscope.measures.entropy import Entropy
 from headscope.measures.example_map import ExampleMap
 from headscope.measures.head_distance import HeadDistance
+from headscope.measures.loudness import Loudness
 from headscope.measures.named_patterns import NamedPatterns
 from headscope.measures.offset_attention import OffsetAttention
 from headscope.measures.role_attention import RoleAttention
@@ -15,6 +16,7 @@ __all__ = [
     "Entropy",
     "ExampleMap",
     "HeadDistance",
+    "Loudness",
     "Measure",
     "NamedPatterns",
     "OffsetAttention",

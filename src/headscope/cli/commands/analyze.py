@@ -11,6 +11,7 @@ from headscope.cli import options as shared
 from headscope.cli.session import session
 from headscope.errors import HeadscopeWarning
 from headscope.registry import BUILT_IN
+from headscope.types import Weigh
 
 EXAMPLE = "Example: headscope analyze demo --text corpus.txt more.txt.gz -o atlas.nc"
 
@@ -32,6 +33,7 @@ def analyze(
         ),
     ] = "all",
     faithful: bool = False,
+    weigh: Weigh | None = None,
     sentences: int = 256,
     common: shared.Common,
 ) -> None:
@@ -41,6 +43,8 @@ def analyze(
         output OUT.nc: Where to write the atlas. Its folder must be there; an atlas of that name is replaced, but keeps
             what probes found in the same model.
         faithful: Compute what the papers' released code does, quirks included, to reproduce old numbers.
+        weigh: Weigh attention by where heads look, by what they move from there (variables that end in _moved), or
+            both, one beside the other. Both is the default for models whose output projections can be found.
         sentences N>=0: Out of how many sentences those are chosen where a head is most typical. The atlas quotes them;
             with 0 it holds no text.
     """
@@ -54,6 +58,7 @@ def analyze(
             max_length=max_length,
             limit=limit,
             faithful=faithful,
+            weigh=weigh,
             sentences=sentences,
             **common.run_options,
         )
@@ -98,6 +103,8 @@ def _print(console: Console, atlas: "hs.Atlas", output: Path) -> None:
         f"{facts['duration_s']:.1f} s",
         soft_wrap=True,
     )
+    if note := facts["options"].get("weigh_note"):
+        console.print(f"  Note: {note}.", soft_wrap=True)
     for text in _headlines(atlas):
         console.print(f"  {text}", soft_wrap=True)
     console.print(f"Next: headscope show {output}   or   headscope report {output}", soft_wrap=True)
