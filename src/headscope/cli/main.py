@@ -13,9 +13,12 @@ from headscope.cli.commands import (
     compare,
     explain,
     explore,
+    find,
     head,
     importance,
+    known,
     map,  # the command's name
+    match,
     patterns,
     redundancy,
     report,
@@ -63,7 +66,7 @@ usage.add(app, analyze)
 app.add_typer(probe)
 usage.add(app, types)
 app.add_typer(reproduce, name="reproduce")
-for command in (patterns, ablate, importance, explain, compare, redundancy):
+for command in (patterns, known, find, ablate, importance, explain, compare, match, redundancy):
     usage.add(app, command)
 usage.add(app, map, function="map_heads")
 for command in (explore, show, head, view, report):

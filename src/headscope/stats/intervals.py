@@ -48,9 +48,9 @@ def mean_interval(
 
 
 def share_interval(
-    share: float, stderr: float, cases: int, units: float | None = None
+    share: float, stderr: float, cases: int, units: float | None = None, *, comparisons: int = 1
 ) -> tuple[float, float]:
-    """A 95 % interval of a share that stays inside 0 and 1.
+    """A 95 % interval of a share that stays inside 0 and 1; of several `comparisons` one that holds for all at once.
 
     Wilson's interval, with as many independent cases as would give the standard error that was seen. Where that
     says nothing (one unit, or all guesses alike) every case counts as independent. `units` is how many texts or
@@ -58,12 +58,12 @@ def share_interval(
     """
     if not cases or math.isnan(share):
         return math.nan, math.nan
-    effective_cases = float(cases)
+    effective_cases, quantile = float(cases), student(None, comparisons=comparisons)
     if stderr > 0 and 0 < share < 1:  # nan compares as False
         effective_cases = min(effective_cases, share * (1 - share) / stderr**2)
         if units is not None and units > 1:
-            effective_cases *= (Z / student(units)) ** 2
-    return wilson(share, effective_cases, Z)
+            effective_cases *= (quantile / student(units, comparisons=comparisons)) ** 2
+    return wilson(share, effective_cases, quantile)
 
 
 def mean_share_interval(

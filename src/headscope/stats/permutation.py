@@ -1,11 +1,10 @@
 """Tests by chance: how often draws from a world without the effect show as much of it as was seen."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 _ROUNDING = 1e-12
 """Draws equal to what was seen must count, though they were added up in another order."""
@@ -37,8 +36,7 @@ def group_test(
     inside_pairs = float((one_hot.sum(0) * (one_hot.sum(0) - 1)).sum())
 
     def within(membership: Array) -> float:
-        summed = np.einsum("mg,mn,ng->", membership, distance, membership, optimize=True)
-        return float(summed - itself) / inside_pairs
+        return float(np.vdot(membership, distance @ membership) - itself) / inside_pairs
 
     seen = within(one_hot)
     dealt = np.array([within(one_hot[random.permutation(len(groups))]) for _ in range(permutations)])

@@ -34,6 +34,8 @@ export interface PlotProps {
 
 /** A picture of all heads, and how wide it is in the room there is. */
 export interface Plot {
+  /** Whether it shows places of heads, which may take longer to come. */
+  needsMaps?: boolean;
   picture: (given: PlotProps) => ComponentChildren;
   width: (look: AtlasLook, room: Size) => number;
 }
@@ -63,7 +65,7 @@ export function toggledHead(selected: readonly string[], name: string): string[]
 
 export function AtlasFrame({ props, plot }: { props: ViewProps; plot: Plot }) {
   const { source, state, setState, dark } = props;
-  const { id, look, error, busy } = useAtlas(source, state, dark);
+  const { id, look, error, busy } = useAtlas(source, state, dark, plot.needsMaps);
   return (
     <div class="at" aria-busy={busy}>
       {look ? (
