@@ -4,16 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Self
 
-from headscope.atlas.files import COMPANIONS, measure_names
+from headscope.atlas.files import COMPANIONS, MOVED, measure_names
 from headscope.capture import Capture
 from headscope.errors import OptionError
 from headscope.measures import Measure
 from headscope.run.watch import Watch
 from headscope.text.batching import TextBatch
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray, StackName, Weigh
-
-MOVED = "_moved"
-"""How the names of measures end that were shown what heads move instead of where they look."""
 
 
 class Measures:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 import headscope as hs
+from headscope.atlas.files import MOVED
 from headscope.cli.console import print_wrapped
 
 if TYPE_CHECKING:
@@ -42,10 +43,15 @@ def print_overview(console: Console, atlas: hs.Atlas) -> None:
         console.print(f"{name}: {shape}", style="bold")
         dims = {measure: ", ".join(about["dims"]) or "one number" for measure, about in measures.items()}
         first, second = max((18, *map(len, dims))), max((30, *map(len, dims.values())))
+        moved = [measure for measure in measures if measure.endswith(MOVED)]
         for measure, about in measures.items():
+            if measure in moved:
+                continue
             line = f"  {measure:<{first}} {dims[measure]:<{second}} {_range(about)}"
             console.print(line.rstrip(), soft_wrap=True)
             print_wrapped(console, "    ", about["description"])
+        if moved:
+            print_wrapped(console, "  ", f"by what heads move, not where they look: {', '.join(moved)}")
 
 
 def _stack(atlas: hs.Atlas, stack: str) -> dict[str, Any]:
