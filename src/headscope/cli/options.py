@@ -183,6 +183,7 @@ class Common:
         dtype: auto is float32 on a CPU and the weights' own precision elsewhere.
         revision NAME: Branch, tag or commit on the hub.
         allow_pickle: Also load pickled weights, which can run code; only from a source you trust.
+        full: Print every row and note, not only the answer in 25 lines.
         quiet: Print nothing but errors.
         json: Print one JSON object and nothing else; on failure it has an 'error'.
         debug: Show the traceback of an error; HEADSCOPE_DEBUG=1 does the same.
@@ -195,6 +196,7 @@ class Common:
     dtype: Literal["auto", "float32", "float16", "bfloat16", "float64"] = "auto"
     revision: str | None = None
     allow_pickle: bool = False
+    full: bool = False
     quiet: bool = False
     json: bool = False
     debug: bool = False

@@ -10,7 +10,9 @@ from typing import Any, ClassVar, Self, TypeVar
 from headscope.atlas import Atlas, Example, Results
 from headscope.errors import OptionError
 from headscope.facts.description import Description
-from headscope.facts.scores import judged
+from headscope.facts.findings import findings
+from headscope.facts.findings.know import tally
+from headscope.facts.scores import judged, row_score
 from headscope.models import Model
 from headscope.probes.observe import Account
 from headscope.run.provenance import ModelState, provenance
@@ -166,6 +168,23 @@ class ProbeResult(ABC):
         """The table with the verdict on every row, where its description holds rows against anything."""
         rows = self.table(stack=stack)
         return judged(rows, self.description) if self.description else rows
+
+    def summary(self) -> str:
+        """The result in a sentence a stack: how many best heads are clearly above, or the first finding."""
+        stacks = list(self.arrays())
+        told = {stack: self._summary(stack) for stack in stacks}
+        return " ".join(
+            f"{stack}: {text}" if len(stacks) > 1 else text for stack, text in told.items() if text
+        )
+
+    def _summary(self, stack: str) -> str:
+        described = self.description
+        if described is not None and described.has_verdict:
+            scores = [row_score(row, described) for row in self.table(stack=stack)]
+            return tally(
+                described, [score for score in scores if score is not None and score.head is not None]
+            )
+        return next((finding.text for finding in findings(self.to_atlas(), stack=stack)), "")
 
     def intervals(self) -> str | None:
         """What intervals are over, documents or texts, in words; None where the table does not say."""

@@ -4,11 +4,10 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from rich.console import Console
-
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.outputs import PICTURE, REPORT, check_output
+from headscope.cli.page import Page
 from headscope.cli.session import session
 from headscope.errors import OptionError
 from headscope.pages import ViewName
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 EXAMPLE = 'Example: headscope view demo "The cat sat." "It was red." -o view.html --head 3.2'
 
 
-@shared.with_common(without=("batch_size",))
+@shared.with_common(without=("batch_size", "full"))
 def view(
     model: shared.ModelName,
     text_a: str,
@@ -89,13 +88,12 @@ def _start(view: ViewName, stack: str | None, layer: int, heads: list[str]) -> "
     return Start(view=view, stack=stacks.pop(), layer=layers.pop(), heads=named)
 
 
-def _print(console: Console, facts: dict[str, Any]) -> None:
+def _print(page: Page, facts: dict[str, Any]) -> None:
     drawn = f"; picture: {facts['picture']}" if facts["picture"] else ""
-    console.print(
+    page.say(
         f"{facts['output']}: {facts['tokens']} tokens, {facts['heads']} heads, {facts['bytes'] / 1e6:.1f} MB, "
         f"max. error {_error(facts['max_error'])} ({_error(facts['word_error'])} between words){drawn}; "
-        "open it in a browser",
-        soft_wrap=True,
+        "open it in a browser"
     )
 
 

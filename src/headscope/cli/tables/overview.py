@@ -48,6 +48,18 @@ def print_overview(console: Console, atlas: hs.Atlas) -> None:
             print_wrapped(console, "    ", about["description"])
 
 
+def source_of(atlas: hs.Atlas) -> str:
+    """Model, shape and corpus in a line."""
+    facts = atlas.provenance
+    shapes = [
+        f"{layers} layers x {heads} heads" for layers, heads in filter(None, map(atlas.shape, atlas.stacks))
+    ]
+    return (
+        f"{facts.get('model')} ({', '.join(dict.fromkeys(shapes))}) on {facts.get('corpus')}: "
+        f"{facts.get('texts'):,} texts, {facts.get('tokens'):,} tokens"
+    )
+
+
 def _stack(atlas: hs.Atlas, stack: str) -> dict[str, Any]:
     layers, heads = atlas.shape(stack) or (None, None)
     arrays = atlas.stack(stack)

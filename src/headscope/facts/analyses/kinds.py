@@ -26,6 +26,13 @@ def kind_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, **row["attention"]} for row in rows]
 
 
+def counted(rows: Sequence[Mapping[str, Any]], k: int) -> str:
+    """How many heads are of which kind, the most common first."""
+    ranked = sorted(rows, key=lambda row: -row["heads"])
+    counts = listed([f"{row['heads']} {row['type']}" for row in ranked])
+    return f"Sorted into {k} kinds by where they look, the heads are {counts}."
+
+
 def recommended(facts: Mapping[str, Any]) -> str:
     """The number of kinds to take, where any is good."""
     return str(facts["recommended_k"]) if facts["has_structure"] else "none"
@@ -55,13 +62,13 @@ def how_sure(facts: Mapping[str, Any]) -> str:
     return f"Do heads keep their kind in ten fits? In the mean of several rounds {kept}." if kept else ""
 
 
-def near_identical(likeness: Likeness) -> str:
+def near_identical(likeness: Likeness, *, threshold: float = THRESHOLD) -> str:
     """Which heads look at texts almost alike, in a sentence."""
-    groups = likeness.groups()
+    groups = likeness.groups(threshold=threshold)
     if not groups:
-        return f"No two heads are closer than {THRESHOLD:g} nats: none is redundant by this measure."
+        return f"No two heads are closer than {threshold:g} nats: none is redundant by this measure."
     largest = "".join(map(str, heads_list(groups[0], most=8)))
     return (
         f"{count(sum(map(len, groups)), 'head')} are in {count(len(groups), 'group')} of near-identical ones, no two "
-        f"of a group farther apart than {THRESHOLD:g} nats; the largest is {largest}."
+        f"of a group farther apart than {threshold:g} nats; the largest is {largest}."
     )

@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 import headscope as hs
 from headscope.cli import options as shared
+from headscope.cli.page import Page
 from headscope.cli.session import session
 from headscope.errors import OptionError
 
@@ -83,15 +82,14 @@ def _facts(found: "AtWork") -> dict[str, Any]:
     return {"right": list(map(_record, found.right)), "wrong": list(map(_record, found.wrong))}
 
 
-def _print(console: Console, found: "AtWork") -> None:
+def _print(page: Page, found: "AtWork") -> None:
     first = (found.right or found.wrong)[0]
-    console.print(f"head {first.head}, {first.label}, {first.direction}", style="bold", soft_wrap=True)
-    console.print("[asking word]  {right word}  <chosen, wrong>", soft_wrap=True)
+    page.say(f"head {first.head}, {first.label}, {first.direction}", bold=True)
+    page.say("[asking word]  {right word}  <chosen, wrong>")
     for title, group in (("most sure and right", found.right), ("most sure and wrong", found.wrong)):
-        console.print()
-        console.print(title if group else f"{title}: none", style="bold")
+        page.say(f"\n{title if group else f'{title}: none'}", bold=True)
         for example in group:
-            console.print(f"  {example.confidence:.2f}  {_marked(example)}", soft_wrap=True)
+            page.say(f"  {example.confidence:.2f}  {_marked(example)}")
 
 
 def _marked(example: "Example") -> str:
