@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from headscope.kinds import feature_map as feature_map
     from headscope.kinds import head_map as head_map
     from headscope.kinds import head_types as head_types
+    from headscope.known_heads import known as known
     from headscope.measures import MEASURES as MEASURES
     from headscope.models import Model as Model
     from headscope.models import load as load
@@ -39,8 +40,10 @@ if TYPE_CHECKING:
     from headscope.probes.patterns import find_patterns as find_patterns
     from headscope.report import write_report as write_report
     from headscope.run import analyze as analyze
+    from headscope.search import find as find
     from headscope.tasks import task_for as task_for
     from headscope.tasks import with_head as with_head
+    from headscope.text import read_arrows as read_arrows
     from headscope.text import read_coreference as read_coreference
     from headscope.text import read_pairs as read_pairs
     from headscope.text import read_roles as read_roles
@@ -64,6 +67,7 @@ _MODULES = {
     "headscope.figures": ("figures",),
     "headscope.importance": ("gradient_importance",),
     "headscope.kinds": ("Likeness", "feature_map", "head_map", "head_types"),
+    "headscope.known_heads": ("known",),
     "headscope.measures": ("MEASURES",),
     "headscope.models": ("Model", "load", "wrap"),
     "headscope.probes": (
@@ -77,8 +81,16 @@ _MODULES = {
     "headscope.probes.patterns": ("find_patterns",),
     "headscope.report": ("write_report",),
     "headscope.run": ("analyze",),
+    "headscope.search": ("find",),
     "headscope.tasks": ("task_for", "with_head"),
-    "headscope.text": ("read_coreference", "read_pairs", "read_roles", "read_text", "read_treebank"),
+    "headscope.text": (
+        "read_arrows",
+        "read_coreference",
+        "read_pairs",
+        "read_roles",
+        "read_text",
+        "read_treebank",
+    ),
     "headscope.text.annotated.spacy": ("annotate",),
     "headscope.widget": ("view",),
 }

@@ -10,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from tests.cli.conftest import CORPUS, Run
 from tests.helpers.tasks import headed
+from tests.helpers.tiny import tiny
 from tests.helpers.treebanks import as_file, random_sentences
 from typer.main import get_command
 
@@ -37,9 +38,11 @@ COMMANDS = {
     "reproduce vig2019": "ATLAS",
     "reproduce all": "ATLAS --page PAGE",
     "patterns": f"MODEL {MEASURED} --limit 1",
+    "known": "DECODER --made 2 --length 5",
     "ablate": "MODEL --task mlm --data CORPUS --max-length 32 --limit 2 --sweep layers",
     "importance": "MODEL --task mlm --data CORPUS --max-length 32 --limit 2",
     "explain": f"MODEL --head 1.2 {MEASURED} --limit 2",
+    "find": "MODEL --arrows ARROWS --permutations 100 -o NEW",
     "compare": f"MODEL MODEL {MEASURED} --limit 3",
     "redundancy": "ATLAS --head 1.*",
     "map": "ATLAS -o PICTURE",
@@ -58,6 +61,9 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     model = headed("bert", "mlm")
     model.network.save_pretrained(folder / "model")
     model.tokenizer.save_pretrained(folder / "model")
+    decoder = tiny("llama")
+    decoder.network.save_pretrained(folder / "decoder")
+    decoder.tokenizer.save_pretrained(folder / "decoder")
     (folder / "corpus.txt").write_text(CORPUS, encoding="utf-8")
     sentences = as_file(random_sentences(8, seed=3, documents=4))
     (folder / "dev.conllu").write_text(sentences, encoding="utf-8")
@@ -65,13 +71,19 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     role |= {"arguments": [{"label": "ARG0", "start": 0, "end": 2}, {"label": "ARG1", "start": 3, "end": 4}]}
     lines = [json.dumps({**role, "sent_id": f"d{number}-1"}) for number in range(4)]
     (folder / "roles.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    arrows = [
+        json.dumps({"text": "the cat saw it", "arrows": [[3, 2], [number % 3, 3]]}) for number in range(5)
+    ]
+    (folder / "arrows.jsonl").write_text("\n".join(arrows), encoding="utf-8")
     hs.analyze(hs.load(folder / "model"), CORPUS.split("\n\n"), max_length=32).save(folder / "atlas.nc")
     return {
         "MODEL": folder / "model",
+        "DECODER": folder / "decoder",
         "CORPUS": folder / "corpus.txt",
         "TREEBANK": folder / "dev.conllu",
         "COREFERENCE": Path(hs.sample_path("treebank")),
         "ROLES": folder / "roles.jsonl",
+        "ARROWS": folder / "arrows.jsonl",
         "ATLAS": folder / "atlas.nc",
     }
 

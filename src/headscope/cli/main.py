@@ -13,8 +13,10 @@ from headscope.cli.commands import (
     compare,
     explain,
     explore,
+    find,
     head,
     importance,
+    known,
     map,  # the command's name
     patterns,
     redundancy,
@@ -63,7 +65,7 @@ usage.add(app, analyze)
 app.add_typer(probe)
 usage.add(app, types)
 app.add_typer(reproduce, name="reproduce")
-for command in (patterns, ablate, importance, explain, compare, redundancy):
+for command in (patterns, known, find, ablate, importance, explain, compare, redundancy):
     usage.add(app, command)
 usage.add(app, map, function="map_heads")
 for command in (explore, show, head, view, report):

@@ -168,6 +168,8 @@ class Description:
     value_name: str = ""
     is_difference: bool = False
     """Whether the control is taken off the score already, so that it is held against 0."""
+    least: float = 0.0
+    """The smallest difference that counts: a smaller one may be sure, and is still not worth a name."""
     baselines: tuple[Baseline, ...] = ()
     own_rows: tuple[str, ...] = ()
     """Where some rows are baselines of others: those that are not."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from headscope.errors import OptionError
@@ -80,11 +80,14 @@ class HeadScore:
     is_difference: bool = False
     """True for a score from which its control is taken off already, so that it is held against 0."""
     few_cases: int = FEW_CASES
+    least: float = 0.0
+    """The smallest difference that counts, where the score is one."""
 
     @property
     def verdict(self) -> Verdict:
         """How the head compares with its baselines."""
-        against = (NOTHING,) if self.is_difference else self.baselines
+        nothing = replace(NOTHING, low=0.0, high=self.least)
+        against = (nothing,) if self.is_difference else self.baselines
         return compared(self.score, against, self.cases, few_cases=self.few_cases)
 
     @property
@@ -146,6 +149,7 @@ def row_score(row: Mapping[str, Any], described: Description) -> HeadScore | Non
         is_baseline=bool(described.own_rows) and label not in described.own_rows,
         is_difference=described.is_difference,
         few_cases=described.few_cases,
+        least=described.least,
     )
 
 

@@ -1,5 +1,6 @@
 """Text: reading it, cutting it into segments, turning it into batches of tokens."""
 
+from headscope.text.annotated.arrows import read_arrows
 from headscope.text.annotated.coreference import read_coreference
 from headscope.text.annotated.roles import read_roles
 from headscope.text.annotated.treebank import read_treebank
@@ -8,6 +9,7 @@ from headscope.text.corpus import Corpus, as_corpus, read_pairs, read_text
 __all__ = [
     "Corpus",
     "as_corpus",
+    "read_arrows",
     "read_coreference",
     "read_pairs",
     "read_roles",

@@ -9,7 +9,6 @@ JSON lines have one predicate a line, words and arguments counted from 0, `end` 
 FrameNet's files are told by their name, `.xml` or `.xml.gz`; see `headscope.text.formats.framenet`.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from headscope.errors import TextError
 from headscope.text.annotated.files import AnnotatedFiles
 from headscope.text.files import TextStream, given_files, joined_names, shown
 from headscope.text.formats.framenet import Frames, read_annotations
-from headscope.text.formats.lines import json_object, read_records
+from headscope.text.formats.lines import brief, json_object, read_records
 from headscope.text.sentences import clean
 from headscope.text.skipped import Skipped
 from headscope.text.words import Span, WordText, word_spans
@@ -154,7 +153,7 @@ def _json_rows(stream: TextStream, skipped: Skipped) -> Iterator[_Row]:
         predicate = _index(record, "predicate", range(len(words)))
         name, sense, listed = _name(record, "sent_id"), _name(record, "roleset"), record["arguments"]
         if not isinstance(listed, list):
-            raise TextError(f"arguments is {_brief(listed)}; expected a list")
+            raise TextError(f"arguments is {brief(listed)}; expected a list")
         arguments = []
         for number, entry in enumerate(listed):
             try:
@@ -172,7 +171,7 @@ def _json_rows(stream: TextStream, skipped: Skipped) -> Iterator[_Row]:
 def _tokens(record: dict[str, object]) -> list[str]:
     tokens = record["tokens"]
     if not isinstance(tokens, list) or not tokens or not all(isinstance(token, str) for token in tokens):
-        raise TextError(f"tokens is {_brief(tokens)}; expected a list of one or more strings")
+        raise TextError(f"tokens is {brief(tokens)}; expected a list of one or more strings")
     return tokens
 
 
@@ -181,7 +180,7 @@ def _index(record: dict[str, object], key: str, allowed: range) -> int:
     # True is an int to Python, but no number of a word.
     if not isinstance(value, int) or isinstance(value, bool) or value not in allowed:
         raise TextError(
-            f"{key} is {_brief(value)}; expected a whole number from {allowed.start} to {allowed.stop - 1}"
+            f"{key} is {brief(value)}; expected a whole number from {allowed.start} to {allowed.stop - 1}"
         )
     return value
 
@@ -191,16 +190,16 @@ def _name(record: dict[str, object], key: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str | int) or isinstance(value, bool):
-        raise TextError(f"{key} is {_brief(value)}; expected a string")
+        raise TextError(f"{key} is {brief(value)}; expected a string")
     return clean(str(value))
 
 
 def _argument(entry: object, predicate: int, words: int) -> Argument:
     if not isinstance(entry, dict):
-        raise TextError(f'{_brief(entry)} is no object; expected {{"label": "ARG0", "start": 0, "end": 1}}')
+        raise TextError(f'{brief(entry)} is no object; expected {{"label": "ARG0", "start": 0, "end": 1}}')
     label = entry.get("label")
     if not isinstance(label, str) or not label.strip() or label == RESERVED:
-        raise TextError(f"label is {_brief(label)}; expected the name of a role, other than {RESERVED!r}")
+        raise TextError(f"label is {brief(label)}; expected the name of a role, other than {RESERVED!r}")
     start = _index(entry, "start", range(words))
     end = _index(entry, "end", range(words + 1))
     if start >= end:
@@ -208,11 +207,6 @@ def _argument(entry: object, predicate: int, words: int) -> Argument:
     if start <= predicate < end:
         raise TextError(f"words {start} to {end - 1} contain the predicate {predicate}")
     return Argument(clean(label), start, end, _MODIFIER.match(label) is None)
-
-
-def _brief(value: object) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def _frame_rows(stream: TextStream, frames: Frames, skipped: Skipped) -> Iterator[_Row]:

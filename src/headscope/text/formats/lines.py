@@ -15,6 +15,7 @@ T = TypeVar("T")
 _EXPECTED = '{"text": "..."} or {"text_a": "...", "text_b": "..."}'
 _EXPECTED_PAIR = '{"text_a": "...", "text_b": "..."}'
 _KEYS_SHOWN = 5
+_LONGEST_SHOWN = 40
 
 
 def filled_lines(stream: TextStream) -> Iterator[str]:
@@ -72,6 +73,12 @@ def json_kind(value: object) -> str:
             return "an array"
         case _:
             return "an object"
+
+
+def brief(value: object) -> str:
+    """A value as JSON, for a message: its beginning where it is long."""
+    text = json.dumps(value, default=str)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
 
 
 def read_objects(stream: TextStream, first_document: int = 0) -> Iterator[Item]:

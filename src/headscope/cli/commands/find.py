@@ -1,0 +1,79 @@
+"""`headscope find`: which head looks along arrows between words."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from rich.console import Console
+
+import headscope as hs
+from headscope.cli import options as shared
+from headscope.cli.session import session
+from headscope.cli.tables import print_table
+from headscope.cli.tables.source import source_facts, source_line, stack_rows
+
+if TYPE_CHECKING:
+    from headscope.search import Search
+
+EXAMPLE = "Example: headscope find demo --arrows arrows.jsonl"
+
+
+@shared.with_common
+def find(
+    model: shared.ModelName,
+    *,
+    arrows: list[Path],
+    output: shared.Output = None,
+    permutations: int = 1000,
+    seed: Annotated[int, shared.seed("targets at random")] = 0,
+    common: shared.Common,
+) -> None:
+    """Find the head that looks along arrows you draw between words.
+
+    Ranks all heads by the attention along the arrows, less that to other words as far away, with p values corrected
+    for all heads. "No head does this" is an answer.
+
+    Options:
+        arrows FILE.jsonl...: A text a line, five or more: {"text": "She read it.", "arrows": [[2, 1]]}; words by index
+            from 0 or by characters [start, end].
+        permutations N>=100: How many draws of other targets p is from.
+    """
+    with session(common, output, inputs=arrows) as run:
+        result = hs.find(
+            run.load(model),
+            hs.read_arrows(*arrows),
+            permutations=permutations,
+            seed=seed,
+            **common.probe_options,
+        )
+        run.keep(result, notes=result.source.notes)
+        run.tell(result, _facts, _print)
+
+
+def _facts(result: "Search") -> dict[str, Any]:
+    return {
+        "model": result.model.name,
+        **source_facts(result.source),
+        "answers": [
+            {
+                "stack": stack,
+                "head": None if found.best is None else str(found.best),
+                "sentences": list(result.answer(stack=stack).sentences),
+                "held_out": dict(zip(("score", "low", "high"), found.held_out, strict=True)),
+            }
+            for stack, found in result.stacks.items()
+        ],
+        "rows": stack_rows(result, result.heads),
+    }
+
+
+def _print(console: Console, result: "Search") -> None:
+    from headscope.facts.analyses.search import HEADS  # loads torch, which --help does without
+    from headscope.facts.cells import table_cells
+
+    for stack in result.stacks:
+        for sentence in result.answer(stack=stack).sentences:
+            console.print(sentence, soft_wrap=True)
+        console.print()
+        print_table(console, *table_cells(HEADS, result.table(stack=stack), nothing="-"))
+        console.print()
+    console.print(f"{result.model.name} on {source_line(result.source)}", soft_wrap=True)

@@ -1,0 +1,56 @@
+"""`headscope known`: heads of known kinds in a decoder."""
+
+from typing import Annotated
+
+import headscope as hs
+from headscope.cli import options as shared
+from headscope.cli.commands.probe.run import tell
+from headscope.cli.session import session
+
+EXAMPLE = "Example: headscope known demo-lm --text articles.txt -o atlas.nc"
+
+
+@shared.with_common
+def known(
+    model: shared.ModelName,
+    *,
+    text: shared.TextFiles = None,
+    output: shared.Output = None,
+    needle: str | None = None,
+    made: int = 20,
+    length: int | None = None,
+    trials: int = 10,
+    needle_length: int | None = None,
+    limit: shared.Limit = None,
+    max_length: shared.MaxLength = 128,
+    seed: Annotated[int, shared.seed("random tokens")] = 0,
+    common: shared.Common,
+) -> None:
+    """Find heads of known kinds in a decoder.
+
+    Previous token, duplicate token, induction and the sink on the first token, each beside a control: on random tokens
+    that are repeated, and with --text on natural text. With --needle also retrieval.
+
+    Options:
+        needle CUE|ANSWER: A sentence to hide in the texts, with a bar between the cue, which ends the prompt, and the
+            answer that the model is to repeat.
+        made N>=2: How many texts of random tokens.
+        length N>=2: How many random tokens are repeated; by default 50.
+        trials N>=2: How many texts the needle is hidden in.
+        needle_length N>=16: How many tokens a text with the needle has; by default all that the model takes.
+    """
+    with session(common, output, inputs=text or []) as run:
+        result = hs.known(
+            run.load(model),
+            hs.read_text(*text) if text else None,
+            needle=needle,
+            made=made,
+            length=length,
+            trials=trials,
+            needle_length=needle_length,
+            limit=limit,
+            max_length=max_length,
+            seed=seed,
+            **common.run_options,
+        )
+        tell(run, result)

@@ -1,0 +1,7 @@
+"""Known kinds of heads in decoders: previous token, duplicate token, induction, sink, retrieval."""
+
+from headscope.known_heads.needle import Needle
+from headscope.known_heads.result import KINDS, KnownResult
+from headscope.known_heads.run import known
+
+__all__ = ["KINDS", "KnownResult", "Needle", "known"]
