@@ -16,7 +16,7 @@ import typer
 
 import headscope as hs
 from headscope.cli.console import status
-from headscope.errors import OptionError
+from headscope.errors import OptionError, choices
 from headscope.registry import BUILT_IN, known_names, no_such
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def parse_task(text: str) -> str:
     """The name of a task, one of another package included."""
     known = known_names("task")
     if text not in known:
-        raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, known))}")
+        raise typer.BadParameter(f"there is no task called {text!r}; {choices(text, known)}")
     return text
 
 

@@ -3,16 +3,17 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from textwrap import shorten
 
 from rich.console import Console
 from rich.text import Text
 
-from headscope.cli.console import print_notes, stdout
+from headscope.cli.console import print_notes, print_wrapped, stdout
 from headscope.cli.tables.text import print_table
 
 MOST_LINES = 25
 LONG_NOTE = 200
-"""Characters from which on a note is left to --full and --json."""
+"""Characters after which a note is cut; --full and --json have the rest."""
 MOST_NOTES = 3
 FEWEST_ROWS = 3
 """Lines of a table, its heading included, below which it is left out rather than cut."""
@@ -32,9 +33,9 @@ class _Block:
 class Page:
     """The answer of a command, the most telling lines first; printed when it is finished."""
 
-    def __init__(self, *, full: bool = False) -> None:
-        """`full` prints everything."""
-        self.console = stdout()
+    def __init__(self, console: Console | None = None, *, full: bool = False) -> None:
+        """`full` prints everything; on standard output by default."""
+        self.console = stdout() if console is None else console
         self.full = full
         self._blocks: list[_Block] = []
 
@@ -50,6 +51,11 @@ class Page:
         with self.block(detail=detail) as console:
             for line in lines:
                 console.print(line, style="bold" if bold else None, soft_wrap=True)
+
+    def wrapped(self, start: str, text: str, *, detail: bool = False) -> None:
+        """A paragraph that goes on below its own beginning."""
+        with self.block(detail=detail) as console:
+            print_wrapped(console, start, text)
 
     def table(
         self,
@@ -74,20 +80,23 @@ class Page:
     def finish(self, notes: Sequence[str], ending: Sequence[str] = ()) -> None:
         """Print it with the notes and, last, how to see more and the lines of the `ending`."""
         notes = list(dict.fromkeys(notes))
-        short = notes if self.full else [note for note in notes if len(note) <= LONG_NOTE][:MOST_NOTES]
+        short = (
+            notes
+            if self.full
+            else [shorten(note, LONG_NOTE, placeholder=" …") for note in notes][:MOST_NOTES]
+        )
         beside = [*(f"note: {note}" for note in short), "", "how to see more", *ending]
         room = MOST_LINES - sum(map(self._height, beside))
         lines, hidden = self._fitting(room)
-        for line in lines:
-            print(line)
+        self.console.file.write("".join(f"{line}\n" for line in lines))
         self.console.file.flush()
         print_notes(short)
         more = [
-            f"{number:,} more {what}{'' if number == 1 else 's'}"
-            for number, what in ((hidden, "line"), (len(notes) - len(short), "note"))
+            f"{number:,} {what}{'' if number == 1 else 's'}"
+            for number, what in ((hidden, "line"), (len(set(notes) - set(short)), "note"))
             if number
         ]
-        last = [*([f"--full prints {' and '.join(more)}."] if more else []), *ending]
+        last = [*([f"--full prints {' and '.join(more)} more."] if more else []), *ending]
         for number, line in enumerate(last):
             self.console.print(f"{'' if number or not lines else chr(10)}{line}", soft_wrap=True)
 

@@ -10,9 +10,9 @@ import headscope as hs
 from headscope.cli.console import envelope, only_own_notes, print_json, status
 from headscope.cli.options import Common
 from headscope.cli.outputs import ATLAS, check_output, existing_atlas
-from headscope.cli.page import Page
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.tasks import Task
 
 R = TypeVar("R")
@@ -71,7 +71,7 @@ class Session:
         self,
         result: R,
         facts: Callable[[R], Mapping[str, Any]],
-        show: Callable[[Page, R], None],
+        show: Callable[["Page", R], None],
         *,
         then: str | None = "report",
         ending: Iterable[str] = (),
@@ -83,6 +83,9 @@ class Session:
         if self.common.json:
             print_json(envelope(self.common.command, facts(result), output=self.output, notes=self.notes))
         elif self.common.shown:
+            # Loads Rich, which --help does without.
+            from headscope.cli.page import Page
+
             page = Page(full=self.common.full)
             show(page, result)
             page.finish(self.notes, [*ending, *self._kept(then)])

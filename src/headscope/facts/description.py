@@ -11,7 +11,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args, get_origin, get_type_hints
 from weakref import WeakKeyDictionary
 
-from headscope.registry import Registry, known_names
+from headscope.registry import BUILT_IN, Registry
 
 if TYPE_CHECKING:
     from headscope.atlas import Atlas
@@ -297,7 +297,7 @@ def _description(name: str, facts: Mapping[str, Any]) -> Description:
         return Description.from_data(facts["description"])
     except (KeyError, TypeError, ValueError, AttributeError):  # an atlas from elsewhere may hold anything
         pass
-    return PROBES.get(name).description if name in known_names("probe") else Description(name)
+    return PROBES.get(name).description if name in BUILT_IN["probe"] else Description(name)
 
 
 def array_text(atlas: "Atlas", measure: str) -> ArrayText | None:

@@ -8,12 +8,12 @@ import typer
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.page import Page
 from headscope.cli.session import session
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.ablation import Ablations
+    from headscope.cli.page import Page
     from headscope.facts.analyses.sweeps import SweepFacts
 
 EXAMPLE = "Example: headscope ablate demo-qa --task qa --data questions.json --sweep layers -o atlas.nc"
@@ -118,7 +118,7 @@ def _facts(result: "Ablations") -> dict[str, Any]:
     }
 
 
-def _print(page: Page, result: "Ablations") -> None:
+def _print(page: "Page", result: "Ablations") -> None:
     sweep = result.described()
     page.say(result.summary(), f"{result.model.name}, {result.baseline.task}, {result.source.duration:.1f} s")
     page.say(*sweep.sentences)

@@ -2,15 +2,16 @@
 
 import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.console import print_wrapped
-from headscope.cli.page import Page
 from headscope.cli.session import session
 from headscope.errors import HeadscopeWarning
 from headscope.registry import BUILT_IN
+
+if TYPE_CHECKING:
+    from headscope.cli.page import Page
 
 EXAMPLE = "Example: headscope analyze demo --text corpus.txt more.txt.gz -o atlas.nc"
 
@@ -95,7 +96,7 @@ def run_facts(atlas: "hs.Atlas") -> dict[str, object]:
     }
 
 
-def _print(page: Page, atlas: "hs.Atlas", output: Path) -> None:
+def _print(page: "Page", atlas: "hs.Atlas", output: Path) -> None:
     """Where the atlas is, and what stands out in it."""
     from headscope.facts.headlines import leading
 
@@ -106,5 +107,4 @@ def _print(page: Page, atlas: "hs.Atlas", output: Path) -> None:
         f"{facts['duration_s']:.1f} s"
     )
     for finding in leading(hs.findings(atlas)):
-        with page.block() as console:
-            print_wrapped(console, "- ", f"{f'{finding.stack}: ' if several else ''}{finding.text}")
+        page.wrapped("- ", f"{f'{finding.stack}: ' if several else ''}{finding.text}")

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.commands.probe.run import print_tables
-from headscope.cli.page import Page
 from headscope.cli.session import session
 from headscope.cli.tables.source import source_facts, source_line
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.comparison import Comparison
     from headscope.facts.description import Column
 
@@ -96,7 +96,7 @@ def _features(found: "Comparison", stack: str) -> list[dict[str, Any]]:
     return found.features.table(stack=stack) if stack in found.features.arrays() else []
 
 
-def _print(page: Page, found: "Comparison") -> None:
+def _print(page: "Page", found: "Comparison") -> None:
     """The summary and the heads that changed most; with --full everything, stack by stack."""
     page.say(found.summary(), f"{found.model_a.name} and {found.model.name} on {source_line(found.source)}")
     for stack in found.stacks:
@@ -111,7 +111,7 @@ def _print(page: Page, found: "Comparison") -> None:
             print_tables(page, found.features, stack, detail=True)
 
 
-def _print_heads(page: Page, found: "Comparison", stack: str) -> None:
+def _print_heads(page: "Page", found: "Comparison", stack: str) -> None:
     """The heads that changed most, then those that changed least."""
     from headscope.facts.analyses.comparisons import HEADS
 
@@ -122,7 +122,7 @@ def _print_heads(page: Page, found: "Comparison", stack: str) -> None:
     _print_rows(page, title, HEADS, shown, telling=telling)
 
 
-def _print_measures(page: Page, found: "Comparison", stack: str) -> None:
+def _print_measures(page: "Page", found: "Comparison", stack: str) -> None:
     """The head that changed most by each measure."""
     from headscope.facts.analyses.comparisons import LARGEST
 
@@ -133,7 +133,7 @@ def _print_measures(page: Page, found: "Comparison", stack: str) -> None:
     _print_rows(page, title, LARGEST, rows, telling=[bool(row["sure"]) for row in largest])
 
 
-def _print_layers(page: Page, found: "Comparison", stack: str) -> None:
+def _print_layers(page: "Page", found: "Comparison", stack: str) -> None:
     """Every layer, first and last layers, and the control over layers."""
     from headscope.facts.analyses.comparisons import CONTROL, LAYERS, change_name
 
@@ -167,7 +167,7 @@ def _print_layers(page: Page, found: "Comparison", stack: str) -> None:
     )
 
 
-def _print_kinds(page: Page, kinds: dict[str, Any] | None) -> None:
+def _print_kinds(page: "Page", kinds: dict[str, Any] | None) -> None:
     if kinds is None:
         return
     counts = zip(kinds["kinds"], kinds["transitions"], strict=True)
@@ -189,7 +189,7 @@ def _labels(row: dict[str, Any]) -> str:
 
 
 def _print_rows(
-    page: Page,
+    page: "Page",
     title: str,
     columns: "Sequence[Column]",
     rows: list[dict[str, Any]],

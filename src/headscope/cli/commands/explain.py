@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.page import Page
 from headscope.cli.session import session
 from headscope.cli.tables.source import source_facts, source_line, stack_rows
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.explanation import Explanation
     from headscope.facts.analyses.explanations import Carried, HeadExplanation, Replaced, Separated
     from headscope.facts.description import Column
@@ -58,7 +58,7 @@ def _facts(result: "Explanation") -> dict[str, Any]:
     }
 
 
-def _print(page: Page, result: "Explanation") -> None:
+def _print(page: "Page", result: "Explanation") -> None:
     """A head in a few sentences each; with --full also the numbers behind them."""
     page.say(
         result.summary(),
@@ -71,7 +71,7 @@ def _print(page: Page, result: "Explanation") -> None:
             _print_head(page, row)
 
 
-def _print_head(page: Page, row: "HeadExplanation") -> None:
+def _print_head(page: "Page", row: "HeadExplanation") -> None:
     """What carries the score, what it tells apart, and what of the pattern is left."""
     from headscope.facts.analyses.explanations import CARRIES, LEFT, SEPARATES, columns_of
     from headscope.facts.cells import table_cells  # loads torch, which --help does without

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.page import Page
 from headscope.cli.session import session
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.facts.card import Card
 
 EXAMPLE = "Example: headscope head atlas.nc 7.4"
@@ -31,7 +31,7 @@ def head(
         opened = hs.open(atlas)
         found = hs.card(opened, name)
 
-        def show(page: Page, card: "Card") -> None:
+        def show(page: "Page", card: "Card") -> None:
             kind = f" ({card.kind})" if card.kind else ""
             page.say(f"Head {card.head} of {opened.provenance.get('model')}{kind}", bold=True)
             page.say(*(f"  {sentence}" for sentence in card.sentences))

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.page import Page
 from headscope.cli.session import session
 from headscope.cli.tables.source import source_facts, source_line, stack_rows
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.importance import ImportanceResult
 
 EXAMPLE = "Example: headscope importance demo --task mlm --data articles.txt --limit 100 -o atlas.nc"
@@ -61,7 +61,7 @@ def _facts(result: "ImportanceResult", atlas: "hs.Atlas") -> dict[str, Any]:
     }
 
 
-def _print(page: Page, result: "ImportanceResult", atlas: "hs.Atlas") -> None:
+def _print(page: "Page", result: "ImportanceResult", atlas: "hs.Atlas") -> None:
     from headscope.facts.analyses.importance import agreement, head_table, layer_table
 
     source, several = result.source, len(result.arrays()) > 1

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.page import Page
 from headscope.cli.session import session
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.probes.patterns import PatternsResult
 
 EXAMPLE = "Example: headscope patterns demo demo-mrpc --text articles.txt news.txt"
@@ -68,7 +68,7 @@ def _entry(result: "PatternsResult", stack: str) -> dict[str, Any]:
     }
 
 
-def _print(page: Page, entries: list[dict[str, Any]]) -> None:
+def _print(page: "Page", entries: list[dict[str, Any]]) -> None:
     """The summary of a single entry, one table for all, then, for a single entry, one by layer."""
     first, patterns = entries[0], list(entries[0]["shares"])
     about = ["model", "stack", "data"]

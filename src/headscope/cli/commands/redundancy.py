@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.console import print_wrapped
-from headscope.cli.page import Page
 from headscope.cli.session import session
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.kinds import Likeness
     from headscope.types import HeadId
 
@@ -57,12 +56,15 @@ def redundancy(
 
 def _found(likeness: "Likeness", heads: "list[HeadId]", neighbours: int, threshold: float) -> dict[str, Any]:
     # Loads xarray and scipy, which --help does without.
-    from headscope.facts.analyses.kinds import near_identical
+    from headscope.facts.analyses.kinds import layers_alike, near_identical
 
     test = likeness.layer_test() if likeness.has_layers else None
     names = ("within", "between", "p_value", "permutations")
     return {
-        "summary": near_identical(likeness, threshold=threshold),
+        "summary": [
+            near_identical(likeness, threshold=threshold),
+            *([] if test is None else [layers_alike(test, likeness.units)[0]]),
+        ],
         "units": likeness.units,
         "threshold": threshold,
         "neighbours": {
@@ -77,18 +79,12 @@ def _found(likeness: "Likeness", heads: "list[HeadId]", neighbours: int, thresho
     }
 
 
-def _print(page: Page, found: dict[str, Any]) -> None:
-    page.say(found["summary"])
-    if (layers := found["layers"]) is not None:
-        page.say(
-            f"Heads of one layer are {layers['within']:.3f} {found['units']} apart on average, heads of different "
-            f"layers {layers['between']:.3f} (p = {layers['p_value']:.2g}, {layers['permutations']:,} permutations)."
-        )
+def _print(page: "Page", found: dict[str, Any]) -> None:
+    page.say(*found["summary"])
     if found["groups"]:
         page.say(f"\nGroups in which all heads are within {found['threshold']:g} of each other", bold=True)
     for group in found["groups"]:
-        with page.block() as console:
-            print_wrapped(console, f"{len(group):>4}  ", " ".join(group))
+        page.wrapped(f"{len(group):>4}  ", " ".join(group))
     # The most redundant head first.
     ranked = sorted(
         found["neighbours"].items(), key=lambda entry: [near["distance"] for near in entry[1]][:1]

@@ -1,14 +1,17 @@
 """`headscope report`: one self-contained HTML page about an atlas."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.commands.analyze import run_facts
 from headscope.cli.outputs import ATLAS, REPORT, check_output
-from headscope.cli.page import Page
 from headscope.cli.session import Session, session
 from headscope.errors import OptionError
+
+if TYPE_CHECKING:
+    from headscope.cli.page import Page
 
 EXAMPLE = "Example: headscope report atlas.nc -o report.html"
 
@@ -41,7 +44,7 @@ def report(
         if save_atlas is not None:
             opened.save(save_atlas)
 
-        def show(page: Page, opened: "hs.Atlas") -> None:
+        def show(page: "Page", opened: "hs.Atlas") -> None:
             kept = f" (its atlas: {save_atlas})" if save_atlas else ""
             about = f"report on {opened.provenance['model']}{kept}; open it in a browser"
             page.say(f"{output}: {about}")

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.console import print_wrapped
-from headscope.cli.page import Page
 from headscope.cli.session import session
 from headscope.cli.tables.overview import overview, print_overview, source_of
 from headscope.errors import OptionError
@@ -14,6 +12,7 @@ from headscope.errors import OptionError
 if TYPE_CHECKING:
     import xarray as xr
 
+    from headscope.cli.page import Page
     from headscope.facts.findings import Finding
 
 MOST_ROWS = 20
@@ -79,7 +78,7 @@ def show(
             "rows": [{"stack": stack, **row} for stack, table in tables.items() for row in table.records()],
         }
 
-        def show(page: Page, facts: object) -> None:
+        def show(page: "Page", facts: object) -> None:
             page.full |= top is not None
             for number, (stack, whole) in enumerate(tables.items()):
                 table = whole
@@ -96,7 +95,7 @@ def show(
         run.tell(facts, dict, show)
 
 
-def _print(page: Page, atlas: "hs.Atlas", found: "list[Finding]") -> None:
+def _print(page: "Page", atlas: "hs.Atlas", found: "list[Finding]") -> None:
     """The findings that say most; with --full all of them, and what the atlas holds."""
     from headscope.facts.headlines import leading
 
@@ -105,8 +104,7 @@ def _print(page: Page, atlas: "hs.Atlas", found: "list[Finding]") -> None:
     several = len(atlas.stacks) > 1
     for finding in [*first, *(other for other in found if other not in first)]:
         stack = f"{finding.stack}: " if several else ""
-        with page.block(detail=finding not in first) as console:
-            print_wrapped(console, "- ", f"{stack}{finding.text}")
+        page.wrapped("- ", f"{stack}{finding.text}", detail=finding not in first)
     if not found:
         page.say("It has no measure or probe that findings are made of.")
     with page.block(detail=True) as console:

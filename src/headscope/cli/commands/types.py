@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.page import Page
 from headscope.cli.session import session
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.kinds.kinds import HeadKinds
 
 EXAMPLE = "Example: headscope types atlas.nc --k 4"
@@ -57,7 +57,7 @@ def _check_other(atlas: "hs.Atlas", target: Path) -> None:
             )
 
 
-def _print(page: Page, kinds: "HeadKinds") -> None:
+def _print(page: "Page", kinds: "HeadKinds") -> None:
     from headscope.facts.analyses.kinds import COLUMNS, counted, how_sure, kind_rows, recommended, stability
     from headscope.facts.cells import table_cells  # loads torch, which --help does without
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.outputs import PICTURE, REPORT, check_output
-from headscope.cli.page import Page
 from headscope.cli.session import session
 from headscope.errors import OptionError
 from headscope.pages import ViewName
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.pages.page import Packed, Start
     from headscope.pages.seen import Observed
 
@@ -88,7 +88,7 @@ def _start(view: ViewName, stack: str | None, layer: int, heads: list[str]) -> "
     return Start(view=view, stack=stacks.pop(), layer=layers.pop(), heads=named)
 
 
-def _print(page: Page, facts: dict[str, Any]) -> None:
+def _print(page: "Page", facts: dict[str, Any]) -> None:
     drawn = f"; picture: {facts['picture']}" if facts["picture"] else ""
     page.say(
         f"{facts['output']}: {facts['tokens']} tokens, {facts['heads']} heads, {facts['bytes'] / 1e6:.1f} MB, "

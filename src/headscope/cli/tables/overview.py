@@ -6,13 +6,12 @@ from collections import Counter
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 import headscope as hs
 from headscope.cli.console import print_wrapped
 
 if TYPE_CHECKING:
     import xarray as xr
+    from rich.console import Console
 
 _HASH_SHOWN = 12
 

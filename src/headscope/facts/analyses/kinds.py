@@ -4,11 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headscope.facts.description import Column
-from headscope.facts.wording import count, heads_list, interval, listed, share
+from headscope.facts.scores import Verdict
+from headscope.facts.wording import amount, count, heads_list, interval, listed, share
 from headscope.kinds.kind_names import GROUPS
 from headscope.kinds.likeness import THRESHOLD, Likeness
+from headscope.stats.permutation import GroupTest
 
 PROBE = "types"
+SURE = 0.01
+"""Below this p, layers are said to hold heads that are more, or less, alike."""
 
 COLUMNS = (
     Column("type", "kind"),
@@ -60,6 +64,18 @@ def how_sure(facts: Mapping[str, Any]) -> str:
         return "These kinds are not well separated: read them as slices of one cloud."
     kept = stability(facts)
     return f"Do heads keep their kind in ten fits? In the mean of several rounds {kept}." if kept else ""
+
+
+def layers_alike(test: GroupTest, units: str) -> tuple[str, Verdict]:
+    """Whether heads of one layer are more alike than chance has it, in a sentence and as a verdict."""
+    verdict: Verdict = "below" if test.p_value < SURE else "above" if test.p_farther < SURE else "unclear"
+    words = {"below": "more alike", "above": "less alike", "unclear": "not clearly more alike"}[verdict]
+    p_value = test.p_farther if verdict == "above" else test.p_value
+    text = (
+        f"Heads of one layer are {words} than heads dealt out to layers by chance (p = {p_value:.2g}): "
+        f"{amount(test.within, units=units, digits=3)} apart on average, against {test.between:,.3f} between layers."
+    )
+    return text, verdict
 
 
 def near_identical(likeness: Likeness, *, threshold: float = THRESHOLD) -> str:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from time import perf_counter
 from typing import ClassVar, Self
 
@@ -47,6 +48,7 @@ class FeaturesProbe:
         model: ModelName,
         *,
         against: ModelName | None = None,
+        limit: int | None = None,
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
@@ -55,11 +57,12 @@ class FeaturesProbe:
         """A model or its name, and with `against` a second one of the same shape, to see what changed.
 
         The second model may have a tokenizer of its own: texts are compared, not tokens. `max_length` is the most
-        tokens of a text, by default what both models take. `faithful` changes nothing: the published form of
-        `feature_attention` is the only one.
+        tokens of a text, by default what both models take; `limit` stops after so many sentences. `faithful` changes
+        nothing: the published form of `feature_attention` is the only one.
         """
         self.model = _loaded(model)
         self.against = None if against is None else _loaded(against)
+        self.limit = limit
         self.faithful = faithful
         self.progress = progress
         models = [self.model] if self.against is None else [self.model, self.against]
@@ -75,7 +78,7 @@ class FeaturesProbe:
         """Every head's attention to each class over the sentences of a treebank."""
         started = perf_counter()
         account = Account()
-        texts = (FeatureText(sentence, number) for number, sentence in enumerate(data))
+        texts = (FeatureText(sentence, number) for number, sentence in enumerate(islice(data, self.limit)))
         name = " and ".join(observer.model.name for observer in self._observers)
         counted = run_pass(
             whole(account.of(texts)),
@@ -83,7 +86,7 @@ class FeaturesProbe:
             self._count,
             batches=in_chunks(self._texts_held),
             title=f"{name} on {data.name}" if self.progress else None,
-            expected=lambda done: expected_texts(done, done, data.progress),
+            expected=lambda done: expected_texts(done, done, data.progress, limit=self.limit),
         )
         account.seen = counted.passes[0]
         source = Source.of_annotated(
@@ -136,6 +139,7 @@ class FeaturesProbe:
         options: dict[str, object] = {
             "max_length": self._observers[0].max_length,
             "faithful": self.faithful,
+            **({} if self.limit is None else {"limit": self.limit}),
             "against": None,
         }
         if self.against is not None:

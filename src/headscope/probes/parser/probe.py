@@ -94,6 +94,7 @@ class ParserRun:
         max_length: int | None,
         batch_size: BatchSize,
         progress: bool,
+        limit: int | None = None,
     ) -> None:
         """`networks` by name, the probed one first. `vectors` None: no scorer needs any. Else see `ParserProbe`."""
         self.seed, self.max_epochs, self.patience = seed, max_epochs, patience
@@ -117,7 +118,7 @@ class ParserRun:
         if vectors is not None:
             is_model = os.fspath(vectors) == MODEL_VECTORS
             self.lexicon = ModelLexicon(self.model) if is_model else FileLexicon(vectors)
-        self.batcher = Batcher(first.encoder, self.grid.stack, self.lexicon, batch_size)
+        self.batcher = Batcher(first.encoder, self.grid.stack, self.lexicon, batch_size, limit)
 
     def read(self, sentences: Iterable[ParsedSentence], account: Account) -> list[Batch]:
         """Sentences to score, in batches. A file of vectors is read once for all words read before training."""

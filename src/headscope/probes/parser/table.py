@@ -55,13 +55,15 @@ def parser_table(
     max_epochs: int = MAX_EPOCHS,
     patience: int = PATIENCE,
     cache_limit: int = CACHE_LIMIT,
+    limit: int | None = None,
     max_length: int | None = None,
     batch_size: BatchSize = "auto",
     progress: bool = False,
 ) -> ParserResult:
     """Train the parser probes of a model and their baselines on `train`, and score them on `test`.
 
-    The options are those of `ParserProbe`. The parsers, all scored on the same words:
+    The options are those of `ParserProbe`; `limit` is the most sentences of each file. The parsers, all scored on the
+    same words:
 
     - `attention`, `attention_words`: the two probes.
     - `right_branching`: the head is the next word. `best_offset`: it is always so many words before or after, as fits
@@ -86,6 +88,7 @@ def parser_table(
         max_length=max_length,
         batch_size=batch_size,
         progress=progress,
+        limit=limit,
     )
     data = Data(run.batcher, train, dev)
     accounts = {**data.accounts, "test": Account()}
@@ -144,6 +147,7 @@ def _source(
             "test": test.name,
             "vectors": "none" if run.lexicon is None else run.lexicon.name,
             "stack": run.grid.stack,
+            **({} if run.batcher.limit is None else {"limit": run.batcher.limit}),
             **{
                 key: getattr(run, key)
                 for key in ("seed", "max_epochs", "patience", "max_length", "batch_size")

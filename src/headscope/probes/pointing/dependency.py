@@ -146,6 +146,7 @@ class DependencyProbe(PointingProbe[Treebank]):
         model: Model | str | os.PathLike[str],
         *,
         base_relations: bool = False,
+        limit: int | None = None,
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
@@ -153,7 +154,12 @@ class DependencyProbe(PointingProbe[Treebank]):
     ) -> None:
         """`base_relations` counts subtypes (nmod:poss) as their base relation (nmod); else see PointingProbe."""
         super().__init__(
-            model, max_length=max_length, batch_size=batch_size, faithful=faithful, progress=progress
+            model,
+            limit=limit,
+            max_length=max_length,
+            batch_size=batch_size,
+            faithful=faithful,
+            progress=progress,
         )
         self.base_relations = base_relations
 

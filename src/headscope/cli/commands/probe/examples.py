@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.page import Page
 from headscope.cli.session import session
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.atlas import Example
+    from headscope.cli.page import Page
     from headscope.probes.pointing.answers import AtWork
 
 EXAMPLE = "Example: headscope probe examples demo --treebank dev.conllu --relation obj --head 7.4 --most 3"
@@ -31,6 +31,7 @@ def examples(
     direction: str | None = None,
     stack: shared.Stack = None,
     most: int = 5,
+    limit: shared.Limit = None,
     picture: Path | None = None,
     annotate: shared.Annotate = None,
     faithful: shared.FirstPiece = False,
@@ -54,7 +55,7 @@ def examples(
         raise OptionError("give one of --treebank FILE, --coreference FILE and --roles FILE")
     if picture is not None and picture.suffix.lower() not in PICTURES:
         raise OptionError(f"--picture {picture}: pictures are saved as {', '.join(PICTURES)}")
-    settings = common.probe_options | {"faithful": faithful}
+    settings = common.probe_options | {"limit": limit, "faithful": faithful}
     with session(common) as run:
         asks: Any = (
             hs.DependencyProbe if treebank else hs.CoreferenceProbe if coreference else hs.RelationsProbe
@@ -82,7 +83,7 @@ def _facts(found: "AtWork") -> dict[str, Any]:
     return {"right": list(map(_record, found.right)), "wrong": list(map(_record, found.wrong))}
 
 
-def _print(page: Page, found: "AtWork") -> None:
+def _print(page: "Page", found: "AtWork") -> None:
     first = (found.right or found.wrong)[0]
     page.say(f"head {first.head}, {first.label}, {first.direction}", bold=True)
     page.say("[asking word]  {right word}  <chosen, wrong>")

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headscope.cli.page import Page
 from headscope.cli.session import Session
 from headscope.cli.tables.source import source_facts, source_line, stack_rows
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.probes.result import ProbeResult
 
 
@@ -27,7 +27,7 @@ def tell(run: Session, result: "ProbeResult") -> None:
     run.tell(result, _facts, _print)
 
 
-def _print(page: Page, result: "ProbeResult") -> None:
+def _print(page: "Page", result: "ProbeResult") -> None:
     source = result.source
     page.say(result.summary(), f"{result.model.name} on {source_line(source)}")
     if chosen := source.options.get("chosen_on"):
@@ -43,7 +43,7 @@ def _print(page: Page, result: "ProbeResult") -> None:
         print_tables(page, result, stack)
 
 
-def print_tables(page: Page, result: "ProbeResult", stack: str, *, detail: bool = False) -> None:
+def print_tables(page: "Page", result: "ProbeResult", stack: str, *, detail: bool = False) -> None:
     """The tables that the probe describes, or its rows as they stand; those with too few cases only with --full."""
     from headscope.facts.cells import plain_columns, table_cells  # loads torch, which --help does without
 

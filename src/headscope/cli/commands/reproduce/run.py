@@ -9,11 +9,11 @@ import headscope as hs
 from headscope.cli.console import one_line, stderr
 from headscope.cli.options import Common, treebank
 from headscope.cli.outputs import ATLAS, MARKDOWN, REPORT, check_output
-from headscope.cli.page import Page
 from headscope.cli.session import session
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.reproduce import Material, Reproduction
 
 PAGES = {".html": REPORT, ".md": MARKDOWN}
@@ -153,7 +153,7 @@ def run(paper: str, model: str, *, common: Common, **options: Any) -> None:
         told = {"papers": [result.facts() for result in results]} if paper == "all" else results[0].facts()
         return {"output_against": others, "page": page, **told}
 
-    def show(answer: Page, results: "Sequence[Reproduction]") -> None:
+    def show(answer: "Page", results: "Sequence[Reproduction]") -> None:
         if paper == "all":
             print_papers(answer, results)
         else:

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from headscope.cli.console import print_wrapped
 from headscope.cli.page import Page
-from headscope.cli.tables import blocks, print_table
+from headscope.cli.tables.text import blocks, print_table
 from headscope.reproduce import Grid, Reproduction, Section
 from headscope.reproduce import wording as words
 
@@ -17,7 +17,8 @@ GAP = 2
 def print_reproduction(page: Page, result: Reproduction) -> None:
     """The verdict on every finding; with --full every section with its origins, table and notes."""
     _print_verdicts(page, result, detail=False)
-    page.say("", result.citation, detail=True)
+    page.say("", detail=True)
+    page.wrapped("", result.citation, detail=True)
     for section in result.sections:
         page.say(f"\n{section.title}", bold=True, detail=True)
         with page.block(detail=True) as console:
@@ -41,14 +42,13 @@ def print_papers(page: Page, results: Sequence[Reproduction]) -> None:
 
 def _print_verdicts(page: Page, result: Reproduction, *, detail: bool) -> None:
     """The paper and how many of its findings are the same, then, as a `detail`, the verdict on each."""
-    page.say(f"{words.paper_name(result)}: {words.summary(result)}", bold=True)
+    page.wrapped("", f"{words.paper_name(result)}: {words.summary(result)}")
     for section in result.sections:
         for tally in words.tallies(section):
-            page.say(f"  {tally.finding}: {tally.outcome}", detail=detail)
+            page.wrapped("  ", f"{tally.finding}: {tally.outcome}", detail=detail)
     for section in result.sections:
         if section.needs:
-            with page.block(detail=detail) as console:
-                print_wrapped(console, "  left out: ", f"{section.title}: {section.needs}")
+            page.wrapped("  left out: ", f"{section.title}: {section.needs}", detail=detail)
 
 
 def _print_section(console: Console, section: Section) -> None:
