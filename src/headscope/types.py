@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 _BATCHES = ("AttentionBatch", "TokenBatch", "padded")
 
+Array = np.ndarray[Any, Any]
+Coords = Mapping[str, Sequence[str] | Sequence[int]]
+"""The labels along each dimension of an array, in the order of its axes."""
+
 StackName = Literal["encoder", "decoder", "cross"]
 
 Layout = Literal["pair", "joined", "source-target"]
@@ -168,6 +172,11 @@ class HeadGrid:
         return self.stack == "cross"
 
     @property
+    def coords(self) -> Coords:
+        """The labels of an array that has a number a head."""
+        return {"layer": range(self.layers), "head": range(self.heads)}
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """Every head as layer.head, layer by layer."""
         return tuple(str(HeadId(layer, head)) for layer in range(self.layers) for head in range(self.heads))
@@ -177,11 +186,16 @@ class HeadGrid:
 class LabelledArray:
     """A result on its way into the atlas: numbers, what each axis is, and what the numbers mean."""
 
-    values: np.ndarray[Any, Any]
+    values: Array
     dims: tuple[str, ...]
-    coords: Mapping[str, Sequence[str] | Sequence[int]]
+    coords: Coords
     description: str
     units: str = "1"
+
+    @classmethod
+    def of(cls, values: Array, coords: Coords, description: str, units: str = "1") -> Self:
+        """Numbers whose axes are the dimensions of `coords`, in their order."""
+        return cls(values, tuple(coords), coords, description, units)
 
 
 def __getattr__(name: str) -> Any:

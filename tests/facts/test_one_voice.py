@@ -104,6 +104,7 @@ def test_findings_say_the_same(atlas: Atlas, rows: dict[str, HeadScore]) -> None
     assert [str(head) for head in det.heads] == ["1.2"]
 
 
+@pytest.mark.slow
 def test_the_report_says_the_same(atlas: Atlas, rows: dict[str, HeadScore]) -> None:
     html = render(atlas)
     words = {"above": "clearly", "unclear": "not clearly", "too few": "too few cases"}
@@ -114,6 +115,7 @@ def test_the_report_says_the_same(atlas: Atlas, rows: dict[str, HeadScore]) -> N
         assert cells.endswith(f"<td>{words[row.verdict]}</td>")
 
 
+@pytest.mark.slow
 def test_every_medium_has_the_same_sentences(atlas: Atlas) -> None:
     found = hs.findings(atlas)
     text = (

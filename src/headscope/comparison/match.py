@@ -11,10 +11,9 @@ from headscope.capture import Capture, survey
 from headscope.comparison.alike import check_tokenizers, common_batches, same_tokens
 from headscope.comparison.divergence import layers_divergence
 from headscope.comparison.match_result import Matching, StackMatch
-from headscope.comparison.run import ModelName
 from headscope.errors import OptionError, TextError
 from headscope.measures.base import TextMean
-from headscope.models import Model, load
+from headscope.models import Model, ModelName, loaded
 from headscope.probes.parser.table import untrained
 from headscope.probes.result import Source
 from headscope.run.one_pass import run_pass, whole
@@ -47,7 +46,7 @@ def match(
     of an untrained network (`seed`) shaped as `model_b`, and whether each half of the texts alone gives the same pair.
     """
     started = perf_counter()
-    first, second = (model if isinstance(model, Model) else load(model) for model in (model_a, model_b))
+    first, second = map(loaded, (model_a, model_b))
     check_tokenizers(first, second)
     check_run_options(
         first,

@@ -1,18 +1,15 @@
 """Two models read the same batches, and every layer of one is laid beside that of the other."""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 
 import torch
 from torch import Tensor
 
-from headscope.accumulator import Sums
+from headscope.accumulator import Counted
 from headscope.atlas import Atlas
 from headscope.capture import Capture, survey
-from headscope.capture.observe import edits_of
 from headscope.comparison.alike import check_shapes, check_tokenizers, common_batches, same_tokens
 from headscope.comparison.kinds import KindChange, kind_change
 from headscope.comparison.match_result import Matching
@@ -22,10 +19,10 @@ from headscope.comparison.sums import GIVERS, StackSums
 from headscope.comparison.weights import weight_change
 from headscope.errors import TextError
 from headscope.kinds.features import MEASURE as FEATURES
-from headscope.models import Model, load
+from headscope.models import Model, ModelName, loaded
 from headscope.models.stacks import Place
 from headscope.probes.features.probe import FeaturesProbe
-from headscope.probes.result import Source
+from headscope.probes.result import Source, compared_with
 from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize, check_run_options
 from headscope.run.reader import Reader, ReadText
@@ -34,8 +31,6 @@ from headscope.text.annotated.treebank import Treebank
 from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
 from headscope.types import AttentionBatch, HeadId, StackName
-
-ModelName = Model | str | os.PathLike[str]
 
 
 def compare(
@@ -59,7 +54,7 @@ def compare(
     models each head of `model_b` is held against its partner, wherever that stands in `model_a`.
     """
     started = perf_counter()
-    captures = [_survey(model) for model in (model_a, model_b)]
+    captures = [survey(loaded(model)) for model in (model_a, model_b)]
     first, second = (capture.model for capture in captures)
     check_tokenizers(first, second)
     check_shapes(*captures)
@@ -84,11 +79,10 @@ def compare(
         stack: StackComparison(
             own, weights.by_stack[stack], _kinds(own, stack, k=k, seed=seed), seed, partners.get(stack, {})
         )
-        for stack, own in sums.stacks.items()
+        for stack, own in sums.value.items()
     }
-    options: dict[str, object] = {
-        "against": first.name,
-        "against_weights_hash": f"sha256:{first.weights_hash}",
+    options = {
+        **compared_with(first),
         "max_length": max_length,
         "limit": limit,
         "k": k,
@@ -96,23 +90,14 @@ def compare(
         "treebank": None if treebank is None else treebank.name,
         **({} if match is None else {"matched": True}),
     }
-    edits = edits_of(first.network)
-    options |= {"against_edits": list(edits)} if edits else {}
     of_features = () if scored is None else scored.source.notes
     notes = (*_notes(first, second, reader, stacks), *weights.notes, *of_features)
     source = Source.of_corpus(reader, options=options, duration=perf_counter() - started, notes=notes)
     return Comparison(second, source, first, stacks, scored)
 
 
-def _survey(model: ModelName) -> Capture:
-    return survey(model if isinstance(model, Model) else load(model))
-
-
-@dataclass
-class _Sums(Sums):
-    """All that is counted in all stacks."""
-
-    stacks: Mapping[StackName, StackSums]
+_Sums = Counted[Mapping[StackName, StackSums]]
+"""All that is counted in all stacks."""
 
 
 class _Both:
@@ -131,7 +116,7 @@ class _Both:
     def sums(self) -> _Sums:
         """Nothing counted yet."""
         same_input = bool(self.same_input)
-        return _Sums({grid.stack: StackSums.zeros(grid, same_input=same_input) for grid in self.grids})
+        return Counted({grid.stack: StackSums.zeros(grid, same_input=same_input) for grid in self.grids})
 
     def count(self, sums: _Sums, texts: list[ReadText]) -> None:
         """Show a batch to both models, and count."""
@@ -142,14 +127,14 @@ class _Both:
 
         def see(stack: StackName, seen: AttentionBatch) -> None:
             attention = self._beside(held, stack, seen).to(seen.attention.device, seen.attention.dtype)
-            sums.stacks[stack].update(AttentionBatch(seen.layer, attention, seen.queries, seen.keys), seen)
+            sums.value[stack].update(AttentionBatch(seen.layer, attention, seen.queries, seen.keys), seen)
             if self.same_input:
                 hold(stack, seen)
 
         def beside(giver: str, place: Place, weights: Tensor) -> None:
             own = held[place.stack, place.layer]
             other = AttentionBatch.observed(place.layer, weights, own.queries, own.keys)
-            sums.stacks[place.stack].same_input[giver].update(own, other)
+            sums.value[place.stack].same_input[giver].update(own, other)
 
         for watch, giver, look in zip(self.watches, GIVERS, (hold, see), strict=True):
             batch = watch.batch([text.encoded for text in texts])
@@ -188,15 +173,15 @@ def _notes(
         yield f"{first.name} and {second.name} have the same weights"
     if note := reader.cut_note():
         yield note
-    if any(found.partners for found in stacks.values()):
+    if any(compared.partners for compared in stacks.values()):
         yield "heads are held against their partners; weights are those of the layers as they are numbered"
-    elif any(not found.sums.same_input for found in stacks.values()):
+    elif any(not compared.sums.same_input for compared in stacks.values()):
         yield (
             "what each layer's own weights change could not be told apart from what the layers below hand it: the "
             "attention of these two models cannot be run on the same input"
         )
-    for stack, found in stacks.items():
+    for stack, compared in stacks.items():
         of = f"{stack}: " if len(stacks) > 1 else ""
-        if found.kinds is not None and not found.kinds.kinds.separation.is_clear:
-            reasons = "; ".join(found.kinds.kinds.separation.reasons)
+        if compared.kinds is not None and not compared.kinds.kinds.separation.is_clear:
+            reasons = "; ".join(compared.kinds.kinds.separation.reasons)
             yield f"{of}the kinds of {first.name} are not well separated ({reasons}), so a change of kind means little"

@@ -90,15 +90,28 @@ def card(atlas: Atlas, head: HeadId | str, *, stack: str | None = None) -> Card:
         raise AtlasError(
             f"there is no head {wanted}; the {stack} of this atlas has {layers} layers of {heads} heads, counted from 0"
         )
-    arrays, subject = head_arrays(atlas, stack, wanted), Subject(atlas, stack)
-    kind = str(arrays["head_type"].values) if "head_type" in arrays else None
+    return _card(Subject(atlas, stack), wanted, heads=layers * heads)
+
+
+def cards(atlas: Atlas, stack: str) -> list[Card]:
+    """The cards of all heads of a stack, layer by layer."""
+    layers, heads = atlas.shape(stack) or (0, 0)
+    subject = Subject(atlas, stack)
+    sweep = sweeps_of(subject).get("heads")
+    every = (HeadId(layer, head) for layer in range(layers) for head in range(heads))
+    return [_card(subject, head, heads=layers * heads, sweep=sweep) for head in every]
+
+
+def _card(subject: Subject, head: HeadId, *, heads: int, sweep: SweepFacts | None = None) -> Card:
+    """The card of one of so many heads; `sweep` is the sweep over single heads, where it is at hand."""
+    arrays = head_arrays(subject.atlas, subject.stack, head)
     return Card(
-        wanted,
-        stack,
-        kind,
-        tuple(_finds(atlas, stack, wanted)),
-        tuple(_looks(subject, arrays, heads=layers * heads)),
-        _without(subject, arrays),
+        head,
+        subject.stack,
+        str(arrays["head_type"].values) if "head_type" in arrays else None,
+        tuple(_finds(subject.atlas, subject.stack, head)),
+        tuple(_looks(subject, arrays, heads=heads)),
+        _without(sweep or sweeps_of(subject).get("heads"), arrays),
     )
 
 
@@ -143,8 +156,7 @@ def _looks(subject: Subject, arrays: HeadArrays, *, heads: int) -> Iterator[Clai
     yield from seen[:MOST]
 
 
-def _without(subject: Subject, arrays: HeadArrays) -> str:
-    sweep: SweepFacts | None = sweeps_of(subject).get("heads")
+def _without(sweep: SweepFacts | None, arrays: HeadArrays) -> str:
     if sweep is None:
         return ""
     metric = sweep.metric()

@@ -155,10 +155,14 @@ def row_score(row: Mapping[str, Any], described: Description) -> HeadScore | Non
     )
     baselines = [
         Score(
-            one.name, share, number(row.get(one.low)), number(row.get(one.high)), _detail(row.get(one.detail))
+            rule.name,
+            share,
+            number(row.get(rule.low)),
+            number(row.get(rule.high)),
+            _detail(row.get(rule.detail)),
         )
-        for one in described.baselines
-        if (share := number(row.get(one.value))) is not None
+        for rule in described.baselines
+        if (share := number(row.get(rule.value))) is not None
     ]
     return HeadScore(
         label=label,
@@ -182,7 +186,7 @@ def _least_lead(described: Description) -> float:
 
 def judged(rows: Sequence[Mapping[str, Any]], described: Description) -> list[dict[str, Any]]:
     """The rows of a probe's table, each with its verdict where they are held against anything."""
-    if not described.has_verdict:
+    if not (described.baselines or described.is_difference):
         return [dict(row) for row in rows]
     scores = [row_score(row, described) for row in rows]
     return [

@@ -50,8 +50,8 @@ class Subject:
 
     @property
     def _results(self) -> dict[str, dict[str, Any]]:
-        told = self.atlas.provenance.get("probes")
-        probes = told if isinstance(told, dict) else {}
+        entries = self.atlas.provenance.get("probes")
+        probes = entries if isinstance(entries, dict) else {}
         return {
             name: facts
             for name, facts in probes.items()

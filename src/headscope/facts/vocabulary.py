@@ -72,7 +72,7 @@ def role_name(atlas: Atlas, stack: str, role: Choice) -> str:
 def key_name(atlas: Atlas, stack: str, role: str) -> str:
     """A role of keys in words; punctuation is full stops and commas."""
     if role == "punctuation":
-        both = (role_name(atlas, stack, one) for one in ("period", "comma"))
+        both = (role_name(atlas, stack, mark) for mark in ("period", "comma"))
         return " and ".join(both)
     return role_name(atlas, stack, role)
 
@@ -113,7 +113,7 @@ def _probe_title(atlas: Atlas, picked: HeadValues, measure: str) -> str | None:
     text = array_text(atlas, measure)
     if text is None:
         return None
-    owner = next(one for one in descriptions(atlas).values() if text in one.arrays.values())
+    owner = next(described for described in descriptions(atlas).values() if text in described.arrays.values())
     names = [
         label_name(atlas, picked.stack, owner, label)
         if dim == owner.label

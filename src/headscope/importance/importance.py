@@ -1,7 +1,6 @@
 """Gradient importance of a model on a task: batches through the network and back, and sums of what came of it."""
 
 import hashlib
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -16,7 +15,7 @@ from headscope.errors import CaptureError, TextError
 from headscope.importance.gradients import ImportanceSums, layer_gradients
 from headscope.importance.result import ImportanceResult
 from headscope.measures.base import TextMean
-from headscope.models import Model
+from headscope.models import Model, ModelName
 from headscope.probes.result import Source
 from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize
@@ -29,7 +28,7 @@ TENSORS_HELD = 6
 
 
 def gradient_importance(
-    model: Model | str | os.PathLike[str],
+    model: ModelName,
     task: Task,
     *,
     limit: int | None = None,

@@ -9,8 +9,7 @@ import numpy as np
 from headscope.atlas import Results
 from headscope.importance.gradients import KEY_ROLES
 from headscope.probes.result import ProbeResult, Row
-from headscope.tasks.metric import Array
-from headscope.types import HeadId, LabelledArray
+from headscope.types import Array, HeadId, LabelledArray
 
 
 @dataclass(frozen=True)

@@ -204,7 +204,7 @@ def _explained(subject: Subject) -> Section:
     return Section(
         "explained",
         "How much of each head do its names explain?",
-        "A head is taken for a mixture of habits with a name: near tokens, the first token, delimiters, punctuation, "
+        "A head is taken for a mixture of named patterns: near tokens, the first token, delimiters, punctuation, "
         "the same word, sentences. The explained share is how much nearer that mixture is to the head's attention than "
         "even attention, on texts it was not fitted on. What is left has no name yet. "
         + " ".join(explained_sentences(subject.atlas, stack=subject.stack)),
@@ -215,7 +215,7 @@ def _explained(subject: Subject) -> Section:
                 size=WIDE_SIZE,
                 title="What names explain of each head",
                 caption="A bar a head, layer by layer. Colours are the explained share, dealt out by the weights of "
-                "the habits; grey has no name yet.",
+                "the patterns; grey has no name yet.",
             )
         ],
     )

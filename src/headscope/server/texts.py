@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headscope.errors import CaptureError, OptionError
 from headscope.models import Model
+from headscope.pages.looking import labelled
 from headscope.pages.neurons import has_neurons, read_neurons
 from headscope.pages.quantise import FINE_WEIGHTS, quantise
 from headscope.pages.seen import Observed, map_key, observe
@@ -121,9 +122,10 @@ class Texts:
         model = self._model(asked.model)
         self.explorer.worker.say(f"reading a text with {asked.model}")
         with self._edited(model, asked):
-            return observe(
+            observed = observe(
                 model, asked.text_a, asked.text_b, max_length=self._length(model), between=job.check
             )
+        return labelled(observed, self.explorer.catalogue.atlas_of(asked.model))
 
     def _edited(self, model: Model, asked: PredictRequest) -> Any:
         if not asked.edits:

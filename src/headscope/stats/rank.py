@@ -1,7 +1,6 @@
 """Rank correlations (Spearman's) with intervals and p values, and what is left of one at equal values of a third."""
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy.special import stdtr
@@ -9,8 +8,7 @@ from scipy.stats import rankdata
 
 from headscope.stats.intervals import LEVEL
 from headscope.stats.permutation import p_value
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 
 def correlation(first: Array, second: Array) -> float:

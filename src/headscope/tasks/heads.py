@@ -3,7 +3,6 @@
 `headscope.load` leaves task heads out, since attention does not depend on them. A task does.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +21,7 @@ from transformers.models.auto import modeling_auto as auto
 
 from headscope.capture import surveyed
 from headscope.errors import ModelError
-from headscope.models import Model, load, wrap
+from headscope.models import Model, ModelName, load, wrap
 from headscope.models.quiet import quiet_transformers
 from headscope.types import TaskName
 
@@ -114,7 +113,7 @@ def has_head(network: PreTrainedModel, head: Head) -> bool:
     return any(kind.__name__ in _KINDS[head].classes for kind in type(network).__mro__)
 
 
-def with_head(model: Model | str | os.PathLike[str], head: Head, *, allow_pickle: bool = False) -> Model:
+def with_head(model: ModelName, head: Head, *, allow_pickle: bool = False) -> Model:
     """The model with a task head: itself if it has it, else loaded again from where it came from, with it.
 
     The weights are read again, in the model's precision and onto its device, and must hold all of the head; nothing

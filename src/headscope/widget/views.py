@@ -11,11 +11,12 @@ from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
 from headscope.pages.atlas import packed_atlas, write_atlas_view
-from headscope.pages.neurons import NeuronReader
-from headscope.pages.page import Packed, Start, asset, budget_for, modules, pack, page_html, write_view
-from headscope.pages.pictures import PictureKind, check_place, draw
-from headscope.pages.seen import Observed
+from headscope.pages.looking import Looked
+from headscope.pages.page import Packed, asset, budget_for, modules, pack, page_html, write_view
+from headscope.pages.pictures import PictureKind, draw
 from headscope.pages.shapes import Chunk, Embedded
+from headscope.pages.start import Start
+from headscope.pages.start_checks import check_place
 from headscope.widget.stored import picture, stored
 
 ROOM = 8_000_000
@@ -85,16 +86,23 @@ class AtlasView(Widget):
 class TextView(Widget):
     """What every head does on one text; `hs.view` makes it."""
 
-    def __init__(self, observed: Observed, *, start: Start, neurons: NeuronReader | None = None) -> None:
-        check_place(observed, start.stack, start.layer, start.heads)
-        packed = pack(observed, start=start, neurons=neurons, budget=max(ROOM, budget_for(observed)))
-        self.observed, self._start, self._neurons = observed, start, neurons
-        title = f"{observed.model}, {len(observed.source.pieces)} tokens"
+    def __init__(self, looked: Looked, *, start: Start, beside: Looked | None = None) -> None:
+        self.observed, self.beside = looked.observed, beside
+        check_place(self.observed, start)
+        self._start, self._neurons = start, looked.neurons
+        packed = pack(
+            self.observed,
+            start=self._start,
+            neurons=looked.neurons,
+            beside=beside,
+            budget=max(ROOM, budget_for(self.observed)),
+        )
+        title = f"{self.observed.model}, {len(self.observed.source.pieces)} tokens"
         super().__init__(packed.embedded, packed.chunks, title=title)
 
     def save(self, path: str | os.PathLike[str]) -> Packed:
         """Write the view as one self-contained HTML file."""
-        return write_view(path, self.observed, start=self._start, neurons=self._neurons)
+        return write_view(path, self.observed, start=self._start, neurons=self._neurons, beside=self.beside)
 
     def draw(
         self,
@@ -107,19 +115,22 @@ class TextView(Widget):
         ax: Axes | None = None,
     ) -> Axes:
         """The head view or matrix view as a vector picture, for `hs.figures.save`; where not told, as shown first."""
-        start = self._start
+        start = self._start.on(self.observed)
         return draw(
             self.observed,
             kind,
             stack=stack or start.stack,
-            layer=start.layer if layer is None else layer,
+            layer=(start.layer or 0) if layer is None else layer,
             heads=start.heads if heads is None else heads,
             threshold=threshold,
             ax=ax,
         )
 
     def _page(self) -> str:
-        packed = pack(self.observed, start=self._start)  # without neurons, which take most of the room
+        beside = self.beside and Looked(self.beside.observed)
+        packed = pack(
+            self.observed, start=self._start, beside=beside
+        )  # no neurons, which take most of the room
         return page_html(packed.embedded, packed.chunks, title=self._title)
 
     def _instead(self) -> Markup:

@@ -22,6 +22,7 @@ export interface AtlasData {
   about: string;
   stacks: AtlasStack[];
   findings: Finding[];
+  command: string;
 }
 
 /** An atlas that can be opened. */
@@ -37,7 +38,10 @@ export interface AtlasStack {
   layers: number;
   heads: number;
   colourings: Colouring[];
-  maps: Record<string, [number, number][]>;
+  first_colouring?: string | null;
+  first_measures?: [string, string] | null;
+  first_head?: number | null;
+  maps: HeadMap[];
 }
 
 /** One number of a head: drawn as a bar or column, with its interval, beside what it is held against. */
@@ -54,6 +58,12 @@ export interface Bar {
   muted?: boolean;
   tick?: string;
   note?: string;
+}
+
+/** A sentence on what a head does, and the number behind it beside what it is held against. */
+export interface CardLine {
+  text: string;
+  bar?: Bar | null;
 }
 
 /** Numbers on one scale: a row each (bars), or side by side (columns). */
@@ -96,6 +106,7 @@ export interface Edit {
 export interface Embedded {
   about: About;
   seen?: Seen | null;
+  beside?: Seen | null;
   atlas?: AtlasData | null;
   head_pages?: Record<string, HeadPage>;
   start?: string;
@@ -143,7 +154,18 @@ export interface HeadExample {
   words: string[];
   marks: number[];
   weights?: number[] | null;
+  guess?: number;
+  is_right?: boolean;
+  is_looked_at?: boolean;
   note: string;
+}
+
+/** Heads as points: who lies near whom. */
+export interface HeadMap {
+  key: string;
+  title: string;
+  about: string;
+  points: [number, number][];
 }
 
 /** All that an atlas knows of one head; what it does not know is empty or null. */
@@ -152,7 +174,10 @@ export interface HeadPage {
   layer: number;
   head: number;
   kind?: string | null;
-  card?: string[];
+  card?: CardLine[];
+  without?: string;
+  named: string;
+  at_work?: HeadExample[];
   sections?: Section[];
   examples?: HeadExample[];
   typical?: TypicalSentence[];
@@ -266,6 +291,7 @@ export interface Seen {
   stacks: StackShape[];
   rotated: boolean;
   note: string;
+  cards?: Record<string, string[]>;
   id: string;
   levels: number[];
   max_error: number;
@@ -275,6 +301,7 @@ export interface Seen {
   signed?: boolean;
   has_neurons: boolean;
   neuron_heads?: string[] | null;
+  sharpest?: Record<string, [number, number]>;
 }
 
 /** One stack of layers, and which tokens ask and answer in it. */

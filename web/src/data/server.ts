@@ -39,9 +39,15 @@ async function problem(response: Response): Promise<string> {
 const part = encodeURIComponent;
 
 export async function serverSource(access: string): Promise<Source> {
+  const about = (await (await ask(access, "about")).json()) as About;
+  const source = connected(access, about);
+  return about.models.length > 0 ? Object.assign(source, { beside: connected(access, about) }) : source;
+}
+
+/** The server, with a text of its own that is being looked at. */
+function connected(access: string, about: About): Source {
   const json = async <T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T> =>
     (await (await ask(access, path, body, signal)).json()) as T;
-  const about = await json<About>("about");
   let current: Seen | null = null;
   let maps: ((stack: string, layer: number) => Promise<LayerMaps>) | null = null;
   const looking = (): Seen => {

@@ -39,6 +39,8 @@ export interface Source {
   readonly start: string;
   /** The text that is being looked at. */
   readonly current: Seen | null;
+  /** A second text or model, to be shown beside: a source of its own, with the same methods for its text. */
+  readonly beside?: Source;
   /** Sends a new text through a model; it becomes `current`. */
   seen?(request: LookRequest, signal?: AbortSignal): Promise<Seen>;
   /** The maps of one layer of `current`. */
@@ -75,6 +77,11 @@ export function stackOf(seen: Seen, name: string): StackShape {
   const found = seen.stacks.find((stack) => stack.name === name);
   if (found === undefined) throw new SourceError(`There is no stack “${name}” in this view.`);
   return found;
+}
+
+/** What an atlas says that a head does; "" without an atlas. */
+export function cardOf(seen: Seen, stack: StackShape, layer: number, head: number): string {
+  return seen.cards?.[stack.name]?.[layer * stack.heads + head] ?? "";
 }
 
 /** `bytes` as the maps of a layer, or an error when they have not the size that the text says. */

@@ -1,4 +1,5 @@
 /** Where new texts are typed, on pages that can send them through a model. */
+import type { ComponentChildren } from "preact";
 import type { ModelInfo } from "../data/api";
 import { shortened } from "../data/tokens";
 import { Trouble } from "../parts/controls";
@@ -7,9 +8,11 @@ import type { Read, Reading } from "./reading";
 interface Props {
   models: readonly ModelInfo[];
   reading: Reading;
+  /** What stands at its end. */
+  children?: ComponentChildren;
 }
 
-export function TextBar({ models, reading }: Props) {
+export function TextBar({ models, reading, children }: Props) {
   const { typed, change, read, stale, busy, trouble, look, cancel } = reading;
   const model = models.find((each) => each.name === typed.model);
   const choose = (name: string): void => {
@@ -63,6 +66,7 @@ export function TextBar({ models, reading }: Props) {
           {typed.model} reads the text …
         </span>
       )}
+      {children}
       {stale && read !== null && <Stale {...{ read, busy }} />}
       {trouble !== null && <Trouble>{trouble}</Trouble>}
     </form>

@@ -31,7 +31,7 @@ def best_heads(atlas: Atlas, probe: str, *, stack: str | None = None) -> list[He
     """The rows of a probe's table that have a score, in the table's order."""
     described = description_of(atlas, probe)
     if not described.value:
-        drawn = [name for name, one in descriptions(atlas).items() if one.value]
+        drawn = [name for name, described in descriptions(atlas).items() if described.value]
         raise OptionError(f"there is no chart of {probe!r}; choose from {', '.join(drawn)}")
     rows = [row_score(row, described) for row in atlas.table(probe, stack=stack)]
     return [row for row in rows if row is not None]
@@ -163,20 +163,23 @@ class _OneHead:
         by_label = {baseline.label: baseline.name for baseline in self.described.baselines}
         label_dim, best_only = self.described.label, "" in by_label
         [rule_dim] = [dim for dim in array.dims if dim != label_dim] if len(array.dims) == 2 else [label_dim]
-        scores = [
+        place: Place = {label_dim: cell[label_dim]}
+        rules = [
+            (self.arrays.number(name, **{**place, rule_dim: rule}), rule) for rule in array.labels[rule_dim]
+        ]
+        known = sorted((pair for pair in rules if np.isfinite(pair[0])), key=lambda pair: -pair[0])
+        return tuple(
             self._score(
                 by_label.get("", "") or by_label.get(str(rule), str(rule)),
                 name,
-                {label_dim: cell[label_dim], rule_dim: rule},
+                {**place, rule_dim: rule},
                 sample,
                 error=name,
                 detail=signed(int(rule)) if best_only else "",
                 comparisons=comparisons,
             )
-            for rule in array.labels[rule_dim]
-        ]
-        known = sorted((one for one in scores if np.isfinite(one.value)), key=lambda one: -one.value)
-        return tuple(known[:1] if best_only else known)
+            for _, rule in (known[:1] if best_only else known)
+        )
 
 
 def _better(array: HeadArray, place: Place) -> str | None:

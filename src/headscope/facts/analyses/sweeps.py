@@ -16,8 +16,8 @@ from headscope.errors import AtlasError, OptionError
 from headscope.facts.subject import Subject
 from headscope.facts.wording import count
 from headscope.stats.correction import CORRECTIONS, Correction, units_needed
+from headscope.types import Array
 
-Array = np.ndarray[Any, Any]
 Number = TypeVar("Number", float, Array)
 
 ABLATION = "ablation"

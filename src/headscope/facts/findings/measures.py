@@ -7,12 +7,12 @@ import numpy as np
 
 from headscope.facts.findings.finding import Finding
 from headscope.facts.scores import EVEN, NOTICEABLE, Score, Verdict
-from headscope.facts.slices import Array, HeadValues, Select, choices, head_values
+from headscope.facts.slices import HeadValues, Select, choices, head_values
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import has_markers, offset_name, pattern_name, role_name
 from headscope.facts.wording import HEAD, amount, count, heads_list, sentence, share, with_heads
 from headscope.stats.intervals import mean_interval
-from headscope.types import HeadId
+from headscope.types import Array, HeadId
 
 MUCH = 0.5
 TIMES = 4

@@ -8,6 +8,7 @@ that has a default may be left out.
 from headscope.pages.shapes.base import Shape
 from headscope.pages.shapes.head import (
     Bar,
+    CardLine,
     Chart,
     ExampleMap,
     HeadExample,
@@ -26,6 +27,7 @@ from headscope.pages.shapes.views import (
     Embedded,
     Finding,
     FindingPart,
+    HeadMap,
     ModelInfo,
     Neurons,
     Reading,
@@ -42,6 +44,7 @@ __all__ = [
     "AtlasInfo",
     "AtlasStack",
     "Bar",
+    "CardLine",
     "Chart",
     "Chunk",
     "Colouring",
@@ -50,6 +53,7 @@ __all__ = [
     "Finding",
     "FindingPart",
     "HeadExample",
+    "HeadMap",
     "HeadPage",
     "ModelInfo",
     "NearHead",

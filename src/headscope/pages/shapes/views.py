@@ -45,6 +45,8 @@ class Reading(Shape):
     """Whether queries and keys are those after rotation (RoPE)."""
     note: str
     """What one should know, such as a text that was cut; empty when there is nothing."""
+    cards: dict[str, list[str]] = {}
+    """What an atlas says that each head does: by stack, layer by layer; without an atlas there is none."""
 
 
 class Seen(Reading):
@@ -72,6 +74,8 @@ class Seen(Reading):
     has_neurons: bool
     neuron_heads: list[str] | None = None
     """The heads whose neurons are there, as {stack}/{layer}/{head}; None for all (when `has_neurons`)."""
+    sharpest: dict[str, tuple[int, int]] = {}
+    """For each stack the layer and head that is shown first where none is named."""
 
 
 class Neurons(Shape):
@@ -155,6 +159,17 @@ class Finding(Shape):
     units: str = "1"
 
 
+class HeadMap(Shape):
+    """Heads as points: who lies near whom."""
+
+    key: str
+    """Stable, used in links, such as mds."""
+    title: str
+    about: str
+    points: list[tuple[Known, Known]]
+    """Layer by layer."""
+
+
 class AtlasStack(Shape):
     """The heads of one stack, in every colour the atlas has for them."""
 
@@ -162,8 +177,14 @@ class AtlasStack(Shape):
     layers: int
     heads: int
     colourings: list[Colouring]
-    maps: dict[str, list[tuple[Known, Known]]]
-    """Heads as points, layer by layer: "mds", "tsne"; empty when heads are too few or distances are missing."""
+    first_colouring: str | None = None
+    """The key of the one that is shown first."""
+    first_measures: tuple[str, str] | None = None
+    """The keys of the two numbers that heads are placed by at first, across and up; null where there are not two."""
+    first_head: int | None = None
+    """The head that is shown first, counted layer by layer."""
+    maps: list[HeadMap]
+    """The one that is shown first leads; empty when heads are too few or distances are missing."""
 
 
 class AtlasData(Shape):
@@ -177,6 +198,8 @@ class AtlasData(Shape):
     """What was read: texts, tokens."""
     stacks: list[AtlasStack]
     findings: list[Finding]
+    command: str
+    """What opens this atlas with its model in the explorer."""
 
 
 class ModelInfo(Shape):
@@ -232,6 +255,8 @@ class Embedded(Shape):
 
     about: About
     seen: Seen | None = None
+    beside: Seen | None = None
+    """A second text or model, shown beside the first; its chunks are named beside/{key}."""
     atlas: AtlasData | None = None
     head_pages: dict[str, HeadPage] = {}
     """By {stack}/{layer}/{head}."""
