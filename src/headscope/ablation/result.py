@@ -236,7 +236,7 @@ def added_to(
     rows: Sequence[Mapping[str, Any]],
 ) -> Atlas:
     """The atlas with a sweep in it, in the place of an earlier one of the same name."""
-    sweeps = dict(atlas.provenance.get("probes", {}).get(ABLATION, {}).get("sweeps", {}))
+    sweeps = dict(atlas.probes.get(ABLATION, {}).get("sweeps", {}))
     sweeps.pop(sweep, None)
     kept = {name for other in sweeps for name in SWEEP_KINDS[other].arrays}
     merged = {

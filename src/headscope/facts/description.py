@@ -287,11 +287,7 @@ _descriptions: WeakKeyDictionary["Atlas", dict[str, Description]] = WeakKeyDicti
 def descriptions(atlas: "Atlas") -> dict[str, Description]:
     """The descriptions of all that was found in an atlas beside its measures, by name; read once."""
     if atlas not in _descriptions:
-        probes = atlas.provenance.get("probes")
-        entries = probes.items() if isinstance(probes, dict) else ()
-        _descriptions[atlas] = {
-            str(name): _description(str(name), facts) for name, facts in entries if isinstance(facts, dict)
-        }
+        _descriptions[atlas] = {name: _description(name, facts) for name, facts in atlas.probes.items()}
     return _descriptions[atlas]
 
 

@@ -45,13 +45,8 @@ class AtlasWords:
 
     @cached_property
     def probes(self) -> dict[str, dict[str, Any]]:
-        """What is known of every probe."""
-        entries = self.atlas.provenance.get("probes")
-        return {
-            str(name): facts
-            for name, facts in (entries.items() if isinstance(entries, dict) else ())
-            if isinstance(facts, dict)
-        }
+        """What is known of every probe; read once."""
+        return self.atlas.probes
 
     @cached_property
     def _owners(self) -> dict[str, str]:

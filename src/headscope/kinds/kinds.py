@@ -209,7 +209,7 @@ class HeadKinds:
     def to_atlas(self, atlas: Atlas) -> Atlas:
         """The atlas with these kinds in it; those of other stacks stay."""
         stack = self.features.stack
-        before = atlas.provenance.get("probes", {}).get(PROBE, {}).get("stacks", {})
+        before = atlas.probes.get(PROBE, {}).get("stacks", {})
         others = {name: arrays for name, arrays in atlas.found_by(PROBE).items() if name != stack}
         return atlas.with_probe(
             PROBE,

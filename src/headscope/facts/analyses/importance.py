@@ -115,7 +115,7 @@ def agreement(atlas: Atlas, *, stack: str | None = None) -> list[Agreement]:
         sweep = sweep_facts(atlas, "heads")
     except AtlasError:
         sweep = SweepFacts("heads", {})
-    asked = atlas.provenance.get("probes", {}).get("importance", {})
+    asked = atlas.probes.get("importance", {})
     same_data = (sweep.facts.get("task"), sweep.facts.get("data")) == (
         asked.get("options", {}).get("task"),
         asked.get("data"),

@@ -39,7 +39,7 @@ def best_heads(atlas: Atlas, probe: str, *, stack: str | None = None) -> list[He
 
 def check_probed(atlas: Atlas, probe: str) -> None:
     """Raise AtlasError unless the atlas holds what this probe found."""
-    probes = atlas.provenance.get("probes") or {}
+    probes = atlas.probes
     if probe not in probes:
         has = f"it has {', '.join(probes)}" if probes else "it has no probe's results"
         raise AtlasError(f"this atlas has no {probe!r} probe; {has}; add it with: headscope probe {probe}")
