@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from headscope.atlas import Atlas as Atlas
     from headscope.atlas import open_atlas
     from headscope.comparison import compare as compare
+    from headscope.comparison import match as match
     from headscope.data import sample_path as sample_path
     from headscope.edits import edit as edit
     from headscope.edits import mean_outputs as mean_outputs
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "headscope.ablation": ("ablate",),
     "headscope.atlas": ("Atlas", "open"),
-    "headscope.comparison": ("compare",),
+    "headscope.comparison": ("compare", "match"),
     "headscope.data": ("sample_path",),
     "headscope.edits": ("edit", "mean_outputs", "prune"),
     "headscope.errors": ("HeadscopeError",),

@@ -16,6 +16,7 @@ BUILT_IN = {
         "distance_features",
         "entropy",
         "example_map",
+        "explained",
         "head_distance",
         "named_patterns",
         "offset_attention",

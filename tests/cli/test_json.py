@@ -45,6 +45,7 @@ COMMANDS = {
     "explain": f"MODEL --head 1.2 {MEASURED} --limit 2",
     "find": "MODEL --arrows ARROWS --permutations 100 -o NEW",
     "compare": f"MODEL MODEL {MEASURED} --limit 3",
+    "match": f"MODEL MODEL {MEASURED} --limit 4",
     "redundancy": "ATLAS --head 1.*",
     "map": "ATLAS -o PICTURE",
     "explore": "MODEL ATLAS --no-open",

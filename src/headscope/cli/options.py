@@ -232,6 +232,12 @@ class Common:
                 allow_pickle=self.allow_pickle,
             )
 
+    def outline(self, name: str) -> "hs.Model | None":
+        """The model without its weights, for checks before it is loaded; None where its files do not tell."""
+        from headscope.models.load import outline  # loads torch, which --help does without
+
+        return outline(name, revision=self.revision)
+
 
 def with_common(
     command: Callable[..., None] | None = None, *, without: Collection[str] = (), one_of: Collection[str] = ()
@@ -275,7 +281,8 @@ def _described(owner: Any, parameters: Sequence[inspect.Parameter]) -> list[insp
     """The parameters, those that the docstring of the owner describes as Typer takes them; without that it is the help.
 
     An entry is the parameter, what stands for its value, its bounds, and the help: `top N>=1: Only the N highest.` A
-    parameter that comes first, before all options, is an argument; a flag that is on by default can be put off.
+    parameter that comes first, before all options, is an argument; a flag that is on by default, or depends, can be put
+    off.
     """
     text, _, block = (inspect.getdoc(owner) or "").partition("\n\nOptions:\n")
     if not isinstance(owner, type):
@@ -292,7 +299,7 @@ def _described(owner: Any, parameters: Sequence[inspect.Parameter]) -> list[insp
 def _info(parameter: inspect.Parameter, entry: re.Match[str]) -> Any:
     if parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
         return argument(entry["metavar"], entry["help"])
-    return _option(entry, is_on=parameter.default is True)
+    return _option(entry, is_on=parameter.default is True or parameter.annotation == (bool | None))
 
 
 def batch_size_of(text: str) -> int | Literal["auto"]:

@@ -65,15 +65,17 @@ def most_telling(atlas: Atlas) -> HeadValues | None:
 
     Of where heads look if that was measured, else of anything known head by head.
     """
-    slices = [one for stack in atlas.stacks for measure in _WHERE for one in _slices(atlas, stack, measure)]
+    slices = [
+        values for stack in atlas.stacks for measure in _WHERE for values in _slices(atlas, stack, measure)
+    ]
     slices = slices or [
-        one
+        values
         for stack in atlas.stacks
         for measure in atlas.stack(stack)
-        for one in _slices(atlas, stack, str(measure))
+        for values in _slices(atlas, stack, str(measure))
     ]
-    shares = [one for one in slices if one.is_share and not one.is_signed]
-    return max(shares or slices, key=lambda one: float(np.nanstd(one.values)), default=None)
+    shares = [values for values in slices if values.is_share and not values.is_signed]
+    return max(shares or slices, key=lambda values: float(np.nanstd(values.values)), default=None)
 
 
 def _slices(atlas: Atlas, stack: str, measure: str) -> list[HeadValues]:

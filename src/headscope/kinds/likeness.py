@@ -1,14 +1,13 @@
 """Heads that do the same: nearest neighbours, groups of near-identical heads, and are layers alike?"""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
 from headscope.stats.permutation import GroupTest, group_test
-from headscope.types import HeadChoice, HeadId
+from headscope.types import Array, HeadChoice, HeadId
 
 MEASURE = "head_distance"
 PERMUTATIONS = 9999
@@ -16,8 +15,6 @@ FEWER_PERMUTATIONS = 999
 MANY_HEADS = 200
 THRESHOLD = 0.05
 """Nats; the largest possible distance is log 2, 0.69."""
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

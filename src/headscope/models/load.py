@@ -14,10 +14,17 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, 
 from headscope.errors import HeadscopeWarning, ModelError, OptionError, choices
 from headscope.models.model import Model
 from headscope.models.quiet import quiet_transformers
+from headscope.types import DEMO_MODELS
 
-DEMO_MODELS = ("demo", "demo-mrpc", "demo-qa", "demo-lm")
 _NUMBER = re.compile(r"\.\d+\.")
 Precision = Literal["auto", "float32", "float16", "bfloat16", "float64"]
+ModelName = Model | str | os.PathLike[str]
+"""A model, or what `load` finds it by."""
+
+
+def loaded(model: ModelName) -> Model:
+    """The model, loaded where it was named."""
+    return model if isinstance(model, Model) else load(model)
 
 
 def load(
@@ -66,6 +73,23 @@ def load(
             stacklevel=2,
         )
     return model
+
+
+def outline(name: str | os.PathLike[str], *, revision: str | None = None) -> Model | None:
+    """The model without its weights: what its files say of it, for checks that should not wait for `load`.
+
+    None where this cannot be had; `load` then says what is wrong.
+    """
+    try:
+        source, label = _locate(name)
+        with quiet_transformers():
+            config = AutoConfig.from_pretrained(source, trust_remote_code=False, revision=revision)
+            tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, trust_remote_code=False)
+            with torch.device("meta"):
+                network = AutoModel.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]  # of transformers
+        return wrap(network, tokenizer, name=label, revision=revision)
+    except Exception:
+        return None
 
 
 def _check_weights(

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Self, TypeVar
 
 from headscope.atlas import Atlas, Example, Results
+from headscope.capture.observe import edits_of
 from headscope.errors import OptionError
 from headscope.facts.description import Description
 from headscope.facts.findings import findings
@@ -61,6 +62,12 @@ def intervals_over(rows: Sequence[Row]) -> str | None:
             f"{', '.join(names[:MOST_NAMED])}{more}"
         )
     return text
+
+
+def compared_with(model: Model) -> dict[str, object]:
+    """The model that another one is compared with, among the options of what compares them."""
+    edits = {"against_edits": list(edits_of(model.network))} if edits_of(model.network) else {}
+    return {"against": model.name, "against_weights_hash": f"sha256:{model.weights_hash}", **edits}
 
 
 @dataclass(frozen=True)

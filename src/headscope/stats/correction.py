@@ -8,17 +8,16 @@ those called significant below 5 %: it finds more, and wants edits that are inde
 
 from collections.abc import Sequence
 from itertools import count
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from headscope.stats.paired import least_p
+from headscope.types import Array
 
 Correction = Literal["holm", "benjamini-hochberg", "none"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "benjamini-hochberg", "none")
 SIGNIFICANT = 0.05
-
-Array = np.ndarray[Any, Any]
 
 
 def adjusted(p_values: Sequence[float], correction: Correction) -> Array:

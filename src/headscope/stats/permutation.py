@@ -1,11 +1,10 @@
 """Tests by chance: how often draws from a world without the effect show as much of it as was seen."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 _ROUNDING = 1e-12
 """Draws equal to what was seen must count, though they were added up in another order."""

@@ -1,15 +1,13 @@
 """Rank correlations (Spearman's) with intervals and p values, and what is left of one at equal values of a third."""
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy.special import stdtr
 
 from headscope.stats.intervals import LEVEL
 from headscope.stats.permutation import p_value
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 
 def ranks(values: Array) -> Array:

@@ -57,6 +57,7 @@ def test_json_has_all_and_nothing_else_is_printed(run: Run, folder: Path, corpus
     assert (quiet.exit_code, quiet.stdout, quiet.stderr) == (0, "", "")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:. independent texts cannot make")
 def test_ablations_in_the_atlas_are_compared(run: Run, folder: Path, corpus: Path, tmp_path: Path) -> None:
     output = tmp_path / "atlas.nc"

@@ -54,6 +54,7 @@ def _report(run: Run, atlas: Path, folder: Path) -> str:
     return page.read_text()
 
 
+@pytest.mark.slow
 def test_it_is_added_to_an_atlas_of_the_same_model(
     run: Run, model: Path, corpus: Path, tmp_path: Path
 ) -> None:

@@ -127,6 +127,7 @@ def test_a_probe_refuses_an_atlas_of_another_model_before_it_runs(
     assert out.read_bytes() == content
 
 
+@pytest.mark.slow
 def test_the_other_probes(run: Run, model: Path, treebank: Path, roles: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.nc"
     parts = ("--train", treebank, "--dev", treebank, "--test", treebank)

@@ -103,6 +103,7 @@ def test_guan2020_keeps_the_kinds(run: Run, model: Path, corpus: Path, tmp_path:
     assert (again.exit_code, "is there already; choose a new name" in again.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_guan2020_of_several_models(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
     tuned, data, out = tmp_path / "tuned", questions_file(tmp_path / "questions.json"), tmp_path / "out.nc"
     headed("bert", "qa").network.save_pretrained(tuned)
@@ -123,6 +124,7 @@ def test_guan2020_of_several_models(run: Run, model: Path, corpus: Path, tmp_pat
     assert (refused.exit_code, "must both be models, or both" in refused.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_kovaleva2019_of_two_models(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
     tuned, data, out = tmp_path / "tuned", questions_file(tmp_path / "questions.json"), tmp_path / "out.nc"
     headed("bert", "qa").network.save_pretrained(tuned)
@@ -157,6 +159,7 @@ def test_kovaleva2019_of_two_models(run: Run, model: Path, corpus: Path, tmp_pat
     assert (again.exit_code, "is there already; choose a new name" in again.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_kovaleva2019_of_several_models_and_tasks(run: Run, model: Path, tmp_path: Path) -> None:
     folders = [tmp_path / "answering", tmp_path / "deciding"]
     for folder, kind in zip(folders, ("qa", "classification"), strict=True):
@@ -202,6 +205,7 @@ def test_vig2019_of_a_model(run: Run, model: Path, corpus: Path, tmp_path: Path)
     assert [word for word in shown if word in words.values()] == [words[verdict] for verdict in verdicts]
 
 
+@pytest.mark.slow
 def test_all_papers_on_one_page(run: Run, model: Path, corpus: Path, treebank: Path, tmp_path: Path) -> None:
     out, page = tmp_path / "out.nc", tmp_path / "page.html"
     asked = ("reproduce", "all", model, "--against", model, "--text", corpus, "--treebank", treebank)

@@ -35,6 +35,7 @@ def compare(
     limit: shared.Limit = None,
     k: shared.Kinds = 4,
     seed: Annotated[int, shared.seed("kinds and intervals")] = 0,
+    match: bool = False,
     common: shared.Common,
 ) -> None:
     """Lay two models side by side, head by head.
@@ -46,22 +47,16 @@ def compare(
         model_a MODEL_A: The model before: a demo model, a folder, or a name on the hub.
         model_b MODEL_B: The model after: of the same shape, with the same tokenizer.
         treebank FILE.conllu...: Parsed sentences: also compare attention to nouns, verbs, subjects and the like.
+        match: Hold each head of MODEL_B against its partner in MODEL_A, as headscope match pairs them.
     """
     inputs = [*shared.check_corpus(text, pairs), *(treebank or [])]
     with session(common, output, inputs=inputs) as run:
         corpus = shared.read_corpus(text, pairs)
         parsed = shared.treebank(treebank, None) if treebank else None
-        result = hs.compare(
-            common.load(model_a),
-            run.load(model_b),
-            corpus,
-            max_length=max_length,
-            limit=limit,
-            k=k,
-            seed=seed,
-            treebank=parsed,
-            **common.run_options,
-        )
+        models = (common.load(model_a), run.load(model_b))
+        options = {"max_length": max_length, "limit": limit, "seed": seed, **common.run_options}
+        matched = hs.match(*models, corpus, **options) if match else None
+        result = hs.compare(*models, corpus, k=k, treebank=parsed, match=matched, **options)
         run.keep(result, notes=result.source.notes)
         run.tell(result, _facts, _print)
 

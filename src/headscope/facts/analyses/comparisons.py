@@ -47,6 +47,7 @@ CONTROL = (
 layers changed than the others at equal weight change."""
 HEADS = (
     Column("head"),
+    Column("partner"),
     _with_error("cosine"),
     _with_error("js", CHANGES["js"]),
     Column("kind_before"),

@@ -7,16 +7,16 @@ import numpy as np
 
 from headscope.facts.analyses.kinds import layers_alike
 from headscope.facts.findings.finding import Finding
-from headscope.facts.scores import EVEN, Score, Verdict
-from headscope.facts.slices import Array, HeadValues, Select, choices, head_values
+from headscope.facts.scores import EVEN, NOTICEABLE, Score, Verdict
+from headscope.facts.slices import HeadValues, Select, choices, head_values
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import has_markers, offset_name, pattern_name, role_name
 from headscope.facts.wording import HEAD, amount, count, heads_list, sentence, share, with_heads
 from headscope.stats.intervals import mean_interval
-from headscope.types import HeadId
+from headscope.types import Array, HeadId
 
 MUCH = 0.5
-NOTICEABLE, TIMES = 0.15, 4
+TIMES = 4
 """A share of attention is a finding when it is clearly above that of even attention, by 15 points, and four times as
 large or half of the way to all of it. Random weights have tastes too: heads of untrained T5 models gave a token more
 than twice its even share, and were sure to do so."""

@@ -1,6 +1,5 @@
 """Attention to nouns, verbs, pronouns, subjects, objects, negation words, [CLS] and [SEP], head by head."""
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -8,15 +7,14 @@ from time import perf_counter
 from typing import ClassVar, Self
 
 from headscope.accumulator import Sums
-from headscope.capture.observe import edits_of
 from headscope.errors import OptionError
 from headscope.facts.description import FEW_CASES, PROBES, Description
-from headscope.models import Model, load
+from headscope.models import ModelName, loaded
 from headscope.probes.features.classes import FEATURES, FeatureText
 from headscope.probes.features.result import DESCRIPTION, FeaturesResult, StackSums
 from headscope.probes.features.tally import QUANTITIES, FeatureMeans, FeatureTally
 from headscope.probes.observe import Account, Observer, Pass
-from headscope.probes.result import Source
+from headscope.probes.result import Source, compared_with
 from headscope.run.one_pass import in_chunks, run_pass, whole
 from headscope.run.options import BatchSize, longest_text
 from headscope.run.reader import expected_texts
@@ -26,8 +24,6 @@ from headscope.types import StackName
 
 HELD_BYTES = 16 << 20
 MOST_HELD = 1024
-
-ModelName = Model | str | os.PathLike[str]
 
 
 @PROBES.register("features")
@@ -60,8 +56,8 @@ class FeaturesProbe:
         tokens of a text, by default what both models take; `limit` stops after so many sentences. `faithful` changes
         nothing: the published form of `feature_attention` is the only one.
         """
-        self.model = _loaded(model)
-        self.against = None if against is None else _loaded(against)
+        self.model = loaded(model)
+        self.against = None if against is None else loaded(against)
         self.limit = limit
         self.faithful = faithful
         self.progress = progress
@@ -136,20 +132,12 @@ class FeaturesProbe:
         part.split_differently += int((tokens[0] != tokens[-1]).sum())
 
     def _options(self) -> dict[str, object]:
-        options: dict[str, object] = {
+        return {
             "max_length": self._observers[0].max_length,
             "faithful": self.faithful,
             **({} if self.limit is None else {"limit": self.limit}),
-            "against": None,
+            **({"against": None} if self.against is None else compared_with(self.against)),
         }
-        if self.against is not None:
-            options |= {
-                "against": self.against.name,
-                "against_weights_hash": f"sha256:{self.against.weights_hash}",
-            }
-            edits = edits_of(self.against.network)
-            options |= {"against_edits": list(edits)} if edits else {}
-        return options
 
     def _notes(self, data: Treebank, counted: "_Counted") -> Iterator[str]:
         if data.annotator:
@@ -197,10 +185,6 @@ class _Counted(Sums):
     passes: tuple[Pass, ...]
     lost: tuple[Skipped, ...]
     split_differently: int = 0
-
-
-def _loaded(model: ModelName) -> Model:
-    return model if isinstance(model, Model) else load(model)
 
 
 def _check_alike(observers: list[Observer]) -> None:

@@ -18,10 +18,9 @@ from headscope.probes.features.tally import (
     QUANTITIES,
     FeatureMeans,
 )
-from headscope.probes.means import Array, Coords
 from headscope.probes.result import COUNT, ProbeResult, Row, sampling_columns
 from headscope.stats.intervals import mean_interval
-from headscope.types import HeadGrid, HeadId, LabelledArray, StackName
+from headscope.types import Array, Coords, HeadGrid, HeadId, LabelledArray, StackName
 
 CLS_QUERY = "_cls"
 """How the names of arrays end that are about the [CLS] query of the last layer."""
@@ -166,7 +165,7 @@ class FeaturesResult(ProbeResult):
 def _arrays(sums: StackSums) -> dict[str, LabelledArray]:
     counts = np.array([sums.model.even.texts(feature) for feature in FEATURES])
     words = "how many texts have a token of the class"
-    arrays = {"feature_count": LabelledArray(counts, ("feature",), {"feature": FEATURES}, words)}
+    arrays = {"feature_count": LabelledArray.of(counts, {"feature": FEATURES}, words)}
     for means, ending in ((sums.model, ""), (sums.against, AGAINST)):
         if means is not None:
             for which, quantity in enumerate(QUANTITIES):
@@ -184,7 +183,7 @@ def _of_heads(
     grid: HeadGrid, means: FeatureMeans, which: int, *, name: str, words: str, ending: str = ""
 ) -> dict[str, LabelledArray]:
     """One quantity from all queries, and from [CLS] in the last layer where [CLS] sees more than itself."""
-    coords: Coords = {"feature": FEATURES, "layer": range(grid.layers), "head": range(grid.heads)}
+    coords: Coords = {"feature": FEATURES, **grid.coords}
     arrays = means.values.labelled(name + ending, FEATURES, coords, words, texts="sentences", at=(which,))
     if not grid.causal:
         arrays |= means.from_first.labelled(

@@ -43,7 +43,9 @@ def pointing_description(
     heads shows ("Finding the head of {}"). `beside` are the columns of the baselines, each its share by default.
     """
     shares = tuple(
-        Column(one.value, one.name, "percent", low=one.low, high=one.high) for one in baselines if not beside
+        Column(rule.value, rule.name, "percent", low=rule.low, high=rule.high)
+        for rule in baselines
+        if not beside
     )
     columns = (
         Column(label, row or label.replace("_", " ")),

@@ -16,7 +16,6 @@ error is over documents where at least ten have such pairs, else over sentences.
 with the largest difference.
 """
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -33,7 +32,7 @@ from headscope.facts.description import (
     Sentences,
     Table,
 )
-from headscope.models import Model
+from headscope.models import ModelName
 from headscope.probes.halves import SCORE
 from headscope.probes.pointing.cases import ALL, Pointing
 from headscope.probes.pointing.pairs import Pair, PairBatch
@@ -243,7 +242,7 @@ class RelationsProbe(PointingProbe[RoleCorpus]):
 
     def __init__(
         self,
-        model: Model | str | os.PathLike[str],
+        model: ModelName,
         *,
         max_words: int | None = None,
         max_argument: int | None = None,
