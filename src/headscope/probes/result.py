@@ -176,15 +176,15 @@ class ProbeResult(ABC):
         rows = self.table(stack=stack)
         return judged(rows, self.description) if self.description else rows
 
-    def summary(self) -> str:
+    def in_brief(self) -> str:
         """The result in a sentence a stack: how many best heads are clearly above, or the first finding."""
         stacks = list(self.arrays())
-        told = {stack: self._summary(stack) for stack in stacks}
+        told = {stack: self._brief(stack) for stack in stacks}
         return " ".join(
             f"{stack}: {text}" if len(stacks) > 1 else text for stack, text in told.items() if text
         )
 
-    def _summary(self, stack: str) -> str:
+    def _brief(self, stack: str) -> str:
         described = self.description
         if described is not None and described.has_verdict:
             scores = [row_score(row, described) for row in self.table(stack=stack)]

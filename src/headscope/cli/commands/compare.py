@@ -93,7 +93,7 @@ def _features(found: "Comparison", stack: str) -> list[dict[str, Any]]:
 
 def _print(page: "Page", found: "Comparison") -> None:
     """The summary and the heads that changed most; with --full everything, stack by stack."""
-    page.say(found.summary(), f"{found.model_a.name} and {found.model.name} on {source_line(found.source)}")
+    page.say(found.in_brief(), f"{found.model_a.name} and {found.model.name} on {source_line(found.source)}")
     for stack in found.stacks:
         if len(found.stacks) > 1:
             page.say(f"\n{stack}", bold=True)

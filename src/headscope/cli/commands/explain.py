@@ -61,7 +61,7 @@ def _facts(result: "Explanation") -> dict[str, Any]:
 def _print(page: "Page", result: "Explanation") -> None:
     """A head in a few sentences each; with --full also the numbers behind them."""
     page.say(
-        result.summary(),
+        result.in_brief(),
         f"{result.model.name} on {source_line(result.source)}; ± is the standard error over texts",
     )
     for stack in result.arrays():

@@ -67,7 +67,7 @@ def _print(page: "Page", result: "ImportanceResult", atlas: "hs.Atlas") -> None:
     source, several = result.source, len(result.arrays()) > 1
     loss = f"loss {result.loss:.3f} ± {result.loss_stderr:.3f}"
     page.say(
-        result.summary(), f"{result.model.name}, {source.options['task']} on {source_line(source)}; {loss}"
+        result.in_brief(), f"{result.model.name}, {source.options['task']} on {source_line(source)}; {loss}"
     )
     for agreed in agreement(atlas):
         page.say(f"{f'In the {agreed.stack}: ' if several else ''}{agreed}")

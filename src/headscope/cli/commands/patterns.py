@@ -59,7 +59,7 @@ def _entry(result: "PatternsResult", stack: str) -> dict[str, Any]:
         "model": result.model.name,
         "data": result.source.data,
         "stack": stack,
-        "summary": result.summary(),
+        "summary": result.in_brief(),
         "texts": result.source.texts,
         "tokens": result.source.tokens,
         "shares": {name: cell["share"] for name, cell in shares.items()},

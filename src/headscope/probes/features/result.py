@@ -139,7 +139,7 @@ class FeaturesResult(ProbeResult):
         """`feature_attention` and its kin, by stack."""
         return {stack: _arrays(sums) for stack, sums in self.stacks.items()}
 
-    def _summary(self, stack: str) -> str:
+    def _brief(self, stack: str) -> str:
         """How many classes some head clearly attends to, or changed for; corrected for all heads and classes."""
         rows = [
             row for row in self.table(stack=stack) if row["queries"] == "all" and row["texts"] >= SURE_FROM

@@ -29,7 +29,7 @@ def tell(run: Session, result: "ProbeResult") -> None:
 
 def _print(page: "Page", result: "ProbeResult") -> None:
     source = result.source
-    page.say(result.summary(), f"{result.model.name} on {source_line(source)}")
+    page.say(result.in_brief(), f"{result.model.name} on {source_line(source)}")
     if chosen := source.options.get("chosen_on"):
         page.say(f"best heads chosen on {chosen}", detail=True)
     if over := result.intervals():
