@@ -186,7 +186,7 @@ class ProbeResult(ABC):
 
     def _brief(self, stack: str) -> str:
         described = self.description
-        if described is not None and described.has_verdict:
+        if described is not None and (described.baselines or described.is_difference):
             scores = [row_score(row, described) for row in self.table(stack=stack)]
             return tally(
                 described, [score for score in scores if score is not None and score.head is not None]
