@@ -25,7 +25,6 @@ ENTRY_POINTS = re.compile(r"whose `pyproject.toml` declares\n\n```toml\n(.*?)^``
 RUN = """
 import shlex, sys
 from headscope.cli.main import app
-
 for line in sys.stdin:
     print("$", line, end="", flush=True)
     app(shlex.split(line)[1:], standalone_mode=False)
