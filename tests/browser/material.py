@@ -85,6 +85,12 @@ def atlas() -> Atlas:
     return with_typical(ruled, [BEFORE, TO_THE_END, STRANGE])
 
 
+@cache
+def clear_atlas() -> Atlas:
+    """Head 1.2 of 3 x 4 finds determiners' nouns far more often than any offset, and there is a sentence of it."""
+    return with_rules(with_dependency(random_atlas(model="demo")))
+
+
 _HEAD = hs.types.HeadId(1, 2)
 BEFORE = Typical(
     _HEAD, ("[CLS]", "The", "cat", "sat", "[SEP]"), None, (0, 0, 1, 2, 3), (0.5, 0.9, 0.8, 0.7, 0.6), 0.95

@@ -140,7 +140,7 @@ def test_brushing_the_map_selects_in_the_atlas(atlas_file: Path, from_file: Open
     places = {name: (x, y) for name, x, y in points}
     names = [f"{layer}.{head}" for layer in range(LAYERS) for head in range(HEADS)]
     shown = np.array([places[name] for name in names])
-    python = np.array(atlas_data(atlas()).stacks[0].maps["mds"]) * [1, -1]  # a page counts downwards
+    python = np.array(atlas_data(atlas()).stacks[0].maps[0].points) * [1, -1]  # a page counts downwards
     ratio = np.linalg.norm(shown[0] - shown[9]) / np.linalg.norm(python[0] - python[9])
     np.testing.assert_allclose(shown - shown[0], (python - python[0]) * ratio, atol=0.5)
 

@@ -42,7 +42,7 @@ def test_an_atlas_and_its_heads(serving: MakeClient) -> None:
     atlas = with_dependency(random_atlas())
     client = serving(atlas)
     told = client.get("/api/atlas/tiny?maps=true").json()
-    expected = json.loads(atlas_data(atlas, id="tiny", name="tiny").model_dump_json())
+    expected = json.loads(atlas_data(atlas, id="tiny", name="tiny", file="tiny.nc").model_dump_json())
     assert {key: value for key, value in told.items() if key != "findings"} == {
         key: value for key, value in expected.items() if key != "findings"
     }

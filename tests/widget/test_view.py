@@ -14,7 +14,7 @@ from tests.helpers.stored import read_maps
 from tests.helpers.tiny import tiny
 
 import headscope as hs
-from headscope.errors import OptionError
+from headscope.errors import AtlasError, OptionError
 from headscope.pages.shapes import Embedded
 from headscope.widget import view as view_module_name
 from headscope.widget.views import TextView
@@ -94,6 +94,40 @@ def test_names_with_half_a_character_are_shown() -> None:
     assert (seen.model, seen.source.pieces) == ("mine �", ["a�", "b"])
 
 
+def test_without_a_head_it_opens_on_all_of_them_and_draws_the_sharpest() -> None:
+    widget = hs.view(tiny("bert"), *TEXTS)
+    assert Embedded.model_validate_json(widget.about).start == "view=model"
+    sharpest = widget.observed.sharpest()
+    assert widget.draw("matrix").get_title(loc="left") == f"tiny-bert: head {sharpest}"
+
+
+def test_an_atlas_labels_the_heads(tmp_path: Path) -> None:
+    atlas = hs.analyze(tiny("bert"), ["The cat sat on the mat. The dog saw it."], max_length=32)
+    atlas.save(tmp_path / "bert.nc")
+    for given in (atlas, tmp_path / "bert.nc"):
+        seen = Embedded.model_validate_json(hs.view(tiny("bert"), *TEXTS, atlas=given).about).seen
+        assert seen is not None
+        assert seen.cards["encoder"][6] == hs.card(atlas, "1.2").text
+    with pytest.raises(AtlasError, match="whose weights differ"):
+        hs.view(tiny("gpt2"), "a", atlas=atlas)
+
+
+def test_a_second_model_and_text_beside(tmp_path: Path) -> None:
+    widget = hs.view(tiny("bert"), TEXTS[0], beside=tiny("gpt2"), beside_text=TEXTS[1], neurons=False)
+    embedded = Embedded.model_validate_json(widget.about)
+    assert embedded.beside is not None
+    assert (embedded.beside.model, embedded.beside.text_a) == ("tiny-gpt2", TEXTS[1])
+    tokens = len(embedded.beside.source.pieces)
+    stored = read_maps(
+        chunk(widget, "beside/maps/decoder/1"), embedded.beside.levels, heads=4, queries=tokens, keys=tokens
+    )
+    assert widget.beside is not None
+    exact = widget.beside.observed.layer("decoder", 1)
+    assert np.abs(stored - exact).max() <= embedded.beside.max_error + 1e-6
+    widget.save(tmp_path / "pair.html")
+    assert 'data-chunk="beside/maps/decoder/0"' in (tmp_path / "pair.html").read_text(encoding="utf-8")
+
+
 def test_saved_as_a_file_and_drawn_as_a_picture(tmp_path: Path) -> None:
     widget = hs.view(tiny("t5"), *TEXTS, stack="cross", layer=1, heads=2)
     widget.save(tmp_path / "view.html")
@@ -115,6 +149,12 @@ def test_saved_as_a_file_and_drawn_as_a_picture(tmp_path: Path) -> None:
         (("m", "a"), {"layer": -1}, "no layer -1"),
         (("m", "a"), {"heads": 9}, "no head 0.9"),
         (("m", "a"), {"stack": "cross"}, "no stack 'cross'"),
+        (("m", "a"), {"heads": 0, "max_length": 65}, "more than the 64 tokens"),
+        (
+            (),
+            {"attentions": np.ones((1, 1, 1, 1)), "tokens": ["a"], "beside_text": "b"},
+            "go with a model and a text",
+        ),
         (("m", "a"), {"view": "foo"}, "no view 'foo'; choose from head, matrix, model, neuron"),
     ],
 )

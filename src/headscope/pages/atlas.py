@@ -4,6 +4,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,9 @@ _LEFT_OUT = ("example_map", "neuron_auc")
 _ENDINGS_LEFT_OUT = ("_low", "_high", "_p", "_count")
 """Ends of intervals and p values stand on the head's page, beside what they belong to."""
 
+ATLAS_FILE = "atlas.nc"
+"""What the file of an atlas is called in a command, where its name is not known."""
+
 _CATEGORIES = {
     "head_type": "Kind of head",
     "kind_before": "Kind of head in {}",
@@ -50,9 +54,11 @@ _MDS = "Multidimensional scaling: distances on the page follow the distances bet
 _TSNE = "t-SNE: near neighbours stay near; distances between groups mean nothing."
 
 
-def embedded_atlas(atlas: Atlas, *, start: str = "view=atlas", with_findings: bool = True) -> Embedded:
+def embedded_atlas(
+    atlas: Atlas, *, start: str = "view=atlas", with_findings: bool = True, file: str = ATLAS_FILE
+) -> Embedded:
     """Every number per head, the page of every head, and findings where the page around has none of its own."""
-    data = atlas_data(atlas, findings=shown_findings(atlas) if with_findings else ())
+    data = atlas_data(atlas, findings=shown_findings(atlas) if with_findings else (), file=file)
     pages = {
         f"{stack.name}/{layer}/{head}": head_page(atlas, stack.name, layer, head)
         for stack in data.stacks
@@ -90,8 +96,9 @@ def atlas_data(
     name: str | None = None,
     findings: Sequence[Finding] = (),
     with_maps: bool = True,
+    file: str = ATLAS_FILE,
 ) -> AtlasData:
-    """All that the atlas and map views need; `findings` are shown beside, see `shown_findings`.
+    """All that the atlas and map views need; `findings` are shown beside, see `shown_findings`, `file` is its name.
 
     Maps take longer than all the rest; who shows no map can do without them. A stack in which nothing is known head by
     head is left out.
@@ -110,6 +117,7 @@ def atlas_data(
             if (shape := grid_shape(atlas, stack))
         ],
         findings=list(findings),
+        command=f"headscope explore {quote(model)} {quote(file)}",
     )
 
 

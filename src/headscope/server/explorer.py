@@ -141,7 +141,14 @@ class Explorer:
             self.reader.say(f"reading {offered.name}")
             findings = shown_findings(offered.atlas)
             job.check()
-            data = atlas_data(offered.atlas, id=id, name=offered.name, findings=findings, with_maps=with_maps)
+            data = atlas_data(
+                offered.atlas,
+                id=id,
+                name=offered.name,
+                findings=findings,
+                with_maps=with_maps,
+                file=f"{offered.name.removesuffix('.nc')}.nc",
+            )
             self._atlases[id, with_maps] = data.model_dump_json().encode()
         return self._atlases[id, with_maps]
 

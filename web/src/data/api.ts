@@ -22,6 +22,7 @@ export interface AtlasData {
   about: string;
   stacks: AtlasStack[];
   findings: Finding[];
+  command: string;
 }
 
 /** An atlas that can be opened. */
@@ -57,6 +58,12 @@ export interface Bar {
   muted?: boolean;
   tick?: string;
   note?: string;
+}
+
+/** A sentence on what a head does, and the number behind it beside what it is held against. */
+export interface CardLine {
+  text: string;
+  bar?: Bar | null;
 }
 
 /** Numbers on one scale: a row each (bars), or side by side (columns). */
@@ -147,6 +154,9 @@ export interface HeadExample {
   words: string[];
   marks: number[];
   weights?: number[] | null;
+  guess?: number;
+  is_right?: boolean;
+  is_looked_at?: boolean;
   note: string;
 }
 
@@ -164,7 +174,10 @@ export interface HeadPage {
   layer: number;
   head: number;
   kind?: string | null;
-  card?: string[];
+  card?: CardLine[];
+  without?: string;
+  named: string;
+  at_work?: HeadExample[];
   sections?: Section[];
   examples?: HeadExample[];
   typical?: TypicalSentence[];

@@ -128,7 +128,9 @@ export function App({ source }: { source: Source }) {
           </button>
         </TextBar>
       )}
-      {seen !== null && ofText && view !== undefined && <Toolbar {...{ view, seen, state, setState, dark }} />}
+      {seen !== null && ofText && view !== undefined && (
+        <Toolbar {...{ view, seen, state, setState, dark }} isOne={beside === null || beside.model === seen.model} />
+      )}
       {seen !== null && ofText && arrived && <Beyond {...{ asked, seen, setState }} />}
       <Main class={`hs-main-part${ofText && reading.stale ? " hs-stale" : ""}`}>
         {missing !== null ? (

@@ -30,9 +30,11 @@ interface Props {
   state: State;
   setState: SetState;
   dark: boolean;
+  /** Whether one model is shown; beside another, what is said of a head names its model. */
+  isOne: boolean;
 }
 
-export function Toolbar({ view, seen, state, setState, dark }: Props) {
+export function Toolbar({ view, seen, state, setState, dark, isOne }: Props) {
   const [pointed, setPointed] = useState<number | null>(null);
   const stack = seen.stacks.find((each) => each.name === state.stack);
   if (stack === undefined) return null;
@@ -71,7 +73,7 @@ export function Toolbar({ view, seen, state, setState, dark }: Props) {
       {has("threshold") && <Threshold threshold={leastDrawn(view, state, seen, stack)} setState={setState} />}
       {(has("head") || has("heads")) && seen.cards?.[stack.name] !== undefined && (
         <CardLine
-          head={said === null ? "" : `${state.layer}.${said}`}
+          head={said === null ? "" : `${isOne ? "" : `${seen.model} `}${state.layer}.${said}`}
           card={said === null ? "Point at a head for what it does." : cardOf(seen, stack, state.layer, said)}
         />
       )}

@@ -30,6 +30,7 @@ const ATLAS: AtlasData = {
   architecture: "",
   about: "",
   findings: [],
+  command: "headscope explore demo atlas.nc",
   stacks: [
     {
       name: "encoder",

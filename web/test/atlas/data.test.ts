@@ -39,6 +39,7 @@ const ATLAS: AtlasData = {
   architecture: "",
   about: "",
   findings: [],
+  command: "headscope explore demo atlas.nc",
   stacks: [
     {
       name: "encoder",

@@ -8,6 +8,7 @@ that has a default may be left out.
 from headscope.pages.shapes.base import Shape
 from headscope.pages.shapes.head import (
     Bar,
+    CardLine,
     Chart,
     ExampleMap,
     HeadExample,
@@ -43,6 +44,7 @@ __all__ = [
     "AtlasInfo",
     "AtlasStack",
     "Bar",
+    "CardLine",
     "Chart",
     "Chunk",
     "Colouring",

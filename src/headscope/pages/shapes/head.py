@@ -84,7 +84,11 @@ class HeadExample(Shape):
     marks: list[int]
     """The words that the example is about: who looks first, then what it should find."""
     weights: list[Known] | None = None
-    """For each word, how much attention the first mark pays it, or gets from it (which the note then says)."""
+    """For each word, how much attention the first mark pays it, or gets from it where it `is_looked_at`."""
+    guess: int = -1
+    """The word that the head chose; -1 where that is not known."""
+    is_right: bool = False
+    is_looked_at: bool = False
     note: str
 
 
@@ -109,6 +113,14 @@ class TypicalSentence(Shape):
     """What most of the words do alike, and how much like itself the head is."""
 
 
+class CardLine(Shape):
+    """A sentence on what a head does, and the number behind it beside what it is held against."""
+
+    text: str
+    bar: Bar | None = None
+    """A share; null where there is nothing to say."""
+
+
 class HeadPage(Shape):
     """All that an atlas knows of one head; what it does not know is empty or null."""
 
@@ -116,8 +128,14 @@ class HeadPage(Shape):
     layer: int
     head: int
     kind: str | None = None
-    card: list[str] = []
-    """What it does, clear of its controls, and what the model loses without it: a few sentences."""
+    card: list[CardLine] = []
+    """What it does, clear of its controls: a few sentences."""
+    without: str = ""
+    """What the model loses without it, in a sentence; empty where that was not tried."""
+    named: str
+    """How this head is named among those to switch off."""
+    at_work: list[HeadExample] = []
+    """The cases that show best what the card says."""
     sections: list[Section] = []
     examples: list[HeadExample] = []
     typical: list[TypicalSentence] = []

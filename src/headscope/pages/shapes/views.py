@@ -198,6 +198,8 @@ class AtlasData(Shape):
     """What was read: texts, tokens."""
     stacks: list[AtlasStack]
     findings: list[Finding]
+    command: str
+    """What opens this atlas with its model in the explorer."""
 
 
 class ModelInfo(Shape):
