@@ -14,6 +14,7 @@ BUILT_IN = {
         "distance_features",
         "entropy",
         "example_map",
+        "explained",
         "head_distance",
         "named_patterns",
         "offset_attention",

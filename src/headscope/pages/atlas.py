@@ -130,16 +130,16 @@ def _stack(
     *,
     with_maps: bool,
 ) -> AtlasStack:
-    colourings = list(_colourings(atlas, name, words))
-    first = _first(colourings)
-    numbers = [colouring for colouring in colourings if colouring.kind == "number"]
+    every = list(colourings(atlas, name, words))
+    first = _first(every)
+    numbers = [colouring for colouring in every if colouring.kind == "number"]
     across = next((one for one in numbers if one.key.startswith("entropy")), next(iter(numbers), None))
     up = next((one for one in numbers if across and one.group != across.group), next(iter(numbers[1:]), None))
     return AtlasStack(
         name=name,
         layers=shape[0],
         heads=shape[1],
-        colourings=colourings,
+        colourings=every,
         first_colouring=None if first is None else first.key,
         first_measures=(across.key, up.key) if across and up else None,
         first_head=_first_head(findings, name, shape, first),
@@ -209,7 +209,8 @@ def _shown(finding: facts.Finding) -> Finding:
     )
 
 
-def _colourings(atlas: Atlas, stack: str, words: AtlasWords) -> Iterator[Colouring]:
+def colourings(atlas: Atlas, stack: str, words: AtlasWords) -> Iterator[Colouring]:
+    """Every number and kind known of the heads of a stack."""
     arrays = atlas.stack(stack)
     companions = {name + ending for name in arrays for ending in COMPANIONS}
     if "pattern_share" in arrays and "pattern" in arrays["pattern_share"].dims:

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
 from headscope.errors import HeadscopeError
-from headscope.pages.shapes import About, AtlasData, Embedded, HeadPage, Neurons, Seen
+from headscope.pages.shapes import About, AtlasData, Embedded, HeadPage, Neurons, Seen, Selection
 from headscope.pages.views import VIEWS
 from headscope.server.catalogue import Catalogue
 from headscope.server.explorer import Explorer, check_request
@@ -173,6 +173,13 @@ def _atlas_routes(explorer: Explorer) -> APIRouter:
         """All that the atlas knows of one head."""
         what = f"looking up head {layer}.{head}"
         return await explorer.read(request, what, lambda job: explorer.head_page(id, stack, layer, head))
+
+    @routes.get("/atlas/{id}/selection/{stack}")
+    async def selected(request: Request, id: str, stack: str, heads: str) -> Selection:
+        """Some heads, such as 7.4,3.2, against the rest of their stack."""
+        return await explorer.read(
+            request, "comparing heads", lambda job: explorer.selection(id, stack, heads)
+        )
 
     @routes.get("/atlas/{id}/view/{name}", response_class=_Json)
     async def view_of_atlas(

@@ -15,7 +15,8 @@ from fastapi import Request
 from headscope.errors import OptionError
 from headscope.pages.atlas import atlas_data, shown_findings
 from headscope.pages.head.page import check_head, head_page
-from headscope.pages.shapes import HeadPage, SeenRequest
+from headscope.pages.selection import selection
+from headscope.pages.shapes import HeadPage, SeenRequest, Selection
 from headscope.pages.views import view_json
 from headscope.server.catalogue import Catalogue
 from headscope.server.problems import NotThereError
@@ -155,6 +156,11 @@ class Explorer:
     def head_page(self, id: str, stack: str, layer: int, head: int) -> HeadPage:
         """All that an atlas knows of a head."""
         return head_page(self.catalogue.atlas(id).atlas, stack, layer, head)
+
+    def selection(self, id: str, stack: str, heads: str) -> Selection:
+        """Heads named as 7.4,3.2 against the rest of their stack."""
+        names = [HeadId.parse(name) for name in heads.split(",")]
+        return selection(self.catalogue.atlas(id).atlas, stack, names)
 
     def view_of_atlas(self, name: str, id: str, place: tuple[str, HeadId] | None) -> bytes:
         """What a view of another package shows of an atlas, or of one of its heads, as JSON."""

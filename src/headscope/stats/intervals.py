@@ -47,6 +47,25 @@ def mean_interval(
     return mean - half, mean + half
 
 
+def difference_interval(
+    first: np.ndarray[Any, Any], second: np.ndarray[Any, Any], *, comparisons: int = 1
+) -> tuple[float, float]:
+    """The ends of a 95 % interval of mean(first) - mean(second), for samples of unlike spread (Welch 1947).
+
+    nan where a sample has less than two numbers.
+    """
+    if min(len(first), len(second)) < 2:
+        return math.nan, math.nan
+    parts = [float(sample.var(ddof=1)) / len(sample) for sample in (first, second)]
+    difference = float(first.mean() - second.mean())
+    if not sum(parts):
+        return difference, difference
+    freedom = sum(parts) ** 2 / sum(
+        part**2 / (len(sample) - 1) for part, sample in zip(parts, (first, second), strict=True)
+    )
+    return mean_interval(difference, math.sqrt(sum(parts)), freedom + 1, comparisons=comparisons)
+
+
 def share_interval(
     share: float, stderr: float, cases: int, units: float | None = None, *, comparisons: int = 1
 ) -> tuple[float, float]:

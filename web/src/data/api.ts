@@ -304,6 +304,24 @@ export interface Seen {
   sharpest?: Record<string, [number, number]>;
 }
 
+/** Some heads against the rest. */
+export interface Selection {
+  rows: SelectionRow[];
+  about: string;
+}
+
+/** One number: its mean over some heads and over all others, and their difference with its 95 % interval. */
+export interface SelectionRow {
+  title: string;
+  unit: string;
+  selected: number | null;
+  rest: number | null;
+  difference: number | null;
+  low?: number | null;
+  high?: number | null;
+  verdict: "above" | "below" | "unclear" | "too few";
+}
+
 /** One stack of layers, and which tokens ask and answer in it. */
 export interface StackShape {
   name: "encoder" | "decoder" | "cross";

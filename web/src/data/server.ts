@@ -1,5 +1,5 @@
 /** A running `headscope explore`. */
-import type { About, AtlasData, HeadPage, Neurons, Predicted, Problem, Seen } from "./api";
+import type { About, AtlasData, HeadPage, Neurons, Predicted, Problem, Seen, Selection } from "./api";
 import { inflate } from "./decode";
 import { remembered } from "./remembered";
 import { type LayerMaps, layerMaps, type Source, SourceError } from "./source";
@@ -91,6 +91,8 @@ function connected(access: string, about: About): Source {
   if (about.atlases.length > 0) {
     source.atlas = (id, signal) => json<AtlasData>(`atlas/${part(id)}`, undefined, signal);
     source.mappedAtlas = (id, signal) => json<AtlasData>(`atlas/${part(id)}?maps=true`, undefined, signal);
+    source.selection = (id, stack, heads, signal) =>
+      json<Selection>(`atlas/${part(id)}/selection/${part(stack)}?heads=${heads.join(",")}`, undefined, signal);
     source.headPage = (id, stack, layer, head, signal) =>
       json<HeadPage>(`atlas/${part(id)}/head/${part(stack)}/${layer}/${head}`, undefined, signal);
   }

@@ -12,6 +12,7 @@ import type {
   Predicted,
   PredictRequest,
   Seen,
+  Selection,
   StackShape,
   ViewInfo,
 } from "./api";
@@ -52,6 +53,8 @@ export interface Source {
   /** The same with them; where it is missing, `atlas` has them. */
   mappedAtlas?(id: string, signal?: AbortSignal): Promise<AtlasData>;
   headPage?(atlas: string, stack: string, layer: number, head: number, signal?: AbortSignal): Promise<HeadPage>;
+  /** Some heads, as layer.head, against the rest of their stack. */
+  selection?(atlas: string, stack: string, heads: readonly string[], signal?: AbortSignal): Promise<Selection>;
   /** What a view of another package draws: of `current`, of an atlas, or of one of its heads. */
   view?(info: ViewInfo, atlas: string, head: HeadPlace | null, signal?: AbortSignal): Promise<unknown>;
   /** Loads the script of such a view, where it is not in the page. */

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { Seen } from "../data/api";
 import { type Source, stackOf } from "../data/source";
-import { axesOf, errorOf, paired, shortened } from "../data/tokens";
+import { axesOf, errorOf, hasSentences, paired, shortened } from "../data/tokens";
 import { within } from "./choices";
 import { AS_IS, setting } from "./setting";
 import type { SetState, State } from "./state";
@@ -54,7 +54,7 @@ type Token = Pick<State, "token" | "side">;
 
 export function Pair({ panes, view, state, setState, dark, show }: Props) {
   const [first, second] = panes;
-  const other = within({ ...state, token: null }, second.seen);
+  const other = besideIn({ ...state, token: null }, second.seen);
   const links = useLinks(first.seen, second.seen, state, other);
   const [over, setOver] = useState<{ pane: number; spot: Spot } | null>(null);
   const [largest, setLargest] = useState<readonly [number, number]>([0, 0]);
@@ -116,6 +116,12 @@ export function Pair({ panes, view, state, setState, dark, show }: Props) {
       </div>
     </>
   );
+}
+
+/** The state as the second text can show it: sentences that it has not are no filter. */
+export function besideIn(state: State, seen: Seen): State {
+  const shown = within(state, seen);
+  return hasSentences(seen, stackOf(seen, shown.stack)) ? shown : { ...shown, filter: "all" };
 }
 
 /** Which token of one text stands for which of the other, on either side. */

@@ -170,6 +170,26 @@ class HeadMap(Shape):
     """Layer by layer."""
 
 
+class SelectionRow(Shape):
+    """One number: its mean over some heads and over all others, and their difference with its 95 % interval."""
+
+    title: str
+    unit: str
+    selected: Number
+    rest: Number
+    difference: Number
+    low: Number = None
+    high: Number = None
+    verdict: Verdict
+
+
+class Selection(Shape):
+    """Some heads against the rest."""
+
+    rows: list[SelectionRow]
+    about: str
+
+
 class AtlasStack(Shape):
     """The heads of one stack, in every colour the atlas has for them."""
 
