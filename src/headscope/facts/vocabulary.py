@@ -5,6 +5,7 @@ from functools import partial
 
 from headscope.atlas import Atlas
 from headscope.atlas.files import MOVED
+from headscope.facts.analyses.explained import template_name
 from headscope.facts.description import Description, array_text, description_of, descriptions, direction_name
 from headscope.facts.slices import Choice, HeadValues
 
@@ -24,7 +25,16 @@ _PATTERNS = {
 }
 
 
+_EXPLAINED = {
+    "explained": "Explained by its names",
+    "explained_control": "Explained by the names of another text",
+    "explained_ceiling": "Explained by its mean attention by offset and class of token",
+    "explained_weight": "Weight of ",
+}
+
 _UNITS = {
+    **dict.fromkeys(("explained", "explained_control", "explained_ceiling"), "explained share"),
+    "explained_weight": "weight",
     "pattern_share": "share of texts",
     "head_type_certainty": "certainty",
     "head_type_changed": "fits of ten that changed it",
@@ -141,6 +151,9 @@ def _title(atlas: Atlas, picked: HeadValues, measure: str) -> str:
         return f"Attention to {_features(atlas, stack, select['feature'])}"
     if measure == "pattern_share":
         return f"Maps that are {' and '.join(map(str, select['pattern']))}"
+    if measure in _EXPLAINED:
+        names = " and ".join(template_name(str(label)) for label in select.get("template", ()))
+        return f"{_EXPLAINED[measure]}{names}"
     chosen = "; ".join(f"{dim} {', '.join(map(str, labels))}" for dim, labels in select.items())
     return measure.replace("_", " ").capitalize() + (f" ({chosen})" if chosen else "")
 

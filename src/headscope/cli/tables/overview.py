@@ -6,14 +6,12 @@ from collections import Counter
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 import headscope as hs
-from headscope.atlas.files import MOVED
 from headscope.cli.console import print_wrapped
 
 if TYPE_CHECKING:
     import xarray as xr
+    from rich.console import Console
 
 _HASH_SHOWN = 12
 
@@ -43,15 +41,22 @@ def print_overview(console: Console, atlas: hs.Atlas) -> None:
         console.print(f"{name}: {shape}", style="bold")
         dims = {measure: ", ".join(about["dims"]) or "one number" for measure, about in measures.items()}
         first, second = max((18, *map(len, dims))), max((30, *map(len, dims.values())))
-        moved = [measure for measure in measures if measure.endswith(MOVED)]
         for measure, about in measures.items():
-            if measure in moved:
-                continue
             line = f"  {measure:<{first}} {dims[measure]:<{second}} {_range(about)}"
             console.print(line.rstrip(), soft_wrap=True)
             print_wrapped(console, "    ", about["description"])
-        if moved:
-            print_wrapped(console, "  ", f"by what heads move, not where they look: {', '.join(moved)}")
+
+
+def source_of(atlas: hs.Atlas) -> str:
+    """Model, shape and corpus in a line."""
+    facts = atlas.provenance
+    shapes = [
+        f"{layers} layers x {heads} heads" for layers, heads in filter(None, map(atlas.shape, atlas.stacks))
+    ]
+    return (
+        f"{facts.get('model')} ({', '.join(dict.fromkeys(shapes))}) on {facts.get('corpus')}: "
+        f"{facts.get('texts'):,} texts, {facts.get('tokens'):,} tokens"
+    )
 
 
 def _stack(atlas: hs.Atlas, stack: str) -> dict[str, Any]:
