@@ -36,6 +36,7 @@ PATIENCE = 180_000
 
 OBJECTS = "Anna wrote a long letter to the mayor, and the boy broke the blue cup."
 REPEATED = "The old doctor lost a silver letter in the garden. Next summer the old doctor lost a silver"
+OBJECT_ACCURACY = "dependency_accuracy:relation=obj,direction=dependent_to_head"
 INDUCTION = "4.2, 4.3, 4.4, 4.5, 4.6"
 
 
@@ -52,7 +53,9 @@ class Picture:
 
 
 PICTURES = {
-    "explorer-atlas": Picture(".hp-card", {"view": "atlas", "layer": "7", "heads": "4"}),
+    "explorer-atlas": Picture(
+        ".hp-card", {"view": "atlas", "layer": "7", "heads": "4", "colour": OBJECT_ACCURACY}
+    ),
     "explorer-map": Picture(".hp-card", {"view": "map", "layer": "7", "heads": "4"}, high=760),
     "explorer-heads": Picture(
         ".hs-footer",
@@ -60,17 +63,18 @@ PICTURES = {
         high=620,
     ),
     "explorer-matrix": Picture(
-        ".hs-footer", {"view": "matrix", "model": "demo", "a": OBJECTS, "layer": "7", "heads": "4"}, high=760
+        ".hs-footer", {"view": "matrix", "model": "demo", "a": OBJECTS, "layer": "7", "heads": "4"}
     ),
     "explorer-all-heads": Picture(".hs-footer", {"view": "model", "model": "demo", "a": OBJECTS}),
     "explorer-neurons": Picture(
         ".hs-footer",
         {"view": "neuron", "model": "demo", "a": OBJECTS, "layer": "7", "heads": "4", "token": "5"},
+        high=600,
     ),
     "explorer-try": Picture(
         ".hs-main-part",
         {"view": "try", "model": "demo-lm", "a": REPEATED, "x-off": INDUCTION},
-        high=760,
+        high=400,
     ),
     "induction-head": Picture(
         ".hs-footer",
@@ -113,7 +117,9 @@ def store(pixels: bytes, path: Path) -> None:
     image = Image.open(io.BytesIO(pixels)).convert("RGB")
     image.save(path, optimize=True)
     if path.stat().st_size > LARGEST:
-        image.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+        image.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+            path, optimize=True
+        )
     size = path.stat().st_size
     print(f"{path.name}: {image.width} x {image.height}, {size / 1000:.0f} kB", flush=True)
     if size > LARGEST:

@@ -86,7 +86,7 @@ def stored(name: str) -> str:
 def test_the_findings_that_the_words_around_them_name() -> None:
     first, induction = stored("first_atlas"), stored("induction_head")
     assert "Head 2.6 is the strongest previous-token head" in first
-    assert "Finds the verb of an object (obj): 87.5%" in first
+    assert re.search(r"Finds the verb of an object.*: 87\.5%", first)
     assert re.search(r"^0 +4\.2 +0\.65", induction, re.MULTILINE)
     assert "all heads:  letter" in induction
     assert "without 3.0, 3.1, 4.0, 4.1, 4.7:  letter" in induction

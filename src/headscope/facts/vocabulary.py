@@ -4,6 +4,8 @@ from collections.abc import Callable
 from functools import partial
 
 from headscope.atlas import Atlas
+from headscope.atlas.files import MOVED
+from headscope.facts.analyses.explained import template_name
 from headscope.facts.description import Description, array_text, description_of, descriptions, direction_name
 from headscope.facts.slices import Choice, HeadValues
 
@@ -23,10 +25,22 @@ _PATTERNS = {
 }
 
 
+_EXPLAINED = {
+    "explained": "Explained by its names",
+    "explained_control": "Explained by the names of another text",
+    "explained_ceiling": "Explained by its mean attention by offset and class of token",
+    "explained_weight": "Weight of ",
+}
+
 _UNITS = {
+    **dict.fromkeys(("explained", "explained_control", "explained_ceiling"), "explained share"),
+    "explained_weight": "weight",
     "pattern_share": "share of texts",
     "head_type_certainty": "certainty",
     "head_type_changed": "fits of ten that changed it",
+    "loudness": "share of the layer",
+    "loudness_residual": "of the residual stream",
+    "constancy": "share that is the same for all queries",
 }
 
 _STACKS = {
@@ -94,7 +108,10 @@ def class_name(atlas: Atlas, stack: str, feature: Choice) -> str:
 def slice_title(atlas: Atlas, picked: HeadValues) -> str:
     """A title for one number per head."""
     measure, is_error = picked.measure.removesuffix("_stderr"), picked.measure.endswith("_stderr")
-    title = _probe_title(atlas, picked, measure) or _title(atlas, picked, measure)
+    looked = measure.removesuffix(MOVED)
+    title = _probe_title(atlas, picked, measure) or _title(atlas, picked, looked)
+    if measure != looked:
+        title = title.replace("Attention", "Moved attention").replace("of attention", "of moved attention")
     return f"Standard error: {title[0].lower()}{title[1:]}" if is_error else title
 
 
@@ -134,6 +151,9 @@ def _title(atlas: Atlas, picked: HeadValues, measure: str) -> str:
         return f"Attention to {_features(atlas, stack, select['feature'])}"
     if measure == "pattern_share":
         return f"Maps that are {' and '.join(map(str, select['pattern']))}"
+    if measure in _EXPLAINED:
+        names = " and ".join(template_name(str(label)) for label in select.get("template", ()))
+        return f"{_EXPLAINED[measure]}{names}"
     chosen = "; ".join(f"{dim} {', '.join(map(str, labels))}" for dim, labels in select.items())
     return measure.replace("_", " ").capitalize() + (f" ({chosen})" if chosen else "")
 
@@ -143,7 +163,8 @@ def value_name(picked: HeadValues) -> str:
     if picked.text is not None:
         return picked.text.unit
     measure = picked.measure.removesuffix("_stderr").removesuffix("_against")
-    return _UNITS.get(measure) or ("share of attention" if picked.is_share else picked.units)
+    of_what = "what is moved" if measure.endswith(MOVED) else "attention"
+    return _UNITS.get(measure) or (f"share of {of_what}" if picked.is_share else picked.units)
 
 
 def _asked_by(atlas: Atlas, stack: str, query_roles: tuple[Choice, ...]) -> str:

@@ -4,7 +4,9 @@ from headscope.measures.base import MEASURES, Measure
 from headscope.measures.distance_features import DistanceFeatures
 from headscope.measures.entropy import Entropy
 from headscope.measures.example_map import ExampleMap
+from headscope.measures.explained import Explained
 from headscope.measures.head_distance import HeadDistance
+from headscope.measures.loudness import Loudness
 from headscope.measures.named_patterns import NamedPatterns
 from headscope.measures.offset_attention import OffsetAttention
 from headscope.measures.role_attention import RoleAttention
@@ -14,7 +16,9 @@ __all__ = [
     "DistanceFeatures",
     "Entropy",
     "ExampleMap",
+    "Explained",
     "HeadDistance",
+    "Loudness",
     "Measure",
     "NamedPatterns",
     "OffsetAttention",
