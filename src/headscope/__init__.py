@@ -4,7 +4,6 @@ The public names, loaded when first used, so that `import headscope` and the com
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ __all__ = list(_PUBLIC)  # pyright: ignore
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return version("headscope")
+        return import_module("importlib.metadata").version("headscope")  # slow to load
     if name not in _PUBLIC:
         raise AttributeError(f"module 'headscope' has no attribute {name!r}")
     loaded = import_module(_PUBLIC[name])

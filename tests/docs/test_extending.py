@@ -15,6 +15,8 @@ import headscope as hs
 from headscope.atlas import Atlas
 from headscope.pages.head.page import head_page
 
+pytestmark = pytest.mark.slow
+
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "extending.md"
 FILE = re.compile(r"All of `(my_package/\w+\.py)`:\n\n```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 COMMANDS = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)

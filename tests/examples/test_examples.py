@@ -10,6 +10,8 @@ import pytest
 
 import headscope as hs
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 

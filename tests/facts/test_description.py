@@ -7,6 +7,7 @@ import pytest
 from tests.helpers.atlases import empty_atlas, probe_facts, with_dependency
 
 from headscope.atlas import Atlas
+from headscope.facts.analyses.explanations import Carried, Cell
 from headscope.facts.cells import plain_columns, table_cells
 from headscope.facts.description import (
     PROBES,
@@ -41,6 +42,13 @@ def test_a_description_survives_as_data(described: Description) -> None:
     data = json.loads(json.dumps(described.to_data()))
     assert from_data(Description, data) == described
     assert from_data(Description, data | {"of a later version": 1}) == described
+
+
+def test_whole_numbers_and_nothing_are_read_where_a_number_may_stand() -> None:
+    row = from_data(Carried, {"neurons": 2, "score": {"value": 1, "stderr": None}, "isotropic": 1})
+    assert row == Carried(2, Cell(1, None), isotropic=1)
+    with pytest.raises(TypeError, match="is not int"):
+        from_data(Carried, {"neurons": "2"})
 
 
 def test_the_atlas_has_the_first_word_the_registry_the_second() -> None:

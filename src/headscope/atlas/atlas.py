@@ -30,7 +30,7 @@ from headscope.atlas.files import (
 from headscope.atlas.frames import Library, all_heads, one_head, top_heads
 from headscope.atlas.notebook import view_of
 from headscope.atlas.sentences import Example, Typical, as_line, from_line
-from headscope.errors import AtlasError
+from headscope.errors import AtlasError, choices
 from headscope.stats.documents import DOCUMENT_GROUPS, FEWEST_DOCUMENTS
 from headscope.types import HeadId, LabelledArray
 
@@ -293,7 +293,7 @@ class Atlas:
             arrays = self.stack(candidate)
             if measure in arrays:
                 return arrays[measure]
-        raise AtlasError(f"this atlas has no {name!r}; it has {', '.join(self.measures)}")
+        raise AtlasError(f"this atlas has no {name!r}; {choices(measure, self.measures)}")
 
     def shape(self, stack: str) -> tuple[int, int] | None:
         """How many layers and heads a stack has; None when no array of it says so."""

@@ -16,7 +16,7 @@ import typer
 
 import headscope as hs
 from headscope.cli.console import status
-from headscope.errors import OptionError
+from headscope.errors import OptionError, choices
 from headscope.registry import BUILT_IN, known_names, no_such
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def parse_task(text: str) -> str:
     """The name of a task, one of another package included."""
     known = known_names("task")
     if text not in known:
-        raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, known))}")
+        raise typer.BadParameter(f"there is no task called {text!r}; {choices(text, known)}")
     return text
 
 
@@ -183,6 +183,7 @@ class Common:
         dtype: auto is float32 on a CPU and the weights' own precision elsewhere.
         revision NAME: Branch, tag or commit on the hub.
         allow_pickle: Also load pickled weights, which can run code; only from a source you trust.
+        full: Print every row and note, not only the answer in 25 lines.
         quiet: Print nothing but errors.
         json: Print one JSON object and nothing else; on failure it has an 'error'.
         debug: Show the traceback of an error; HEADSCOPE_DEBUG=1 does the same.
@@ -195,6 +196,7 @@ class Common:
     dtype: Literal["auto", "float32", "float16", "bfloat16", "float64"] = "auto"
     revision: str | None = None
     allow_pickle: bool = False
+    full: bool = False
     quiet: bool = False
     json: bool = False
     debug: bool = False

@@ -63,23 +63,14 @@ def compare(
     features = None if treebank is None else FeaturesProbe(first, against=second, progress=progress)
     both = _Both(captures, partners)
     reader = Reader(as_corpus(texts), both.watches[0].encoder(max_length), limit)
-    sums = run_pass(
-        whole(same_tokens(reader, both.watches[1].encoder(max_length))),
-        both.sums(),
-        both.count,
-        batches=common_batches(both.watches, batch_size, max_length),
-        title=f"{first.name} and {second.name} on {reader.corpus.name}" if progress else None,
-        expected=reader.expected,
-    )
-    if not reader.read:
-        raise TextError(f"{reader.corpus.name} holds no text that could be compared")
+    sums = both.read(reader, batch_size, f"{first.name} and {second.name}" if progress else None)
     scored = None if features is None or treebank is None else features.score(treebank)
     weights = weight_change(*captures)
     stacks = {
         stack: StackComparison(
             own, weights.by_stack[stack], _kinds(own, stack, k=k, seed=seed), seed, partners.get(stack, {})
         )
-        for stack, own in sums.value.items()
+        for stack, own in sums.items()
     }
     options = {
         **compared_with(first),
@@ -90,8 +81,7 @@ def compare(
         "treebank": None if treebank is None else treebank.name,
         **({} if match is None else {"matched": True}),
     }
-    of_features = () if scored is None else scored.source.notes
-    notes = (*_notes(first, second, reader, stacks), *weights.notes, *of_features)
+    notes = (*_notes(first, second, reader, stacks), *weights.notes, *(scored.source.notes if scored else ()))
     source = Source.of_corpus(reader, options=options, duration=perf_counter() - started, notes=notes)
     return Comparison(second, source, first, stacks, scored)
 
@@ -113,10 +103,23 @@ class _Both:
         # Partners of different layers have no input in common.
         self.same_input = {} if partners else SameInput.both_ways(*captures)
 
-    def sums(self) -> _Sums:
-        """Nothing counted yet."""
-        same_input = bool(self.same_input)
-        return Counted({grid.stack: StackSums.zeros(grid, same_input=same_input) for grid in self.grids})
+    def read(self, reader: Reader, batch_size: BatchSize, who: str | None) -> Mapping[StackName, StackSums]:
+        """Show all texts to both models, and count by stack; `who` they are is told on the way, None tells nothing."""
+        longest, same_input = reader.encoder.max_length, bool(self.same_input)
+        sums: _Sums = Counted(
+            {grid.stack: StackSums.zeros(grid, same_input=same_input) for grid in self.grids}
+        )
+        run_pass(
+            whole(same_tokens(reader, self.watches[1].encoder(longest))),
+            sums,
+            self.count,
+            batches=common_batches(self.watches, batch_size, longest),
+            title=who and f"{who} on {reader.corpus.name}",
+            expected=reader.expected,
+        )
+        if not reader.read:
+            raise TextError(f"{reader.corpus.name} holds no text that could be compared")
+        return sums.value
 
     def count(self, sums: _Sums, texts: list[ReadText]) -> None:
         """Show a batch to both models, and count."""

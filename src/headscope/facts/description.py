@@ -22,7 +22,7 @@ from typing import (
 )
 from weakref import WeakKeyDictionary
 
-from headscope.registry import Registry, known_names
+from headscope.registry import BUILT_IN, Registry
 
 if TYPE_CHECKING:
     from headscope.atlas import Atlas
@@ -301,7 +301,7 @@ def _description(name: str, facts: Mapping[str, Any]) -> Description:
         return from_data(Description, facts["description"])
     except (KeyError, TypeError, ValueError, AttributeError):  # an atlas from elsewhere may hold anything
         pass
-    return PROBES.get(name).description if name in known_names("probe") else Description(name)
+    return PROBES.get(name).description if name in BUILT_IN["probe"] else Description(name)
 
 
 def array_text(atlas: "Atlas", measure: str) -> ArrayText | None:

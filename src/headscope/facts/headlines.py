@@ -37,6 +37,18 @@ def headlines(findings: Iterable[Finding]) -> list[Finding]:
     return chosen[:MOST]
 
 
+def leading(findings: Iterable[Finding]) -> list[Finding]:
+    """The headlines, then a finding on every other topic of each stack: what is clear first."""
+    known = list(findings)
+    first = headlines(known)
+    seen = {(finding.stack, finding.topic) for finding in first}
+    for finding in sorted(known, key=lambda finding: finding.verdict != "above"):
+        if (finding.stack, finding.topic) not in seen:
+            first.append(finding)
+            seen.add((finding.stack, finding.topic))
+    return first
+
+
 def _margin(finding: Finding) -> float:
     """By how much the whole interval lies above all of the control's; not above 0 where that was not found."""
     if finding.interval is None or (finding.control is None and finding.verdict is None):

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
@@ -80,6 +78,10 @@ class Likeness:
             raise OptionError(f"threshold is {threshold}; give a distance above 0, such as {THRESHOLD}")
         if len(self.heads) < 2:
             return []
+        # Slow to load, and of all that reads an atlas only this needs them.
+        from scipy.cluster.hierarchy import fcluster, linkage  # noqa: PLC0415
+        from scipy.spatial.distance import squareform  # noqa: PLC0415
+
         # The triangle of the pairs alone: what stands on the diagonal is no distance between two heads.
         pairs = squareform(self.distance, checks=False)
         label = fcluster(linkage(pairs, "complete"), threshold, "distance")

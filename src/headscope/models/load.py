@@ -11,7 +11,7 @@ from typing import Any, Literal
 import torch
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
-from headscope.errors import HeadscopeWarning, ModelError, OptionError
+from headscope.errors import HeadscopeWarning, ModelError, OptionError, choices
 from headscope.models.model import Model
 from headscope.models.quiet import quiet_transformers
 from headscope.types import DEMO_MODELS
@@ -234,9 +234,11 @@ def _explain(error: Exception, source: str, label: str) -> ModelError:
     elif isinstance(error, OSError) and error.errno is not None and not isinstance(error, ConnectionError):
         reason = f"{label} could not be fetched from the hub: {error.strerror or _first_line(error)}"
     elif isinstance(error, OSError):
+        near = choices(label, DEMO_MODELS)
         reason = (
             f"{label!r} is not a demo model ({', '.join(DEMO_MODELS)}), not a folder, and could not be found on "
             "the hub (check the spelling, the connection and, for private models, your access token)"
+            f"{f'; {near}' if near.startswith('did') else ''}"
         )
     return ModelError(reason)
 

@@ -159,10 +159,12 @@ class Observer:
         *,
         name: str | None = "texts",
         share: Callable[[], float | None] = lambda: None,
+        limit: int | None = None,
     ) -> Pass:
         """Show the model every item; each stack's tallies count.
 
-        `name` is what the texts are called while it goes on; None tells nothing. `share` is how much of them was read.
+        `name` is what the texts are called while it goes on; None tells nothing. `share` is how much of them was read,
+        and `limit` how many there are at most.
         """
         done = Pass()
 
@@ -192,6 +194,6 @@ class Observer:
             count,
             batches=self.watch.batches(self.batch_size, min(USUAL, self.max_length)),
             title=f"{self.model.name} on {name}" if self.progress and name else None,
-            expected=lambda texts: expected_texts(texts, done.texts, share()),
+            expected=lambda texts: expected_texts(texts, done.texts, share(), limit=limit),
         )
         return done

@@ -11,7 +11,6 @@ from itertools import count
 from typing import Literal
 
 import numpy as np
-from scipy.stats import false_discovery_control
 
 from headscope.stats.paired import least_p
 from headscope.types import Array
@@ -28,6 +27,8 @@ def adjusted(p_values: Sequence[float], correction: Correction) -> Array:
     if correction == "holm":
         result[known] = _holm(result[known])
     elif correction == "benjamini-hochberg":
+        from scipy.stats import false_discovery_control  # noqa: PLC0415  (slow to load; reading an atlas needs none)
+
         result[known] = false_discovery_control(result[known])
     return result
 

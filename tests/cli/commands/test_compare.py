@@ -32,7 +32,7 @@ def test_tables_and_an_atlas_of_the_second_model(
     run: Run, model: Path, other: Path, corpus: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out.nc"
-    result = run("compare", model, other, "--text", corpus, "--max-length", 32, "-o", out)
+    result = run("compare", model, other, "--text", corpus, "--max-length", 32, "-o", out, "--full")
     assert result.exit_code == 0, result.stderr
     for words in (
         "own, A's input",

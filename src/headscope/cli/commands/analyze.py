@@ -2,15 +2,17 @@
 
 import warnings
 from pathlib import Path
-from typing import Annotated
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Annotated
 
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
 from headscope.errors import HeadscopeWarning
 from headscope.registry import BUILT_IN
+from headscope.types import Weigh
+
+if TYPE_CHECKING:
+    from headscope.cli.page import Page
 
 EXAMPLE = "Example: headscope analyze demo --text corpus.txt more.txt.gz -o atlas.nc"
 
@@ -32,6 +34,7 @@ def analyze(
         ),
     ] = "all",
     faithful: bool = False,
+    weigh: Weigh | None = None,
     sentences: int = 256,
     common: shared.Common,
 ) -> None:
@@ -41,6 +44,8 @@ def analyze(
         output OUT.nc: Where to write the atlas. Its folder must be there; an atlas of that name is replaced, but keeps
             what probes found in the same model.
         faithful: Compute what the papers' released code does, quirks included, to reproduce old numbers.
+        weigh: Weigh attention by where heads look, by what they move from there (variables that end in _moved), or
+            both, one beside the other. Both is the default for models whose output projections can be found.
         sentences N>=0: Out of how many sentences those are chosen where a head is most typical. The atlas quotes them;
             with 0 it holds no text.
     """
@@ -54,12 +59,21 @@ def analyze(
             max_length=max_length,
             limit=limit,
             faithful=faithful,
+            weigh=weigh,
             sentences=sentences,
             **common.run_options,
         )
+        if note := atlas.provenance["options"].get("weigh_note"):
+            warnings.warn(note, HeadscopeWarning, stacklevel=2)
         atlas = _with_old_probes(atlas, output)
         atlas.save(output)
-        run.tell(atlas, run_facts, lambda console, atlas: _print(console, atlas, output), then=None)
+        run.tell(
+            atlas,
+            run_facts,
+            lambda page, atlas: _print(page, atlas, output),
+            then=None,
+            ending=[f"Next: headscope show {output}   or   headscope report {output}"],
+        )
 
 
 def _with_old_probes(atlas: "hs.Atlas", output: Path) -> "hs.Atlas":
@@ -89,24 +103,15 @@ def run_facts(atlas: "hs.Atlas") -> dict[str, object]:
     }
 
 
-def _print(console: Console, atlas: "hs.Atlas", output: Path) -> None:
-    """Where the atlas is, what stands out in it, and what to type next."""
-    facts = atlas.provenance
-    console.print(
+def _print(page: "Page", atlas: "hs.Atlas", output: Path) -> None:
+    """Where the atlas is, and what stands out in it."""
+    from headscope.facts.headlines import leading
+
+    facts, several = atlas.provenance, len(atlas.stacks) > 1
+    page.say(
         f"{output}: {facts['model']} on {facts['texts']:,} text{'s' if facts['texts'] != 1 else ''}, "
         f"{facts['tokens']:,} tokens, "
-        f"{facts['duration_s']:.1f} s",
-        soft_wrap=True,
+        f"{facts['duration_s']:.1f} s"
     )
-    for text in _headlines(atlas):
-        console.print(f"  {text}", soft_wrap=True)
-    console.print(f"Next: headscope show {output}   or   headscope report {output}", soft_wrap=True)
-
-
-def _headlines(atlas: "hs.Atlas") -> list[str]:
-    """The report's first finding on each subject, stack by stack."""
-    first: dict[tuple[str, str], str] = {}
-    for finding in hs.findings(atlas):
-        prefix = f"{finding.stack}: " if len(atlas.stacks) > 1 else ""
-        first.setdefault((finding.stack, finding.topic), prefix + finding.text)
-    return list(first.values())
+    for finding in leading(hs.findings(atlas)):
+        page.wrapped("- ", f"{f'{finding.stack}: ' if several else ''}{finding.text}")

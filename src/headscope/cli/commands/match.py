@@ -2,20 +2,18 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Console
-
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
-from headscope.cli.tables import print_table
 from headscope.cli.tables.source import source_facts, source_line, stack_rows
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.comparison import Matching
 
 EXAMPLE = "Example: headscope match demo demo-qa --text articles.txt --limit 40"
 
-_NEAREST, _FARTHEST = 10, 5
+_NEAREST = 10
 
 
 @shared.with_common(without=("revision",), one_of=("text", "pairs"))
@@ -67,19 +65,14 @@ def _facts(result: "Matching") -> dict[str, Any]:
     }
 
 
-def _print(console: Console, result: "Matching") -> None:
+def _print(page: "Page", result: "Matching") -> None:
     from headscope.facts.analyses.matching import PAIRS  # loads torch, which --help does without
     from headscope.facts.cells import table_cells
 
     for stack in result.stacks:
-        for sentence in result.summary(stack=stack).sentences:
-            console.print(sentence, soft_wrap=True)
-        rows = result.table(stack=stack)
-        cut = len(rows) > _NEAREST + _FARTHEST
-        shown = [*rows[:_NEAREST], *rows[-_FARTHEST:]] if cut else rows
-        console.print(f"\nA is {result.model_a.name}, B is {result.model.name}", soft_wrap=True)
-        headings, cells = table_cells(PAIRS, shown, nothing="-")
-        gap = [["..."] + [""] * (len(headings) - 1)] if cut else []
-        print_table(console, headings, [*cells[:_NEAREST], *gap, *cells[_NEAREST:]])
-        console.print()
-    console.print(f"on {source_line(result.source)}", soft_wrap=True)
+        page.say(*result.summary(stack=stack).sentences)
+        headings, cells = table_cells(PAIRS, result.table(stack=stack), nothing="-")
+        telling = [number < _NEAREST for number in range(len(cells))]
+        title = f"The nearest pairs; A is {result.model_a.name}, B is {result.model.name}"
+        page.table(headings, cells, title=title, telling=telling)
+    page.say(f"\non {source_line(result.source)}")

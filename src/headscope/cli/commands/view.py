@@ -4,8 +4,6 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from rich.console import Console
-
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.outputs import PICTURE, REPORT, check_output
@@ -14,6 +12,7 @@ from headscope.errors import OptionError
 from headscope.pages import ViewName
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.pages.page import Packed
     from headscope.pages.seen import Observed
     from headscope.pages.start import Start
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 EXAMPLE = 'Example: headscope view demo "The cat sat." "It was red." -o view.html --head 3.2'
 
 
-@shared.with_common(without=("batch_size",))
+@shared.with_common(without=("batch_size", "full"))
 def view(
     model: shared.ModelName,
     text_a: str,
@@ -123,13 +122,12 @@ def _draw(observed: "Observed", start: "Start", svg: Path) -> None:
     hs.figures.save(picture, svg)
 
 
-def _print(console: Console, facts: dict[str, Any]) -> None:
+def _print(page: "Page", facts: dict[str, Any]) -> None:
     drawn = f"; picture: {facts['picture']}" if facts["picture"] else ""
-    console.print(
+    page.say(
         f"{facts['output']}: {facts['tokens']} tokens, {facts['heads']} heads, {facts['bytes'] / 1e6:.1f} MB, "
         f"max. error {_error(facts['max_error'])} ({_error(facts['word_error'])} between words){drawn}; "
-        "open it in a browser",
-        soft_wrap=True,
+        "open it in a browser"
     )
 
 

@@ -60,10 +60,10 @@ LARGEST = (
     _with_error("before"),
     _with_error("after"),
     _with_error("change"),
-    Column("sure"),
-    Column("heads_sure", "heads surely changed"),
+    Column("sure", "clear"),
+    Column("heads_sure", "heads clearly changed"),
 )
-"""The head that changed most by a measure; sure after correction for heads and labels."""
+"""The head that changed most by a measure; clear after correction for heads and labels."""
 
 
 def change_name(change: str) -> str:

@@ -42,7 +42,10 @@ class _Probe:
         ranked = convincing(self.rows)
         yield from (self._row(row) for row in [row for row in ranked if row.stands_out][:MOST])
         if self.described.baselines and len(ranked) > 1:
-            yield self._tally(ranked)
+            above = sum(row.is_above for row in ranked) / len(ranked)
+            yield Finding(
+                self.sentences.topic, self.subject.stack, (tally(self.described, self.rows),), above
+            )
         if self.sentences.more and ranked and not any(row.stands_out for row in ranked):
             yield self._none(ranked)
 
@@ -98,18 +101,6 @@ class _Probe:
         name = self.described.row_name(best.label)
         return self._finding(best, sentence(f"No head {does}", most, best.head or "", f" for {name}."))
 
-    def _tally(self, ranked: Sequence[HeadScore]) -> Finding:
-        """In how many rows the best head is clearly above, and in which it is not."""
-        clear = [row for row in ranked if row.is_above]
-        unclear = [row.label for row in ranked if not row.is_above]
-        rules = listed([baseline.phrase for baseline in self.described.baselines])
-        text = (
-            f"Of {len(ranked):,} {self.described.labels} with {self.described.few_cases} cases or more, "
-            f"{len(clear) or 'none'} {'have' if len(clear) > 1 else 'has'} a head clearly above {rules}"
-        )
-        text += f"; not {listed(unclear)}." if clear and 0 < len(unclear) <= MOST else "."
-        return Finding(self.sentences.topic, self.subject.stack, (text,), len(clear) / len(ranked))
-
     def _finding(self, row: HeadScore, parts: tuple[Part, ...]) -> Finding:
         return Finding(
             self.sentences.topic,
@@ -144,6 +135,24 @@ class _Probe:
             control=max(controls, key=lambda control: control.value, default=None),
             verdict=compared(told.score, controls) if controls else None,
         )
+
+
+def tally(described: Description, rows: Sequence[HeadScore]) -> str:
+    """In how many rows with enough cases the best head is clearly above what it is held against, and where not."""
+    ranked = convincing(rows)
+    clear, unclear = (
+        [row for row in ranked if row.is_above],
+        [row.label for row in ranked if not row.is_above],
+    )
+    rules = listed([baseline.phrase for baseline in described.baselines]) or "the control"
+    if not ranked:
+        few = f"None of the {described.labels} has {described.few_cases} cases or more"
+        return f"{few}: too few to tell heads from {rules}."
+    text = (
+        f"Of {len(ranked):,} {described.labels} with {described.few_cases} cases or more, "
+        f"{len(clear) or 'none'} {'have' if len(clear) > 1 else 'has'} a head clearly above {rules}"
+    )
+    return text + (f"; not {listed(unclear)}." if clear and 0 < len(unclear) <= MOST else ".")
 
 
 def object_of(described: Description, label: str, *, with_label: bool = True) -> str | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from time import perf_counter
 from typing import ClassVar, Self
 
@@ -43,6 +44,7 @@ class FeaturesProbe:
         model: ModelName,
         *,
         against: ModelName | None = None,
+        limit: int | None = None,
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
@@ -51,11 +53,12 @@ class FeaturesProbe:
         """A model or its name, and with `against` a second one of the same shape, to see what changed.
 
         The second model may have a tokenizer of its own: texts are compared, not tokens. `max_length` is the most
-        tokens of a text, by default what both models take. `faithful` changes nothing: the published form of
-        `feature_attention` is the only one.
+        tokens of a text, by default what both models take; `limit` stops after so many sentences. `faithful` changes
+        nothing: the published form of `feature_attention` is the only one.
         """
         self.model = loaded(model)
         self.against = None if against is None else loaded(against)
+        self.limit = limit
         self.faithful = faithful
         self.progress = progress
         models = [self.model] if self.against is None else [self.model, self.against]
@@ -71,7 +74,7 @@ class FeaturesProbe:
         """Every head's attention to each class over the sentences of a treebank."""
         started = perf_counter()
         account = Account()
-        texts = (FeatureText(sentence, number) for number, sentence in enumerate(data))
+        texts = (FeatureText(sentence, number) for number, sentence in enumerate(islice(data, self.limit)))
         name = " and ".join(observer.model.name for observer in self._observers)
         counted = run_pass(
             whole(account.of(texts)),
@@ -79,7 +82,7 @@ class FeaturesProbe:
             self._count,
             batches=in_chunks(self._texts_held),
             title=f"{name} on {data.name}" if self.progress else None,
-            expected=lambda done: expected_texts(done, done, data.progress),
+            expected=lambda done: expected_texts(done, done, data.progress, limit=self.limit),
         )
         account.seen = counted.passes[0]
         source = Source.of_annotated(
@@ -132,6 +135,7 @@ class FeaturesProbe:
         return {
             "max_length": self._observers[0].max_length,
             "faithful": self.faithful,
+            **({} if self.limit is None else {"limit": self.limit}),
             **({"against": None} if self.against is None else compared_with(self.against)),
         }
 

@@ -90,6 +90,7 @@ class Options:
     max_length: int | None
     batch_size: BatchSize
     progress: bool
+    limit: int | None = None
 
     def __post_init__(self) -> None:
         for name, least in (("max_epochs", 1), ("patience", 1), ("cache_limit", 0)):
@@ -120,7 +121,9 @@ class ParserRun:
         if vectors is not None:
             is_model = os.fspath(vectors) == MODEL_VECTORS
             self.lexicon = ModelLexicon(self.model) if is_model else FileLexicon(vectors)
-        self.batcher = Batcher(first.encoder, self.grid.stack, self.lexicon, options.batch_size)
+        self.batcher = Batcher(
+            first.encoder, self.grid.stack, self.lexicon, options.batch_size, options.limit
+        )
 
     def read(self, sentences: Iterable[ParsedSentence], account: Account) -> list[Batch]:
         """Sentences to score, in batches. A file of vectors is read once for all words read before training."""

@@ -55,13 +55,15 @@ def parser_table(
     max_epochs: int = MAX_EPOCHS,
     patience: int = PATIENCE,
     cache_limit: int = CACHE_LIMIT,
+    limit: int | None = None,
     max_length: int | None = None,
     batch_size: BatchSize = "auto",
     progress: bool = False,
 ) -> ParserResult:
     """Train the parser probes of a model and their baselines on `train`, and score them on `test`.
 
-    The options are those of `ParserProbe`. The parsers, all scored on the same words:
+    The options are those of `ParserProbe`; `limit` is the most sentences of each file. The parsers, all scored on the
+    same words:
 
     - `attention`, `attention_words`: the two probes.
     - `right_branching`: the head is the next word. `best_offset`: it is always so many words before or after, as fits
@@ -75,7 +77,7 @@ def parser_table(
     """
     started = perf_counter()
     probed = loaded(model)
-    options = Options(stack, seed, max_epochs, patience, cache_limit, max_length, batch_size, progress)
+    options = Options(stack, seed, max_epochs, patience, cache_limit, max_length, batch_size, progress, limit)
     networks = {"model": probed, "random": untrained(probed, seed=seed)}
     run = ParserRun(networks, options, vectors=vectors)
     data = Data(run.batcher, train, dev)
@@ -135,6 +137,7 @@ def _source(
             "test": test.name,
             "vectors": "none" if run.lexicon is None else run.lexicon.name,
             "stack": run.grid.stack,
+            **({} if run.options.limit is None else {"limit": run.options.limit}),
             **{key: getattr(run.options, key) for key in ("seed", "max_epochs", "patience")},
             "max_length": run.max_length,
             "batch_size": run.options.batch_size,

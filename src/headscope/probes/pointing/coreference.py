@@ -194,6 +194,7 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
         model: ModelName,
         *,
         window_words: int = WINDOW_WORDS,
+        limit: int | None = None,
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
@@ -203,7 +204,12 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
         if window_words < 1:
             raise OptionError(f"window_words is {window_words}; give the most words of a window, 1 or more")
         super().__init__(
-            model, max_length=max_length, batch_size=batch_size, faithful=faithful, progress=progress
+            model,
+            limit=limit,
+            max_length=max_length,
+            batch_size=batch_size,
+            faithful=faithful,
+            progress=progress,
         )
         self.window_words = window_words
         self._too_long = Skipped("sentences")

@@ -109,6 +109,7 @@ class DependencyProbe(PointingProbe[Treebank]):
         model: ModelName,
         *,
         base_relations: bool = False,
+        limit: int | None = None,
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
@@ -116,7 +117,12 @@ class DependencyProbe(PointingProbe[Treebank]):
     ) -> None:
         """`base_relations` counts subtypes (nmod:poss) as their base relation (nmod); else see PointingProbe."""
         super().__init__(
-            model, max_length=max_length, batch_size=batch_size, faithful=faithful, progress=progress
+            model,
+            limit=limit,
+            max_length=max_length,
+            batch_size=batch_size,
+            faithful=faithful,
+            progress=progress,
         )
         self.base_relations = base_relations
 

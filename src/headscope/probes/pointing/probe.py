@@ -249,6 +249,7 @@ class PointingProbe(ABC, Generic[DataT]):
             {stack: [tally] for stack, tally in tallies.items()},
             name=data.name,
             share=lambda: data.progress,
+            limit=self.limit,
         )
         reading.skipped = data.skipped
         return reading
@@ -277,6 +278,7 @@ class PointingProbe(ABC, Generic[DataT]):
                 "chosen_on_hash": f"sha256:{fitted.data_hash}",
                 "max_length": self.observer.max_length,
                 "faithful": self.faithful,
+                **({} if self.limit is None else {"limit": self.limit}),
                 **self.options(),
             },
             duration=0.0,

@@ -249,6 +249,7 @@ class RelationsProbe(PointingProbe[RoleCorpus]):
         min_distance: int | None = None,
         core_only: bool = True,
         paper_filters: bool = False,
+        limit: int | None = None,
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
@@ -262,7 +263,12 @@ class RelationsProbe(PointingProbe[RoleCorpus]):
         FrameNet: 12, 3 and 2, where nothing else is given.
         """
         super().__init__(
-            model, max_length=max_length, batch_size=batch_size, faithful=faithful, progress=progress
+            model,
+            limit=limit,
+            max_length=max_length,
+            batch_size=batch_size,
+            faithful=faithful,
+            progress=progress,
         )
         limits = {"max_words": max_words, "max_argument": max_argument, "min_distance": min_distance}
         if paper_filters:
