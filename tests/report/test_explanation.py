@@ -108,7 +108,10 @@ def test_in_words() -> None:
 @pytest.mark.parametrize(
     ("auc", "words"),
     [
-        (0.0, "What it separates best is [SEP] from other keys, by looking away: AUC 0.00, where 0.50 is chance"),
+        (
+            0.0,
+            "What it separates best is [SEP] from other keys, by looking away: AUC 0.00, where 0.50 is chance",
+        ),
         (0.51, "Its score does not tell keys apart by sentence, segment or [SEP]."),
     ],
 )
@@ -152,7 +155,9 @@ def test_a_head_whose_scores_do_not_vary_has_no_shares() -> None:
 
 def test_colourings_say_what_they_are() -> None:
     found = {one.key: one for one in atlas_data(explained()).stacks[0].colourings}
-    titles = {key: found[key].title for key in found if found[key].group == "What makes a head look where it looks"}
+    titles = {
+        key: found[key].title for key in found if found[key].group == "What makes a head look where it looks"
+    }
     assert titles["score_share:neurons=1"] == "Score carried by the best neuron"
     assert titles["score_share:neurons=4"] == "Score carried by the best 4 neurons"
     assert titles["pattern_left:replaced=segment"] == "Pattern left without segments"

@@ -183,7 +183,9 @@ def test_examples_are_pictures_first_and_then_a_list() -> None:
     html, _, words = read(with_dependency(empty_atlas(), rows=rows, examples=examples))
     first, section = html.split('<details class="section"', 1)
     drawn = re.findall(r'aria-label="(\w+): [^"]*which is right', section)
-    shown = re.findall(r'aria-label="Head 1.2 finds the head of a word that is r\d+[^"]*which is right', first)
+    shown = re.findall(
+        r'aria-label="Head 1.2 finds the head of a word that is r\d+[^"]*which is right', first
+    )
     assert drawn == [f"r{number}" for number in range(11, 3, -1)]
     assert len(shown) == 2  # on the first screen
     assert "4 more examples" in words
