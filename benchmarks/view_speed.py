@@ -16,8 +16,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from view_size import HEADS, LAYERS, random_model
 
 import headscope as hs
-from headscope.pages.page import Start, write_view
+from headscope.pages.page import write_view
 from headscope.pages.seen import observe
+from headscope.pages.start import Start
 
 TOKENS = 512
 OPENED_WITHIN = 1000  # milliseconds

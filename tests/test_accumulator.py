@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from headscope.accumulator import Accumulator, Sums
+from headscope.accumulator import Accumulator, Counted, Sums
 
 
 @dataclass
@@ -97,3 +97,15 @@ def test_what_merges_with_another_leaves_that_one_as_it_was() -> None:
     entries.merge(given)
     entries.merge(part(2))
     assert (entries.by_layer[2].texts, given.by_layer[2].texts) == (2, 1)
+
+
+def test_one_value_merges_as_a_field_does() -> None:
+    whole = Counted({"a": 1, "b": 2})
+    part = whole.empty()
+    assert part.value == {"a": 0, "b": 0}
+    part.value["b"] = 5
+    whole.merge(part)
+    assert whole.value == {"a": 1, "b": 7}
+    lines: Counted[list[str]] = Counted(["first"])
+    lines.merge(Counted(["second"]))
+    assert lines.value == ["first", "second"]

@@ -1,11 +1,12 @@
 """What the rooms pass around."""
 
+import numpy as np
 import pytest
 import torch
 from tests.helpers.attention import random_texts, token_batch
 
 from headscope.errors import OptionError
-from headscope.types import AttentionBatch, HeadChoice, HeadGrid, HeadId
+from headscope.types import AttentionBatch, HeadChoice, HeadGrid, HeadId, LabelledArray
 
 
 def test_heads_are_written_layer_dot_head() -> None:
@@ -87,3 +88,11 @@ def test_reductions_and_derivations_are_computed_once() -> None:
 
 def len_of(tokens: object) -> object:
     return object()
+
+
+def test_an_array_has_the_dimensions_of_its_labels() -> None:
+    grid = HeadGrid("encoder", 2, 3, causal=False)
+    array = LabelledArray.of(np.zeros((2, 3)), grid.coords, "nothing", "nats")
+    assert array.dims == ("layer", "head")
+    assert array.coords == {"layer": range(2), "head": range(3)}
+    assert (array.description, array.units) == ("nothing", "nats")

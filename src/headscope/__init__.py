@@ -4,7 +4,6 @@ The public names, loaded when first used, so that `import headscope` and the com
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from headscope.atlas import Atlas as Atlas
     from headscope.atlas import open_atlas
     from headscope.comparison import compare as compare
+    from headscope.comparison import match as match
     from headscope.data import sample_path as sample_path
     from headscope.edits import edit as edit
     from headscope.edits import mean_outputs as mean_outputs
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "headscope.ablation": ("ablate",),
     "headscope.atlas": ("Atlas", "open"),
-    "headscope.comparison": ("compare",),
+    "headscope.comparison": ("compare", "match"),
     "headscope.data": ("sample_path",),
     "headscope.edits": ("edit", "mean_outputs", "prune"),
     "headscope.errors": ("HeadscopeError",),
@@ -106,7 +106,7 @@ __all__ = list(_PUBLIC)  # pyright: ignore
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return version("headscope")
+        return import_module("importlib.metadata").version("headscope")  # slow to load
     if name not in _PUBLIC:
         raise AttributeError(f"module 'headscope' has no attribute {name!r}")
     loaded = import_module(_PUBLIC[name])

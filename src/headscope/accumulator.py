@@ -6,11 +6,13 @@ counted nothing: each batch, and each shard of a corpus, is counted apart and me
 """
 
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any, Protocol, Self, runtime_checkable
+from dataclasses import dataclass, fields
+from typing import Any, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor
+
+T = TypeVar("T")
 
 
 @runtime_checkable
@@ -39,6 +41,13 @@ class Sums:
     def merge(self, other: Self, /) -> None:
         """Count all that `other` has counted."""
         merge_fields(self, other)
+
+
+@dataclass
+class Counted(Sums, Generic[T]):
+    """One value, or a collection of them, that merges as a field of `Sums` does."""
+
+    value: T
 
 
 def merge_fields(mine: Any, theirs: Any) -> None:

@@ -34,7 +34,7 @@ class TokenBatch:
             field.name: getattr(self, field.name) for field in fields(self)[:-1]
         }  # but for what is derived
         changed: dict[str, Any] = {
-            name: None if one is None else function(one) for name, one in whole.items()
+            name: None if tensor is None else function(tensor) for name, tensor in whole.items()
         }
         return TokenBatch(**changed)
 

@@ -1,5 +1,15 @@
 """Every exception headscope raises on purpose; each message says what to do next."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def choices(name: str, known: Iterable[str]) -> str:
+    """How an error for an unknown name ends: with the name most like it, or with all that are known."""
+    names = list(known)
+    near = get_close_matches(name, names, n=1)
+    return f"did you mean {near[0]}?" if near else f"choose from {', '.join(names)}"
+
 
 class HeadscopeError(Exception):
     """Base of all expected failures: one clear line for the user, no traceback on the command line."""

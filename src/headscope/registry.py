@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from importlib.metadata import entry_points
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from headscope.errors import OptionError
+from headscope.errors import OptionError, choices
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -14,6 +16,7 @@ BUILT_IN = {
         "distance_features",
         "entropy",
         "example_map",
+        "explained",
         "head_distance",
         "named_patterns",
         "offset_attention",
@@ -25,6 +28,14 @@ BUILT_IN = {
 """The names that come with headscope: for the command line, which lists and checks names before torch is loaded."""
 
 
+def entry_points(group: str) -> "Iterable[EntryPoint]":
+    """What installed packages declare in this group."""
+    found: Iterable[EntryPoint] = import_module("importlib.metadata").entry_points(
+        group=group
+    )  # slow to load
+    return found
+
+
 def known_names(kind: str) -> list[str]:
     """The names in the registry of this kind, those of other packages too, without loading what they stand for."""
     added = [point.name for point in entry_points(group=_group(kind))]
@@ -33,7 +44,7 @@ def known_names(kind: str) -> list[str]:
 
 def no_such(kind: str, name: str, known: Iterable[str]) -> OptionError:
     """The error for a name that no registry of this kind has."""
-    return OptionError(f"there is no {kind} called {name!r}; choose from {', '.join(known)}")
+    return OptionError(f"there is no {kind} called {name!r}; {choices(name, known)}")
 
 
 def _group(kind: str) -> str:

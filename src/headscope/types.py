@@ -1,7 +1,7 @@
 """The few things every room passes around; imports numpy only, and torch when a batch is asked for."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
@@ -17,10 +17,41 @@ if TYPE_CHECKING:
 
 _BATCHES = ("AttentionBatch", "TokenBatch", "padded")
 
+Array = np.ndarray[Any, Any]
+Coords = Mapping[str, Sequence[str] | Sequence[int]]
+"""The labels along each dimension of an array, in the order of its axes."""
+
 StackName = Literal["encoder", "decoder", "cross"]
 
 Layout = Literal["pair", "joined", "source-target"]
 """How a model takes two texts: as a marked pair, as one running text, or as what it reads and what it writes."""
+
+TaskName = Literal["mlm", "qa", "classification", "lm"]
+"""What a model can be asked to predict in the explorer, by the task of that name."""
+
+_TASK_ENDINGS: Mapping[str, TaskName] = {
+    "ForConditionalGeneration": "lm",
+    "ForQuestionAnswering": "qa",
+    "ForQuestionAnsweringSimple": "qa",
+    "ForSequenceClassification": "classification",
+    "ForMaskedLM": "mlm",
+    "WithLMHeadModel": "mlm",
+    "BertForPreTraining": "mlm",
+    "LMHeadModel": "lm",
+    "ForCausalLM": "lm",
+}
+"""How the names of classes end that have a task head."""
+
+
+def task_of(classes: Iterable[str]) -> TaskName | None:
+    """What a model predicts whose config names these classes; None when none of them predicts."""
+    return next(
+        (task for name in classes for ending, task in _TASK_ENDINGS.items() if name.endswith(ending)), None
+    )
+
+
+DEMO_MODELS = ("demo", "demo-mrpc", "demo-qa", "demo-lm")
+"""What the distribution headscope-models holds."""
 
 ROLES = ("cls", "sep", "period", "comma", "other")
 """What a token is to the measures; models without [CLS] and [SEP] have a first token and an end of text."""
@@ -141,6 +172,11 @@ class HeadGrid:
         return self.stack == "cross"
 
     @property
+    def coords(self) -> Coords:
+        """The labels of an array that has a number a head."""
+        return {"layer": range(self.layers), "head": range(self.heads)}
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """Every head as layer.head, layer by layer."""
         return tuple(str(HeadId(layer, head)) for layer in range(self.layers) for head in range(self.heads))
@@ -150,11 +186,16 @@ class HeadGrid:
 class LabelledArray:
     """A result on its way into the atlas: numbers, what each axis is, and what the numbers mean."""
 
-    values: np.ndarray[Any, Any]
+    values: Array
     dims: tuple[str, ...]
-    coords: Mapping[str, Sequence[str] | Sequence[int]]
+    coords: Coords
     description: str
     units: str = "1"
+
+    @classmethod
+    def of(cls, values: Array, coords: Coords, description: str, units: str = "1") -> Self:
+        """Numbers whose axes are the dimensions of `coords`, in their order."""
+        return cls(values, tuple(coords), coords, description, units)
 
 
 def __getattr__(name: str) -> Any:

@@ -95,7 +95,7 @@ def test_several_stacks_have_a_group_each(stacked: Atlas, tmp_path: Path) -> Non
 
 
 def test_what_is_not_there_is_named_with_what_is(atlas: Atlas) -> None:
-    with pytest.raises(AtlasError, match="no 'entropy'; it has example"):
+    with pytest.raises(AtlasError, match="no 'entropy'; choose from example"):
         atlas["entropy"]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from tests.helpers.atlases import empty_atlas
 from tests.helpers.tiny import BUILDERS, tiny
 from tests.helpers.treebanks import as_file, random_sentences
 
@@ -381,3 +382,13 @@ def test_errors_are_over_texts_or_over_groups_of_documents(plain: Atlas) -> None
     assert (
         size(texts=500, documents=90, intervals="over 90 documents") == 41
     )  # groups that documents are dealt out to
+
+
+def test_what_probes_say_of_themselves_is_read_in_one_place() -> None:
+    atlas = empty_atlas()
+    assert atlas.probes == {}
+    for entries in ("3", '["dependency"]', '{"dependency": 3}'):  # from elsewhere
+        atlas.tree.attrs["probes"] = entries
+        assert atlas.probes == {}
+    atlas.tree.attrs["probes"] = '{"dependency": {"data": "dev.conllu"}, "coreference": null}'
+    assert atlas.probes == {"dependency": {"data": "dev.conllu"}}

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 from tests.browser import material
-from tests.browser.material import NASTY, TEXTS, Written, write
+from tests.browser.material import LINES, NASTY, TEXTS, Written, write
 from tests.browser.watching import PATIENCE, Open, watching
 
 from headscope.pages.arrays import from_attentions
@@ -126,7 +126,7 @@ def nasty_file(folder: Path) -> Path:
     tokens = [*NASTY.values(), ""]
     rows = [[[1 / len(tokens)] * len(tokens)] * len(tokens)] * 2
     path = folder / "nasty.html"
-    write_view(path, from_attentions([rows, rows], tokens, name=NASTY["script"]))
+    write_view(path, from_attentions([rows, rows], tokens, name=NASTY["script"]), start=LINES)
     return path
 
 

@@ -20,8 +20,9 @@ from headscope.atlas import Atlas
 from headscope.atlas.sentences import Typical, as_line
 from headscope.models import Model
 from headscope.pages.neurons import neuron_reader
-from headscope.pages.page import Packed, Start, write_view
+from headscope.pages.page import Packed, write_view
 from headscope.pages.seen import Observed, observe
+from headscope.pages.start import Start
 
 Array = np.ndarray[Any, Any]
 
@@ -82,6 +83,12 @@ def atlas() -> Atlas:
     probed = with_dependency(made_up, layers=LAYERS, heads=HEADS, examples=[example(), hard])
     ruled = with_rules(with_kinds(probed, kinds_of_heads(LAYERS, HEADS)))
     return with_typical(ruled, [BEFORE, TO_THE_END, STRANGE])
+
+
+@cache
+def clear_atlas() -> Atlas:
+    """Head 1.2 of 3 x 4 finds determiners' nouns far more often than any offset, and there is a sentence of it."""
+    return with_rules(with_dependency(random_atlas(model="demo")))
 
 
 _HEAD = hs.types.HeadId(1, 2)
@@ -149,7 +156,11 @@ class Written:
         return read_maps(chunk, table, heads=shape[0], queries=shape[1], keys=shape[2]).astype(np.float32)
 
 
-def write(folder: Path, name: str, text_a: str, text_b: str | None, *, start: Start | None = None) -> Written:
+LINES = Start(view="head", layer=0)
+"""All heads of the first layer as lines: what most tests begin with."""
+
+
+def write(folder: Path, name: str, text_a: str, text_b: str | None, *, start: Start = LINES) -> Written:
     """What `headscope view` writes."""
     chosen = model(name)
     observed = observe(chosen, text_a, text_b)

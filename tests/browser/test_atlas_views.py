@@ -12,7 +12,9 @@ from playwright.sync_api import Page, expect
 from tests.browser.material import HEADS, LAYERS, atlas
 from tests.browser.watching import Open, number, settled
 
+import headscope as hs
 from headscope.pages.atlas import atlas_data
+from headscope.pages.selection import selection
 
 
 def said_of(page: Page, head: str) -> str:
@@ -127,7 +129,7 @@ def test_relations_above_a_simple_rule(atlas_file: Path, from_file: Open) -> Non
     expect(bars).to_have_attribute("title", re.compile(r"best fixed offset \(\+1\): 0\.580"))
     page.locator(".hg-cell[data-head='0.0']").click()
     none = page.locator(".hp-section", has_text="Relations it finds")
-    expect(none).to_contain_text("None above a simple rule, of 3 tested.")
+    expect(none).to_contain_text("None clearly above a simple rule after correction")
 
 
 def test_brushing_the_map_selects_in_the_atlas(atlas_file: Path, from_file: Open) -> None:
@@ -140,7 +142,7 @@ def test_brushing_the_map_selects_in_the_atlas(atlas_file: Path, from_file: Open
     places = {name: (x, y) for name, x, y in points}
     names = [f"{layer}.{head}" for layer in range(LAYERS) for head in range(HEADS)]
     shown = np.array([places[name] for name in names])
-    python = np.array(atlas_data(atlas()).stacks[0].maps["mds"]) * [1, -1]  # a page counts downwards
+    python = np.array(atlas_data(atlas()).stacks[0].maps[0].points) * [1, -1]  # a page counts downwards
     ratio = np.linalg.norm(shown[0] - shown[9]) / np.linalg.norm(python[0] - python[9])
     np.testing.assert_allclose(shown - shown[0], (python - python[0]) * ratio, atol=0.5)
 
@@ -204,3 +206,33 @@ def test_the_picture_and_its_numbers_can_be_saved(atlas_file: Path, from_file: O
     rows = list(csv.DictReader(saved["CSV"].decode().splitlines()))
     assert len(rows) == heads
     assert {"layer", "head"} < set(rows[0])
+
+
+def test_a_selection_is_listed_compared_and_switched_off(
+    atlas_file: Path, from_file: Open, from_server: Open
+) -> None:
+    page = from_server("view=map&atlas=made-up&selected=3.3,1.2,2.2")
+    bar = page.get_by_role("group", name="Selected heads")
+    expect(bar).to_contain_text("3 selected")
+    bar.get_by_role("button", name="List").click()
+    lines = page.get_by_role("list", name="What the selected heads do").get_by_role("listitem")
+    expect(lines).to_have_count(3)
+    cards = [hs.card(atlas(), name).sentences[0] for name in ("1.2", "2.2", "3.3")]
+    assert [line.inner_text().split(" ", 1)[1].strip() for line in lines.all()] == cards
+    expect(bar.locator("code")).to_have_text("1.2,2.2,3.3")
+    lines.nth(2).get_by_role("button", name="3.3").click()
+    expect(page.get_by_role("article", name="Head 3.3", exact=True)).to_be_visible()
+    bar.get_by_role("button", name="Compare with the rest").click()
+    rows = bar.get_by_role("row")
+    known = selection(atlas(), "encoder", [hs.types.HeadId.parse(name) for name in ("1.2", "2.2", "3.3")])
+    expect(rows).to_have_count(len(known.rows) + 1)
+    expect(rows.nth(1)).to_have_attribute("data-verdict", known.rows[0].verdict)
+    expect(rows.nth(1)).to_contain_text(known.rows[0].title)
+    expect(bar).to_contain_text(known.about)
+    bar.get_by_role("button", name="Switch off").click()
+    expect(page.get_by_role("textbox", name="Heads to switch off")).to_have_value("1.2, 2.2, 3.3")
+    page = from_file(f"{atlas_file.as_uri()}#view=map&selected=3.3,1.2")
+    bar = page.get_by_role("group", name="Selected heads")
+    expect(bar.get_by_role("button", name="Compare")).to_have_count(0)  # a file has nobody to ask
+    bar.get_by_role("button", name="Switch off").click()
+    expect(bar).to_contain_text("Type headscope explore demo atlas.nc, open Try it and switch off 1.2, 3.3.")

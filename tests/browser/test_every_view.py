@@ -85,7 +85,7 @@ def test_the_views_of_a_text_from_the_server(
     text_a, text_b = (observed.text_a, observed.text_b) if name == "demo" else TEXTS
     if name in ONE_TEXT:
         text_a, text_b = f"{text_a} {text_b}", ""
-    page = from_server(f"model={name}&a={text_a}&b={text_b}&stack={stack}&layer=1")
+    page = from_server(f"view=head&model={name}&a={text_a}&b={text_b}&stack={stack}&layer=1")
     through_the_views(page, name, observed, stack)
 
 

@@ -22,7 +22,7 @@ def test_a_file_of_72_heads(tokens: int, most: int, tmp_path: Path, from_file: O
     packed = write_view(path, from_attentions(weights, [f"word{number}" for number in range(tokens)]))
     assert path.stat().st_size <= most
     assert packed.quantised.max_error <= 0.005
-    page = from_file(f"{path.as_uri()}#layer={LAYERS - 1}&heads=7")
+    page = from_file(f"{path.as_uri()}#view=head&layer={LAYERS - 1}&heads=7")
     page.locator("[data-side=query][data-index='1']").hover()
     row = page.locator("tr[data-index]").first
     best = int(weights[LAYERS - 1, 7, 1].argmax())

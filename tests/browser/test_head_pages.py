@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.browser.material import BEFORE, HEADS, LAYERS, NASTY, atlas
+from tests.browser.material import BEFORE, HEADS, LAYERS, NASTY, atlas, clear_atlas
 from tests.browser.watching import NARROW, Open, number, settled
 
 import headscope as hs
 from headscope.atlas import Atlas
+from headscope.pages.atlas import write_atlas_view
 from headscope.report import findings
 
 
@@ -44,8 +45,9 @@ def test_a_head_is_open_from_the_start(atlas_file: Path, from_file: Open, from_s
     expect(page.get_by_role("article", name=f"Head {first_head(atlas())}", exact=True)).to_be_visible()
     page = from_file(atlas_file.as_uri())
     expect(page.get_by_role("article", name=f"Head {first_head(atlas())}", exact=True)).to_be_visible()
-    said = page.get_by_role("list", name="What it does").get_by_role("listitem").all_inner_texts()
-    assert said == hs.card(atlas(), first_head(atlas())).sentences
+    said = page.get_by_role("list", name="What it does").get_by_role("listitem")
+    known = hs.card(atlas(), first_head(atlas()))
+    assert [line.locator("span").first.inner_text() for line in said.all()] == known.sentences
     grid = page.locator("svg.hg").bounding_box()
     assert grid is not None
     assert grid["width"] > 450, "cells use the room there is"
@@ -173,7 +175,10 @@ def test_who_looks_at_whom_in_a_typical_sentence(atlas_file: Path, from_file: Op
     expect(sentences).to_have_count(3)
     words = sentences.first.locator("button.hp-word")
     assert words.locator("> bdi").all_inner_texts() == list(BEFORE.words)
-    assert words.locator("small").all_inner_texts() == list(BEFORE.targets)
+    arcs = sentences.first.locator(".hp-arc")
+    assert sorted((number(arc, "from"), number(arc, "to")) for arc in arcs.all()) == list(
+        enumerate(BEFORE.looks_at)
+    )
     assert [number(word, "weight") for word in words.all()] == pytest.approx(list(BEFORE.weights))
     expect(sentences.first).to_contain_text("4 of 5 words look most at the word before")
     expect(sentences.first).to_contain_text("just what it usually does (likeness 0.95)")
@@ -182,6 +187,7 @@ def test_who_looks_at_whom_in_a_typical_sentence(atlas_file: Path, from_file: Op
     words.nth(3).hover()
     expect(links).to_have_text("sat → cat 0.70")
     expect(sentences.first.locator(".hp-target > bdi")).to_have_text("cat")
+    expect(arcs).to_have_count(1)
     page.mouse.move(0, 0)
     words.nth(2).click()
     page.mouse.move(0, 0)
@@ -204,3 +210,43 @@ def test_lines_are_95_per_cent_intervals(atlas_file: Path, from_file: Open) -> N
     low, high = map(float, re.findall(r"-?[\d.]+", said.split("(")[1].split(")")[0]))
     assert high - low == pytest.approx(2 * 1.96 * 0.01, abs=0.0015)
     expect(card(page).get_by_text("are 95 % intervals.")).to_have_count(1)
+
+
+def test_a_page_begins_with_what_the_head_does_and_shows_it_at_work(folder: Path, from_file: Open) -> None:
+    path = folder / "clear.html"
+    write_atlas_view(path, clear_atlas())
+    page = from_file(f"{path.as_uri()}#view=atlas&layer=1&heads=2")
+    parts = card(page).locator("> *")
+    line = page.get_by_role("list", name="What it does").get_by_role("listitem").first
+    expect(line).to_contain_text("Finds the noun of a determiner: 91.0%, the best fixed offset 58.0%.")
+    bar = line.get_by_role("img").get_attribute("aria-label") or ""
+    assert re.fullmatch(
+        r"share of right guesses: 0\.910 \(0\.8\d+ to 0\.9\d+\); best fixed offset: 0\.580", bar
+    )
+    expect(parts.nth(1)).to_have_attribute("aria-label", "What it does")
+    expect(parts.nth(3)).to_contain_text("At work")
+    arc = parts.nth(3).locator(".hp-arc.hp-right")
+    assert (number(arc, "from"), number(arc, "to")) == (0, 2)
+    looks, found = (parts.nth(3).locator(f"[data-word='{word}']").bounding_box() for word in (0, 2))
+    drawn = arc.bounding_box()
+    assert looks is not None
+    assert found is not None
+    assert drawn is not None
+    assert drawn["x"] == pytest.approx(looks["x"] + looks["width"] / 2, abs=6)
+    assert drawn["x"] + drawn["width"] == pytest.approx(found["x"] + found["width"] / 2, abs=6)
+    assert drawn["y"] + drawn["height"] <= looks["y"] + 6
+
+
+def test_switch_it_off(atlas_file: Path, from_file: Open, from_server: Open) -> None:
+    page = from_server("view=atlas&atlas=made-up&layer=1&heads=2")
+    card(page).get_by_role("button", name="Switch it off").click()
+    settled(page)
+    assert "view=try" in page.url
+    assert "x-off=1.2" in page.url
+    assert "model=demo" in page.url
+    expect(page.get_by_role("textbox", name=re.compile("heads", re.IGNORECASE))).to_have_value("1.2")
+    page = from_file(f"{atlas_file.as_uri()}#view=atlas&layer=1&heads=2")
+    card(page).get_by_role("button", name="Switch it off").click()
+    expect(card(page)).to_contain_text(
+        "Type headscope explore demo atlas.nc, open Try it and switch off 1.2."
+    )

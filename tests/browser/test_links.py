@@ -94,7 +94,7 @@ def look(page: Page, text: str) -> None:
 
 
 def test_back_goes_over_texts_models_and_heads(from_server: Open) -> None:
-    page = from_server("model=bert&a=The cat&b=A dog")
+    page = from_server("view=head&model=bert&a=The cat&b=A dog")
     text = page.get_by_label("Text").first
     tokens = page.locator("button[data-side=query] bdi")
     expect(tokens.nth(1)).to_have_text("the")
@@ -170,7 +170,7 @@ def test_the_keyboard(demo_file: Written, from_file: Open) -> None:
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    page.keyboard.press("2")
+    page.keyboard.press("3")
     expect(page.locator(".hs-matrix")).to_be_visible()
     page.keyboard.press("t")
     expect(page.locator(".headscope")).to_have_attribute("data-theme", "dark")
@@ -209,7 +209,7 @@ def test_where_one_looks_in_the_matrix_is_in_the_link(demo_file: Written, from_f
 @pytest.mark.parametrize(
     ("fragment", "words", "offered", "shown"),
     [
-        ("model=bert-large&a=Hello", "has no model “bert-large”", "demo", ".hs-head"),
+        ("model=bert-large&a=Hello", "has no model “bert-large”", "demo", ".hs-model"),
         ("view=try&model=bert-large&a=Hello", "has no model “bert-large”", "demo", ".ti-form"),
         ("view=atlas&atlas=nope", "has no atlas “nope”", "made-up.nc", ".hg-cell"),
         ("view=foo", "has no view “foo”", "Matrix", ".hs-matrix"),
@@ -224,7 +224,7 @@ def test_what_a_link_names_and_the_server_has_not(
     for part in fragment.split("&"):
         assert part in page.url, "the address stays what was asked for"
     expect(page.locator(".hs-offers")).to_be_visible()
-    expect(page.locator(".hs-head, .ti-form, .hg-cell, .hs-matrix")).to_have_count(0)
+    expect(page.locator(".hs-model, .ti-form, .hg-cell, .hs-matrix")).to_have_count(0)
     page.locator(".hs-offers").get_by_role("button", name=offered, exact=True).click()
     expect(page.locator(shown).first).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(0)
@@ -252,8 +252,22 @@ def test_the_model_that_the_address_names_is_the_one_shown(from_server: Open) ->
     expect(named).to_have_text(before)
 
 
+def test_the_explorer_opens_on_all_heads_and_goes_on_with_the_sharpest(from_server: Open) -> None:
+    page = from_server("model=demo&a=The keys to the old cabinets were lost.")
+    chosen = page.locator(".hs-thumb[aria-current=true]")
+    expect(chosen).to_have_count(1)
+    layer, head = (chosen.get_attribute("data-head") or "").split(".")
+    expect(page.locator(".hs-preview")).to_have_attribute("data-head", f"{layer}.{head}")
+    assert (layer, head) != ("0", "0")
+    page.locator("[data-view=head]").click()  # never the lines of all heads of a layer
+    expect(page.locator(".hs-head")).to_have_attribute("data-layer", layer)
+    assert pressed(page) == [head]
+    page.locator("[data-view=matrix]").click()
+    expect(page.locator(f".hs-matrix[data-layer='{layer}'][data-head='{head}']")).to_be_visible()
+
+
 def test_texts_and_heads_are_searched_apart(from_server: Open) -> None:
-    page = from_server("model=demo&a=The cat saw the dog.")
+    page = from_server("view=head&model=demo&a=The cat saw the dog.")
     search = page.get_by_label("Search", exact=True)
     expect(page.locator("button[data-side=query]").first).to_be_visible()
     search.fill("the")
@@ -279,9 +293,9 @@ def test_only_a_token_that_the_server_takes_is_kept(server: Server, browser: Bro
         asked = open_page(f"{place}?token={server.link.partition('token=')[2]}")
         expect(asked.get_by_role("alert")).to_be_visible()  # queries get logged; a fragment does not
         known = open_page(server.link)
-        expect(known.locator(".hs-head")).to_be_visible()
+        expect(known.locator(".hs-model")).to_be_visible()
         foreign = open_page(f"{place}#token=not-the-servers-token")
-        expect(foreign.locator(".hs-head")).to_be_visible()  # by the token of the visit before
+        expect(foreign.locator(".hs-model")).to_be_visible()  # by the token of the visit before
         assert "token" not in foreign.url
 
 

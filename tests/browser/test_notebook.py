@@ -29,7 +29,7 @@ CELLS = [
     "hs.open('made-up.nc')",
     f"tokens = {list(NASTY.values())!r}\n"
     "even = [[[[1 / len(tokens)] * len(tokens)] * len(tokens)] * 2] * 2\n"
-    "hs.view(attentions=even, tokens=tokens)",
+    'hs.view(attentions=even, tokens=tokens, view="head")',
 ]
 
 

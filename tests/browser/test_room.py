@@ -90,7 +90,7 @@ def test_both_ends_of_a_link_have_room(tmp_path: Path, from_file: Open) -> None:
     path = tmp_path / "long.html"
     rows = [[[0.1, 0.9], [0.8, 0.2]]]
     write_view(path, from_attentions([rows], [NASTY["long"], "another that is long " * 3], name="long"))
-    page = from_file(path.as_uri())
+    page = from_file(f"{path.as_uri()}#view=head")
     link = page.locator(".hs-between").first
     widths = [end.bounding_box() for end in link.locator("bdi").all()]
     whole = link.bounding_box()

@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.material import NASTY, Written, demo, write
 from tests.browser.watching import Open
 
-from headscope.pages.page import Start
 from headscope.pages.seen import observe
+from headscope.pages.start import Start
 
 TOKENS = [text.replace("\u202e", "‹RLO›").replace("\u202c", "‹PDF›") for text in NASTY.values()] + ["␣"]
 """Marks that would turn the text have names, and the empty one a sign of its own."""
@@ -92,7 +92,7 @@ def test_an_atlas_file(atlas_file: Path, from_file: Open) -> None:
 
 
 def test_typed_into_the_servers_page(from_server: Open) -> None:
-    page = from_server("model=demo")
+    page = from_server("view=head&model=demo")
     expect(page.locator("button[data-side=query]").first).to_be_visible()
     page.get_by_label("Text A").fill(SENTENCE)
     page.get_by_label("Text B (may be empty)").fill(NASTY["closing"])

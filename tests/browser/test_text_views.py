@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.material import Array, Written, demo, to_words, write
-from tests.browser.watching import NARROW, Open, number, settled
+from tests.browser.watching import NARROW, Open, go, number, settled
 
 from headscope.models import Model
-from headscope.pages.page import Start
+from headscope.pages.page import write_view
+from headscope.pages.seen import observe
+from headscope.pages.start import Start
 
 LAYER, HEAD, QUERY = 3, 2, 5
 CLOSE = 0.005
@@ -366,3 +368,56 @@ def test_neurons_that_a_file_does_not_hold(tmp_path: Path, from_file: Open) -> N
     assert show.evaluate("one => one.getBoundingClientRect().left") >= 8
     show.click()
     expect(page.locator(".nv-canvas")).to_be_visible()
+
+
+def test_heads_carry_what_an_atlas_says_of_them(tmp_path: Path, from_file: Open) -> None:
+    """On thumbnails and buttons, for the mouse and for the keyboard; the sentence is Python's."""
+    path = tmp_path / "cards.html"
+    observed = observe(demo(), "The keys were lost.")
+    cards = [f"Card of head number {number}." for number in range(96)]
+    write_view(path, observed.model_copy(update={"cards": {"encoder": cards}}))
+    page = from_file(path.as_uri())
+    thumb = page.locator(".hs-thumb[data-head='3.2']")
+    expect(thumb).to_have_attribute("title", re.compile("Card of head number 26"))
+    thumb.hover()
+    expect(page.locator(".hs-preview .hs-card")).to_have_text("Card of head number 26.")
+    page.mouse.move(0, 0)
+    before = page.locator(".hs-thumb[aria-current=true]").get_attribute("data-head") or ""
+    page.keyboard.press("ArrowLeft")
+    chosen = page.locator(".hs-thumb[aria-current=true]")
+    expect(chosen).not_to_have_attribute("data-head", before)
+    layer, head = map(int, (chosen.get_attribute("data-head") or "").split("."))
+    expect(page.locator(".hs-preview .hs-card")).to_have_text(cards[8 * layer + head])
+    expect(chosen).to_have_attribute("aria-label", re.compile(cards[8 * layer + head]))
+    go(page, "view=head&layer=3")
+    line = page.locator(".hs-toolbar .hs-card")
+    expect(line).to_contain_text("Point at a head")
+    page.locator(".hs-chip[data-head='5']").hover()
+    expect(line).to_have_text("3.5 Card of head number 29.")
+    page.mouse.move(0, 0)
+    page.locator(".hs-chip[data-head='5']").focus()
+    page.keyboard.press("Tab")
+    expect(line).to_have_text("3.6 Card of head number 30.")
+    page.evaluate("document.activeElement.blur()")
+    go(page, "view=matrix&layer=3&heads=1")
+    expect(line).to_have_text("3.1 Card of head number 25.")
+
+
+def test_numbers_have_the_digits_that_their_error_leaves(
+    demo_file: Written, tmp_path: Path, from_file: Open
+) -> None:
+    path = tmp_path / "coarse.html"
+    content = re.sub(
+        r'"(max|word)_error":[^,]+', r'"\1_error":0.002', demo_file.path.read_text(encoding="utf-8")
+    )
+    path.write_text(content, encoding="utf-8")
+    page = from_file(f"{path.as_uri()}#view=head&layer={LAYER}&heads={HEAD}&token={QUERY}")
+    expect(page.locator("table[data-index] tr[data-index]").first).to_be_visible()
+    shown = page.locator(".hs-weights .hs-number, .hs-token .hs-number").all_inner_texts()
+    assert len(shown) > 10
+    assert [text for text in shown if not re.fullmatch(r"0|<0\.01|[01]\.\d\d", text)] == []
+    go(page, f"view=matrix&layer={LAYER}&heads={HEAD}&scale=max")
+    expect(page.locator(".hs-legend")).to_have_attribute("aria-label", re.compile(r"weight [01]\.\d\d$"))
+    go(page, f"view=neuron&layer={LAYER}&heads={HEAD}")
+    page.locator(".nv-canvas").hover(position={"x": 20, "y": 80})
+    expect(page.locator(".nv-facts").get_by_text(re.compile(r"^([01]\.\d\d|<0\.01)$"))).to_have_count(1)

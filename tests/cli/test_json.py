@@ -17,6 +17,7 @@ from typer.main import get_command
 import headscope as hs
 from headscope import server
 from headscope.cli.main import app
+from headscope.cli.page import MOST_LINES
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "cli-json.schema.json").read_text(encoding="utf-8"))
@@ -44,6 +45,7 @@ COMMANDS = {
     "explain": f"MODEL --head 1.2 {MEASURED} --limit 2",
     "find": "MODEL --arrows ARROWS --permutations 100 -o NEW",
     "compare": f"MODEL MODEL {MEASURED} --limit 3",
+    "match": f"MODEL MODEL {MEASURED} --limit 4",
     "redundancy": "ATLAS --head 1.*",
     "map": "ATLAS -o PICTURE",
     "explore": "MODEL ATLAS --no-open",
@@ -126,6 +128,18 @@ def test_every_command_keeps_to_the_schema(
     written = str(words[words.index("-o") + 1]) if "-o" in words else None
     assert told["output"] == written
     assert problems(told, PARTS[name]) == []
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_every_answer_fits_a_screen(run: Run, places: dict[str, Path], tmp_path: Path, name: str) -> None:
+    new = {"NEW": tmp_path / "new.nc", "PICTURE": tmp_path / "map.svg", "PAGE": tmp_path / "page.html"}
+    result = run(*name.split(), *((places | new).get(word, word) for word in COMMANDS[name].split()))
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert len(lines) + result.stderr.count("note: ") <= MOST_LINES
+    can_keep = "-o, --output" in run(*name.split(), "-h").stdout and "ATLAS" not in COMMANDS[name]
+    says = any(line.startswith("Nothing was kept: add -o") for line in lines)
+    assert says == (can_keep and "-o" not in COMMANDS[name])
 
 
 def test_a_measure_of_show_keeps_to_the_schema(run: Run, places: dict[str, Path]) -> None:

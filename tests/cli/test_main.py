@@ -43,6 +43,31 @@ def test_help_and_argument_errors_load_nothing_slow(args: list[str], code: int, 
     assert not loaded & SLOW
 
 
+def test_the_start_needs_no_rich_and_no_look_for_packages(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WATCH, "--help"], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    loaded = set(json.loads(done.stderr.rpartition("LOADED ")[2]))
+    assert not loaded & {"rich.console", "importlib.metadata"}
+
+
+def test_showing_an_atlas_loads_nothing_that_it_does_not_need(atlas_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WATCH, "show", str(atlas_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = set(json.loads(done.stderr.rpartition("LOADED ")[2]))
+    assert not loaded & {
+        "torch",
+        "transformers",
+        "matplotlib",
+        "sklearn",
+        "scipy.stats",
+        "scipy.cluster",
+        "h5netcdf",
+    }
+
+
 def test_version(run: Run) -> None:
     assert run("--version").stdout == f"headscope {hs.__version__}\n"
 

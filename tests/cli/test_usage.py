@@ -67,4 +67,22 @@ def test_tasks_and_measures_of_other_packages_are_in_help_and_accepted(
     assert "|lm|chess>" in run("ablate", "--help").stdout
     assert "role_attention, chess." in " ".join(run("analyze", "--help").stdout.split())
     refused = run("ablate", "demo", "--task", "draughts", "--data", "a.txt").stderr
-    assert "'draughts' is not one of 'qa', 'classification', 'regression', 'mlm', 'lm', 'chess'" in refused
+    assert "no task called 'draughts'; choose from qa, classification, regression, mlm, lm, chess" in refused
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("shwo", "a.nc"), "Did you mean 'show'?"),
+        (("probe", "dependancy", "demo"), "Did you mean 'dependency'?"),
+        (("show", "a.nc", "--tpo", 3), "No such option: --tpo; did you mean --top?"),
+        (("analyze", "demo", "--text", "a", "-o", "a.nc", "--measures", "entrpy"), "did you mean entropy?"),
+        (("ablate", "demo", "--task", "mml", "--data", "a.txt"), "did you mean mlm?"),
+    ],
+)
+def test_a_slip_of_the_pen_is_answered_with_the_name_meant(
+    run: Run, args: tuple[object, ...], says: str
+) -> None:
+    result = run(*args)
+    assert result.exit_code == 2
+    assert says in result.stderr

@@ -170,3 +170,31 @@ def test_python_blocks_are_python(path: Path) -> None:
 @pytest.mark.parametrize("path", [*PAGES, *OTHERS], ids=shown)
 def test_no_machine_paths(path: Path) -> None:
     assert not re.search(r"(?<!\w)/(?:home|work|tmp|root|Users)/", path.read_text(encoding="utf-8"))
+
+
+AVOIDED = re.compile(r"\b(told|tells|habits?|asking (?:word|token)|in force)\b", re.IGNORECASE)
+"""What the glossary has other words for: recognised or named, separates, pattern, query, edited."""
+
+
+@pytest.mark.parametrize("path", [page for page in PAGES if page.parent.name != "design"], ids=shown)
+def test_pages_use_the_words_of_the_glossary(path: Path) -> None:
+    if path.name in ("cli.md", "cli-json.md", "api.md", "results-papers.md"):
+        pytest.skip("written from the code")
+    words = [found[0] for found in AVOIDED.finditer(prose(path))]
+    assert not words, f"{shown(path)} says {words}"
+
+
+def test_the_glossary_is_in_order_and_has_each_word_once() -> None:
+    words = re.findall(r'^\*\*"?([^*"]+)', (DOCS / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE)
+    lower = [word.lower() for word in words]
+    assert lower == sorted(set(lower))
+
+
+def test_every_picture_is_shown_made_by_the_tool_and_small() -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in [*PAGES, ROOT / "README.md"])
+    tool = (ROOT / "tools" / "screenshots.py").read_text(encoding="utf-8")
+    for picture in (DOCS / "images").iterdir():
+        assert f"images/{picture.name})" in pages, f"no page shows {picture.name}"
+        assert picture.stat().st_size < 200_000
+        if picture.suffix == ".png":
+            assert f'"{picture.stem}": Picture(' in tool, f"tools/screenshots.py does not make {picture.name}"

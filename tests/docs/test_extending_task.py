@@ -60,6 +60,7 @@ def run(*words: object) -> Result:
     return CliRunner().invoke(app, [str(word) for word in words], prog_name="headscope")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("package")
 def test_a_task_of_another_package_is_in_every_command_and_medium(folder: Path) -> None:
     asked: tuple[Any, ...] = (folder / "model", "--task", "cloze", "--data", folder / "lines.tsv")

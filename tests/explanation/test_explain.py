@@ -39,6 +39,7 @@ def arrays(found: hs.Atlas) -> dict[str, np.ndarray]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["bert", "gpt2", "llama", "t5", "bart"])
 def test_batches_change_nothing(architecture: str) -> None:
     model = tiny(architecture)

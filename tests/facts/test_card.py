@@ -24,7 +24,10 @@ def looking(value: float, error: float = 0.01, even: float = 0.02) -> Atlas:
 
 def test_what_is_clear_of_even_attention_is_said() -> None:
     card = hs.card(looking(0.9), "1.2")
-    assert card.looks == ("Looks at the previous token: 90.0%, evenly 2.0%.",)
+    [claim] = card.looks
+    assert claim.text == "Looks at the previous token: 90.0%, evenly 2.0%."
+    assert (claim.score.value, claim.control.value) == (0.9, 0.02)
+    assert claim.score.interval == pytest.approx((0.88, 0.92), abs=1e-3)
     assert str(card) == "Looks at the previous token: 90.0%, evenly 2.0%."
     assert hs.card(looking(0.9), "encoder:1.2") == card
     assert hs.card(looking(0.9), "1.1").text == "Nothing that was measured stands out."

@@ -7,8 +7,17 @@ import pytest
 from tests.helpers.atlases import empty_atlas, probe_facts, with_dependency
 
 from headscope.atlas import Atlas
+from headscope.facts.analyses.explanations import Carried, Cell
 from headscope.facts.cells import plain_columns, table_cells
-from headscope.facts.description import PROBES, Baseline, Column, Description, Table, description_of
+from headscope.facts.description import (
+    PROBES,
+    Baseline,
+    Column,
+    Description,
+    Table,
+    description_of,
+    from_data,
+)
 from headscope.facts.scores import judged
 
 OWN = Description(
@@ -31,8 +40,15 @@ def atlas_with(probe: str, **facts: Any) -> Atlas:
 @pytest.mark.parametrize("described", [OWN, *(PROBES.get(name).description for name in PROBES.names())])
 def test_a_description_survives_as_data(described: Description) -> None:
     data = json.loads(json.dumps(described.to_data()))
-    assert Description.from_data(data) == described
-    assert Description.from_data(data | {"of a later version": 1}) == described
+    assert from_data(Description, data) == described
+    assert from_data(Description, data | {"of a later version": 1}) == described
+
+
+def test_whole_numbers_and_nothing_are_read_where_a_number_may_stand() -> None:
+    row = from_data(Carried, {"neurons": 2, "score": {"value": 1, "stderr": None}, "isotropic": 1})
+    assert row == Carried(2, Cell(1, None), isotropic=1)
+    with pytest.raises(TypeError, match="is not int"):
+        from_data(Carried, {"neurons": "2"})
 
 
 def test_the_atlas_has_the_first_word_the_registry_the_second() -> None:

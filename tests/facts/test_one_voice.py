@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-from tests.helpers.atlas_views import bars_of
 from tests.helpers.atlases import probe_facts, random_atlas
 
 import headscope as hs
@@ -74,7 +73,9 @@ def rows(atlas: Atlas) -> dict[str, HeadScore]:
 
 @pytest.fixture(scope="module")
 def on_page(atlas: Atlas) -> dict[str, Bar]:
-    bars = bars_of(head_page(atlas, "encoder", 1, 2), "relations")
+    [section] = [one for one in head_page(atlas, "encoder", 1, 2).sections if one.key == "relations"]
+    assert [bar.label for chart in section.charts for bar in chart.bars] == ["det, dependent to head"]
+    bars = [bar for chart in (*section.charts, *section.folded) for bar in chart.bars]
     return {bar.label.partition(",")[0]: bar for bar in bars}
 
 
@@ -103,6 +104,7 @@ def test_findings_say_the_same(atlas: Atlas, rows: dict[str, HeadScore]) -> None
     assert [str(head) for head in det.heads] == ["1.2"]
 
 
+@pytest.mark.slow
 def test_the_report_says_the_same(atlas: Atlas, rows: dict[str, HeadScore]) -> None:
     html = render(atlas)
     words = {"above": "clearly", "unclear": "not clearly", "too few": "too few cases"}
@@ -113,6 +115,7 @@ def test_the_report_says_the_same(atlas: Atlas, rows: dict[str, HeadScore]) -> N
         assert cells.endswith(f"<td>{words[row.verdict]}</td>")
 
 
+@pytest.mark.slow
 def test_every_medium_has_the_same_sentences(atlas: Atlas) -> None:
     found = hs.findings(atlas)
     text = (

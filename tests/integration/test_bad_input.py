@@ -207,6 +207,7 @@ def test_a_file_as_model(analyze: Analyze, text: Path, place: Path) -> None:
     assert_refused(analyze(text, model=text), "is a file; give the folder", place)
 
 
+@pytest.mark.slow
 def test_a_name_found_nowhere(text: Path, place: Path) -> None:
     # In a process of its own: whether the hub may be asked is read when its library is first imported.
     result = subprocess.run(
@@ -262,6 +263,7 @@ def test_no_space_left(analyze: Analyze, text: Path, place: Path, monkeypatch: p
     assert_refused(analyze(text), says, place, code=1)
 
 
+@pytest.mark.slow
 def test_a_file_that_may_not_grow(tiny_folder: Path, text: Path, place: Path) -> None:
     """The real thing: the system refuses the write half-way."""
     result = subprocess.run(
@@ -278,6 +280,7 @@ def test_a_file_that_may_not_grow(tiny_folder: Path, text: Path, place: Path) ->
     assert list(place.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_half_way(tiny_folder: Path, tmp_path: Path, place: Path) -> None:
     path = tmp_path / "endless.txt"
     path.write_text("The cat sat on the mat. The dog saw it, and it was red.\n\n" * 60_000, encoding="utf-8")

@@ -99,6 +99,7 @@ def test_a_new_analysis_does_not_take_over_the_probes_of_an_edited_model(tmp_pat
         analysed(model).with_probes_of(old)
 
 
+@pytest.mark.slow
 def test_a_comparison_names_the_edits_of_both(tmp_path: Path) -> None:
     first, second = wrap(deepcopy(tiny("bert").network), tiny("bert").tokenizer, name="first"), tiny("bert")
     with hs.edit(first, "1.2"):

@@ -170,6 +170,7 @@ def test_unstable_kinds_are_called_so() -> None:
     assert kinds.facts()["stable"] == {"heads": False, "texts": None}
 
 
+@pytest.mark.slow
 def test_kinds_of_another_stack_stay() -> None:
     atlas = random_atlas(4, 6, stacks=("encoder", "decoder"))
     both = sorted_quietly(atlas, stack="decoder").to_atlas(sorted_quietly(atlas, k=3).to_atlas(atlas))

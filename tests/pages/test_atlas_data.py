@@ -170,9 +170,10 @@ def test_changes_between_models_name_the_other_model() -> None:
 def test_heads_are_points_in_the_order_of_the_grid() -> None:
     places = np.random.default_rng(0).normal(size=(12, 2))
     distance = np.linalg.norm(places[:, None] - places[None], axis=-1)
-    maps = only_stack(atlas_of(head_distance(distance, layers=3, heads=4))).maps
-    assert list(maps) == ["mds"]
-    found = np.array(maps["mds"])
+    [drawn] = only_stack(atlas_of(head_distance(distance, layers=3, heads=4))).maps
+    assert (drawn.key, drawn.title) == ("mds", "MDS")
+    assert "distances on the page follow" in drawn.about
+    found = np.array(drawn.points)
     np.testing.assert_allclose(
         np.linalg.norm(found[:, None] - found[None], axis=-1), distance, atol=1e-2
     )  # a plane is drawn as it is
@@ -192,7 +193,7 @@ def test_points_follow_the_names_of_heads_and_not_their_order_in_the_file() -> N
     )
     stack = only_stack(atlas_of({"head_distance": array}))
     assert (stack.layers, stack.heads) == (2, 2)
-    found = np.array(stack.maps["mds"])
+    found = np.array(stack.maps[0].points)
     np.testing.assert_allclose(np.linalg.norm(found[:, None] - found[None], axis=-1), distance, atol=1e-2)
 
 
@@ -208,8 +209,32 @@ def test_points_follow_the_names_of_heads_and_not_their_order_in_the_file() -> N
 )
 def test_maps_that_cannot_be_drawn_are_left_out(atlas: Atlas, names: list[str]) -> None:
     stack = only_stack(atlas)
-    assert list(stack.maps) == names
-    assert all(len(places) == stack.layers * stack.heads for places in stack.maps.values())
+    assert [drawn.key for drawn in stack.maps] == names
+    assert all(len(drawn.points) == stack.layers * stack.heads for drawn in stack.maps)
+
+
+def test_what_is_shown_first() -> None:
+    """Kinds where known, else an effect, else entropy; the head of the first finding, else one that stands out."""
+    measured = only_stack(random_atlas())
+    assert measured.first_colouring == "entropy:query_role=all"
+    assert measured.first_measures is not None
+    across, up = measured.first_measures
+    assert (across, up.split(":")[0] != "entropy") == ("entropy:query_role=all", True)
+    entropy = {one.key: one.values for one in measured.colourings}[across]
+    assert measured.first_head == int(np.argmax(np.abs(np.array(entropy, dtype=float))))
+    kinds = np.full((3, 4), "dense", dtype=object)
+    kinds[2, 1] = "local"
+    sorted_ = only_stack(with_kinds(random_atlas(), kinds))
+    assert sorted_.first_colouring == "head_type"
+    assert sorted_.first_head == 9  # 2.1, the only one of its kind
+    parts = [
+        FindingPart(text="Head "),
+        FindingPart(text="9.9", head="9.9"),
+        FindingPart(text="1.2", head="1.2"),
+    ]
+    named = Finding(topic="Habits", stack="encoder", parts=parts, heads=["1.2"], value=1.0)
+    [stack] = atlas_data(random_atlas(), findings=[ONE, named]).stacks
+    assert stack.first_head == 6  # which 9.9 is not there to be
 
 
 ONE = Finding(topic="Habits", stack="cross", parts=[FindingPart(text="One.")], heads=[], value=1.0)

@@ -16,10 +16,11 @@ from headscope.errors import OutputError
 from headscope.pages import page as page_module
 from headscope.pages.arrays import from_attentions
 from headscope.pages.neurons import neuron_reader
-from headscope.pages.page import Start, asset, budget_for, pack, page_html, write_view
+from headscope.pages.page import asset, budget_for, pack, page_html, write_view
 from headscope.pages.quantise import MOST_ERROR
 from headscope.pages.seen import Observed, observe
 from headscope.pages.shapes import Embedded, Neurons
+from headscope.pages.start import Start
 
 ODD = '<script>alert(1)</script> ]]> <!-- 😀 שלום </textarea> &lt; \\u003c "'
 
@@ -212,20 +213,6 @@ def test_neurons_of_the_head_shown_first_when_not_all_fit(monkeypatch: pytest.Mo
     none = pack(observed, start=start)
     assert none.embedded.seen is not None
     assert not none.embedded.seen.has_neurons
-
-
-@pytest.mark.parametrize(
-    ("start", "fragment"),
-    [
-        (Start(), "view=head&layer=0"),
-        (
-            Start(view="matrix", stack="cross", layer=3, heads=(2, 4)),
-            "view=matrix&layer=3&stack=cross&heads=2,4",
-        ),
-    ],
-)
-def test_what_is_shown_first_is_written_as_a_link_is(start: Start, fragment: str) -> None:
-    assert start.fragment == fragment
 
 
 def test_a_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

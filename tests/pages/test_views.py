@@ -17,8 +17,9 @@ import headscope as hs
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
 from headscope.pages.atlas import packed_atlas
-from headscope.pages.page import Start, pack, write_view
+from headscope.pages.page import pack, write_view
 from headscope.pages.seen import Observed, observe
+from headscope.pages.start import Start
 from headscope.pages.views import VIEWS, AtlasView, HeadView, TextView, check_view, view_json
 from headscope.types import HeadId
 

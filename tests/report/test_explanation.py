@@ -134,6 +134,7 @@ def test_the_head_page_has_what_is_sure() -> None:
     assert explanation(explained(), "encoder", HeadId(0, 0)) == []
 
 
+@pytest.mark.slow
 def test_a_head_whose_scores_do_not_vary_has_no_shares() -> None:
     still = row("1.1", (0.0, 0.0, 0.0), (0.9, 0.9, 0.9, 0.9))
     for one in still["carries"]:
@@ -191,6 +192,7 @@ def test_figures() -> None:
         figures.pattern_left(random_atlas())
 
 
+@pytest.mark.slow
 def test_the_section() -> None:
     text = page.render(explained())
     assert 'id="encoder-explanation"' in text

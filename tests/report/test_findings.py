@@ -172,6 +172,7 @@ def test_faithful_distances_are_called_sums() -> None:
     assert found[0].stderr is None
 
 
+@pytest.mark.slow
 def test_each_stack_has_its_own_findings() -> None:
     atlas = random_atlas(2, 3, stacks=("encoder", "decoder", "cross"))
     found = findings(atlas)

@@ -252,6 +252,7 @@ def test_a_measure_from_elsewhere_is_drawn_escaped() -> None:
     assert len(reader.ids) == len(set(reader.ids))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "atlas",
     [

@@ -155,6 +155,7 @@ def test_features_beside_the_first_model_are_read_as_before(two: Reproduction, t
         assert found == pytest.approx(wanted, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_kept_atlases_give_the_same_figures(two: Reproduction, tmp_path: Path) -> None:
     first, second = tmp_path / "a.nc", tmp_path / "b.nc"
     assert two.against is not None
@@ -163,6 +164,7 @@ def test_kept_atlases_give_the_same_figures(two: Reproduction, tmp_path: Path) -
     assert kovaleva2019(first, against=second).facts() == two.facts()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:. independent texts cannot make")
 @pytest.mark.filterwarnings("ignore:.* texts were longer than")
 def test_each_task_is_for_its_own_model(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from tests.helpers.tiny import tiny
 from headscope.errors import AtlasError, ModelError
 from headscope.server.catalogue import Catalogue
 from headscope.server.problems import NotThereError
-from headscope.tasks.heads import ready_task, task_of, with_task_head
+from headscope.tasks.heads import ready_task, with_task_head
+from headscope.types import task_of
 
 
 def saved(folder: Path, architecture: str, task: str) -> Path:

@@ -13,8 +13,10 @@ from tests.helpers.two_models import own_maps
 from tests.server.conftest import MakeClient
 
 from headscope.models import Model, wrap
-from headscope.pages.shapes import Seen, SeenRequest, Tokens
-from headscope.server.explorer import TEXT_CHARACTERS, Explorer, Kept, Look, look_id
+from headscope.pages.shapes import Seen, Tokens
+from headscope.server.explorer import TEXT_CHARACTERS, Explorer, Kept
+from headscope.server.shapes import LookRequest
+from headscope.server.texts import Look, look_id
 
 Maps = dict[str, list[torch.Tensor]]
 
@@ -107,9 +109,7 @@ def test_the_same_text_is_read_once(serving: MakeClient, monkeypatch: pytest.Mon
     client = serving(tiny("bert"))
     asked = {"model": "tiny-bert", "text_a": "the cat", "text_b": ""}
     first = client.post("/api/seen", json=asked).json()
-    monkeypatch.setattr(
-        "headscope.server.explorer.observe", lambda *given, **named: pytest.fail("read again")
-    )
+    monkeypatch.setattr("headscope.server.texts.observe", lambda *given, **named: pytest.fail("read again"))
     assert client.post("/api/seen", json=asked | {"text_b": None}).json()["id"] == first["id"]
     assert client.get(f"/api/seen/{first['id']}/maps/encoder/0").status_code == 200
 
@@ -207,7 +207,7 @@ def test_how_large_looks_are() -> None:
 
 def test_ids_tell_texts_apart() -> None:
     asked = [("m", "a b", None), ("m", "a", "b"), ("n", "a b", None), ("m", "a", None), ("m", "a'", None)]
-    ids = {look_id(SeenRequest(model=model, text_a=a, text_b=b)) for model, a, b in asked}
+    ids = {look_id(LookRequest(model=model, text_a=a, text_b=b)) for model, a, b in asked}
     assert len(ids) == len(asked)
 
 
@@ -215,10 +215,10 @@ def test_requests_take_little_room(serving: MakeClient) -> None:
     explorer: Explorer = serving(tiny("bert")).app.state.explorer  # type: ignore[attr-defined]
     requests = explorer.requests
     for number in range(1_002):
-        requests.keep(str(number), SeenRequest(model="m", text_a="short"))
+        requests.keep(str(number), LookRequest(model="m", text_a="short"))
     assert requests.size == requests.room == 4_000_000
     assert [requests.find(str(number)) is None for number in (1, 2)] == [True, False]
-    requests.keep("long", SeenRequest(model="m", text_a="e" * 10_000, text_b="f" * 10_000))
+    requests.keep("long", LookRequest(model="m", text_a="e" * 10_000, text_b="f" * 10_000))
     assert requests.size == 4_000_000  # five short ones had to go
 
 
@@ -250,7 +250,7 @@ def test_looks_are_found_while_others_are_kept() -> None:
 
 
 def test_a_head_that_is_never_come_by_is_told(serving: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headscope.server.explorer.read_neurons", lambda *given, **options: iter(()))
+    monkeypatch.setattr("headscope.server.texts.read_neurons", lambda *given, **options: iter(()))
     client = serving(tiny("bert"))
     seen = client.post("/api/seen", json={"model": "tiny-bert", "text_a": "the cat"}).json()
     answer = client.get(f"/api/seen/{seen['id']}/neurons/encoder/0/1")
@@ -304,6 +304,6 @@ def test_short_texts_are_stored_finely_and_long_ones_are_not(
     client = serving(tiny("bert"))
     request = {"model": tiny("bert").name, "text_a": "the cat sat"}
     assert client.post("/api/seen", json=request).json()["fine"] is True
-    monkeypatch.setattr("headscope.server.explorer.FINE_WEIGHTS", 100)
+    monkeypatch.setattr("headscope.server.texts.FINE_WEIGHTS", 100)
     longer = request | {"text_a": "the cat sat on the mat"}
     assert client.post("/api/seen", json=longer).json()["fine"] is False

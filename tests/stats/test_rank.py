@@ -10,6 +10,7 @@ from headscope.stats.rank import (
     correlation_p,
     partial_correlation,
     permutation_p,
+    ranks,
 )
 
 RANDOM = np.random.default_rng(0)
@@ -75,3 +76,10 @@ def test_the_partial_correlation_is_that_of_what_the_control_leaves_over() -> No
     assert partial == pytest.approx(np.corrcoef(*left)[0, 1])
     assert p == pytest.approx(2 * stats.t.sf(abs(fitted[2] / error), 37))
     assert np.isnan(partial_correlation(FIRST, SECOND, SECOND)).all()
+
+
+def test_ranks_are_those_of_scipy() -> None:
+    random = np.random.default_rng(5)
+    values = random.integers(0, 6, (40, 9)).astype(float)
+    assert (ranks(values) == stats.rankdata(values, axis=1)).all()
+    assert (ranks(values[0]) == stats.rankdata(values[0])).all()

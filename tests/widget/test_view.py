@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from matplotlib import pyplot
 from matplotlib.axes import Axes
 from tests.helpers.stored import read_maps
 from tests.helpers.tiny import tiny
 
 import headscope as hs
-from headscope.errors import OptionError
+from headscope.errors import AtlasError, OptionError
 from headscope.pages.shapes import Embedded
 from headscope.widget import view as view_module_name
 from headscope.widget.views import TextView
@@ -51,6 +52,31 @@ def test_it_shows_itself_with_the_front_ends_module() -> None:
     assert repr(widget) == "<TextView: tiny-bert, 15 tokens>"
 
 
+def html_of(shown: object) -> str:
+    bundle = shown._repr_mimebundle_()  # type: ignore[attr-defined]
+    return str((bundle[0] if isinstance(bundle, tuple) else bundle)["text/html"])
+
+
+def test_a_saved_notebook_shows_it_without_a_kernel() -> None:
+    html = html_of(hs.view(tiny("bert"), *TEXTS, layer=1, heads=[2]))
+    frame = html[html.index("<iframe") :]
+    assert "headscope-data" in frame
+    assert "data-chunk=&#34;neurons/" not in frame  # too large to be stored twice
+    assert "<script" not in frame  # all of the page is escaped
+    assert '<img src="data:image/png;base64,' in html[: html.index("<iframe")]
+    assert pyplot.get_fignums() == []  # no picture is left for the notebook to show again
+
+
+def test_a_long_text_is_stored_without_a_picture_and_a_very_long_page_not_at_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("headscope.widget.views.TALLEST", 3)
+    html = html_of(hs.view(tiny("bert"), *TEXTS))
+    assert "<code>&lt;TextView: tiny-bert, 15 tokens&gt;</code>" in html
+    monkeypatch.setattr("headscope.widget.stored.MOST", 100)
+    assert html_of(hs.view(tiny("bert"), *TEXTS)) == "<code>&lt;TextView: tiny-bert, 15 tokens&gt;</code>"
+
+
 def test_arrays_of_any_framework() -> None:
     weights = torch.softmax(torch.randn(2, 3, 4, 4, generator=torch.manual_seed(0)), -1)
     widget = hs.view(attentions=weights, tokens=["[CLS]", "a", "b", "[SEP]"], name="mine")
@@ -66,6 +92,40 @@ def test_names_with_half_a_character_are_shown() -> None:
     seen = Embedded.model_validate_json(widget.about).seen
     assert seen is not None
     assert (seen.model, seen.source.pieces) == ("mine �", ["a�", "b"])
+
+
+def test_without_a_head_it_opens_on_all_of_them_and_draws_the_sharpest() -> None:
+    widget = hs.view(tiny("bert"), *TEXTS)
+    assert Embedded.model_validate_json(widget.about).start == "view=model"
+    sharpest = widget.observed.sharpest()
+    assert widget.draw("matrix").get_title(loc="left") == f"tiny-bert: head {sharpest}"
+
+
+def test_an_atlas_labels_the_heads(tmp_path: Path) -> None:
+    atlas = hs.analyze(tiny("bert"), ["The cat sat on the mat. The dog saw it."], max_length=32)
+    atlas.save(tmp_path / "bert.nc")
+    for given in (atlas, tmp_path / "bert.nc"):
+        seen = Embedded.model_validate_json(hs.view(tiny("bert"), *TEXTS, atlas=given).about).seen
+        assert seen is not None
+        assert seen.cards["encoder"][6] == hs.card(atlas, "1.2").text
+    with pytest.raises(AtlasError, match="whose weights differ"):
+        hs.view(tiny("gpt2"), "a", atlas=atlas)
+
+
+def test_a_second_model_and_text_beside(tmp_path: Path) -> None:
+    widget = hs.view(tiny("bert"), TEXTS[0], beside=tiny("gpt2"), beside_text=TEXTS[1], neurons=False)
+    embedded = Embedded.model_validate_json(widget.about)
+    assert embedded.beside is not None
+    assert (embedded.beside.model, embedded.beside.text_a) == ("tiny-gpt2", TEXTS[1])
+    tokens = len(embedded.beside.source.pieces)
+    stored = read_maps(
+        chunk(widget, "beside/maps/decoder/1"), embedded.beside.levels, heads=4, queries=tokens, keys=tokens
+    )
+    assert widget.beside is not None
+    exact = widget.beside.observed.layer("decoder", 1)
+    assert np.abs(stored - exact).max() <= embedded.beside.max_error + 1e-6
+    widget.save(tmp_path / "pair.html")
+    assert 'data-chunk="beside/maps/decoder/0"' in (tmp_path / "pair.html").read_text(encoding="utf-8")
 
 
 def test_saved_as_a_file_and_drawn_as_a_picture(tmp_path: Path) -> None:
@@ -89,6 +149,12 @@ def test_saved_as_a_file_and_drawn_as_a_picture(tmp_path: Path) -> None:
         (("m", "a"), {"layer": -1}, "no layer -1"),
         (("m", "a"), {"heads": 9}, "no head 0.9"),
         (("m", "a"), {"stack": "cross"}, "no stack 'cross'"),
+        (("m", "a"), {"heads": 0, "max_length": 65}, "more than the 64 tokens"),
+        (
+            (),
+            {"attentions": np.ones((1, 1, 1, 1)), "tokens": ["a"], "beside_text": "b"},
+            "go with a model and a text",
+        ),
         (("m", "a"), {"view": "foo"}, "no view 'foo'; choose from head, matrix, model, neuron"),
     ],
 )
@@ -105,6 +171,7 @@ def test_without_anywidget_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
         hs.view(tiny("bert"), "a")
 
 
+@pytest.mark.slow
 def test_an_atlas_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     from headscope.atlas import notebook
 
@@ -117,6 +184,7 @@ def test_an_atlas_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     assert embedded.atlas.stacks[0].layers == 3
     assert len(embedded.head_pages) == 12
     assert embedded.start == "view=atlas"
+    assert "headscope-data" in html_of(atlas)
     monkeypatch.setattr(notebook, "find_spec", lambda name: None)
     assert atlas._repr_mimebundle_() == {"text/plain": repr(atlas)}
     assert atlas._display_() == repr(atlas)

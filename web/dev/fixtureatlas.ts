@@ -97,6 +97,7 @@ export function atlasOf(options: FixtureOptions): AtlasData {
   const places = (wide: number) =>
     Array.from({ length: options.layers * options.heads }, (_, index) => spot(index, wide));
   return {
+    command: "headscope explore made-up made-up.nc",
     id: "made-up",
     name: "made-up.nc",
     model: "made-up",
@@ -108,7 +109,12 @@ export function atlasOf(options: FixtureOptions): AtlasData {
         layers: options.layers,
         heads: options.heads,
         colourings: all,
-        maps: { mds: places(0.35), tsne: places(0.18) },
+        first_colouring: all[0]?.key ?? null,
+        first_head: 0,
+        maps: [
+          { key: "mds", title: "MDS", about: "", points: places(0.35) },
+          { key: "tsne", title: "t-SNE", about: "", points: places(0.18) },
+        ],
       },
     ],
     findings: [
@@ -159,6 +165,7 @@ export function pageOf(options: FixtureOptions, atlas: AtlasData, layer: number,
   const kind = value("head_type");
   const words = [...WORDS.slice(0, 14), ODD[0] ?? "", ODD[4] ?? ""];
   return {
+    named: `${layer}.${head}`,
     stack: stack?.name ?? "encoder",
     layer,
     head,

@@ -18,8 +18,7 @@ from headscope.run.measured import Measures
 from headscope.run.one_pass import run_pass, whole
 from headscope.run.watch import Watch
 from headscope.tasks import TaskBatch, TaskBatches
-from headscope.tasks.metric import Array
-from headscope.types import HeadId, StackName
+from headscope.types import Array, HeadId, StackName
 
 _FEATURES = "distance_features"
 

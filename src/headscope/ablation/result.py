@@ -14,10 +14,7 @@ from headscope.models.stacks import Stacks
 from headscope.probes.result import ProbeResult, Row
 from headscope.stats.correction import SIGNIFICANT, Correction, adjusted
 from headscope.tasks import Difference, Metric, TaskResult, paired_difference
-from headscope.tasks.metric import Array
-from headscope.types import LabelledArray
-
-Coords = dict[str, Sequence[str] | Sequence[int]]
+from headscope.types import Array, Coords, LabelledArray
 
 _OWN_UNIT = "the metric's own"
 _DESCRIPTIONS = {
@@ -175,9 +172,7 @@ class Ablations(ProbeResult):
             return {stack: self._labelled(numbers, {"edit": [ablation.edit.name for ablation in self.edits]})}
         by_stack: dict[str, dict[str, LabelledArray]] = {}
         for grid in grids:
-            coords: Coords = {"layer": range(grid.layers)}
-            if sweep == "heads":
-                coords["head"] = range(grid.heads)
+            coords = grid.coords if sweep == "heads" else {"layer": range(grid.layers)}
             count = int(np.prod([len(labels) for labels in coords.values()]))
             by_stack[grid.stack] = self._labelled(numbers[:count], coords)
             numbers = numbers[count:]
@@ -219,9 +214,8 @@ class Ablations(ProbeResult):
         unit = units.pop() if len(units) == 1 else _OWN_UNIT
         curve = f" with so many heads edited ({origin.how})" if self.plan.curve else ""
         return {
-            name: LabelledArray(
+            name: LabelledArray.of(
                 numbers[..., place].reshape(shape),
-                tuple(labels),
                 labels,
                 _DESCRIPTIONS[ending].format(how=origin.how, correction=self.correction, curve=curve),
                 "1" if ending in _WITHOUT_UNIT else unit,
@@ -242,7 +236,7 @@ def added_to(
     rows: Sequence[Mapping[str, Any]],
 ) -> Atlas:
     """The atlas with a sweep in it, in the place of an earlier one of the same name."""
-    sweeps = dict(atlas.provenance.get("probes", {}).get(ABLATION, {}).get("sweeps", {}))
+    sweeps = dict(atlas.probes.get(ABLATION, {}).get("sweeps", {}))
     sweeps.pop(sweep, None)
     kept = {name for other in sweeps for name in SWEEP_KINDS[other].arrays}
     merged = {

@@ -1,7 +1,6 @@
 """Sweeps: many edits of one model, each held against the untouched model on the same examples."""
 
 import hashlib
-import os
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -39,7 +38,7 @@ from headscope.edits.changes import Change
 from headscope.edits.heads import Member
 from headscope.errors import HeadscopeWarning, InterventionError, OptionError
 from headscope.importance import gradient_importance
-from headscope.models import Model
+from headscope.models import Model, ModelName
 from headscope.probes.result import Source
 from headscope.run.options import BatchSize
 from headscope.stats.correction import CORRECTIONS, Correction
@@ -91,7 +90,7 @@ class _Run:
 
 
 def ablate(
-    model: Model | str | os.PathLike[str],
+    model: ModelName,
     task: Task,
     *,
     sweep: Sweep = "heads",

@@ -30,7 +30,7 @@ from headscope.atlas.files import (
 from headscope.atlas.frames import Library, all_heads, one_head, top_heads
 from headscope.atlas.notebook import view_of
 from headscope.atlas.sentences import Example, Typical, as_line, from_line
-from headscope.errors import AtlasError
+from headscope.errors import AtlasError, choices
 from headscope.stats.documents import DOCUMENT_GROUPS, FEWEST_DOCUMENTS
 from headscope.types import HeadId, LabelledArray
 
@@ -116,7 +116,7 @@ class Atlas:
             for path, group in self._datasets().items()
             if owners.get(name_of(path)) != probe
         }
-        probes = {**self.provenance.get("probes", {}), probe: {**facts, "arrays": names}}
+        probes = {**self.probes, probe: {**facts, "arrays": names}}
         tree = xr.DataTree.from_dict({**kept, **{path.lstrip("/"): group for path, group in added.items()}})
         tree.attrs |= {"probes": json.dumps(probes), "stacks": ",".join(known), FORMAT_KEY: FORMAT}
         return Atlas(tree)
@@ -148,9 +148,7 @@ class Atlas:
 
         What was derived from the other's own measures (kinds of heads) stays behind: they are not this atlas's.
         """
-        probes = {
-            name: facts for name, facts in other.provenance.get("probes", {}).items() if DERIVED not in facts
-        }
+        probes = {name: facts for name, facts in other.probes.items() if DERIVED not in facts}
         owned = [name for name, probe in other._owners().items() if probe in probes]
         if not owned:
             return self
@@ -207,8 +205,8 @@ class Atlas:
 
         All of those that were read: where a label occurs in some of them only, its own errors are over fewer.
         """
-        probes = self.provenance.get("probes", {}).values()
-        facts = next((facts for facts in probes if name in facts.get("arrays", ())), self.provenance)
+        owners = (facts for facts in self.probes.values() if name in facts.get("arrays", ()))
+        facts = next(owners, self.provenance)
         documents = facts.get("documents")
         if "intervals" in facts and documents is not None and documents >= FEWEST_DOCUMENTS:
             return min(int(documents), DOCUMENT_GROUPS)
@@ -217,8 +215,7 @@ class Atlas:
 
     def _owners(self) -> dict[str, str]:
         """Which probe each of its groups comes from."""
-        probes = self.provenance.get("probes", {})
-        return {name: probe for probe, facts in probes.items() for name in facts.get("arrays", [])}
+        return {name: probe for probe, facts in self.probes.items() for name in facts.get("arrays", [])}
 
     def examples(self, probe: str, *, stack: str | None = None) -> list[Example]:
         """The cases that show a probe's best heads at work; none when the atlas keeps none."""
@@ -247,6 +244,13 @@ class Atlas:
     def provenance(self) -> dict[str, Any]:
         """Where the numbers come from: model, weights, tokenizer, corpus, options, versions, duration."""
         return {str(key): _decoded(str(key), value) for key, value in self.tree.attrs.items()}
+
+    @property
+    def probes(self) -> dict[str, dict[str, Any]]:
+        """What every probe says of its results, by name; an atlas from elsewhere may hold anything there."""
+        entries = self.provenance.get("probes")
+        known = entries.items() if isinstance(entries, dict) else ()
+        return {str(name): facts for name, facts in known if isinstance(facts, dict)}
 
     @property
     def stacks(self) -> list[str]:
@@ -289,7 +293,7 @@ class Atlas:
             arrays = self.stack(candidate)
             if measure in arrays:
                 return arrays[measure]
-        raise AtlasError(f"this atlas has no {name!r}; it has {', '.join(self.measures)}")
+        raise AtlasError(f"this atlas has no {name!r}; {choices(measure, self.measures)}")
 
     def shape(self, stack: str) -> tuple[int, int] | None:
         """How many layers and heads a stack has; None when no array of it says so."""

@@ -8,35 +8,33 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from textwrap import wrap
-from typing import Any
-
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 import headscope as hs
 from headscope.errors import HeadscopeWarning
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 PIPED_WIDTH = 10_000
 """Columns that output into a file or a pipe may take: whoever reads it cuts lines better than we do."""
 
 
-class SafeConsole(Console):
-    """A console that shows control characters instead of obeying them: an atlas or a file name can hold any."""
-
-    def render_str(self, text: str, **options: Any) -> Text:
-        """As Rich does, with what could steer the terminal escaped."""
-        return super().render_str(printable(text), **options)
-
-
-def stdout() -> Console:
+def stdout() -> "Console":
     """Where results go: the terminal's width and colours, or full width and none."""
-    terminal = sys.stdout.isatty()
-    return SafeConsole(width=None if terminal else PIPED_WIDTH, highlight=False, markup=False, emoji=False)
+    return _console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 
-def stderr() -> Console:
+def stderr() -> "Console":
     """Where notes and progress go."""
-    return SafeConsole(stderr=True, highlight=False, markup=False, emoji=False)
+    return _console(stderr=True)
+
+
+def _console(*, width: int | None = None, stderr: bool = False) -> "Console":
+    # Loads Rich, which --help does without.
+    from headscope.cli.terminal import SafeConsole
+
+    return SafeConsole(width=width, stderr=stderr, highlight=False, markup=False, emoji=False)
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -69,7 +67,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
-def print_wrapped(console: Console, start: str, text: str) -> None:
+def print_wrapped(console: "Console", start: str, text: str) -> None:
     """The text after `start`; where a line is full it goes on below its own beginning."""
     lines = wrap(one_line(text), max(console.width - len(start), 20), break_on_hyphens=False)
     for number, line in enumerate(lines):

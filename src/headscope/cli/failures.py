@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import typer
+from typer._click.exceptions import NoSuchOption
 from typer.core import TyperGroup
 
 import headscope as hs
 from headscope.cli.console import one_line, print_json
-from headscope.errors import HeadscopeError
+from headscope.errors import HeadscopeError, choices
 
 WENT_WRONG = 1
 INTERRUPTED = 130  # 128 + SIGINT and 128 + SIGPIPE, as shells count
@@ -98,6 +99,8 @@ def explain(error: Exception) -> tuple[str, int]:
 
 def _usage(error: typer.TyperException) -> str:
     message = error.format_message().rstrip(".").replace("Value error, ", "")
+    if isinstance(error, NoSuchOption) and error.possibilities:
+        message = f"{error.message}; {choices(error.option_name, error.possibilities)}"
     context = getattr(error, "ctx", None)
     return f"{message} (see: {context.command_path if context else 'headscope'} --help)"
 

@@ -18,6 +18,7 @@ from headscope.cli.commands import (
     importance,
     known,
     map,  # the command's name
+    match,
     patterns,
     redundancy,
     report,
@@ -66,7 +67,7 @@ usage.add(app, analyze)
 app.add_typer(probe)
 usage.add(app, types)
 app.add_typer(reproduce, name="reproduce")
-for command in (patterns, known, writes, find, ablate, importance, explain, compare, redundancy):
+for command in (patterns, known, writes, find, ablate, importance, explain, compare, match, redundancy):
     usage.add(app, command)
 usage.add(app, map, function="map_heads")
 for command in (explore, show, head, view, report):

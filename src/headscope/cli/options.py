@@ -16,7 +16,7 @@ import typer
 
 import headscope as hs
 from headscope.cli.console import status
-from headscope.errors import OptionError
+from headscope.errors import OptionError, choices
 from headscope.registry import BUILT_IN, known_names, no_such
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def parse_task(text: str) -> str:
     """The name of a task, one of another package included."""
     known = known_names("task")
     if text not in known:
-        raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, known))}")
+        raise typer.BadParameter(f"there is no task called {text!r}; {choices(text, known)}")
     return text
 
 
@@ -183,6 +183,7 @@ class Common:
         dtype: auto is float32 on a CPU and the weights' own precision elsewhere.
         revision NAME: Branch, tag or commit on the hub.
         allow_pickle: Also load pickled weights, which can run code; only from a source you trust.
+        full: Print every row and note, not only the answer in 25 lines.
         quiet: Print nothing but errors.
         json: Print one JSON object and nothing else; on failure it has an 'error'.
         debug: Show the traceback of an error; HEADSCOPE_DEBUG=1 does the same.
@@ -195,6 +196,7 @@ class Common:
     dtype: Literal["auto", "float32", "float16", "bfloat16", "float64"] = "auto"
     revision: str | None = None
     allow_pickle: bool = False
+    full: bool = False
     quiet: bool = False
     json: bool = False
     debug: bool = False
@@ -229,6 +231,12 @@ class Common:
                 dtype=self.dtype,
                 allow_pickle=self.allow_pickle,
             )
+
+    def outline(self, name: str) -> "hs.Model | None":
+        """The model without its weights, for checks before it is loaded; None where its files do not tell."""
+        from headscope.models.load import outline  # loads torch, which --help does without
+
+        return outline(name, revision=self.revision)
 
 
 def with_common(
@@ -273,7 +281,8 @@ def _described(owner: Any, parameters: Sequence[inspect.Parameter]) -> list[insp
     """The parameters, those that the docstring of the owner describes as Typer takes them; without that it is the help.
 
     An entry is the parameter, what stands for its value, its bounds, and the help: `top N>=1: Only the N highest.` A
-    parameter that comes first, before all options, is an argument; a flag that is on by default can be put off.
+    parameter that comes first, before all options, is an argument; a flag that is on by default, or depends, can be put
+    off.
     """
     text, _, block = (inspect.getdoc(owner) or "").partition("\n\nOptions:\n")
     if not isinstance(owner, type):
@@ -290,7 +299,7 @@ def _described(owner: Any, parameters: Sequence[inspect.Parameter]) -> list[insp
 def _info(parameter: inspect.Parameter, entry: re.Match[str]) -> Any:
     if parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
         return argument(entry["metavar"], entry["help"])
-    return _option(entry, is_on=parameter.default is True)
+    return _option(entry, is_on=parameter.default is True or parameter.annotation == (bool | None))
 
 
 def batch_size_of(text: str) -> int | Literal["auto"]:

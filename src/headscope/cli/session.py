@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from rich.console import Console
-
 import headscope as hs
-from headscope.cli.console import envelope, only_own_notes, print_json, print_notes, status, stdout
+from headscope.cli.console import envelope, only_own_notes, print_json, status
 from headscope.cli.options import Common
 from headscope.cli.outputs import ATLAS, check_output, existing_atlas
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.tasks import Task
 
 R = TypeVar("R")
@@ -72,21 +71,36 @@ class Session:
         self,
         result: R,
         facts: Callable[[R], Mapping[str, Any]],
-        show: Callable[[Console, R], None],
+        show: Callable[["Page", R], None],
         *,
         then: str | None = "report",
+        ending: Iterable[str] = (),
     ) -> None:
-        """The result, as one JSON object of its facts or as text; `then` is the command that reads what was written."""
+        """The result, as one JSON object of its facts or as text, which ends with what to type next.
+
+        `then` is the command that reads what was written, and `ending` what else comes last.
+        """
         if self.common.json:
             print_json(envelope(self.common.command, facts(result), output=self.output, notes=self.notes))
         elif self.common.shown:
-            print_notes(self.notes)
-            show(stdout(), result)
-            if self.output is not None and then is not None:
-                done = "written to" if self.existing is None else "added to"
-                command, *rest = then.split()
-                words = " ".join([command, str(self.output), *rest])
-                stdout().print(f"\n{done} {self.output}; next: headscope {words}", soft_wrap=True)
+            # Loads Rich, which --help does without.
+            from headscope.cli.page import Page
+
+            page = Page(full=self.common.full)
+            show(page, result)
+            page.finish(self.notes, [*ending, *self._kept(then)])
+
+    def _kept(self, then: str | None) -> Iterator[str]:
+        """Where the result is and what reads it, or how to keep it."""
+        if then is None:
+            return
+        if self.output is not None:
+            done = "written to" if self.existing is None else "added to"
+            command, *rest = then.split()
+            words = " ".join([command, str(self.output), *rest])
+            yield f"{done} {self.output}; next: headscope {words}"
+        elif "output" in self.common.context.params:
+            yield "Nothing was kept: add -o atlas.nc to keep the result in an atlas."
 
 
 @contextmanager

@@ -62,11 +62,11 @@ class Command(TyperCommand):
         return [param for param in self.params if param.param_type_name == "option"]
 
 
-def group(name: str, description: str, *, start: str) -> typer.Typer:
+def group(name: str, description: str, *, start: str, kind: type[TyperGroup] = TyperGroup) -> typer.Typer:
     """A command that only holds others; typed alone it prints its help."""
     app = typer.Typer(
         name=name,
-        cls=TyperGroup,
+        cls=kind,
         rich_markup_mode=None,
         context_settings=SETTINGS,
         help=description,
@@ -74,6 +74,13 @@ def group(name: str, description: str, *, start: str) -> typer.Typer:
     )
     app.callback(invoke_without_command=True, help=description)(show_help)
     return app
+
+
+def single(name: str, function: Any, example: str) -> Any:
+    """A command outside of a program, to be added to a group that is running."""
+    app = typer.Typer(rich_markup_mode=None, context_settings=SETTINGS, add_completion=False)
+    app.command(name, cls=Command, epilog=f"Example: {example}")(function)
+    return typer.main.get_command(app)
 
 
 def show_help(context: typer.Context) -> None:

@@ -1,15 +1,13 @@
 """Does attention change most where weights moved most? Rank correlations over layers, and what is left of depth."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from headscope.facts.analyses.comparisons import thirds
 from headscope.stats.rank import correlation, correlation_interval, partial_correlation, permutation_p
 from headscope.stats.regression import coefficient
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 FEWEST_LAYERS = 5
 """With fewer layers nothing is correlated."""

@@ -1,9 +1,7 @@
 """Which heads became heads of another kind."""
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -11,9 +9,7 @@ from headscope.atlas import Atlas
 from headscope.errors import HeadscopeWarning
 from headscope.kinds.features import head_features
 from headscope.kinds.kinds import HeadKinds, head_types
-from headscope.types import HeadId, LabelledArray
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array, HeadId, LabelledArray
 
 HALVES = 20
 """How many random halves of the texts show what chance alone moves."""
@@ -55,15 +51,15 @@ class KindChange:
     def arrays(self) -> dict[str, LabelledArray]:
         """What goes into the atlas."""
         features, names = self.kinds.features, list(self.kinds.names)
-        heads: dict[str, Sequence[int]] = {"layer": range(features.layers), "head": range(features.heads)}
+        heads = {"layer": range(features.layers), "head": range(features.heads)}
         places = {"kind_before": names, "kind_after": names}
-        before = "kind of each head in the first model"
-        after = "the kind of the first model that the head is nearest to now"
+        before, after = self.names(self.before), self.names(self.after)
+        nearest = "the kind of the first model that the head is nearest to now"
         moved = "how many heads went from which kind to which"
         return {
-            "kind_before": LabelledArray(self.names(self.before), tuple(heads), heads, before),
-            "kind_after": LabelledArray(self.names(self.after), tuple(heads), heads, after),
-            "kind_transitions": LabelledArray(self.transitions, tuple(places), places, moved),
+            "kind_before": LabelledArray.of(before, heads, "kind of each head in the first model"),
+            "kind_after": LabelledArray.of(after, heads, nearest),
+            "kind_transitions": LabelledArray.of(self.transitions, places, moved),
         }
 
 

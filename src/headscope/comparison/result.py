@@ -1,7 +1,7 @@
 """What two models side by side show, as arrays, tables and plain numbers."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar
@@ -19,10 +19,21 @@ from headscope.models import Model
 from headscope.probes.features.result import SURE_FROM, FeaturesResult
 from headscope.probes.result import ProbeResult, Row
 from headscope.stats.intervals import critical
-from headscope.types import HeadId, LabelledArray, StackName
+from headscope.types import Array, Coords, HeadId, LabelledArray, StackName
 
-Array = np.ndarray[Any, Any]
-Coords = dict[str, Sequence[str] | Sequence[int]]
+_LAYER_ARRAYS = {
+    "attention_change": (
+        ("layer", "change"),
+        "1 - cosine, and Jensen-Shannon divergence in nats, mean of a layer's heads",
+    ),
+    "attention_change_stderr": (("layer", "change"), "standard error over texts of attention_change"),
+    "weight_change": (("layer", "matrix"), "||W_b - W_a|| / ||W_a|| of a layer's attention weights"),
+    "weight_control": (
+        ("change", "matrix", "statistic"),
+        "does attention change most where weights moved most, over layers",
+    ),
+}
+"""The dimensions of arrays that are not about single heads, and what they are."""
 
 FEATURE_CHANGES = ("feature_change", "feature_preference_change")
 """What is kept of the linguistic features; the rest stands in the table."""
@@ -37,6 +48,8 @@ class StackComparison:
     kinds: KindChange | None
     """None for cross attention, and for stacks of few heads."""
     seed: int
+    partners: Mapping[HeadId, HeadId] = field(default_factory=dict)
+    """The head of the first model that each head is held against; empty: the one of the same number."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -88,45 +101,28 @@ class StackComparison:
     def arrays(self) -> dict[str, LabelledArray]:
         """All numbers by name."""
         grid = self.sums.grid
-        heads: Coords = {"layer": range(grid.layers), "head": range(grid.heads)}
-        arrays = _head_arrays(self.sums.attention, heads, "")
+        arrays = _head_arrays(self.sums.attention, grid.coords, "")
         for giver, same in self.sums.same_input.items():
-            arrays |= _head_arrays(same, heads, giver)
-        layers: Coords = {"layer": range(grid.layers)}
-        changes: Coords = {"change": self.names}
-        matrices: Coords = {"matrix": MATRICES}
-        statistics = np.array([list(asdict(found).values()) for found in self.controls.values()])
-        for name, values, coords, what in (
-            (
-                "attention_change",
-                self.change,
-                layers | changes,
-                "1 - cosine, and Jensen-Shannon divergence in nats, mean of a layer's heads",
-            ),
-            (
-                "attention_change_stderr",
-                self.change_stderr,
-                layers | changes,
-                "standard error over texts of attention_change",
-            ),
-            (
-                "weight_change",
-                self.weights,
-                layers | matrices,
-                "||W_b - W_a|| / ||W_a|| of a layer's attention weights",
-            ),
-            (
-                "weight_control",
-                statistics.reshape(len(self.names), len(MATRICES), -1),
-                changes | matrices | {"statistic": STATISTICS},
-                "does attention change most where weights moved most, over layers",
-            ),
-        ):
-            arrays[name] = LabelledArray(values, tuple(coords), coords, what)
+            arrays |= _head_arrays(same, grid.coords, giver)
+        statistics = np.array([list(asdict(control).values()) for control in self.controls.values()])
+        numbers = {
+            "attention_change": self.change,
+            "attention_change_stderr": self.change_stderr,
+            "weight_change": self.weights,
+            "weight_control": statistics.reshape(len(self.names), len(MATRICES), -1),
+        }
+        labels: Coords = {
+            "layer": range(grid.layers),
+            "change": self.names,
+            "matrix": MATRICES,
+            "statistic": STATISTICS,
+        }
+        for name, (dims, what) in _LAYER_ARRAYS.items():
+            arrays[name] = LabelledArray.of(numbers[name], {dim: labels[dim] for dim in dims}, what)
         if self.kinds is not None:
             arrays |= self.kinds.arrays()
         for sums in self.sums.measures:
-            arrays |= _measure_arrays(sums, heads)
+            arrays |= _measure_arrays(sums, grid.coords)
         return arrays
 
 
@@ -143,36 +139,39 @@ class Comparison(ProbeResult):
 
     def stack(self, name: str | None = None) -> StackComparison:
         """One stack; the first by default."""
-        found = {str(stack): comparison for stack, comparison in self.stacks.items()}
-        if name is not None and name not in found:
+        by_name = {str(stack): comparison for stack, comparison in self.stacks.items()}
+        if name is not None and name not in by_name:
             raise OptionError(
-                f"there is no stack {name!r} in this comparison; choose from {', '.join(found)}"
+                f"there is no stack {name!r} in this comparison; choose from {', '.join(by_name)}"
             )
-        return found[name] if name is not None else next(iter(found.values()))
+        return by_name[name] if name is not None else next(iter(by_name.values()))
 
     def table(self, *, stack: str | None = None) -> list[Row]:
         """A row for each layer: how alike attention is, how far weights moved, how many heads changed their kind."""
-        found = self.stack(stack)
-        moved = None if found.kinds is None else [head.layer for head in found.kinds.moved]
+        compared = self.stack(stack)
+        moved = None if compared.kinds is None else [head.layer for head in compared.kinds.moved]
         rows = []
-        for layer in range(found.sums.grid.layers):
+        for layer in range(compared.sums.grid.layers):
             row: Row = {"layer": layer}
             for name, change, error in zip(
-                found.names, found.change[layer], found.change_stderr[layer], strict=True
+                compared.names, compared.change[layer], compared.change_stderr[layer], strict=True
             ):
                 row |= {f"change_{name}": _plain(change), f"change_{name}_stderr": _plain(error)}
-            row |= {f"weights_{name}": _plain(found.weights[layer, at]) for at, name in enumerate(MATRICES)}
+            row |= {
+                f"weights_{name}": _plain(compared.weights[layer, at]) for at, name in enumerate(MATRICES)
+            }
             rows.append(row | {"kinds_changed": None if moved is None else moved.count(layer)})
         return rows
 
     def heads(self, *, stack: str | None = None) -> list[Row]:
         """A row for each head: how alike both models' maps are, and its kind in both."""
-        arrays = self.stack(stack).arrays
+        arrays, partners = self.stack(stack).arrays, self.stack(stack).partners
         numbers = ("cosine", "cosine_stderr", "js", "js_stderr")
         kinds = ("kind_before", "kind_after")
         return [
             {
                 "head": str(HeadId(*at)),
+                **({"partner": str(partners[HeadId(*at)])} if partners else {}),
                 **{name: _plain(arrays[f"attention_{name}"].values[at].item()) for name in numbers},
                 **{name: str(arrays[name].values[at]) if name in arrays else None for name in kinds},
             }
@@ -182,8 +181,12 @@ class Comparison(ProbeResult):
     def control(self, *, stack: str | None = None) -> list[Row]:
         """A row for each measure of attention change and each matrix."""
         return [
-            {"change": name, "matrix": matrix, **{key: _plain(value) for key, value in asdict(found).items()}}
-            for (name, matrix), found in self.stack(stack).controls.items()
+            {
+                "change": name,
+                "matrix": matrix,
+                **{key: _plain(value) for key, value in asdict(statistics).items()},
+            }
+            for (name, matrix), statistics in self.stack(stack).controls.items()
         ]
 
     def measures(self, *, stack: str | None = None) -> list[Row]:
@@ -192,30 +195,30 @@ class Comparison(ProbeResult):
 
     def kinds(self, *, stack: str | None = None) -> dict[str, Any] | None:
         """Who moved from which kind to which; None where heads have no kinds."""
-        found = self.stack(stack).kinds
-        if found is None:
+        change = self.stack(stack).kinds
+        if change is None:
             return None
-        before, after = found.names(found.before), found.names(found.after)
+        before, after = change.names(change.before), change.names(change.after)
         return {
-            "kinds": list(found.kinds.names),
-            "transitions": found.transitions.tolist(),
+            "kinds": list(change.kinds.names),
+            "transitions": change.transitions.tolist(),
             "moved": [
                 {"head": str(head), "from": before[head.layer, head.head], "to": after[head.layer, head.head]}
-                for head in found.moved
+                for head in change.moved
             ],
-            "heads": len(found.before),
-            "moved_by_chance": found.by_chance,
-            "well_separated": found.kinds.separation.is_clear,
+            "heads": len(change.before),
+            "moved_by_chance": change.by_chance,
+            "well_separated": change.kinds.separation.is_clear,
         }
 
     def arrays(self) -> Results:
         """All numbers by stack and name."""
-        found = {str(stack): dict(comparison.arrays) for stack, comparison in self.stacks.items()}
+        by_stack = {str(stack): dict(comparison.arrays) for stack, comparison in self.stacks.items()}
         for stack, arrays in {} if self.features is None else self.features.arrays().items():
             for name in FEATURE_CHANGES:
                 for key in (name, f"{name}_stderr"):
-                    found[stack][f"compare_{key}"] = arrays[key]
-        return found
+                    by_stack[stack][f"compare_{key}"] = arrays[key]
+        return by_stack
 
 
 def _head_arrays(sums: AttentionSums, heads: Coords, giver: str) -> dict[str, LabelledArray]:
@@ -305,8 +308,8 @@ def _sure(change: Array, error: Array, texts: Array) -> Array:
     for count in np.unique(texts[enough]):
         limits[enough & (texts == count)] = critical(int(count), comparisons=comparisons)
     with np.errstate(invalid="ignore"):
-        found: Array = (np.abs(change) > limits * error) & enough
-    return found
+        sure: Array = (np.abs(change) > limits * error) & enough
+    return sure
 
 
 def _plain(value: float) -> float | None:

@@ -3,16 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
 
 from headscope.capture import Capture, attention_modules
 from headscope.models.stacks import Place
-from headscope.types import StackName
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array, StackName
 
 PROJECTIONS = ("query", "key", "value", "output")
 MATRICES = (*PROJECTIONS, "all")
@@ -67,9 +64,9 @@ def _weights(capture: Capture) -> dict[Place, dict[str, Tensor]]:
             place: _matrices(capture, modules, name) for place, name in attention_modules(capture).items()
         }
     matrices = [
-        found
+        parts
         for name in modules
-        if {"query", "key", "value"} <= set(found := _matrices(capture, modules, name))
+        if {"query", "key", "value"} <= set(parts := _matrices(capture, modules, name))
     ]
     places = capture.stacks.places
     return dict(zip(places, matrices, strict=True)) if len(matrices) == len(places) else {}

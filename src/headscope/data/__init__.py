@@ -3,7 +3,7 @@
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 _FILES = {"articles": "articles.txt", "treebank": "treebank.conllu", "roles": "roles.jsonl"}
 
@@ -17,6 +17,15 @@ def sample_path(name: Literal["articles", "treebank", "roles"] = "articles") -> 
 
 @cache
 def english(kind: str) -> dict[str, frozenset[str]]:
-    """The lists of English words of one kind, by name: sentences, spaces, mentions or pronouns."""
-    text = (Path(__file__).parent / "english.toml").read_text(encoding="utf-8")
-    return {name: frozenset(words.split()) for name, words in tomllib.loads(text)[kind].items()}
+    """The lists of English words of one kind, by name: sentences, spaces, mentions, pronouns or people."""
+    return {name: frozenset(words.split()) for name, words in _english()[kind].items()}
+
+
+def phrases(kind: str) -> dict[str, str]:
+    """English phrases by what they stand for: what heads find, by relations of Universal Dependencies."""
+    return dict(_english()["phrases"][kind])
+
+
+@cache
+def _english() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "english.toml").read_text(encoding="utf-8"))

@@ -99,9 +99,9 @@ class Change:
         elif ids is None:
             ids = self._segments(forward)
         if not isinstance(ids, Tensor) or tuple(ids.shape) != shape:
-            given = tuple(ids.shape) if isinstance(ids, Tensor) else type(ids).__name__
+            seen = tuple(ids.shape) if isinstance(ids, Tensor) else type(ids).__name__
             raise OptionError(
-                f"sentences of shape {given} do not fit a batch of {shape[0]} texts of {shape[1]} tokens; give one "
+                f"sentences of shape {seen} do not fit a batch of {shape[0]} texts of {shape[1]} tokens; give one "
                 "number a token, padding included"
             )
         if torch.is_floating_point(ids):

@@ -47,7 +47,7 @@ class HeadSet:
     @property
     def by_place(self) -> dict[Place, tuple[int, ...]]:
         """The numbers of the heads in each layer that has any."""
-        found: dict[Place, list[int]] = {}
+        by_place: dict[Place, list[int]] = {}
         for stack, head in self:
-            found.setdefault(Place(stack, head.layer), []).append(head.head)
-        return {place: tuple(numbers) for place, numbers in found.items()}
+            by_place.setdefault(Place(stack, head.layer), []).append(head.head)
+        return {place: tuple(numbers) for place, numbers in by_place.items()}

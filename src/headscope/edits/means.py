@@ -106,9 +106,9 @@ def _batches(
     """Model inputs: given ones as they are, texts in batches of like length."""
     stream = iter(texts)
     first = list(islice(stream, 1))
-    given = bool(first) and isinstance(first[0], Mapping)
-    checked = (_of_kind(text, given=given) for text in chain(first, stream))
-    if given:
+    are_batches = bool(first) and isinstance(first[0], Mapping)
+    checked = (_of_kind(text, are_batches=are_batches) for text in chain(first, stream))
+    if are_batches:
         yield from (_Inputs(inputs) for inputs in checked)  # type: ignore[arg-type]  # all are given, or it raises
         return
     watch = Watch(capture)
@@ -122,7 +122,7 @@ def _batches(
         yield _Inputs(watch.batch(batch).inputs)
 
 
-def _of_kind(text: str | TextPair | Batch, *, given: bool) -> str | TextPair | Batch:
-    if isinstance(text, Mapping) != given or not isinstance(text, str | TextPair | Mapping):
+def _of_kind(text: str | TextPair | Batch, *, are_batches: bool) -> str | TextPair | Batch:
+    if isinstance(text, Mapping) != are_batches or not isinstance(text, str | TextPair | Mapping):
         raise OptionError("mean_outputs takes texts (strings or pairs) or batches of model input, not both")
     return text

@@ -153,16 +153,16 @@ def remove_heads(network: nn.Module, adapter: Adapter, name: str, heads: set[int
         )
     kept = [head for head in range(count) if head not in heads]
     output = parts["output"]
-    width = _inputs(output)
+    width = _width(output, inputs=True)
     size = width // count
     if parts["query"] is parts["key"]:
         rows = _spread(kept, size)
-        _keep_outputs(parts["query"], torch.cat([rows, rows + width, rows + 2 * width]))
+        _keep_part(parts["query"], torch.cat([rows, rows + width, rows + 2 * width]))
     else:
-        kept_groups = _kept_groups(heads, count, _outputs(parts["key"]) // size, name)
+        kept_groups = _kept_groups(heads, count, _width(parts["key"]) // size, name)
         for kind, numbers in (("query", kept), ("key", kept_groups), ("value", kept_groups)):
-            _keep_outputs(parts[kind], _spread(numbers, size))
-    _keep_inputs(output, _spread(kept, size))
+            _keep_part(parts[kind], _spread(numbers, size))
+    _keep_part(output, _spread(kept, size), inputs=True)
     _keep_by_head(module, adapter, kept)
     for attribute in _HEAD_COUNTS:
         if getattr(module, attribute, None) == count:
@@ -190,24 +190,22 @@ def _spread(numbers: list[int], size: int) -> Tensor:
     return (torch.tensor(numbers)[:, None] * size + torch.arange(size)).flatten()
 
 
-def _inputs(module: Any) -> int:
-    return int(module.weight.shape[0 if isinstance(module, Conv1D) else 1])
+def _dim(module: nn.Module, *, inputs: bool) -> int:
+    """Which dimension of the weights is that of the inputs, or of the outputs; Conv1D has them the other way round."""
+    return int(inputs != isinstance(module, Conv1D))
 
 
-def _outputs(module: Any) -> int:
-    return int(module.weight.shape[1 if isinstance(module, Conv1D) else 0])
+def _width(module: Any, *, inputs: bool = False) -> int:
+    return int(module.weight.shape[_dim(module, inputs=inputs)])
 
 
-def _keep_outputs(module: nn.Module, rows: Tensor) -> None:
-    _keep(module, "weight", rows, 1 if isinstance(module, Conv1D) else 0)
-    if getattr(module, "bias", None) is not None:
-        _keep(module, "bias", rows, 0)
-    setattr(module, "nf" if isinstance(module, Conv1D) else "out_features", len(rows))
-
-
-def _keep_inputs(module: nn.Module, columns: Tensor) -> None:
-    _keep(module, "weight", columns, 0 if isinstance(module, Conv1D) else 1)
-    setattr(module, "nx" if isinstance(module, Conv1D) else "in_features", len(columns))
+def _keep_part(module: nn.Module, numbers: Tensor, *, inputs: bool = False) -> None:
+    """Keep these outputs, or inputs, of a projection."""
+    _keep(module, "weight", numbers, _dim(module, inputs=inputs))
+    if not inputs and getattr(module, "bias", None) is not None:
+        _keep(module, "bias", numbers, 0)
+    names = ("nf", "nx") if isinstance(module, Conv1D) else ("out_features", "in_features")
+    setattr(module, names[inputs], len(numbers))
 
 
 def _keep_by_head(module: nn.Module, adapter: Adapter, kept: list[int]) -> None:

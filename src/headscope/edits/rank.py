@@ -2,7 +2,6 @@
 
 from difflib import get_close_matches
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -10,9 +9,7 @@ import xarray as xr
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
 from headscope.facts.slices import head_values
-from headscope.types import HeadGrid, HeadId
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array, HeadGrid, HeadId
 
 _TYPES, _PATTERNS = "head_type", "pattern_share"
 _MISSING = {
@@ -39,10 +36,10 @@ def labelled(atlas: Atlas, grid: HeadGrid, by: str, wanted: str) -> list[HeadId]
     _check_shape(labels, grid, name)
     if wanted not in known:
         raise OptionError(f"there is no {by} {wanted!r}{_close(wanted, known)}; there are {', '.join(known)}")
-    found = [HeadId(int(layer), int(head)) for layer, head in np.argwhere(labels == wanted)]
-    if not found:
+    heads = [HeadId(int(layer), int(head)) for layer, head in np.argwhere(labels == wanted)]
+    if not heads:
         raise OptionError(f"no head has {wanted!r} as its most frequent {by}")
-    return found
+    return heads
 
 
 def ranked(atlas: Atlas, grid: HeadGrid, measure: str) -> list[HeadId]:

@@ -1,6 +1,5 @@
 """The main job: texts through the model twice, first to choose neurons and average embeddings, then to score."""
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +9,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from headscope.accumulator import Sums
+from headscope.accumulator import Counted, Sums
 from headscope.capture import (
     AttentionCall,
     Capture,
@@ -29,7 +28,7 @@ from headscope.explanation.result import Explanation, LayerExplanation
 from headscope.explanation.separation import Side, contrasts
 from headscope.explanation.sums import Chooser, LayerSums, counts_for, drawn_neurons, even
 from headscope.explanation.texts import Shown, dealt
-from headscope.models import Model, load
+from headscope.models import ModelName, loaded
 from headscope.models.stacks import Place
 from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.result import Source
@@ -48,7 +47,7 @@ _Map = tuple[Tensor, Tensor]
 
 
 def explain(
-    model: Model | str | os.PathLike[str],
+    model: ModelName,
     heads: Heads,
     texts: Corpus | TextPair | Iterable[Text],
     *,
@@ -67,7 +66,7 @@ def explain(
     that of the random neurons that the best ones are held against.
     """
     started = perf_counter()
-    capture = surveyed(model if isinstance(model, Model) else load(model))
+    capture = surveyed(loaded(model))
     check_untouched(capture)
     check_run_options(
         capture.model,
@@ -85,8 +84,8 @@ def explain(
     options = {"heads": str(chosen), "max_length": max_length, "limit": limit, "seed": seed}
     notes = tuple(_notes(run, choice, reader))
     source = Source.of_corpus(reader, options=options, duration=perf_counter() - started, notes=notes)
-    found = run.results(choice, scored, reader.read)
-    return Explanation(capture.model, source, capture.stacks, found, run.replaceable)
+    layers = run.results(choice, scored, reader.read)
+    return Explanation(capture.model, source, capture.stacks, layers, run.replaceable)
 
 
 def _both_passes(
@@ -121,11 +120,8 @@ class Choice(Sums):
     """How many texts' scores, layer by layer, had a bias for position added to them."""
 
 
-@dataclass
-class Scored(Sums):
-    """What the second pass counts."""
-
-    layers: dict[Place, LayerSums]
+Scored = Counted[dict[Place, LayerSums]]
+"""What the second pass counts."""
 
 
 class _Run:
@@ -175,7 +171,7 @@ class _Run:
 
         def see(place: Place, call: AttentionCall) -> None:
             heads, neurons = self.heads[place], call.query.shape[-1]
-            sums = part.layers[place] = LayerSums.zeros(len(heads), neurons)
+            sums = part.value[place] = LayerSums.zeros(len(heads), neurons)
             held[place] = []
             sides = _sentence_sides(batch, texts, place.stack)
             stack = ("encoder", "decoder", "cross").index(place.stack)
@@ -194,7 +190,7 @@ class _Run:
                 held[place].append((scores.weights.to(call.weights.dtype), scores.visible))
 
         run_scores(self.capture, batch.inputs, self.heads, see)
-        self._replaced(batch, part.layers, held)
+        self._replaced(batch, part.value, held)
 
     def _replaced(
         self, batch: TextBatch, part: Mapping[Place, LayerSums], held: Mapping[Place, list[_Map]]
@@ -224,20 +220,20 @@ class _Run:
 
     def results(self, choice: Choice, scored: Scored, texts: int) -> dict[Place, LayerExplanation]:
         """What was found in every layer that has chosen heads."""
-        found = {}
-        for place, sums in scored.layers.items():
+        layers = {}
+        for place, sums in scored.value.items():
             halves = choice.choosers[place].halves
             together = halves[SELECT] + halves[SCORE]
             most = self.best[place][SELECT].shape[1]
             best = [best_neurons(head.numpy(), most) for head in together]
             alike = [
-                len(set(one.tolist()) & set(other.tolist()))
-                for one, other in zip(*self.best[place], strict=True)
+                len(set(mine.tolist()) & set(other.tolist()))
+                for mine, other in zip(*self.best[place], strict=True)
             ]
-            found[place] = LayerExplanation(
+            layers[place] = LayerExplanation(
                 self.heads[place], sums, best, alike, has_bias=choice.biased > 0, texts=texts
             )
-        return found
+        return layers
 
 
 def _notes(run: _Run, choice: Choice, reader: Reader) -> Iterator[str]:

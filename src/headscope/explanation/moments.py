@@ -6,15 +6,12 @@ is the variance of the score, and the variance of what is left without a set of 
 A bias that is added for position stands in the last row and column, and is always part of the rest.
 """
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from headscope.capture import TextScores
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 
 def moments(text: TextScores) -> Tensor:
@@ -23,7 +20,7 @@ def moments(text: TextScores) -> Tensor:
     Queries that see the same keys share the covariance of these keys, which makes encoders quick.
     """
     heads, queries, neurons = text.query.shape
-    found = text.query.new_zeros(heads, neurons + 1, neurons + 1)
+    covariances = text.query.new_zeros(heads, neurons + 1, neurons + 1)
     rows, group = torch.unique(text.visible, dim=0, return_inverse=True)  # (row, key), (query,)
     for number, row in enumerate(rows):
         if not row.any():
@@ -32,14 +29,14 @@ def moments(text: TextScores) -> Tensor:
         centred = key - key.mean(1, keepdim=True)  # (head, seen key, neuron)
         covariance = centred.transpose(1, 2) @ centred / len(centred[0])  # (head, neuron, neuron)
         query = text.query[:, group == number]
-        found[:, :-1, :-1] += query.transpose(1, 2) @ query * covariance
+        covariances[:, :-1, :-1] += query.transpose(1, 2) @ query * covariance
     if text.bias is not None:
         seen = text.visible.sum(-1, keepdim=True).clamp_min(1)  # (query, 1)
         bias = (text.bias - text.bias.sum(-1, keepdim=True) / seen).masked_fill(~text.visible, 0)
         beside = (text.query * ((bias / seen) @ text.key)).sum(1)  # (head, neuron)
-        found[:, -1, :-1] = found[:, :-1, -1] = beside
-        found[:, -1, -1] = (bias.square() / seen).sum((1, 2))
-    return found / queries
+        covariances[:, -1, :-1] = covariances[:, :-1, -1] = beside
+        covariances[:, -1, -1] = (bias.square() / seen).sum((1, 2))
+    return covariances / queries
 
 
 def best_neurons(covariance: Array, most: int) -> list[int]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,9 +24,7 @@ from headscope.facts.description import Description
 from headscope.models.stacks import Place, Stacks
 from headscope.probes.result import ProbeResult, Row
 from headscope.stats.intervals import mean_interval
-from headscope.types import HeadId, LabelledArray
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array, HeadGrid, HeadId, LabelledArray
 
 LISTED = 5
 """How many neurons that tell keys apart are listed for a head."""
@@ -53,10 +51,10 @@ class LayerExplanation:
     @cached_property
     def numbers(self) -> dict[str, tuple[Array, Array]]:
         """(head, ...) by the name of the sums: the values and their standard errors over texts."""
-        found = {field.name: getattr(self.sums, field.name) for field in fields(self.sums)}
+        by_name = {field.name: getattr(self.sums, field.name) for field in fields(self.sums)}
         return {
             name: (sums.share() if isinstance(sums, RatioSums) else sums.mean(), sums.stderr())
-            for name, sums in found.items()
+            for name, sums in by_name.items()
         }
 
     def cell(self, name: str, *at: int) -> Cell:
@@ -125,12 +123,11 @@ class Explanation(ProbeResult):
 
     def arrays(self) -> Results:
         """The numbers by stack and name; nan for heads that were not asked for."""
-        found: dict[str, dict[str, LabelledArray]] = {}
+        by_stack: dict[str, dict[str, LabelledArray]] = {}
         for stack in dict.fromkeys(place.stack for place in self.layers):
             layers = {place.layer: layer for place, layer in self.layers.items() if place.stack == stack}
-            grid = self.stacks.grid(stack)
-            found[stack] = _stack_arrays(layers, grid.layers, grid.heads)
-        return found
+            by_stack[stack] = _stack_arrays(layers, self.stacks.grid(stack))
+        return by_stack
 
     def heads(self, *, stack: str | None = None) -> list[HeadExplanation]:
         """What was found of each head that was asked for."""
@@ -179,16 +176,15 @@ _ARRAYS: dict[str, tuple[str, tuple[str, ...], str]] = {
 """By name in the atlas: the sums, the dimensions after layer and head, and what it is."""
 
 
-def _stack_arrays(layers: Mapping[int, LayerExplanation], rows: int, heads: int) -> dict[str, LabelledArray]:
+def _stack_arrays(layers: Mapping[int, LayerExplanation], grid: HeadGrid) -> dict[str, LabelledArray]:
     first = next(iter(layers.values()))
     coords: dict[str, Sequence[str] | Sequence[int]] = {
-        "layer": range(rows),
-        "head": range(heads),
+        **grid.coords,
         "neurons": counts_for(first.neurons),
         "neuron": range(first.neurons),
         "contrast": CONTRASTS,
     }
-    found: dict[str, LabelledArray] = {}
+    arrays: dict[str, LabelledArray] = {}
     for name, (sums, dims, description) in _ARRAYS.items():
         if sums == "share_bias" and not first.has_bias:
             continue
@@ -198,7 +194,7 @@ def _stack_arrays(layers: Mapping[int, LayerExplanation], rows: int, heads: int)
         both = np.full((2, *map(len, own.values())), np.nan)  # values and standard errors
         for number, layer in layers.items():
             both[:, number, list(layer.heads)] = layer.numbers[sums]
-        found[name] = LabelledArray(both[0], tuple(own), own, description, units)
+        arrays[name] = LabelledArray.of(both[0], own, description, units)
         error = f"standard error over texts of {name}"
-        found[f"{name}_stderr"] = LabelledArray(both[1], tuple(own), own, error, units)
-    return found
+        arrays[f"{name}_stderr"] = LabelledArray.of(both[1], own, error, units)
+    return arrays

@@ -46,16 +46,16 @@ def contrasts(queries: Side, keys: Side, visible: Tensor, *, cross: bool) -> dic
     is not compared with itself as being of its own sentence: that would be no more than looking at itself.
     """
     is_sep = (keys.role == SEP).expand_as(visible)
-    found = {"sep": Contrast(is_sep & visible, ~is_sep & visible)}
+    by_name = {"sep": Contrast(is_sep & visible, ~is_sep & visible)}
     if cross:
-        return found
+        return by_name
     itself = torch.eye(len(visible), dtype=torch.bool, device=visible.device)
     for name in ("segment", "sentence"):
         asking, looked_at = getattr(queries, name)[:, None], getattr(keys, name)[None]
         inside = (asking >= 0) & (looked_at >= 0) & visible & ~itself
         same = asking == looked_at
-        found[name] = Contrast(inside & same, inside & ~same)
-    return found
+        by_name[name] = Contrast(inside & same, inside & ~same)
+    return by_name
 
 
 def area(values: Tensor, positive: Tensor, negative: Tensor) -> Tensor:

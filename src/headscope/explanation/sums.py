@@ -15,8 +15,7 @@ from headscope.explanation.separation import CONTRASTS, Contrast, neuron_areas, 
 from headscope.measures.base import TextMean
 from headscope.probes.halves import SCORE, SELECT
 from headscope.stats.documents import ratio_error
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 NEURON_COUNTS = (1, 2, 4, 8)
 REPLACED = ("token", "position", "segment", "all")

@@ -68,15 +68,15 @@ def _of_pair(encoded: EncodedText, first: str, second: str) -> list[int]:
     ]
     base = min((word for word in words[1] if word >= 0), default=0)
     spans, starts = (word_spans(first), word_spans(second)), (_starts(first), _starts(second))
-    found = []
+    numbers = []
     for of_first, of_second in zip(*words, strict=True):
         if of_first >= 0:
-            found.append(bisect_right(starts[0], spans[0][of_first][0]) - 1)
+            numbers.append(bisect_right(starts[0], spans[0][of_first][0]) - 1)
         elif of_second >= 0:
-            found.append(len(starts[0]) + bisect_right(starts[1], spans[1][of_second - base][0]) - 1)
+            numbers.append(len(starts[0]) + bisect_right(starts[1], spans[1][of_second - base][0]) - 1)
         else:
-            found.append(-1)
-    return found
+            numbers.append(-1)
+    return numbers
 
 
 def _numbers(encoded: EncodedText, text: str, starts: list[int]) -> list[int]:
@@ -89,7 +89,7 @@ def _starts(text: str) -> list[int]:
     starts: list[int] = []
     place = 0
     for sentence in split_sentences(text):
-        found = text.find(sentence, place)
-        starts.append(place if found < 0 else found)
+        start = text.find(sentence, place)
+        starts.append(place if start < 0 else start)
         place = starts[-1] + len(sentence)
     return [0, *starts[1:]]

@@ -7,23 +7,38 @@ from dataclasses import dataclass
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
 from headscope.facts.analyses.probes import head_scores
-from headscope.facts.analyses.sweeps import SweepFacts, sweeps_of
-from headscope.facts.description import ALL
+from headscope.facts.analyses.sweeps import MetricFacts, SweepFacts, sweeps_of
+from headscope.facts.description import ALL, Description
 from headscope.facts.findings.know import object_of
 from headscope.facts.findings.measures import is_noticeable
 from headscope.facts.head_arrays import HeadArrays, head_arrays
+from headscope.facts.scores import EVEN, HeadScore, Score, mean_ends
 from headscope.facts.slices import Choice
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import offset_name, pattern_name, role_name
-from headscope.facts.wording import share
+from headscope.facts.wording import count, share
 from headscope.stats.intervals import mean_interval
 from headscope.types import HeadId, split_stack
 
 MOST = 2
 """How many things a card says that a head finds, and how many that it looks at."""
-LEAD = 0.1
-"""How far above the best rule a head must be, besides being clearly so, for its card to say that it finds something: it
-chooses among many relations."""
+NOTHING = "Nothing that was measured stands out."
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One thing that a head does: a sentence, the number behind it, and what it is held against."""
+
+    text: str
+    score: Score
+    control: Score
+    probe: str = ""
+    label: str = ""
+    """The probe and the row of it that say so; empty for a measure."""
+
+    def __str__(self) -> str:
+        """The sentence."""
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -34,17 +49,22 @@ class Card:
     stack: str
     kind: str | None
     """The kind that `headscope types` sorted it into."""
-    finds: tuple[str, ...]
-    """What it finds more often than any rule does."""
-    looks: tuple[str, ...]
+    finds: tuple[Claim, ...]
+    """What it finds more often than any rule does, after correction for all heads and all that was asked."""
+    looks: tuple[Claim, ...]
     """What it looks at far more than even attention would."""
     without: str
     """What the model loses without it; empty where that was not tried."""
 
     @property
+    def claims(self) -> tuple[Claim, ...]:
+        """All that it does."""
+        return (*self.finds, *self.looks)
+
+    @property
     def sentences(self) -> list[str]:
         """All that is said, a sentence each."""
-        said = [*self.finds, *self.looks] or ["Nothing that was measured stands out."]
+        said = [claim.text for claim in self.claims] or [NOTHING]
         return [*said, self.without] if self.without else said
 
     @property
@@ -60,8 +80,8 @@ class Card:
 def card(atlas: Atlas, head: HeadId | str, *, stack: str | None = None) -> Card:
     """What a head does, such as "7.4" or "encoder:7.4"; said is only what is clear of its control.
 
-    For example: Finds the verb of an object (obj): 87.5%, best fixed offset 40.9%. Without it: loss +0.083 nats
-    (0.050 to 0.117).
+    For example: Finds the verb of an object: 87.5%, the best fixed offset 40.9%. Without it: loss +0.083 nats (0.050 to
+    0.117).
     """
     named, text = split_stack(str(head))
     wanted, stack = HeadId.parse(text), named or stack or atlas.stacks[0]
@@ -70,49 +90,73 @@ def card(atlas: Atlas, head: HeadId | str, *, stack: str | None = None) -> Card:
         raise AtlasError(
             f"there is no head {wanted}; the {stack} of this atlas has {layers} layers of {heads} heads, counted from 0"
         )
-    arrays = head_arrays(atlas, stack, wanted)
-    kind = str(arrays["head_type"].values) if "head_type" in arrays else None
+    return _card(Subject(atlas, stack), wanted, heads=layers * heads)
+
+
+def cards(atlas: Atlas, stack: str) -> list[Card]:
+    """The cards of all heads of a stack, layer by layer."""
+    layers, heads = atlas.shape(stack) or (0, 0)
+    subject = Subject(atlas, stack)
+    sweep = sweeps_of(subject).get("heads")
+    every = (HeadId(layer, head) for layer in range(layers) for head in range(heads))
+    return [_card(subject, head, heads=layers * heads, sweep=sweep) for head in every]
+
+
+def _card(subject: Subject, head: HeadId, *, heads: int, sweep: SweepFacts | None = None) -> Card:
+    """The card of one of so many heads; `sweep` is the sweep over single heads, where it is at hand."""
+    arrays = head_arrays(subject.atlas, subject.stack, head)
     return Card(
-        wanted,
-        stack,
-        kind,
-        tuple(_finds(atlas, arrays, wanted)),
-        tuple(_looks(atlas, stack, arrays)),
-        _without(Subject(atlas, stack), arrays),
+        head,
+        subject.stack,
+        str(arrays["head_type"].values) if "head_type" in arrays else None,
+        tuple(_finds(subject.atlas, subject.stack, head)),
+        tuple(_looks(subject, arrays, heads=heads)),
+        _without(sweep or sweeps_of(subject).get("heads"), arrays),
     )
 
 
-def _finds(atlas: Atlas, arrays: HeadArrays, head: HeadId) -> Iterator[str]:
+def _finds(atlas: Atlas, stack: str, head: HeadId) -> Iterator[Claim]:
     """What it finds clearly more often than any rule, the farthest above first."""
-    scores = [pair for pair in head_scores(atlas, arrays, head) if pair[1].label != ALL and pair[1].is_above]
-    scores = [pair for pair in scores if pair[1].lead >= LEAD]
+    scores = [pair for pair in head_scores(atlas, stack, head) if pair[1].label != ALL and pair[1].stands_out]
     for described, score in sorted(scores, key=lambda pair: -pair[1].lead)[:MOST]:
-        rule, does = score.best_baseline, object_of(described, score.label)
+        rule, does = score.best_baseline, object_of(described, score.label, with_label=False)
         if rule is not None and does is not None:
-            yield f"{does[0].upper()}{does[1:]}: {share(score.score.value)}, {rule.name} {share(rule.value)}."
+            text = f"{does[0].upper()}{does[1:]}: {_beside(described, score, rule)}."
+            yield Claim(text, score.score, rule, described.name, score.label)
 
 
-def _looks(atlas: Atlas, stack: str, arrays: HeadArrays) -> Iterator[str]:
-    """What it looks at far more than even attention would, most first."""
+def _beside(described: Description, score: HeadScore, rule: Score) -> str:
+    if described.is_difference:
+        return f"{share(score.score.value)} of attention, {share(rule.value)} between {rule.name}"
+    phrases = {baseline.name: baseline.phrase for baseline in described.baselines}
+    return f"{share(score.score.value)}, {phrases.get(rule.name, rule.name)} {share(rule.value)}"
+
+
+def _looks(subject: Subject, arrays: HeadArrays, *, heads: int) -> Iterator[Claim]:
+    """What it looks at far more than even attention would, most first; where a decoder's head rests, last."""
     places: list[tuple[str, str, dict[str, Choice]]] = []
     for offset in (-1, 0, 1):
-        places.append((offset_name(offset), "offset_attention", {"offset": offset}))
+        places.append((f"Looks at {offset_name(offset)}", "offset_attention", {"offset": offset}))
     for role in ("cls", "sep", "period", "comma"):
-        name = role_name(atlas, stack, role)
-        places.append((name, "role_attention", {"role": role, "query_role": "all"}))
+        does = "Rests on" if subject.is_causal and role == "cls" else "Looks at"
+        name = role_name(subject.atlas, subject.stack, role)
+        places.append((f"{does} {name}", "role_attention", {"role": role, "query_role": "all"}))
     for pattern in ("same_word", "induction", "duplicate_token"):
-        places.append((pattern_name(pattern), "named_patterns", {"pattern": pattern}))
-    units, seen = atlas.sample_size("offset_attention"), []
-    for name, measure, labels in places:
+        places.append((f"Looks at {pattern_name(pattern)}", "named_patterns", {"pattern": pattern}))
+    units = subject.atlas.sample_size("offset_attention")
+    seen: list[Claim] = []
+    for does, measure, labels in places:
         value, error, even = (arrays.number(measure + end, **labels) for end in ("", "_stderr", "_uniform"))
-        low, _ = mean_interval(value, error, units, comparisons=len(places))
+        low, _ = mean_interval(value, error, units, comparisons=heads * len(places))
         if math.isfinite(even) and low > even and is_noticeable(value, even):
-            seen.append((value, f"Looks at {name}: {share(value)}, evenly {share(even)}."))
-    yield from (words for _, words in sorted(seen, reverse=True)[:MOST])
+            text = f"{does}: {share(value)}, evenly {share(even)}."
+            score = Score("share of attention", value, *(mean_ends(value, error, units) or ()))
+            seen.append(Claim(text, score, Score(EVEN, even)))
+    seen.sort(key=lambda claim: (claim.text.startswith("Rests"), -claim.score.value))
+    yield from seen[:MOST]
 
 
-def _without(subject: Subject, arrays: HeadArrays) -> str:
-    sweep: SweepFacts | None = sweeps_of(subject).get("heads")
+def _without(sweep: SweepFacts | None, arrays: HeadArrays) -> str:
     if sweep is None:
         return ""
     metric = sweep.metric()
@@ -122,8 +166,26 @@ def _without(subject: Subject, arrays: HeadArrays) -> str:
     )
     if not math.isfinite(change):
         return ""
+    said = _loss(sweep, metric, (change, low, high), is_significant=significant > 0.5)
+    return f"Without it: {said}.".replace("-", "\N{MINUS SIGN}")
+
+
+def _loss(
+    sweep: SweepFacts, metric: MetricFacts, numbers: tuple[float, float, float], *, is_significant: bool
+) -> str:
+    """What a metric loses without a head: a change and its interval."""
+    change, low, high = numbers
     effect = f"{metric.label} {metric.change_with_unit(change)} ({metric.interval(low, high)})"
-    if significant > 0.5:
-        return f"Without it: {effect}."
-    why = sweep.too_few_texts(metric.name)
-    return f"Without it: {f'not known, since {why}' if why else f'no clear change, {effect}'}."
+    tests = count((sweep.tests or {}).get(metric.name, 0), "test")
+    if is_significant:
+        return effect
+    if sweep.could_show(metric.name) is False:
+        texts = count(int(sweep.facts["documents"]), "independent text")
+        return f"not known, as {texts} are too few for {tests}; it takes {sweep.texts_needed(metric.name)}"
+    if low <= 0 <= high or not math.isfinite(low):
+        return (
+            f"no clear change in {metric.label} ({metric.interval(low, high)} {metric.change_unit}".rstrip()
+            + ")"
+        )
+    after = "" if sweep.correction == "none" else f" after correction for {tests}"
+    return f"{effect}, not significant{after}"

@@ -22,7 +22,11 @@ def table_cells(
 ) -> tuple[list[str], list[list[str]]]:
     """Headings and rows of cells, without columns that no row has; `name` is for the first column, the labels."""
     shown = [column for column in columns if not rows or any(column.key in row for row in rows)]
-    headings = [heading for column in shown for heading in _headings(column)]
+    headings = [
+        heading
+        for column in shown
+        for heading in (column.heading or column.key.replace("_", " "), INTERVAL)[: 1 + _has_interval(column)]
+    ]
     cells = [[cell for column in shown for cell in _cells(column, row, nothing)] for row in rows]
     for row, written in zip(rows, cells, strict=True):
         written[:1] = [name(str(row.get(shown[0].key, nothing)))] if shown else []
@@ -42,11 +46,6 @@ def plain_columns(rows: Sequence[Row]) -> list[Column]:
         for key in keys
         if key not in beside
     ]
-
-
-def _headings(column: Column) -> list[str]:
-    heading = column.heading or column.key.replace("_", " ")
-    return [heading, INTERVAL] if _has_interval(column) else [heading]
 
 
 def _has_interval(column: Column) -> bool:

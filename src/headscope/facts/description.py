@@ -7,11 +7,22 @@ probe that has one is shown everywhere, and an atlas can be read without the pac
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from functools import cache
 from types import UnionType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 from weakref import WeakKeyDictionary
 
-from headscope.registry import Registry, known_names
+from headscope.registry import BUILT_IN, Registry
 
 if TYPE_CHECKING:
     from headscope.atlas import Atlas
@@ -22,6 +33,7 @@ ALL = "all"
 FEW_CASES = 30
 """Fewer cases than this say little about a head: of 30, a share of one half is known to 17 points either way."""
 
+T = TypeVar("T")
 Format = Literal["plain", "percent", "points", "number", "p_value", "signed", "direction", "verdict"]
 
 
@@ -196,12 +208,7 @@ class Description:
     @property
     def heading(self) -> str:
         """The title, or the name where there is none."""
-        return self.title or _capital(self.words)
-
-    @property
-    def has_verdict(self) -> bool:
-        """Whether rows are held against anything."""
-        return bool(self.baselines) or self.is_difference
+        return self.title or f"{self.words[:1].upper()}{self.words[1:]}"
 
     def row_name(self, label: str) -> str:
         """What a row is about, in words."""
@@ -212,16 +219,6 @@ class Description:
         data: dict[str, Any] = _data(self)
         return data
 
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Self:
-        """The description that `to_data` wrote; TypeError or ValueError for anything else."""
-        description: Self = _read(cls, data)
-        return description
-
-
-def _capital(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}"
-
 
 def direction_name(direction: object) -> str:
     """Which way a head looks, in words."""
@@ -231,7 +228,7 @@ def direction_name(direction: object) -> str:
 def _data(thing: Any) -> Any:
     """Plain data, without fields that are as usual."""
     if is_dataclass(thing):
-        values = {one.name: (getattr(thing, one.name), _usual(one)) for one in fields(thing)}
+        values = {field.name: (getattr(thing, field.name), _usual(field)) for field in fields(thing)}
         return {name: _data(value) for name, (value, usual) in values.items() if value != usual}
     if isinstance(thing, Mapping):
         return {str(key): _data(value) for key, value in thing.items()}
@@ -242,21 +239,32 @@ def _usual(of: Field[Any]) -> Any:
     return of.default if of.default_factory is MISSING else of.default_factory()
 
 
+def from_data(kind: type[T], data: Mapping[str, Any]) -> T:
+    """A dataclass from plain data, as `Description.to_data` writes it; TypeError or ValueError for anything else.
+
+    So are the dataclasses in it, by the types of its fields. Keys that a later version added are passed over.
+    """
+    of: Any = kind  # not Hashable, by its types
+    hints = _hints(of)
+    return kind(**{name: _read(hints[name], value) for name, value in dict(data).items() if name in hints})
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
 def _read(kind: Any, data: Any) -> Any:
-    """Plain data as the type says; keys that a later version added are passed over."""
+    """Plain data as the type says."""
     if get_origin(kind) is UnionType:
-        kind = get_args(kind)[0]
+        kind = type(None) if data is None else get_args(kind)[0]
     if isinstance(kind, type) and is_dataclass(kind):
-        hints = get_type_hints(kind)
-        known = {
-            one.name: _read(hints[one.name], data[one.name]) for one in fields(kind) if one.name in dict(data)
-        }
-        return kind(**known)
+        return from_data(kind, data)
     if get_origin(kind) is tuple:
         return tuple(_read(get_args(kind)[0], item) for item in data)
     if get_origin(kind) is not None and isinstance(data, dict):
         return {str(key): _read(get_args(kind)[1], value) for key, value in data.items()}
-    if isinstance(kind, type) and not isinstance(data, kind):
+    if isinstance(kind, type) and not isinstance(data, (int, float) if kind is float else kind):
         raise TypeError(f"{data!r} is not {kind.__name__}")
     return data
 
@@ -279,11 +287,7 @@ _descriptions: WeakKeyDictionary["Atlas", dict[str, Description]] = WeakKeyDicti
 def descriptions(atlas: "Atlas") -> dict[str, Description]:
     """The descriptions of all that was found in an atlas beside its measures, by name; read once."""
     if atlas not in _descriptions:
-        probes = atlas.provenance.get("probes")
-        found = probes.items() if isinstance(probes, dict) else ()
-        _descriptions[atlas] = {
-            str(name): _description(str(name), facts) for name, facts in found if isinstance(facts, dict)
-        }
+        _descriptions[atlas] = {name: _description(name, facts) for name, facts in atlas.probes.items()}
     return _descriptions[atlas]
 
 
@@ -294,14 +298,14 @@ def description_of(atlas: "Atlas", probe: str) -> Description:
 
 def _description(name: str, facts: Mapping[str, Any]) -> Description:
     try:
-        return Description.from_data(facts["description"])
+        return from_data(Description, facts["description"])
     except (KeyError, TypeError, ValueError, AttributeError):  # an atlas from elsewhere may hold anything
         pass
-    return PROBES.get(name).description if name in known_names("probe") else Description(name)
+    return PROBES.get(name).description if name in BUILT_IN["probe"] else Description(name)
 
 
 def array_text(atlas: "Atlas", measure: str) -> ArrayText | None:
     """What an array of a probe holds; None for a measure, and for what no probe describes."""
     base = measure.removesuffix("_stderr").removesuffix(_AGAINST)
-    found = (described.arrays.get(base) for described in descriptions(atlas).values())
-    return next((text for text in found if text is not None), None)
+    texts = (described.arrays.get(base) for described in descriptions(atlas).values())
+    return next((text for text in texts if text is not None), None)

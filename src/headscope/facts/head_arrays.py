@@ -8,8 +8,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from headscope.atlas import Atlas
-from headscope.facts.slices import Array, Choice
-from headscope.types import HeadId
+from headscope.facts.slices import Choice
+from headscope.types import Array, HeadId
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class HeadArray:
             return self
         place: dict[str, Any] = {"layer": head.layer, "head": head.head}
         index = tuple(place.get(dim, slice(None)) for dim in self.labels)
-        rest = {dim: found for dim, found in self.labels.items() if dim not in place}
+        rest = {dim: labels for dim, labels in self.labels.items() if dim not in place}
         return HeadArray(np.asarray(self.values[index]), rest)
 
 

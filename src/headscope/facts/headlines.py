@@ -37,6 +37,18 @@ def headlines(findings: Iterable[Finding]) -> list[Finding]:
     return chosen[:MOST]
 
 
+def leading(findings: Iterable[Finding]) -> list[Finding]:
+    """The headlines, then a finding on every other topic of each stack: what is clear first."""
+    known = list(findings)
+    first = headlines(known)
+    seen = {(finding.stack, finding.topic) for finding in first}
+    for finding in sorted(known, key=lambda finding: finding.verdict != "above"):
+        if (finding.stack, finding.topic) not in seen:
+            first.append(finding)
+            seen.add((finding.stack, finding.topic))
+    return first
+
+
 def _margin(finding: Finding) -> float:
     """By how much the whole interval lies above all of the control's; not above 0 where that was not found."""
     if finding.interval is None or (finding.control is None and finding.verdict is None):
@@ -53,15 +65,17 @@ def most_telling(atlas: Atlas) -> HeadValues | None:
 
     Of where heads look if that was measured, else of anything known head by head.
     """
-    slices = [one for stack in atlas.stacks for measure in _WHERE for one in _slices(atlas, stack, measure)]
+    slices = [
+        values for stack in atlas.stacks for measure in _WHERE for values in _slices(atlas, stack, measure)
+    ]
     slices = slices or [
-        one
+        values
         for stack in atlas.stacks
         for measure in atlas.stack(stack)
-        for one in _slices(atlas, stack, str(measure))
+        for values in _slices(atlas, stack, str(measure))
     ]
-    shares = [one for one in slices if one.is_share and not one.is_signed]
-    return max(shares or slices, key=lambda one: float(np.nanstd(one.values)), default=None)
+    shares = [values for values in slices if values.is_share and not values.is_signed]
+    return max(shares or slices, key=lambda values: float(np.nanstd(values.values)), default=None)
 
 
 def _slices(atlas: Atlas, stack: str, measure: str) -> list[HeadValues]:

@@ -10,6 +10,14 @@ from headscope.facts.description import ALL, FEW_CASES, Description
 from headscope.stats.intervals import mean_interval, share_interval
 from headscope.types import HeadId
 
+LEAD = 0.1
+"""How far above the best rule a share of right guesses must be, besides being clearly so, to say what a head does of
+which nobody has chosen it for that on other texts."""
+NOTICEABLE = 0.15
+"""How far above its control a share of attention must be to be a finding. Words differ in how many pieces they are
+split into and in where they stand, so that heads with random weights, which look almost evenly, gave some pairs of
+words up to 9 points more than others."""
+
 Verdict = Literal["above", "below", "unclear", "too few"]
 """How a head compares with what needs no attention; see `compared`."""
 
@@ -82,10 +90,16 @@ class HeadScore:
     few_cases: int = FEW_CASES
     least: float = 0.0
     """The smallest difference that counts, where the score is one."""
+    least_lead: float = 0.0
+    """How far above its baselines it must be to matter."""
+    corrected: Verdict | None = None
+    """The verdict after correction for all heads and labels; None where the head was chosen on other texts."""
 
     @property
     def verdict(self) -> Verdict:
         """How the head compares with its baselines."""
+        if self.corrected is not None:
+            return self.corrected
         nothing = replace(NOTHING, low=0.0, high=self.least)
         against = (nothing,) if self.is_difference else self.baselines
         return compared(self.score, against, self.cases, few_cases=self.few_cases)
@@ -101,13 +115,20 @@ class HeadScore:
         return self.verdict == "above"
 
     @property
+    def stands_out(self) -> bool:
+        """True when the head is above all of its baselines clearly, and by enough to matter."""
+        return self.is_above and self.lead >= self.least_lead
+
+    @property
     def best_baseline(self) -> Score | None:
         """The strongest of the baselines."""
         return max(self.baselines, key=lambda baseline: baseline.value, default=None)
 
     @property
     def lead(self) -> float:
-        """How far the score is above the best baseline; 0 where there is none."""
+        """How far the score is above the best baseline; 0 where there is none. Of a difference, the difference."""
+        if self.is_difference:
+            return self.score.value
         return 0.0 if self.best_baseline is None else self.score.value - self.best_baseline.value
 
     @property
@@ -134,10 +155,14 @@ def row_score(row: Mapping[str, Any], described: Description) -> HeadScore | Non
     )
     baselines = [
         Score(
-            one.name, share, number(row.get(one.low)), number(row.get(one.high)), _detail(row.get(one.detail))
+            rule.name,
+            share,
+            number(row.get(rule.low)),
+            number(row.get(rule.high)),
+            _detail(row.get(rule.detail)),
         )
-        for one in described.baselines
-        if (share := number(row.get(one.value))) is not None
+        for rule in described.baselines
+        if (share := number(row.get(rule.value))) is not None
     ]
     return HeadScore(
         label=label,
@@ -150,12 +175,18 @@ def row_score(row: Mapping[str, Any], described: Description) -> HeadScore | Non
         is_difference=described.is_difference,
         few_cases=described.few_cases,
         least=described.least,
+        least_lead=_least_lead(described),
     )
+
+
+def _least_lead(described: Description) -> float:
+    """How far above its control a difference must be to matter, unless the probe itself says what counts."""
+    return NOTICEABLE if described.is_difference and not described.least else 0.0
 
 
 def judged(rows: Sequence[Mapping[str, Any]], described: Description) -> list[dict[str, Any]]:
     """The rows of a probe's table, each with its verdict where they are held against anything."""
-    if not described.has_verdict:
+    if not (described.baselines or described.is_difference):
         return [dict(row) for row in rows]
     scores = [row_score(row, described) for row in rows]
     return [
@@ -164,17 +195,21 @@ def judged(rows: Sequence[Mapping[str, Any]], described: Description) -> list[di
     ]
 
 
-def mean_ends(mean: float, stderr: float, units: float | None) -> tuple[float, float] | None:
+def mean_ends(
+    mean: float, stderr: float, units: float | None, *, comparisons: int = 1
+) -> tuple[float, float] | None:
     """The 95 % interval of a mean whose error is over so many texts or documents; None where it is not known.
 
-    Where their number is not known they count as many.
+    Where their number is not known they count as many. With several `comparisons`, all intervals hold at once.
     """
-    return _known(mean_interval(mean, stderr, math.inf if units is None else units))
+    return _known(mean_interval(mean, stderr, math.inf if units is None else units, comparisons=comparisons))
 
 
-def share_ends(share: float, stderr: float, cases: int, units: float | None) -> tuple[float, float] | None:
+def share_ends(
+    share: float, stderr: float, cases: int, units: float | None, *, comparisons: int = 1
+) -> tuple[float, float] | None:
     """The same for a share of right guesses."""
-    return _known(share_interval(share, stderr, cases, units))
+    return _known(share_interval(share, stderr, cases, units, comparisons=comparisons))
 
 
 def _known(ends: tuple[float, float]) -> tuple[float, float] | None:

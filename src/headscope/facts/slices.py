@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -10,9 +9,8 @@ import xarray as xr
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
 from headscope.facts.description import ArrayText, array_text
-from headscope.types import HeadChoice, HeadId
+from headscope.types import Array, HeadChoice, HeadId
 
-Array = np.ndarray[Any, Any]
 Choice = str | int
 Select = Mapping[str, Choice | Sequence[Choice]]
 
@@ -159,14 +157,14 @@ def _taken(array: xr.DataArray, chosen: Mapping[str, tuple[Choice, ...]]) -> Arr
 
 def as_heads(heads: Iterable[str | HeadId], *, layers: int, per_layer: int) -> list[HeadId]:
     """The heads, read and checked against the grid; `3.*` and `layer 3` are all heads of a layer."""
-    found: list[HeadId] = []
+    chosen: list[HeadId] = []
     for head in heads:
         if not isinstance(head, str | HeadId):
             raise OptionError(f"{head!r} is not a head; write it as layer.head, such as '3.2'")
         choice = HeadChoice.parse(head) if isinstance(head, str) else HeadChoice.of(head)
         if choice.stack is not None:
             raise OptionError(f"{head!r} names a stack; name it with stack={choice.stack!r} instead")
-        found += choice.within(layers, per_layer)
-    if not found:
+        chosen += choice.within(layers, per_layer)
+    if not chosen:
         raise OptionError("no heads were given; name at least one as layer.head, such as 3.2")
-    return found
+    return chosen

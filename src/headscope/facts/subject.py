@@ -50,12 +50,10 @@ class Subject:
 
     @property
     def _results(self) -> dict[str, dict[str, Any]]:
-        told = self.atlas.provenance.get("probes")
-        probes = told if isinstance(told, dict) else {}
         return {
             name: facts
-            for name, facts in probes.items()
-            if isinstance(facts, dict) and (self.has_any(facts) or self.atlas.table(name, stack=self.stack))
+            for name, facts in self.atlas.probes.items()
+            if any(map(self.has, facts.get("arrays", ()))) or self.atlas.table(name, stack=self.stack)
         }
 
     @cached_property
@@ -63,20 +61,12 @@ class Subject:
         """The distances between the stack's heads."""
         return Likeness(self.atlas, stack=self.stack)
 
-    def has_any(self, facts: Mapping[str, Any]) -> bool:
-        """Whether the stack has an array of the probe that these facts are about."""
-        return any(self.has(str(name)) for name in facts.get("arrays", ()))
-
-    @property
-    def probe_arrays(self) -> set[str]:
-        """The names of the arrays that probes or derived results left, standard errors and baselines included."""
-        names = {str(name) for facts in self._results.values() for name in facts.get("arrays", ())}
-        return names | {name + companion for name in names for companion in COMPANIONS}
-
     @property
     def has_measures(self) -> bool:
-        """Whether there is anything but what probes left."""
-        return bool(set(self.atlas.stack(self.stack)) - self.probe_arrays)
+        """Whether there is anything but what probes and derived results left, errors and baselines included."""
+        names = [str(name) for facts in self._results.values() for name in facts.get("arrays", ())]
+        left = {name + ending for name in names for ending in ("", *COMPANIONS)}
+        return bool(set(self.atlas.stack(self.stack)) - left)
 
     def interval(
         self, mean: float, stderr: float | None, *, probe: str | None = None

@@ -45,13 +45,8 @@ class AtlasWords:
 
     @cached_property
     def probes(self) -> dict[str, dict[str, Any]]:
-        """What is known of every probe."""
-        told = self.atlas.provenance.get("probes")
-        return {
-            str(name): facts
-            for name, facts in (told.items() if isinstance(told, dict) else ())
-            if isinstance(facts, dict)
-        }
+        """What is known of every probe; read once."""
+        return self.atlas.probes
 
     @cached_property
     def _owners(self) -> dict[str, str]:
@@ -67,8 +62,8 @@ class AtlasWords:
     def other_model(self) -> str:
         """The model that this atlas's model was compared with."""
         options = self.probes.get("compare", {}).get("options")
-        found = options.get("against") if isinstance(options, dict) else None
-        return str(found or "the other model")
+        name = options.get("against") if isinstance(options, dict) else None
+        return str(name or "the other model")
 
     def group(self, measure: str) -> str:
         """The measure, or the probe it comes from."""
@@ -82,11 +77,11 @@ class AtlasWords:
 
     def about(self, measure: str, array: xr.DataArray) -> str:
         """What the numbers are, and what they were found on."""
-        told = _plain(str(array.attrs.get("long_name", "")) or measure)
+        words = _plain(str(array.attrs.get("long_name", "")) or measure)
         data = str(self.probes.get(self._owners.get(measure, ""), {}).get("data") or "")
         if data.endswith(_OWN):  # not a file, but a measure that stands in the atlas itself
-            return f"{told}; by the {_plain(data.removesuffix(_OWN))} in this atlas"
-        return f"{told}; on {data}" if data else told
+            return f"{words}; by the {_plain(data.removesuffix(_OWN))} in this atlas"
+        return f"{words}; on {data}" if data else words
 
     def title(self, picked: HeadValues) -> str:
         """A title for one number per head."""
@@ -139,14 +134,16 @@ class AtlasWords:
             picked.measure
         ]
         labels = [
-            role_name(self.atlas, picked.stack, label) for found in picked.select.values() for label in found
+            role_name(self.atlas, picked.stack, label)
+            for labels in picked.select.values()
+            for label in labels
         ]
         return f"{what} to {' and '.join(labels)}" if labels else what
 
 
 def _plain(text: str) -> str:
     """Names of variables as words: distance_features are distance features."""
-    return _VARIABLE.sub(lambda found: found[0].replace("_", " "), text)
+    return _VARIABLE.sub(lambda match: match[0].replace("_", " "), text)
 
 
 def lower(title: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from headscope.atlas import Atlas
+from headscope.facts.analyses.explained import template_name
 from headscope.facts.description import Description, array_text, description_of, descriptions, direction_name
 from headscope.facts.slices import Choice, HeadValues
 
@@ -23,7 +24,16 @@ _PATTERNS = {
 }
 
 
+_EXPLAINED = {
+    "explained": "Explained by its names",
+    "explained_control": "Explained by the names of another text",
+    "explained_ceiling": "Explained by its mean attention by offset and class of token",
+    "explained_weight": "Weight of ",
+}
+
 _UNITS = {
+    **dict.fromkeys(("explained", "explained_control", "explained_ceiling"), "explained share"),
+    "explained_weight": "weight",
     "pattern_share": "share of texts",
     "head_type_certainty": "certainty",
     "head_type_changed": "fits of ten that changed it",
@@ -62,7 +72,7 @@ def role_name(atlas: Atlas, stack: str, role: Choice) -> str:
 def key_name(atlas: Atlas, stack: str, role: str) -> str:
     """A role of keys in words; punctuation is full stops and commas."""
     if role == "punctuation":
-        both = (role_name(atlas, stack, one) for one in ("period", "comma"))
+        both = (role_name(atlas, stack, mark) for mark in ("period", "comma"))
         return " and ".join(both)
     return role_name(atlas, stack, role)
 
@@ -103,7 +113,7 @@ def _probe_title(atlas: Atlas, picked: HeadValues, measure: str) -> str | None:
     text = array_text(atlas, measure)
     if text is None:
         return None
-    owner = next(one for one in descriptions(atlas).values() if text in one.arrays.values())
+    owner = next(described for described in descriptions(atlas).values() if text in described.arrays.values())
     names = [
         label_name(atlas, picked.stack, owner, label)
         if dim == owner.label
@@ -134,6 +144,9 @@ def _title(atlas: Atlas, picked: HeadValues, measure: str) -> str:
         return f"Attention to {_features(atlas, stack, select['feature'])}"
     if measure == "pattern_share":
         return f"Maps that are {' and '.join(map(str, select['pattern']))}"
+    if measure in _EXPLAINED:
+        names = " and ".join(template_name(str(label)) for label in select.get("template", ()))
+        return f"{_EXPLAINED[measure]}{names}"
     chosen = "; ".join(f"{dim} {', '.join(map(str, labels))}" for dim, labels in select.items())
     return measure.replace("_", " ").capitalize() + (f" ({chosen})" if chosen else "")
 

@@ -4,6 +4,7 @@ from headscope.figures.ablation import ablation_grid, layer_changes, pruning_cur
 from headscope.figures.arcs import head_at_work, heads_at_work
 from headscope.figures.compare import change_by_layer, kind_changes
 from headscope.figures.dots import relation_accuracy
+from headscope.figures.explained import explained_heads
 from headscope.figures.explanation import explanation, pattern_left
 from headscope.figures.grid import cls_attention, head_grid
 from headscope.figures.importance import gradient_by_layer, importance_grid
@@ -21,6 +22,7 @@ __all__ = [
     "distance_profile",
     "entropy_by_layer",
     "example_maps",
+    "explained_heads",
     "explanation",
     "feature_boxes",
     "feature_map",

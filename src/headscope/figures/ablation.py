@@ -13,8 +13,8 @@ from headscope.facts.slices import HeadValues, stack_with
 from headscope.figures.colours import ACCENT, INK, MUTED, SERIES
 from headscope.figures.grid import draw_values
 from headscope.figures.theme import TICK_SIZE, axes, count_ticks, dress, finite, legend, open_plot
+from headscope.types import Array
 
-Array = np.ndarray[Any, Any]
 Listed = Literal["types", "pairs-of-types", "sentence-masks"]
 LISTED: tuple[Listed, ...] = ("types", "pairs-of-types", "sentence-masks")
 """The sweeps that are lists of edits."""

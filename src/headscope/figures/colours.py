@@ -1,5 +1,7 @@
 """Colours: ramps of even steps in lightness, so that they read alike in print and for every kind of sight."""
 
+import json
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -94,14 +96,16 @@ SERIES = ("#2f6db5", "#c2410c", "#0f766e", "#9a3fa0", "#7a5b00", "#4b5563")
 """For a few lines in one picture: told apart by lightness and hue, and by their markers."""
 
 
-KINDS = ("#155492", "#eda95d", "#66afa4", "#823f52", "#2585b6", "#9a9259")
-"""For kinds of heads, in the order of their names, as in the front end."""
+PALETTE: dict[str, dict[str, list[str]]] = json.loads(
+    files("headscope.figures").joinpath("palette.json").read_text(encoding="utf-8")
+)
+"""Colours of heads and of kinds, on a light page and on a dark one; the front end is built from the same file."""
 
-HEAD_COLOURS = (
-    "#4947c3", "#f1757a", "#880609", "#22a5f6", "#7d8103", "#4e1491", "#7a4066", "#b466bf",
-    "#d44781", "#74a807", "#640461", "#d188be", "#616631", "#a73694", "#6f62e0", "#064b33",
-)  # fmt: skip
-"""One a head, told apart by every kind of sight, as in the front end; they repeat after sixteen."""
+KINDS = tuple(PALETTE["kinds"]["light"])
+"""For kinds of heads, in the order of their names."""
+
+HEAD_COLOURS = tuple(PALETTE["heads"]["light"])
+"""One a head: eight that are clearly different for every kind of sight, then eight more; they repeat after sixteen."""
 
 
 def layer_colours(layers: int) -> list[str]:

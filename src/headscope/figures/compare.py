@@ -1,7 +1,5 @@
 """Two models side by side in pictures: what changed in each layer beside how far weights moved, and changes of kind."""
 
-from typing import Any
-
 import numpy as np
 from matplotlib.axes import Axes
 
@@ -11,8 +9,7 @@ from headscope.facts.analyses.comparisons import change_name
 from headscope.facts.slices import stack_with
 from headscope.figures.colours import COLOUR_MAPS, INK, MUTED, ON_HIGH, ON_LOW, PAPER, SERIES
 from headscope.figures.theme import LABEL_SIZE, TICK_SIZE, axes, count_ticks, dress, legend, open_plot
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 _CHANGES = {
     "cosine": (SERIES[0], "o-"),

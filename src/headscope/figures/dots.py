@@ -65,8 +65,8 @@ def _draw(ax: Axes, described: Description, rows: Sequence[HeadScore]) -> Axes:
     for place, row in enumerate(rows):
         for baseline in row.baselines:
             baselines.setdefault(baseline.name, []).append((place, baseline))
-    for (name, found), (marker, colour) in zip(baselines.items(), cycle(_LOOKS), strict=False):
-        _dots(ax, found, label=name, marker=marker, colour=colour, hollow=True)
+    for (name, scores), (marker, colour) in zip(baselines.items(), cycle(_LOOKS), strict=False):
+        _dots(ax, scores, label=name, marker=marker, colour=colour, hollow=True)
     controls = [(place, row.score) for place, row in enumerate(rows) if row.is_baseline]
     scores = [(place, row.score) for place, row in enumerate(rows) if not row.is_baseline]
     if controls:
@@ -79,7 +79,7 @@ def _draw(ax: Axes, described: Description, rows: Sequence[HeadScore]) -> Axes:
     ax.set_yticks(places, [printed(described.row_name(row.label)) for row in rows], parse_math=False)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(rows) - 0.4, -0.6)
-    _scale(ax, [one for row in rows for one in (row.score, *row.baselines)])
+    _scale(ax, [score for row in rows for score in (row.score, *row.baselines)])
     _beside(ax, rows)
     if baselines or controls:
         legend(ax, columns=4)
@@ -97,9 +97,9 @@ def _scale(ax: Axes, scores: Sequence[Score]) -> None:
 
 
 def _dots(
-    ax: Axes, found: Sequence[tuple[int, Score]], *, label: str, marker: str, colour: str, hollow: bool
+    ax: Axes, scores: Sequence[tuple[int, Score]], *, label: str, marker: str, colour: str, hollow: bool
 ) -> None:
-    known = [(place, *ends) for place, score in found if (ends := score.interval) is not None]
+    known = [(place, *ends) for place, score in scores if (ends := score.interval) is not None]
     if known:
         ax.hlines(
             *zip(*known, strict=True),
@@ -109,8 +109,8 @@ def _dots(
             zorder=2 if hollow else 4,
         )
     ax.plot(
-        [score.value for _, score in found],
-        [place for place, _ in found],
+        [score.value for _, score in scores],
+        [place for place, _ in scores],
         marker,
         markersize=4.2 if hollow else 5.0,
         markerfacecolor="none" if hollow else colour,

@@ -99,8 +99,8 @@ def _explained(
     atlas: Atlas, stack: str | None, heads: Sequence[HeadId | str] | None
 ) -> list[HeadExplanation]:
     """The rows about these heads, or all, of the stack named or of the first that was explained."""
-    found = (explained_heads(atlas, name) for name in ([stack] if stack else atlas.stacks))
-    rows = {row.head: row for row in next(filter(None, found), [])}
+    by_stack = (explained_heads(atlas, name) for name in ([stack] if stack else atlas.stacks))
+    rows = {row.head: row for row in next(filter(None, by_stack), [])}
     if not rows:
         raise AtlasError(
             "this atlas explains no head yet; add that with: headscope explain MODEL --head HEAD --text FILE -o ATLAS"

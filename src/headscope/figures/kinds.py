@@ -1,7 +1,6 @@
 """Kinds of heads and patterns of maps as boxes and stacked bars."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,8 +11,7 @@ from headscope.facts.slices import stack_with
 from headscope.figures.colours import INK, KINDS, PAPER, SERIES
 from headscope.figures.theme import TICK_SIZE, axes, count_ticks, dress, legend, open_plot
 from headscope.kinds.features import head_features
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 ROOM_FOR_SLANTED = 58
 

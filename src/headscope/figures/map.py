@@ -1,7 +1,6 @@
 """Heads as points on a plane: near each other when they look at texts alike, or equally far."""
 
 from itertools import cycle
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -26,8 +25,7 @@ from headscope.figures.theme import (
 )
 from headscope.kinds.map import feature_map as neighbour_map
 from headscope.kinds.map import head_map as scaled_map
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 FEW_HEADS = 40
 LABELS = 24

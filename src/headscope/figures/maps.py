@@ -5,7 +5,6 @@ too; every map has its own scale.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,9 +16,7 @@ from headscope.facts.slices import as_heads, stack_with
 from headscope.figures.colours import COLOUR_MAPS, INK, MUTED, RULE, SHARE_RAMP
 from headscope.figures.kinds import kinds_of
 from headscope.figures.theme import LABEL_SIZE, SMALL_SIZE, axes, dress
-from headscope.types import HeadId
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array, HeadId
 
 EXAMPLES = 4
 """How many typical heads of each kind are shown."""

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
-from headscope.facts.slices import Array, HeadValues, as_heads, choices, head_values, stack_with
+from headscope.facts.slices import HeadValues, as_heads, choices, head_values, stack_with
 from headscope.facts.vocabulary import slice_title
 from headscope.figures.colours import ACCENT, INK, MUTED, SERIES, layer_colours
 from headscope.figures.theme import (
@@ -23,7 +23,7 @@ from headscope.figures.theme import (
     legend,
     open_plot,
 )
-from headscope.types import HeadId
+from headscope.types import Array, HeadId
 
 MARKERS = "osD^vP"
 MOST_IN_LEGEND = 16

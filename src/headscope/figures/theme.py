@@ -235,8 +235,8 @@ def save(picture: Axes | Figure, path: str | os.PathLike[str]) -> Path:
     target = Path(path)
     kind = target.suffix.lower().removeprefix(".")
     if kind not in _METADATA:
-        given = f"{target.suffix!r}" if target.suffix else "a name without an ending"
-        raise OptionError(f"{target.name}: pictures are saved as .svg, .pdf or .png, not {given}")
+        ending = f"{target.suffix!r}" if target.suffix else "a name without an ending"
+        raise OptionError(f"{target.name}: pictures are saved as .svg, .pdf or .png, not {ending}")
     # By way of the canvas, which belongs to the whole figure even when the Axes are on a part of it.
     figure = picture if isinstance(picture, Figure) else picture.figure.canvas.figure
     with replacing(target) as temporary, rc_context(VECTOR_SETTINGS):

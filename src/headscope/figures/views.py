@@ -13,7 +13,6 @@ from matplotlib.patches import Rectangle
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
-from headscope.facts.slices import Array
 from headscope.facts.wording import printed
 from headscope.figures.colours import COLOUR_MAPS, HEAD_COLOURS, LEVELS, MUTED, RULE
 from headscope.figures.grid import round_share
@@ -29,6 +28,7 @@ from headscope.figures.theme import (
     title,
     write,
 )
+from headscope.types import Array
 
 TOKEN_SIZE = 7.5  # points
 ROW = 11.0  # points from one token to the next

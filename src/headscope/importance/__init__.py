@@ -2,7 +2,6 @@
 
 from headscope.facts.analyses.importance import Agreement, agreement
 from headscope.importance.gradients import KEY_ROLES
-from headscope.importance.importance import gradient_importance
-from headscope.importance.result import ImportanceResult
+from headscope.importance.importance import ImportanceResult, gradient_importance
 
 __all__ = ["KEY_ROLES", "Agreement", "ImportanceResult", "agreement", "gradient_importance"]

@@ -5,7 +5,7 @@ loss of that text. So one backward pass serves the whole batch, and no result de
 are sums over texts, by layer, head and the role of the key.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Self
@@ -23,7 +23,7 @@ from headscope.models.stacks import Place
 from headscope.run.watch import sides_of
 from headscope.tasks import Task, TaskBatch, forward
 from headscope.text.batching import TextBatch
-from headscope.types import CLS, COMMA, OTHER, PERIOD, ROLES, HeadGrid, LabelledArray, TokenBatch
+from headscope.types import CLS, COMMA, OTHER, PERIOD, ROLES, Coords, HeadGrid, LabelledArray, TokenBatch
 
 
 @dataclass(frozen=True)
@@ -194,11 +194,7 @@ class ImportanceSums(Sums):
 
     def result(self, units: str) -> dict[str, LabelledArray]:
         """The means with their standard errors over texts; `units` are those of the loss."""
-        coords: dict[str, Sequence[str] | Sequence[int]] = {
-            "layer": range(self.grid.layers),
-            "head": range(self.grid.heads),
-            "role": KEY_ROLES,
-        }
+        coords: Coords = {**self.grid.coords, "role": KEY_ROLES}
         arrays: dict[str, LabelledArray] = {}
         for name, (dims, description) in _ARRAYS.items():
             arrays |= self.means[name].labelled(

@@ -12,8 +12,8 @@ from sklearn.mixture import GaussianMixture
 
 from headscope.errors import OptionError
 from headscope.stats.permutation import p_value
+from headscope.types import Array
 
-Array = np.ndarray[Any, Any]
 Method = Literal["kmeans", "gmm"]
 
 STARTS = {"kmeans": 20, "gmm": 10}

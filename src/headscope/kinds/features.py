@@ -1,16 +1,14 @@
 """The distance features of all heads of a stack, as a matrix, for the whole corpus and for any half of it."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
+from headscope.types import Array
 
 MEASURE = "distance_features"
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 PUBLISHED = ("dense", "diagonal", "dense&vertical", "vertical")
 """The four kinds of Guan et al. 2020."""
@@ -50,11 +47,6 @@ def name_kinds(centres: Array, features: Sequence[str], uniform: Array) -> list[
     return unique
 
 
-def has_published_names(names: Sequence[str]) -> bool:
-    """Whether every cluster got one of the four published names."""
-    return set(names) <= set(PUBLISHED)
-
-
 def group_shares(centre: Array, features: Sequence[str]) -> dict[str, float]:
     """How much of a centre's attention goes to each of the five groups."""
     by_name = dict(zip(features, centre.tolist(), strict=True))
@@ -66,11 +58,6 @@ def description(centre: Array, features: Sequence[str]) -> str:
     share = group_shares(centre, features)
     ranked = sorted(share, key=lambda group: -share[group])
     return "+".join([ranked[0], *(group for group in ranked[1:] if share[group] >= TOLD)])
-
-
-def has_short_texts(features: Sequence[str], uniform: Array) -> bool:
-    """Whether the texts were too short to tell near from far."""
-    return group_shares(uniform, features)["near"] < LEAST_NEAR
 
 
 def _published(share: dict[str, float], even: dict[str, float]) -> str | None:

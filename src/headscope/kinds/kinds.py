@@ -22,13 +22,7 @@ from headscope.kinds.clusters import (
     silhouette,
 )
 from headscope.kinds.features import MEASURE, HeadFeatures, head_features
-from headscope.kinds.kind_names import (
-    PUBLISHED,
-    group_shares,
-    has_published_names,
-    has_short_texts,
-    name_kinds,
-)
+from headscope.kinds.kind_names import LEAST_NEAR, PUBLISHED, group_shares, name_kinds
 from headscope.kinds.stability import (
     STABLE,
     STABLE_LOW,
@@ -36,7 +30,7 @@ from headscope.kinds.stability import (
     stability_over_heads,
     stability_over_texts,
 )
-from headscope.types import LabelledArray
+from headscope.types import Array, Coords, LabelledArray
 
 PUBLISHED_SHARES = {"dense": 0.2604, "diagonal": 0.2556, "dense&vertical": 0.3411, "vertical": 0.1328}
 """BERT-large on SQuAD, Guan et al. 2020."""
@@ -48,8 +42,6 @@ ABOUT_EQUAL = 0.1
 """Silhouettes that differ by less do not decide between two numbers of kinds."""
 MOST_CANDIDATES = 3
 
-Array = np.ndarray[Any, Any]
-Coords = dict[str, Sequence[str] | Sequence[int]]
 
 _STABILITY = {
     "stability": "share",
@@ -101,7 +93,7 @@ class HeadKinds:
     def notes(self) -> list[str]:
         """What a user should know before speaking of kinds."""
         clear, has_structure = self.separation.is_clear, self._highest >= STRUCTURE
-        is_short = has_short_texts(self.features.names, self.features.uniform)
+        is_short = group_shares(self.features.uniform, self.features.names)["near"] < LEAST_NEAR
         notes = {
             f"the {self.clusters.k} kinds are not well separated: {'; '.join(self.separation.reasons)}. Read them as "
             "slices of one cloud, not as kinds": not clear,
@@ -112,7 +104,7 @@ class HeadKinds:
             "published names are not used": is_short,
             f"not every centre looks like one of the published kinds ({', '.join(PUBLISHED)}), or two look like the "
             "same one; those are named by where most attention goes": (
-                not is_short and not has_published_names(self.names)
+                not is_short and not set(self.names) <= set(PUBLISHED)
             ),
             f"k = {self.recommended_k} is recommended for this model: of the best separated numbers of kinds, the "
             "largest that is stable, or else the most stable": (
@@ -184,7 +176,7 @@ class HeadKinds:
 
     def arrays(self) -> dict[str, LabelledArray]:
         """What goes into the atlas."""
-        heads: Coords = {"layer": range(self.features.layers), "head": range(self.features.heads)}
+        heads = {"layer": range(self.features.layers), "head": range(self.features.heads)}
         halves: Coords = {**heads, "half": tuple(self._readings)}
         centres = {"type": list(self.names), "feature": self.features.names}
         unknown = np.full(len(self.features.values), np.nan)
@@ -195,22 +187,20 @@ class HeadKinds:
             else "1 - distance to the own centre / distance to the next one"
         )
         return {
-            "head_type": LabelledArray(self.head_type, tuple(heads), heads, "kind of each head"),
-            "head_type_certainty": LabelledArray(
-                self.clusters.certainty.reshape(self._shape), tuple(heads), heads, certainty
+            "head_type": LabelledArray.of(self.head_type, heads, "kind of each head"),
+            "head_type_certainty": LabelledArray.of(
+                self.clusters.certainty.reshape(self._shape), heads, certainty
             ),
-            "head_type_changed": LabelledArray(
+            "head_type_changed": LabelledArray.of(
                 np.stack(changed, -1).reshape(*self._shape, -1),
-                tuple(halves),
                 halves,
                 "in how many of ten fits on half of the heads or texts the head was not of its usual kind",
             ),
-            "head_type_centre": LabelledArray(
-                self.clusters.centres, tuple(centres), centres, "mean distance features of each kind"
+            "head_type_centre": LabelledArray.of(
+                self.clusters.centres, centres, "mean distance features of each kind"
             ),
-            "head_type_silhouette": LabelledArray(
+            "head_type_silhouette": LabelledArray.of(
                 np.array(list(self.silhouettes.values())),
-                ("k",),
                 {"k": list(self.silhouettes)},
                 "silhouette for each number of kinds",
             ),
@@ -219,7 +209,7 @@ class HeadKinds:
     def to_atlas(self, atlas: Atlas) -> Atlas:
         """The atlas with these kinds in it; those of other stacks stay."""
         stack = self.features.stack
-        before = atlas.provenance.get("probes", {}).get(PROBE, {}).get("stacks", {})
+        before = atlas.probes.get(PROBE, {}).get("stacks", {})
         others = {name: arrays for name, arrays in atlas.found_by(PROBE).items() if name != stack}
         return atlas.with_probe(
             PROBE,

@@ -1,16 +1,13 @@
 """Heads that do the same: nearest neighbours, groups of near-identical heads, and are layers alike?"""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
 from headscope.stats.permutation import GroupTest, group_test
-from headscope.types import HeadChoice, HeadId
+from headscope.types import Array, HeadChoice, HeadId
 
 MEASURE = "head_distance"
 PERMUTATIONS = 9999
@@ -18,8 +15,6 @@ FEWER_PERMUTATIONS = 999
 MANY_HEADS = 200
 THRESHOLD = 0.05
 """Nats; the largest possible distance is log 2, 0.69."""
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -83,6 +78,10 @@ class Likeness:
             raise OptionError(f"threshold is {threshold}; give a distance above 0, such as {THRESHOLD}")
         if len(self.heads) < 2:
             return []
+        # Slow to load, and of all that reads an atlas only this needs them.
+        from scipy.cluster.hierarchy import fcluster, linkage  # noqa: PLC0415
+        from scipy.spatial.distance import squareform  # noqa: PLC0415
+
         # The triangle of the pairs alone: what stands on the diagonal is no distance between two heads.
         pairs = squareform(self.distance, checks=False)
         label = fcluster(linkage(pairs, "complete"), threshold, "distance")

@@ -1,7 +1,5 @@
 """Heads as points on a plane, near each other when they look at texts alike, or equally far."""
 
-from typing import Any
-
 import numpy as np
 import xarray as xr
 from sklearn.manifold import TSNE, smacof
@@ -10,7 +8,7 @@ from headscope.atlas import Atlas
 from headscope.errors import AtlasError
 from headscope.kinds.features import head_features
 from headscope.kinds.likeness import MANY_HEADS, Likeness
-from headscope.types import HeadId
+from headscope.types import Array, HeadId
 
 RANDOM_STARTS = 8
 HEAT_ITERATIONS = 60
@@ -19,8 +17,6 @@ TOLERANCE = 1e-6
 PERPLEXITY = 30.0
 FEWEST_HEADS = 8
 """t-SNE needs as many."""
-
-Array = np.ndarray[Any, Any]
 
 
 def head_map(atlas: Atlas, *, stack: str | None = None, seed: int = 0) -> xr.Dataset:
@@ -35,8 +31,8 @@ def head_map(atlas: Atlas, *, stack: str | None = None, seed: int = 0) -> xr.Dat
     """
     likeness = Likeness(atlas, stack=stack)
     places, stress = _scaled(likeness.distance.astype(float), seed)
-    found = _placed(likeness.heads, places, likeness.units, "metric multidimensional scaling (SMACOF)", seed)
-    return found.assign(stress=((), stress, {"long_name": "normalised stress (Stress-1)", "units": "1"}))
+    points = _placed(likeness.heads, places, likeness.units, "metric multidimensional scaling (SMACOF)", seed)
+    return points.assign(stress=((), stress, {"long_name": "normalised stress (Stress-1)", "units": "1"}))
 
 
 def feature_map(atlas: Atlas, *, stack: str | None = None, seed: int = 0) -> xr.Dataset:

@@ -134,8 +134,8 @@ def _second_and_last(quarters: Tensor) -> tuple[Tensor, Tensor]:
     """The second largest and the smallest of four (map, quarter, any), without sorting."""
     first, second, third, fourth = quarters.unbind(1)
     higher = torch.minimum(torch.maximum(first, second), torch.maximum(third, fourth))
-    one, other = torch.minimum(first, second), torch.minimum(third, fourth)
-    return torch.maximum(higher, torch.maximum(one, other)), torch.minimum(one, other)
+    lower, upper = torch.minimum(first, second), torch.minimum(third, fourth)
+    return torch.maximum(higher, torch.maximum(lower, upper)), torch.minimum(lower, upper)
 
 
 def _bright_columns(maps: ReducedMaps, far: Tensor) -> Tensor:

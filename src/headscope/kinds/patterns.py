@@ -92,14 +92,16 @@ class PatternClassifier:
         lengths = lengths.to(maps.device)
         order = lengths.argsort(stable=True)
         at_once = max(_FEWEST_AT_ONCE, _WEIGHTS_AT_ONCE // longest**2)
-        found = torch.zeros(len(maps), len(PATTERNS), device=maps.device)
+        probabilities = torch.zeros(len(maps), len(PATTERNS), device=maps.device)
         for start in range(0, len(order), at_once):
             some = order[start : start + at_once]
             in_a_row = bool((some.diff() == 1).all())  # then they need not be copied
             chosen = maps[int(some[0]) : int(some[-1]) + 1] if in_a_row else maps[some]
             number = described(chosen, lengths[some])
-            found[some] = torch.stack([network(number).softmax(-1) for network in self.networks]).mean(0)
-        return found
+            probabilities[some] = torch.stack(
+                [network(number).softmax(-1) for network in self.networks]
+            ).mean(0)
+        return probabilities
 
 
 def described(maps: Tensor, lengths: Tensor) -> Tensor:
@@ -133,8 +135,10 @@ class PatternShares(PerTextMeasure):
         """(text, head, pattern) 1 for the most probable pattern, 0 for the others."""
         texts, heads = batch.attention.shape[:2]
         lengths = batch.queries.lengths.repeat_interleave(heads)  # (text * head,)
-        found = _trained(batch.attention.device).probabilities(batch.attention.flatten(0, 1), lengths.cpu())
-        return nn.functional.one_hot(found.argmax(-1), len(PATTERNS)).reshape(texts, heads, -1), None
+        probable = _trained(batch.attention.device).probabilities(
+            batch.attention.flatten(0, 1), lengths.cpu()
+        )
+        return nn.functional.one_hot(probable.argmax(-1), len(PATTERNS)).reshape(texts, heads, -1), None
 
     def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:
         """Add one layer of a batch: by head, by layer, and with the last layer the whole."""
@@ -148,15 +152,15 @@ class PatternShares(PerTextMeasure):
 
     def result(self) -> dict[str, LabelledArray]:
         """The shares of heads, their errors and even baseline; of layers and of the whole, with their errors."""
-        found = super().result()
+        arrays = super().result()
         layers = {"layer": range(self.grid.layers), **self.coords}
         for name, means, coords in (("layer", self.by_layer, layers), ("whole", self.whole, self.coords)):
             of = "each layer" if name == "layer" else "all layers"
             about = f"share of attention maps that show the pattern, by a classifier; of {of}"
-            found |= means.labelled(
+            arrays |= means.labelled(
                 f"{self.name}_{name}", dims=tuple(coords), coords=coords, description=about
             )
-        return found
+        return arrays
 
 
 @cache

@@ -2,15 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from headscope.kinds.clusters import Clusters, cluster
 from headscope.kinds.features import HeadFeatures
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 REPEATS = 10
 ROUNDS = 21

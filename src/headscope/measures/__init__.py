@@ -4,6 +4,7 @@ from headscope.measures.base import MEASURES, Measure
 from headscope.measures.distance_features import DistanceFeatures
 from headscope.measures.entropy import Entropy
 from headscope.measures.example_map import ExampleMap
+from headscope.measures.explained import Explained
 from headscope.measures.head_distance import HeadDistance
 from headscope.measures.named_patterns import NamedPatterns
 from headscope.measures.offset_attention import OffsetAttention
@@ -14,6 +15,7 @@ __all__ = [
     "DistanceFeatures",
     "Entropy",
     "ExampleMap",
+    "Explained",
     "HeadDistance",
     "Measure",
     "NamedPatterns",

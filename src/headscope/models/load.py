@@ -11,13 +11,20 @@ from typing import Any, Literal
 import torch
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
-from headscope.errors import HeadscopeWarning, ModelError, OptionError
+from headscope.errors import HeadscopeWarning, ModelError, OptionError, choices
 from headscope.models.model import Model
 from headscope.models.quiet import quiet_transformers
+from headscope.types import DEMO_MODELS
 
-DEMO_MODELS = ("demo", "demo-mrpc", "demo-qa", "demo-lm")
 _NUMBER = re.compile(r"\.\d+\.")
 Precision = Literal["auto", "float32", "float16", "bfloat16", "float64"]
+ModelName = Model | str | os.PathLike[str]
+"""A model, or what `load` finds it by."""
+
+
+def loaded(model: ModelName) -> Model:
+    """The model, loaded where it was named."""
+    return model if isinstance(model, Model) else load(model)
 
 
 def load(
@@ -66,6 +73,23 @@ def load(
             stacklevel=2,
         )
     return model
+
+
+def outline(name: str | os.PathLike[str], *, revision: str | None = None) -> Model | None:
+    """The model without its weights: what its files say of it, for checks that should not wait for `load`.
+
+    None where this cannot be had; `load` then says what is wrong.
+    """
+    try:
+        source, label = _locate(name)
+        with quiet_transformers():
+            config = AutoConfig.from_pretrained(source, trust_remote_code=False, revision=revision)
+            tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, trust_remote_code=False)
+            with torch.device("meta"):
+                network = AutoModel.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]  # of transformers
+        return wrap(network, tokenizer, name=label, revision=revision)
+    except Exception:
+        return None
 
 
 def _check_weights(
@@ -210,9 +234,11 @@ def _explain(error: Exception, source: str, label: str) -> ModelError:
     elif isinstance(error, OSError) and error.errno is not None and not isinstance(error, ConnectionError):
         reason = f"{label} could not be fetched from the hub: {error.strerror or _first_line(error)}"
     elif isinstance(error, OSError):
+        near = choices(label, DEMO_MODELS)
         reason = (
             f"{label!r} is not a demo model ({', '.join(DEMO_MODELS)}), not a folder, and could not be found on "
             "the hub (check the spelling, the connection and, for private models, your access token)"
+            f"{f'; {near}' if near.startswith('did') else ''}"
         )
     return ModelError(reason)
 

@@ -1,7 +1,10 @@
 """An atlas as the front end is given it: every number per head with a title, heads as points, findings, head pages."""
 
+import math
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -12,15 +15,23 @@ from headscope.atlas.files import COMPANIONS
 from headscope.errors import AtlasError, HeadscopeError
 from headscope.facts import findings as facts
 from headscope.facts.description import array_text
-from headscope.facts.slices import Array, Choice, HeadValues
+from headscope.facts.slices import Choice, HeadValues
 from headscope.facts.titles import AtlasWords
 from headscope.facts.vocabulary import own_name
-from headscope.kinds import feature_map, head_map
 from headscope.pages.head.page import grid_shape, head_page
 from headscope.pages.page import about, page_html, view_chunk, view_infos, view_key
-from headscope.pages.shapes import AtlasData, AtlasInfo, AtlasStack, Colouring, Embedded, Finding, FindingPart
+from headscope.pages.shapes import (
+    AtlasData,
+    AtlasInfo,
+    AtlasStack,
+    Colouring,
+    Embedded,
+    Finding,
+    FindingPart,
+    HeadMap,
+)
 from headscope.pages.views import views_of
-from headscope.types import HeadId
+from headscope.types import Array, HeadId
 
 FEWEST_ON_A_MAP = 3
 
@@ -28,18 +39,26 @@ _LEFT_OUT = ("example_map", "neuron_auc")
 _ENDINGS_LEFT_OUT = ("_low", "_high", "_p", "_count")
 """Ends of intervals and p values stand on the head's page, beside what they belong to."""
 
+ATLAS_FILE = "atlas.nc"
+"""What the file of an atlas is called in a command, where its name is not known."""
+
 _CATEGORIES = {
     "head_type": "Kind of head",
     "kind_before": "Kind of head in {}",
     "kind_after": "Kind of head now, by the kinds of {}",
 }
-_MAPS = {"mds": ("head_distance", head_map), "tsne": ("distance_features", feature_map)}
-"""What each map of heads needs, and what draws it."""
+_FIRST = ("head_type", "ablation_change", "entropy")
+"""What a reader sees first: kinds of heads where known, else what the task loses, else entropy, else a number."""
+
+_MDS = "Multidimensional scaling: distances on the page follow the distances between heads."
+_TSNE = "t-SNE: near neighbours stay near; distances between groups mean nothing."
 
 
-def embedded_atlas(atlas: Atlas, *, start: str = "view=atlas", with_findings: bool = True) -> Embedded:
+def embedded_atlas(
+    atlas: Atlas, *, start: str = "view=atlas", with_findings: bool = True, file: str = ATLAS_FILE
+) -> Embedded:
     """Every number per head, the page of every head, and findings where the page around has none of its own."""
-    data = atlas_data(atlas, findings=shown_findings(atlas) if with_findings else ())
+    data = atlas_data(atlas, findings=shown_findings(atlas) if with_findings else (), file=file)
     pages = {
         f"{stack.name}/{layer}/{head}": head_page(atlas, stack.name, layer, head)
         for stack in data.stacks
@@ -71,11 +90,18 @@ def write_atlas_view(path: str | os.PathLike[str], atlas: Atlas) -> None:
 
 
 def atlas_data(
-    atlas: Atlas, *, id: str = "atlas", name: str | None = None, findings: Sequence[Finding] = ()
+    atlas: Atlas,
+    *,
+    id: str = "atlas",
+    name: str | None = None,
+    findings: Sequence[Finding] = (),
+    with_maps: bool = True,
+    file: str = ATLAS_FILE,
 ) -> AtlasData:
-    """All that the atlas and map views need; `findings` are shown beside, see `shown_findings`.
+    """All that the atlas and map views need; `findings` are shown beside, see `shown_findings`, `file` is its name.
 
-    A stack in which nothing is known head by head is left out.
+    Maps take longer than all the rest; who shows no map can do without them. A stack in which nothing is known head by
+    head is left out.
     """
     model = own_name(str(atlas.provenance.get("model", "")))
     words = AtlasWords(atlas)
@@ -86,18 +112,65 @@ def atlas_data(
         architecture=str(atlas.provenance.get("architecture", "")),
         about=_about(atlas.provenance),
         stacks=[
-            AtlasStack(
-                name=stack,
-                layers=shape[0],
-                heads=shape[1],
-                colourings=list(_colourings(atlas, stack, words)),
-                maps=_maps(atlas, stack, shape),
-            )
+            _stack(atlas, stack, shape, words, findings, with_maps=with_maps)
             for stack in atlas.stacks
             if (shape := grid_shape(atlas, stack))
         ],
         findings=list(findings),
+        command=f"headscope explore {quote(model)} {quote(file)}",
     )
+
+
+def _stack(
+    atlas: Atlas,
+    name: str,
+    shape: tuple[int, int],
+    words: AtlasWords,
+    findings: Sequence[Finding],
+    *,
+    with_maps: bool,
+) -> AtlasStack:
+    every = list(colourings(atlas, name, words))
+    first = _first(every)
+    numbers = [colouring for colouring in every if colouring.kind == "number"]
+    across = next((one for one in numbers if one.key.startswith("entropy")), next(iter(numbers), None))
+    up = next((one for one in numbers if across and one.group != across.group), next(iter(numbers[1:]), None))
+    return AtlasStack(
+        name=name,
+        layers=shape[0],
+        heads=shape[1],
+        colourings=every,
+        first_colouring=None if first is None else first.key,
+        first_measures=(across.key, up.key) if across and up else None,
+        first_head=_first_head(findings, name, shape, first),
+        maps=list(_maps(atlas, name, shape)) if with_maps else [],
+    )
+
+
+def _first(colourings: Sequence[Colouring]) -> Colouring | None:
+    """What a reader sees first."""
+    known = [colouring for start in _FIRST for colouring in colourings if colouring.key.startswith(start)]
+    numbers = [colouring for colouring in colourings if colouring.kind == "number"]
+    return next(iter([*known, *numbers, *colourings]), None)
+
+
+def _first_head(
+    findings: Sequence[Finding], stack: str, shape: tuple[int, int], colouring: Colouring | None
+) -> int | None:
+    """The head that the first finding names, else one of the rarest kind or of the largest number."""
+    for finding in findings:
+        named = (part.head for part in finding.parts if finding.stack == stack and part.head is not None)
+        for head in map(HeadId.parse, named):
+            if head.layer < shape[0] and head.head < shape[1]:
+                return head.layer * shape[1] + head.head
+    if colouring is None:
+        return 0 if shape[0] * shape[1] else None
+    counts = Counter(colouring.values)
+    ranks = [
+        -math.inf if value is None else float(-counts[value]) if colouring.kind == "category" else abs(value)
+        for value in colouring.values
+    ]
+    return max(range(len(ranks)), key=ranks.__getitem__, default=None)
 
 
 def _about(provenance: dict[str, Any]) -> str:
@@ -136,7 +209,8 @@ def _shown(finding: facts.Finding) -> Finding:
     )
 
 
-def _colourings(atlas: Atlas, stack: str, words: AtlasWords) -> Iterator[Colouring]:
+def colourings(atlas: Atlas, stack: str, words: AtlasWords) -> Iterator[Colouring]:
+    """Every number and kind known of the heads of a stack."""
     arrays = atlas.stack(stack)
     companions = {name + ending for name in arrays for ending in COMPANIONS}
     if "pattern_share" in arrays and "pattern" in arrays["pattern_share"].dims:
@@ -232,11 +306,15 @@ def _numbers(
         )
 
 
-def _maps(atlas: Atlas, stack: str, shape: tuple[int, int]) -> dict[str, list[tuple[float, float]]]:
+def _maps(atlas: Atlas, stack: str, shape: tuple[int, int]) -> Iterator[HeadMap]:
     """Places of all heads, by multidimensional scaling and by t-SNE; what cannot be drawn is left out."""
+    from headscope.kinds import feature_map, head_map  # noqa: PLC0415 - loads scikit-learn, which only maps need
+
     labels = [str(HeadId(layer, head)) for layer in range(shape[0]) for head in range(shape[1])]
-    maps = {}
-    for name, (needs, draw) in _MAPS.items():
+    for key, title, said, needs, draw in (
+        ("mds", "MDS", _MDS, "head_distance", head_map),
+        ("tsne", "t-SNE", _TSNE, "distance_features", feature_map),
+    ):
         if needs not in atlas.stack(stack) or len(labels) < FEWEST_ON_A_MAP:
             continue
         try:
@@ -245,5 +323,5 @@ def _maps(atlas: Atlas, stack: str, shape: tuple[int, int]) -> dict[str, list[tu
             continue
         if sorted(map(str, places["label"].values)) == sorted(labels):
             places = places.sel(label=labels)
-            maps[name] = list(zip(places["x"].values.tolist(), places["y"].values.tolist(), strict=True))
-    return maps
+            points = list(zip(places["x"].values.tolist(), places["y"].values.tolist(), strict=True))
+            yield HeadMap(key=key, title=title, about=said, points=points)

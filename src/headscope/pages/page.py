@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -13,45 +13,21 @@ from headscope.atlas import replacing
 from headscope.errors import OutputError
 from headscope.html import environment
 from headscope.html import page as framed
-from headscope.pages.neurons import NeuronReader
 from headscope.pages.quantise import FINE_WEIGHTS, Quantised, deflated, quantise
-from headscope.pages.seen import Observed
-from headscope.pages.shapes import About, Embedded, ModelInfo, Neurons, ViewInfo
+from headscope.pages.shapes import About, Embedded, ModelInfo, Neurons, Seen, ViewInfo
+from headscope.pages.start import Start
 from headscope.pages.tokens import printable
-from headscope.pages.views import VIEWS, Subject, check_view, view_json, views_of
+from headscope.pages.views import VIEWS, Subject, view_json, views_of
+
+if TYPE_CHECKING:  # they load torch, which pages of atlases need not wait for
+    from headscope.pages.looking import Looked
+    from headscope.pages.neurons import NeuronReader
+    from headscope.pages.seen import Observed
 
 # What the whole file may take for 72 heads: a megabyte up to 128 tokens, 8 for 512; more heads may take more.
 _HEADS = 72
 _LEAST = 1_000_000
 _BYTES_A_WEIGHT = 8_000_000 / (_HEADS * 512 * 512)
-
-
-@dataclass(frozen=True)
-class Start:
-    """What a view shows when it is opened."""
-
-    view: str = "head"
-    stack: str | None = None
-    layer: int = 0
-    heads: tuple[int, ...] = ()
-    """Empty for all."""
-
-    def __post_init__(self) -> None:
-        check_view(self.view)
-
-    @property
-    def fragment(self) -> str:
-        """As the front end writes its state in a link."""
-        said = {"view": self.view, "layer": str(self.layer)}
-        if self.stack is not None:
-            said["stack"] = self.stack
-        if self.heads:
-            said["heads"] = ",".join(map(str, self.heads))
-        return urlencode(said, safe=",")
-
-    def head_in(self, observed: Observed) -> tuple[str, int, int]:
-        """The one head that a view of one head begins with."""
-        return observed.stack(self.stack).name, self.layer, self.heads[0] if self.heads else 0
 
 
 @dataclass(frozen=True)
@@ -63,31 +39,48 @@ class Packed:
     quantised: Quantised
 
 
-def budget_for(observed: Observed) -> int:
+def budget_for(observed: "Observed") -> int:
     """How many bytes a file of this text may take."""
     heads = sum(stack.layers * stack.heads for stack in observed.stacks)
     return int(max(_LEAST * max(1, heads / _HEADS), _BYTES_A_WEIGHT * observed.weights))
 
 
 def pack(
-    observed: Observed,
+    observed: "Observed",
     *,
     start: Start | None = None,
-    neurons: NeuronReader | None = None,
+    neurons: "NeuronReader | None" = None,
+    beside: "Looked | None" = None,
     budget: int | None = None,
     overhead: int = 0,
     expansion: float = 1.0,
 ) -> Packed:
     """Maps and neurons within `budget` bytes, of which `overhead` are taken and chunks take `expansion` times theirs.
 
+    What is shown beside comes on top, within a budget of its own.
+    """
+    start = start or Start()
+    fragment, start = start.fragment(observed), start.on(observed)
+    room = (budget or budget_for(observed)) - overhead
+    seen, chunks, quantised = _part(observed, start, neurons, room, expansion)
+    embedded = Embedded(about=about("text", observed=observed), seen=seen, start=fragment)
+    if beside is not None:
+        other, more, _ = _part(beside.observed, start, beside.neurons, budget_for(beside.observed), expansion)
+        embedded = embedded.model_copy(update={"beside": other})
+        chunks |= {f"beside/{key}": chunk for key, chunk in more.items()}
+    return Packed(embedded, chunks, quantised)
+
+
+def _part(
+    observed: "Observed", start: Start, neurons: "NeuronReader | None", budget: int, expansion: float
+) -> tuple[Seen, dict[str, bytes], Quantised]:
+    """One text and its chunks.
+
     The neurons of the head that is shown first come along; those of all heads when there is room for them beside
     maps in the finest code. What room is then left goes to a second byte for every weight.
     """
-    start = start or Start()
     added = {view_key(view.name): view_chunk(view.name, "text", observed) for view in views_of("text")}
-    room = int(((budget or budget_for(observed)) - overhead - _told(observed) * 1.1) / expansion) - _size(
-        added
-    )
+    room = int((budget - _told(observed) * 1.1) / expansion) - _size(added)
     chosen = _neuron_chunks(neurons([start.head_in(observed)])) if neurons else {}
     quantised = quantise(observed.maps, words=observed.words, budget=max(0, room - _size(chosen)))
     every = _all_neurons(observed, chosen, neurons, room - quantised.size) if neurons else None
@@ -100,22 +93,30 @@ def pack(
         if every is not None or not kept
         else [key.removeprefix("neurons/") for key in kept],
     )
-    embedded = Embedded(about=about("text", observed=observed), seen=seen, start=start.fragment)
-    return Packed(embedded, {**quantised.chunks, **kept, **added}, quantised)
+    return seen, {**quantised.chunks, **kept, **added}, quantised
 
 
 def write_view(
     path: str | os.PathLike[str],
-    observed: Observed,
+    observed: "Observed",
     *,
     start: Start | None = None,
-    neurons: NeuronReader | None = None,
+    neurons: "NeuronReader | None" = None,
+    beside: "Looked | None" = None,
     budget: int | None = None,
 ) -> Packed:
     """Write a text as one self-contained HTML file; it appears under its name only when it is whole."""
     assets = (asset("headscope.css"), *modules(view.name for view in views_of("text")))
     overhead = sum(len(part.encode()) for part in assets) + 4_000 + 80 * len(observed.maps)
-    packed = pack(observed, start=start, neurons=neurons, budget=budget, overhead=overhead, expansion=4 / 3)
+    packed = pack(
+        observed,
+        start=start,
+        neurons=neurons,
+        beside=beside,
+        budget=budget,
+        overhead=overhead,
+        expansion=4 / 3,
+    )
     content = page_html(packed.embedded, packed.chunks, title=f"{observed.model}: {observed.text_a[:80]}")
     with replacing(path) as temporary:
         temporary.write_text(content, encoding="utf-8", newline="\n")
@@ -134,7 +135,7 @@ def page_html(embedded: Embedded, chunks: Mapping[str, bytes], *, title: str) ->
     )
 
 
-def about(*subjects: Subject, observed: Observed | None = None) -> About:
+def about(*subjects: Subject, observed: "Observed | None" = None) -> About:
     """What there is besides: nothing to ask, one model to name, and views of other packages of these subjects."""
     models = []
     if observed is not None and observed.architecture:
@@ -207,7 +208,7 @@ def _neuron_chunks(read: Iterable[Neurons]) -> dict[str, bytes]:
 
 
 def _all_neurons(
-    observed: Observed, chosen: Mapping[str, bytes], neurons: NeuronReader, room: int
+    observed: "Observed", chosen: Mapping[str, bytes], neurons: "NeuronReader", room: int
 ) -> dict[str, bytes] | None:
     """Those of all heads, or None when they would not fit."""
     heads = sum(stack.layers * stack.heads for stack in observed.stacks)
@@ -217,7 +218,7 @@ def _all_neurons(
     return every if _size(every) <= room else None
 
 
-def _finer(observed: Observed, quantised: Quantised, room: int) -> Quantised:
+def _finer(observed: "Observed", quantised: Quantised, room: int) -> Quantised:
     """With a second byte for every weight where there is room for it."""
     if not observed.weights or observed.weights > min(FINE_WEIGHTS, room):  # the bytes hardly shrink
         return quantised
@@ -225,10 +226,13 @@ def _finer(observed: Observed, quantised: Quantised, room: int) -> Quantised:
     return finer if finer.size <= room else quantised
 
 
-def _told(observed: Observed) -> int:
+def _told(observed: "Observed") -> int:
     """About how many bytes the tokens and texts take as JSON."""
     sides = [observed.source, *([observed.target] if observed.target else [])]
-    said = observed.text_a + (observed.text_b or "") + "".join(side.model_dump_json() for side in sides)
+    cards = "".join(card for cards in observed.cards.values() for card in cards)
+    said = (
+        observed.text_a + (observed.text_b or "") + cards + "".join(side.model_dump_json() for side in sides)
+    )
     return len(said.encode()) + 5 * said.count("<")  # which is written as \u003c
 
 

@@ -5,9 +5,10 @@ from typing import Literal
 
 from matplotlib.axes import Axes
 
-from headscope.errors import OptionError
 from headscope.figures import head_view, matrix_view
 from headscope.pages.seen import Observed
+from headscope.pages.start import Start
+from headscope.pages.start_checks import check_place
 from headscope.types import HeadId
 
 PictureKind = Literal["head", "matrix"]
@@ -24,12 +25,11 @@ def draw(
     ax: Axes | None = None,
 ) -> Axes:
     """One layer's heads (all when none are named) as lines, or one head (the first named) as a matrix."""
-    shape = check_place(observed, stack, layer, heads)
-    weights = observed.layer(shape, layer)
-    stack_shape = observed.stack(shape)
-    tokens = observed.tokens(stack_shape.queries).pieces
-    keys = observed.tokens(stack_shape.keys).pieces if stack_shape.queries != stack_shape.keys else None
-    where = f", {shape}" if len(observed.stacks) > 1 else ""
+    shape = check_place(observed, Start(stack=stack, layer=layer, heads=tuple(heads)))
+    weights = observed.layer(shape.name, layer)
+    tokens = observed.tokens(shape.queries).pieces
+    keys = observed.tokens(shape.keys).pieces if shape.queries != shape.keys else None
+    where = f", {shape.name}" if len(observed.stacks) > 1 else ""
     if kind == "matrix":
         head = heads[0] if heads else 0
         title = f"{observed.model}: head {HeadId(layer, head)}{where}"
@@ -44,19 +44,3 @@ def draw(
         title=f"{observed.model}: {of}{where}",
         ax=ax,
     )
-
-
-def check_place(observed: Observed, stack: str | None, layer: int, heads: Sequence[int]) -> str:
-    """The stack's name; OptionError when there is no such stack, layer or head."""
-    shape = observed.stack(stack)
-    if layer not in range(shape.layers):
-        raise OptionError(
-            f"{observed.model} has no layer {layer} in its {shape.name}; it has 0 to {shape.layers - 1}"
-        )
-    for head in heads:
-        if head not in range(shape.heads):
-            raise OptionError(
-                f"{observed.model} has no head {layer}.{head} in its {shape.name}; its layers have heads 0 to "
-                f"{shape.heads - 1}"
-            )
-    return shape.name

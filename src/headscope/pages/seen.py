@@ -21,7 +21,7 @@ from headscope.run.watch import Watch
 from headscope.text.batching import TextBatch
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
-from headscope.types import AttentionBatch, HeadGrid, StackName
+from headscope.types import AttentionBatch, HeadGrid, HeadId, StackName
 
 Array = np.ndarray[Any, Any]
 Between = Callable[[], None]
@@ -77,6 +77,24 @@ class Observed(Reading):
         assert self.target is not None
         return self.target
 
+    def sharpest(self, name: str | None = None) -> HeadId:
+        """The head of a stack that looks most at single words: the largest mean, over queries, of the largest weight.
+
+        Special tokens, the first one and the query itself do not count: most heads rest there when they have nothing
+        to do.
+        """
+        shape = self.stack(name)
+        queries, keys = (~np.array(self.tokens(side).special) for side in (shape.queries, shape.keys))
+        keys[0] = False
+        counts = np.outer(queries, keys)  # (query, key)
+        if shape.queries == shape.keys:
+            np.fill_diagonal(counts, False)
+        scores = np.stack(  # (layer, head)
+            [(self.layer(shape.name, layer) * counts).max(-1).sum(-1) for layer in range(shape.layers)]
+        )
+        layer, head = np.unravel_index(int(scores.argmax()), scores.shape)
+        return HeadId(int(layer), int(head))
+
     @property
     def words(self) -> dict[str, Starts]:
         """For each map, where the words begin that look and that are looked at."""
@@ -91,6 +109,7 @@ class Observed(Reading):
 
     def seen(self, quantised: Quantised, *, has_neurons: bool, neuron_heads: list[str] | None = None) -> Seen:
         """What a view is told, its maps stored as `quantised`."""
+        heads = {stack.name: self.sharpest(stack.name) for stack in self.stacks}
         return Seen(
             **{name: getattr(self, name) for name in Reading.model_fields},
             id=self.id,
@@ -100,6 +119,7 @@ class Observed(Reading):
             fine=quantised.fine,
             has_neurons=has_neurons,
             neuron_heads=neuron_heads,
+            sharpest={name: (head.layer, head.head) for name, head in heads.items()},
         )
 
 
@@ -123,17 +143,22 @@ class Prepared:
         return self.watch.batch([self.encoded])
 
 
-def prepare(
-    model: Model, text_a: str, text_b: str | None = None, *, max_length: int | None = None
-) -> Prepared:
-    """Encode a text or pair; raises TextError for one without words and OptionError for an impossible length."""
-    watch = Watch(surveyed(model))
-    encoder = watch.encoder(longest_text(model, max_length, USUAL_LENGTH))
+def check_text(text_a: str, text_b: str | None = None) -> None:
+    """Raise TextError for a text without words, or with something that is no character."""
     if not text_a.strip() and not (text_b or "").strip():
         raise TextError("the text is empty; give some words to look at")
     for text in (text_a, text_b or ""):
         if half := re.search("[\ud800-\udfff]", text):
             raise TextError(f"the text has something that is no character at place {half.start()}")
+
+
+def prepare(
+    model: Model, text_a: str, text_b: str | None = None, *, max_length: int | None = None
+) -> Prepared:
+    """Encode a text or pair; raises TextError for one without words and OptionError for an impossible length."""
+    check_text(text_a, text_b)
+    watch = Watch(surveyed(model))
+    encoder = watch.encoder(longest_text(model, max_length, USUAL_LENGTH))
     pair = TextPair(text_a, text_b if text_b is not None and text_b.strip() else None)
     encoded = encoder.encode(pair)
     if not len(encoded.source) or (encoded.target is not None and not len(encoded.target)):

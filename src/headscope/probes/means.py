@@ -1,8 +1,8 @@
 """Means over cases by label, with an error that knows that cases of one text or document are not independent."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 import torch
@@ -18,10 +18,8 @@ from headscope.stats.documents import (
     jackknife,
     ratio_error,
 )
-from headscope.types import LabelledArray
+from headscope.types import Array, Coords, LabelledArray
 
-Array = np.ndarray[Any, Any]
-Coords = Mapping[str, Sequence[str] | Sequence[int]]
 Key = TypeVar("Key", bound=Hashable)
 Place = tuple[int | slice, ...]
 """Which cells are meant, as an index."""
@@ -186,7 +184,7 @@ class CaseMeans:
             (f"{name}_stderr", self.stderr, f"standard error of {name}, {over}"),
         ):
             rows = values(labels)[at] if isinstance(labels, str) else [values(label)[at] for label in labels]
-            arrays[key] = LabelledArray(np.array(rows), tuple(coords), coords, description)
+            arrays[key] = LabelledArray.of(np.array(rows), coords, description)
         return arrays
 
     def _counts(self, label: str) -> Tensor:

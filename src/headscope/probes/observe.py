@@ -8,7 +8,7 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from torch import Tensor
 
-from headscope.accumulator import Sums
+from headscope.accumulator import Counted, Sums
 from headscope.capture import survey
 from headscope.models import Model
 from headscope.probes.words import words_present
@@ -123,13 +123,7 @@ class Account:
 
 
 Tallies = Mapping[StackName, Sequence[Tally[Item]]]
-
-
-@dataclass
-class _Tallies(Sums, Generic[Item]):
-    """All tallies of all stacks."""
-
-    by_stack: Mapping[StackName, tuple[Tally[Item], ...]]
+_OfStacks = Mapping[StackName, tuple[Tally[Item], ...]]
 
 
 class Observer:
@@ -165,10 +159,12 @@ class Observer:
         *,
         name: str | None = "texts",
         share: Callable[[], float | None] = lambda: None,
+        limit: int | None = None,
     ) -> Pass:
         """Show the model every item; each stack's tallies count.
 
-        `name` is what the texts are called while it goes on; None tells nothing. `share` is how much of them was read.
+        `name` is what the texts are called while it goes on; None tells nothing. `share` is how much of them was read,
+        and `limit` how many there are at most.
         """
         done = Pass()
 
@@ -178,12 +174,12 @@ class Observer:
                 done.update(encoded)
                 yield _Shown(item, encoded)
 
-        def count(part: _Tallies[Item], batch: list[_Shown[Item]]) -> None:
+        def count(part: Counted[_OfStacks[Item]], batch: list[_Shown[Item]]) -> None:
             chosen = [text.item for text in batch]
             begun: set[StackName] = set()
 
             def see(stack: StackName, seen: AttentionBatch) -> None:
-                for tally in part.by_stack.get(stack, ()):
+                for tally in part.value.get(stack, ()):
                     if stack not in begun:
                         tally.begin(chosen, words_present(seen.queries), seen.queries)
                     tally.update(seen)
@@ -191,12 +187,13 @@ class Observer:
 
             self.watch.run(self.watch.batch([text.encoded for text in batch]), see)
 
+        of_stacks: Counted[_OfStacks[Item]] = Counted({stack: tuple(own) for stack, own in tallies.items()})
         run_pass(
             whole(shown()),
-            _Tallies({stack: tuple(own) for stack, own in tallies.items()}),
+            of_stacks,
             count,
             batches=self.watch.batches(self.batch_size, min(USUAL, self.max_length)),
             title=f"{self.model.name} on {name}" if self.progress and name else None,
-            expected=lambda texts: expected_texts(texts, done.texts, share()),
+            expected=lambda texts: expected_texts(texts, done.texts, share(), limit=limit),
         )
         return done

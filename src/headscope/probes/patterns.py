@@ -1,6 +1,5 @@
 """The five patterns over a corpus: what share of a model's attention maps shows each (Kovaleva et al. 2019)."""
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -10,7 +9,7 @@ import numpy as np
 from headscope.atlas import Atlas, Results
 from headscope.atlas.files import labelled
 from headscope.kinds.patterns import PATTERNS, PatternShares
-from headscope.models import Model, load
+from headscope.models import ModelName, loaded
 from headscope.probes.result import ProbeResult, Row, Source
 from headscope.run import analyze
 from headscope.text.corpus import Corpus, Text
@@ -58,7 +57,7 @@ class PatternsResult(ProbeResult):
 
 
 def find_patterns(
-    model: Model | str | os.PathLike[str],
+    model: ModelName,
     texts: Corpus | TextPair | Iterable[Text],
     *,
     max_length: int = 128,
@@ -70,7 +69,7 @@ def find_patterns(
 
     The options are those of `analyze`.
     """
-    model = model if isinstance(model, Model) else load(model)
+    model = loaded(model)
     measured = analyze(
         model,
         texts,

@@ -8,9 +8,12 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Self, TypeVar
 
 from headscope.atlas import Atlas, Example, Results
+from headscope.capture.observe import edits_of
 from headscope.errors import OptionError
 from headscope.facts.description import Description
-from headscope.facts.scores import judged
+from headscope.facts.findings import findings
+from headscope.facts.findings.know import tally
+from headscope.facts.scores import judged, row_score
 from headscope.models import Model
 from headscope.probes.observe import Account
 from headscope.run.provenance import ModelState, provenance
@@ -59,6 +62,12 @@ def intervals_over(rows: Sequence[Row]) -> str | None:
             f"{', '.join(names[:MOST_NAMED])}{more}"
         )
     return text
+
+
+def compared_with(model: Model) -> dict[str, object]:
+    """The model that another one is compared with, among the options of what compares them."""
+    edits = {"against_edits": list(edits_of(model.network))} if edits_of(model.network) else {}
+    return {"against": model.name, "against_weights_hash": f"sha256:{model.weights_hash}", **edits}
 
 
 @dataclass(frozen=True)
@@ -166,6 +175,23 @@ class ProbeResult(ABC):
         """The table with the verdict on every row, where its description holds rows against anything."""
         rows = self.table(stack=stack)
         return judged(rows, self.description) if self.description else rows
+
+    def in_brief(self) -> str:
+        """The result in a sentence a stack: how many best heads are clearly above, or the first finding."""
+        stacks = list(self.arrays())
+        told = {stack: self._brief(stack) for stack in stacks}
+        return " ".join(
+            f"{stack}: {text}" if len(stacks) > 1 else text for stack, text in told.items() if text
+        )
+
+    def _brief(self, stack: str) -> str:
+        described = self.description
+        if described is not None and (described.baselines or described.is_difference):
+            scores = [row_score(row, described) for row in self.table(stack=stack)]
+            return tally(
+                described, [score for score in scores if score is not None and score.head is not None]
+            )
+        return next((finding.text for finding in findings(self.to_atlas(), stack=stack)), "")
 
     def intervals(self) -> str | None:
         """What intervals are over, documents or texts, in words; None where the table does not say."""

@@ -72,7 +72,7 @@ def _at_work(atlas: Atlas, leading: list[Finding]) -> tuple[str, list[Picture]]:
             if described.value
             for row in best_heads(atlas, described.name, stack=stack)
             for example in usable(atlas.examples(described.name, stack=stack))
-            if row.is_above and example.label == row.label and example.head == row.head and example.is_right
+            if row.stands_out and example.label == row.label and example.head == row.head and example.is_right
         ]
         if found:
             found.sort(key=lambda triple: (_is_plain(triple[1]), -triple[0].margin))

@@ -73,7 +73,7 @@ def render(atlas: Atlas, *, atlas_file: str = "atlas.nc", report_file: str = "re
         lead=_lead(atlas),
         front=first_screen(atlas, drawn, links, nothing=_nothing(atlas)),
         chapters=[*chapters, Chapter("about", about)],
-        atlas=_interactive(atlas, [*headlines(drawn), *drawn]),
+        atlas=_interactive(atlas, [*headlines(drawn), *drawn], atlas_file),
     )
 
 
@@ -90,7 +90,7 @@ def _with_findings(subject: Subject, drawn: Sequence[Finding]) -> list[Section]:
     return [*told, Section("findings", "What else was found?", "", findings=rest)] if rest else told
 
 
-def _interactive(atlas: Atlas, drawn: Sequence[Finding]) -> Embedded | None:
+def _interactive(atlas: Atlas, drawn: Sequence[Finding], file: str) -> Embedded | None:
     """The data of the atlas and map views, open at the head of the first finding; None if nothing is known by head."""
     state: dict[str, str | int] = {"view": "atlas"}
     for finding in drawn:
@@ -99,7 +99,8 @@ def _interactive(atlas: Atlas, drawn: Sequence[Finding]) -> Embedded | None:
             head = finding.heads[0]
             state |= {"stack": finding.stack, "layer": head.layer, "heads": head.head}
             break
-    embedded = embedded_atlas(atlas, start=urlencode(state), with_findings=False)  # the report has its own
+    # The report has findings of its own.
+    embedded = embedded_atlas(atlas, start=urlencode(state), with_findings=False, file=file)
     return embedded if embedded.atlas is not None and embedded.atlas.stacks else None
 
 

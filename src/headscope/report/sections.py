@@ -9,6 +9,7 @@ import numpy as np
 
 from headscope import figures
 from headscope.errors import AtlasError
+from headscope.facts.analyses.explained import explained_sentences
 from headscope.facts.analyses.kinds import near_identical
 from headscope.facts.slices import choices, head_values
 from headscope.facts.subject import Subject
@@ -23,6 +24,7 @@ from headscope.types import HeadId
 
 PROFILE_SIZE = (5.4, 3.5)
 MAP_SIZE = (5.4, 4.4)
+WIDE_SIZE = (9.0, 3.4)
 NEAR, FAR = ("w00", "w01"), tuple(f"w{window:02d}" for window in range(8, 16))
 _DOTS = "Every dot is a head, with its standard error"
 
@@ -35,6 +37,7 @@ def sections(subject: Subject) -> Iterator[Section]:
         "entropy": _breadth,
         "distance_features": _distances,
         "named_patterns": _habits,
+        "explained": _explained,
         "head_distance": _likeness,
     }
     yield from probe_sections(subject)
@@ -194,6 +197,27 @@ def _habits(subject: Subject) -> Section:
         ]
         if absent
         else [],
+    )
+
+
+def _explained(subject: Subject) -> Section:
+    return Section(
+        "explained",
+        "How much of each head do its names explain?",
+        "A head is taken for a mixture of named patterns: near tokens, the first token, delimiters, punctuation, "
+        "the same word, sentences. The explained share is how much nearer that mixture is to the head's attention than "
+        "even attention, on texts it was not fitted on. What is left has no name yet. "
+        + " ".join(explained_sentences(subject.atlas, stack=subject.stack)),
+        [
+            stack_picture(
+                subject,
+                figures.explained_heads,
+                size=WIDE_SIZE,
+                title="What names explain of each head",
+                caption="A bar a head, layer by layer. Colours are the explained share, dealt out by the weights of "
+                "the patterns; grey has no name yet.",
+            )
+        ],
     )
 
 

@@ -13,7 +13,7 @@ from headscope.measures import MEASURES
 from headscope.reproduce.clark2019 import CLARK
 from headscope.reproduce.guan2020 import GUAN
 from headscope.reproduce.kovaleva2019 import KOVALEVA
-from headscope.reproduce.study import BatchSize, Material, ModelOrAtlas, Study, loaded, ready_atlases
+from headscope.reproduce.study import BatchSize, Material, ModelOrAtlas, Study, all_loaded, ready_atlases
 from headscope.reproduce.table import Reproduction
 from headscope.reproduce.vig2019 import VIG
 from headscope.text import read_coreference, read_roles, read_text, read_treebank
@@ -43,7 +43,7 @@ def reproduce_all(
         return _compared(ready, data)
     if data.is_empty:
         data = sample_material(data)
-    study = Study(loaded(models), data, tell=partial(_tell, tell, "all papers"))
+    study = Study(all_loaded(models), data, tell=partial(_tell, tell, "all papers"))
     # All measures at once: reading the texts again for the next paper would drop those of the last.
     for place in range(len(study.models)):
         study.measure(place, MEASURES.names())

@@ -34,7 +34,7 @@ def measured_by(atlas: Atlas, stack: str) -> Origin:
 
 def probe_facts(atlas: Atlas, probe: str) -> dict[str, Any]:
     """What a probe said of itself; nothing where it was not run."""
-    return dict(atlas.provenance.get("probes", {}).get(probe, {}))
+    return dict(atlas.probes.get(probe, {}))
 
 
 def probed_by(atlas: Atlas, stack: str, probe: str) -> Origin:

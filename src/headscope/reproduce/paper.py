@@ -6,7 +6,7 @@ where they depend on our model: `to {sep}` is `to [SEP]` for BERT.
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
+from headscope.facts.description import from_data
 from headscope.figures import head_grid
 from headscope.figures.grid import grid_size
 from headscope.reproduce.table import Drawing, Figure, Grid, Origin, Reproduction, Row, Section, Unit
@@ -238,23 +239,20 @@ def _merged(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, An
     return {**first, **second, **tables}
 
 
+_ORIGIN = ("model", "data", "source")
+
+
 def _section(key: str, model: str, facts: dict[str, Any]) -> PublishedSection:
     """A section of a file; where it has no model of its own it is the paper's."""
-    names = [field.name for field in fields(PublishedSection) if field.name in facts]
-    contents: dict[str, Any] = {name: facts[name] for name in names}
-    for name in ("covers", "notes"):
-        contents[name] = tuple(facts.get(name, ()))
-    contents["rows"] = {name: _row(row) for name, row in facts["rows"].items()}
-    contents["drawings"] = {name: PublishedDrawing(**drawing) for name, drawing in facts["drawings"].items()}
-    origin = Origin(facts.get("model", model), facts.get("data", ""), facts.get("source", ""))
-    return PublishedSection(key, published=origin, **contents)
+    origin = {"data": "", "model": model} | {name: facts[name] for name in _ORIGIN if name in facts}
+    rows = {name: _row(row) for name, row in facts["rows"].items()}
+    return from_data(PublishedSection, facts | {"key": key, "published": origin, "rows": rows})
 
 
-def _row(facts: Mapping[str, Any]) -> PublishedRow:
+def _row(facts: Mapping[str, Any]) -> dict[str, Any]:
     """A row of a file: with a published figure where it has a value or words."""
-    names = {"value", "low", "high", "detail", "words"} & facts.keys()
-    figure = Figure(**{"value": None, **{name: facts[name] for name in names}}) if names else None
-    return PublishedRow(**{name: value for name, value in facts.items() if name not in names}, figure=figure)
+    figure = {name: facts[name] for name in ("value", "low", "high", "detail", "words") if name in facts}
+    return {**facts, "figure": {"value": None} | figure if figure else None}
 
 
 def size(layers: int, heads: int) -> str:

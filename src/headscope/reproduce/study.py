@@ -12,7 +12,7 @@ from typing import Any, Literal
 from headscope.atlas import Atlas, open_atlas
 from headscope.errors import ModelError, OptionError, TextError
 from headscope.measures import MEASURES
-from headscope.models import Model, load
+from headscope.models import Model, loaded
 from headscope.reproduce.table import Reproduction
 from headscope.run import analyze
 from headscope.tasks import Task, task_for, with_head
@@ -204,15 +204,15 @@ class Paper:
         self.check(data)
         if self.one_task:
             data = replace(data, tasks=sorted(data.tasks, key=lambda task: task.name != "qa")[:1])
-        study = Study(loaded(models), data)
+        study = Study(all_loaded(models), data)
         self.fill(study)
         return self.compared(study.filled, data)
 
 
-def loaded(models: Iterable[ModelOrAtlas]) -> list[Model]:
+def all_loaded(models: Iterable[ModelOrAtlas]) -> list[Model]:
     """The models, loaded where they were named."""
     named = (model for model in models if not isinstance(model, Atlas))
-    return [model if isinstance(model, Model) else load(model) for model in named]
+    return [loaded(model) for model in named]
 
 
 def ready_atlases(models: Sequence[ModelOrAtlas], data: Material) -> list[Atlas] | None:

@@ -94,10 +94,7 @@ class Reader:
         """How many texts there will be, as far as can be told by a run that is done with so many."""
         if self.exhausted:
             return self.read
-        by_bytes = expected_texts(done, self.read, self.corpus.progress)
-        if self.limit is None:
-            return by_bytes
-        return self.limit if by_bytes is None else min(self.limit, by_bytes)
+        return expected_texts(done, self.read, self.corpus.progress, limit=self.limit)
 
     def cut_note(self) -> str | None:
         """What to tell where texts lost their end."""
@@ -109,6 +106,9 @@ class Reader:
         )
 
 
-def expected_texts(done: int, read: int, share: float | None) -> float | None:
-    """How many texts there will be when so many were `read` from that `share` of the files."""
-    return max(done, read / share) if share else None
+def expected_texts(done: int, read: int, share: float | None, *, limit: int | None = None) -> float | None:
+    """How many texts there will be when so many were `read` from that `share` of the files; at most the `limit`."""
+    by_bytes = max(done, read / share) if share else None
+    if limit is None:
+        return by_bytes
+    return limit if by_bytes is None else min(limit, by_bytes)

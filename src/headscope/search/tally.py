@@ -19,12 +19,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.probes.means import Array
 from headscope.probes.observe import Tally
 from headscope.probes.words import word_attention
 from headscope.text.annotated.arrows import Arrow, ArrowText
 from headscope.text.skipped import Skipped
-from headscope.types import AttentionBatch, HeadGrid, TokenBatch
+from headscope.types import Array, AttentionBatch, HeadGrid, TokenBatch
 
 
 def distance_class(distance: int) -> int:

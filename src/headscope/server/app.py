@@ -6,7 +6,6 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import Annotated, Any
 
-import torch
 from fastapi import APIRouter, Body, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
@@ -16,13 +15,13 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
 from headscope.errors import HeadscopeError
-from headscope.pages.shapes import About, AtlasData, Embedded, HeadPage, Neurons, Seen, SeenRequest
+from headscope.pages.shapes import About, AtlasData, Embedded, HeadPage, Neurons, Seen, Selection
 from headscope.pages.views import VIEWS
 from headscope.server.catalogue import Catalogue
 from headscope.server.explorer import Explorer, check_request
 from headscope.server.guard import Guard
 from headscope.server.problems import StoppedError, explained
-from headscope.server.shapes import Predicted, PredictRequest, Problem, Status
+from headscope.server.shapes import LookRequest, Predicted, PredictRequest, Problem, Status
 from headscope.types import HeadId
 
 LONGEST = 512
@@ -57,8 +56,9 @@ def create_app(
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        explorer.prepare()
         yield
-        explorer.worker.close()
+        explorer.close()
 
     app = FastAPI(
         title="headscope",
@@ -112,39 +112,46 @@ def _model_routes(explorer: Explorer) -> APIRouter:
     @routes.get("/status")
     async def status() -> Status:
         """What the server is busy with."""
-        return Status(working=explorer.worker.working, waiting=explorer.worker.waiting)
+        return explorer.status
 
     @routes.post("/seen")
-    async def seen(request: Request, asked: Annotated[SeenRequest, Body()]) -> Seen:
+    async def seen(request: Request, asked: Annotated[LookRequest, Body()]) -> Seen:
         """Send a text through a model; its maps are then there under the id."""
         check_request(asked)
-        return (await explorer.work(request, "reading a text", explorer.look, asked)).seen
+        return (
+            await explorer.work(request, "reading a text", lambda job: explorer.texts.look(job, asked))
+        ).seen
 
     @routes.get("/seen/{id}/maps/{stack}/{layer}", response_class=_Octets)
     async def maps(request: Request, id: str, stack: str, layer: int) -> Response:
         """Raw-deflated uint8[head][query][key], as `Seen` has it; `Seen.levels` says what each byte stands for."""
         look = explorer.looks.find(id)
         if look is None:
-            look = await explorer.work(request, "reading a text", explorer.look, explorer.asked(id))
+            asked = explorer.asked(id)
+            look = await explorer.work(request, "reading a text", lambda job: explorer.texts.look(job, asked))
         return _Octets(look.chunk(stack, layer))
 
     @routes.get("/seen/{id}/neurons/{stack}/{layer}/{head}")
     async def head_neurons(request: Request, id: str, stack: str, layer: int, head: int) -> Neurons:
         """Queries and keys of one head on the text."""
         asked = explorer.asked(id)
-        return await explorer.work(request, "reading neurons", explorer.neurons, asked, stack, layer, head)
+        return await explorer.work(
+            request, "reading neurons", lambda job: explorer.texts.neurons(job, asked, stack, layer, head)
+        )
 
     @routes.post("/predict")
     async def predicted(request: Request, asked: Annotated[PredictRequest, Body()]) -> Predicted:
         """What a model says, as it is and with heads switched off."""
         check_request(asked)
-        return await explorer.work(request, "asking a model", explorer.predict, asked)
+        return await explorer.work(request, "asking a model", lambda job: explorer.texts.predict(job, asked))
 
     @routes.get("/seen/{id}/view/{name}", response_class=_Json)
     async def view_of_text(request: Request, id: str, name: str) -> Response:
         """What a view of another package shows of a text."""
         asked = explorer.asked(id)
-        return _Json(await explorer.work(request, f"drawing {name}", explorer.view_of_text, name, asked))
+        return _Json(
+            await explorer.work(request, f"drawing {name}", lambda job: explorer.texts.view(job, name, asked))
+        )
 
     return routes
 
@@ -152,16 +159,27 @@ def _model_routes(explorer: Explorer) -> APIRouter:
 def _atlas_routes(explorer: Explorer) -> APIRouter:
     routes = APIRouter(prefix="/api", responses=PROBLEMS)
 
-    @routes.get("/atlas/{id}")
-    async def atlas(request: Request, id: str) -> AtlasData:
-        """Every number per head, and heads as points."""
-        return await explorer.work(request, "reading an atlas", explorer.atlas, id)
+    @routes.get("/atlas/{id}", response_model=AtlasData)
+    async def atlas(request: Request, id: str, *, maps: bool = False) -> Response:
+        """Every number per head; with `maps` also heads as points, which takes longer the first time."""
+        return _Json(
+            await explorer.read(
+                request, "reading an atlas", lambda job: explorer.atlas(job, id, with_maps=maps)
+            )
+        )
 
     @routes.get("/atlas/{id}/head/{stack}/{layer}/{head}")
     async def page_of_head(request: Request, id: str, stack: str, layer: int, head: int) -> HeadPage:
         """All that the atlas knows of one head."""
         what = f"looking up head {layer}.{head}"
-        return await explorer.work(request, what, explorer.head_page, id, stack, layer, head)
+        return await explorer.read(request, what, lambda job: explorer.head_page(id, stack, layer, head))
+
+    @routes.get("/atlas/{id}/selection/{stack}")
+    async def selected(request: Request, id: str, stack: str, heads: str) -> Selection:
+        """Some heads, such as 7.4,3.2, against the rest of their stack."""
+        return await explorer.read(
+            request, "comparing heads", lambda job: explorer.selection(id, stack, heads)
+        )
 
     @routes.get("/atlas/{id}/view/{name}", response_class=_Json)
     async def view_of_atlas(
@@ -169,7 +187,11 @@ def _atlas_routes(explorer: Explorer) -> APIRouter:
     ) -> Response:
         """What a view of another package shows of an atlas, or where a stack is named of a head."""
         place = None if stack is None else (stack, HeadId(layer, head))
-        return _Json(await explorer.work(request, f"drawing {name}", explorer.view_of_atlas, name, id, place))
+        return _Json(
+            await explorer.read(
+                request, f"drawing {name}", lambda job: explorer.view_of_atlas(name, id, place)
+            )
+        )
 
     return routes
 
@@ -183,7 +205,7 @@ def _answer_problems(app: FastAPI) -> None:
 
     # Besides Exception those that are no bugs: what only Exception stands for is also raised again.
     expected = (HTTPException, RequestValidationError, HeadscopeError, StoppedError, MemoryError)
-    for kind in (Exception, *expected, torch.OutOfMemoryError):
+    for kind in (Exception, *expected):
         app.add_exception_handler(kind, failed)
 
 

@@ -1,4 +1,7 @@
-"""What the server has: models, loaded when first asked for, and atlases."""
+"""What the server has: models, loaded when first asked for, and atlases.
+
+Nothing here loads torch before a model is asked for: a page of an atlas must not wait for it.
+"""
 
 import json
 import re
@@ -6,22 +9,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
-
-from transformers import AutoConfig
-from transformers.models.auto import modeling_auto as auto
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from headscope.atlas import Atlas, open_atlas
 from headscope.errors import OptionError
-from headscope.models import Model, load
-from headscope.models.load import DEMO_MODELS
-from headscope.models.quiet import quiet_transformers
 from headscope.pages.page import view_infos
 from headscope.pages.shapes import About, AtlasInfo, ModelInfo
 from headscope.server.problems import NotThereError
-from headscope.tasks.heads import TaskName, ready_task, task_of, with_task_head
+from headscope.types import DEMO_MODELS, TaskName, task_of
 
-Source = str | Path | Model | Atlas
+if TYPE_CHECKING:
+    from headscope.models import Model
+
+Source: TypeAlias = "str | Path | Model | Atlas"
 T = TypeVar("T")
 
 
@@ -33,22 +33,25 @@ class OfferedModel:
     config: Mapping[str, Any]
     options: Mapping[str, Any] = field(default_factory=dict)
     """How it is loaded: device, dtype, allow_pickle."""
-    loaded: Model | None = None
+    loaded: "Model | None" = None
 
     @property
     def task(self) -> TaskName | None:
         """What it can predict; None for a model without a task head."""
-        if self.loaded is not None and (ready := ready_task(self.loaded.network)) is not None:
-            return ready
+        if self.loaded is not None:
+            from headscope.tasks.heads import ready_task  # noqa: PLC0415 - loads torch
+
+            if (ready := ready_task(self.loaded.network)) is not None:
+                return ready
         return task_of([str(name) for name in self.config.get("architectures") or ()])
 
-    def get(self) -> Model:
+    def get(self) -> "Model":
         """The model, loaded."""
         if self.loaded is None:
-            self.loaded = load(self.name, **self.options)
+            self.loaded = _loaded(self.name, self.options)
         return self.loaded
 
-    def predicting(self) -> Model:
+    def predicting(self) -> "Model":
         """The model with its task head; it takes the place of the one without."""
         task = self.task
         if task is None:
@@ -56,6 +59,8 @@ class OfferedModel:
                 f"{self.name} has no head that predicts something; give a model that has one, such as demo, "
                 "demo-qa or demo-mrpc"
             )
+        from headscope.tasks.heads import with_task_head  # noqa: PLC0415 - loads torch
+
         allow_pickle = bool(self.options.get("allow_pickle"))
         self.loaded = with_task_head(self.get(), task, allow_pickle=allow_pickle)
         return self.loaded
@@ -72,14 +77,13 @@ class OfferedModel:
         ]
         positions = config.get("max_position_embeddings") or config.get("n_positions")
         limit = loaded.max_length if loaded else int(positions or 0)
-        is_pair = config.get("model_type") in auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
         return ModelInfo(
             name=self.name,
             architecture=str(named[0]),
             task=self.task,
             max_length=min(longest, limit) if limit and limit > 0 else longest,
             # Where a second text is more than the first one going on: a marked pair, or what the model writes.
-            pairs=bool(config.get("is_encoder_decoder")) or is_pair,
+            pairs=bool(config.get("is_encoder_decoder")) or _takes_pairs(config),
         )
 
 
@@ -110,6 +114,7 @@ class Catalogue:
         self.atlases: dict[str, OfferedAtlas] = {}
         for source in sources:
             self._add(source, options)
+        self.start = "" if self.models else "view=atlas"
         for atlas in list(self.atlases.values()):
             name = atlas.model
             if name in DEMO_MODELS and name not in self.models and find_spec("headscope_models"):
@@ -136,14 +141,15 @@ class Catalogue:
                 AtlasInfo(id=atlas.id, name=atlas.name, model=atlas.model) for atlas in self.atlases.values()
             ],
             views=view_infos("text", "atlas", "head"),
+            start=self.start,
         )
 
     def _add(self, source: Source, options: Mapping[str, Any]) -> None:
-        if isinstance(source, Model):
+        if isinstance(source, Atlas):
+            self._add_atlas(source, str(source.provenance.get("model", "atlas")))
+        elif not isinstance(source, str | Path):
             config = source.config.to_dict()
             self.models[source.name] = OfferedModel(source.name, config, options, source)
-        elif isinstance(source, Atlas):
-            self._add_atlas(source, str(source.provenance.get("model", "atlas")))
         elif str(source).endswith(".nc") or Path(source).is_file():
             self._add_atlas(open_atlas(source), Path(source).name)
         elif str(source) not in self.models:
@@ -152,7 +158,7 @@ class Catalogue:
     def _add_model(self, name: str, options: Mapping[str, Any]) -> None:
         config = _config(name)
         # What cannot be read this way is loaded at once: that tells what is wrong with it, in words.
-        model = load(name, **options) if config is None else None
+        model = _loaded(name, options) if config is None else None
         known = config if model is None else model.config.to_dict()
         self.models[name] = OfferedModel(name, known or {}, options, model)
 
@@ -172,6 +178,25 @@ def _named(offered: Mapping[str, T], kind: str, name: str) -> T:
     return offered[name]
 
 
+def _loaded(name: str, options: Mapping[str, Any]) -> "Model":
+    from headscope.models import load  # noqa: PLC0415 - loads torch
+
+    return load(name, **options)
+
+
+def _takes_pairs(config: Mapping[str, Any]) -> bool:
+    """Whether a model reads two texts as a marked pair: those do that learn from masked words."""
+    # Names and segments tell for most models, and at once.
+    classes = [str(name) for name in config.get("architectures") or ()]
+    if task_of(classes) == "mlm" or int(config.get("type_vocab_size") or 0) > 1:
+        return True
+    if any(name.endswith("ForCausalLM") for name in classes):
+        return False
+    from transformers.models.auto import modeling_auto  # noqa: PLC0415 - loads torch
+
+    return config.get("model_type") in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
+
+
 def _config(name: str) -> dict[str, Any] | None:
     """A model's configuration; None when it cannot be read."""
     folder = Path(name)
@@ -185,6 +210,10 @@ def _config(name: str) -> dict[str, Any] | None:
         if folder.is_dir():
             config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         else:
+            from transformers import AutoConfig  # noqa: PLC0415 - loads torch
+
+            from headscope.models.quiet import quiet_transformers  # noqa: PLC0415 - loads torch
+
             with quiet_transformers():
                 config = AutoConfig.from_pretrained(name, trust_remote_code=False).to_dict()
     except (OSError, ValueError):

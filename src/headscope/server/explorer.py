@@ -1,32 +1,33 @@
-"""What the routes work on: what there is, the worker, and what is kept between requests."""
+"""What the routes work on: what there is, the workers, and what is kept between requests.
 
-import hashlib
+Atlases have a worker of their own, and nothing that is imported here loads torch: an atlas is shown while a model is
+still being loaded, or before anybody wants one.
+"""
+
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import cached_property
 from threading import RLock
-from typing import Concatenate, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fastapi import Request
 
-from headscope.errors import CaptureError, OptionError
-from headscope.models import Model
+from headscope.errors import OptionError
 from headscope.pages.atlas import atlas_data, shown_findings
 from headscope.pages.head.page import check_head, head_page
-from headscope.pages.neurons import has_neurons, read_neurons
-from headscope.pages.quantise import FINE_WEIGHTS, quantise
-from headscope.pages.seen import Observed, map_key, observe
-from headscope.pages.shapes import AtlasData, HeadPage, Neurons, Seen, SeenRequest
+from headscope.pages.selection import selection
+from headscope.pages.shapes import HeadPage, SeenRequest, Selection
 from headscope.pages.views import view_json
 from headscope.server.catalogue import Catalogue
-from headscope.server.predictions import predict
 from headscope.server.problems import NotThereError
-from headscope.server.shapes import Predicted, PredictRequest
+from headscope.server.shapes import LookRequest, PredictRequest, Status
 from headscope.server.worker import Job, Worker
 from headscope.types import HeadId
 
+if TYPE_CHECKING:
+    from headscope.server.texts import Look, Texts
+
 T = TypeVar("T")
-P = ParamSpec("P")
 
 LOOK_BYTES = 256 << 20
 """Of all looks that are kept."""
@@ -38,28 +39,6 @@ _LEAST_CHARACTERS = 4_000
 TEXT_CHARACTERS = 20_000
 EDITS = 64
 HEADS_CHARACTERS = 2_000
-
-
-@dataclass(frozen=True)
-class Look:
-    """A text as a model saw it, its maps as they are sent."""
-
-    seen: Seen
-    chunks: dict[str, bytes]
-    """As `Seen` has it, by maps/{stack}/{layer}."""
-
-    @property
-    def size(self) -> int:
-        """About how many bytes it takes."""
-        return sum(map(len, self.chunks.values())) + 100 * len(self.seen.source.pieces)
-
-    def chunk(self, stack: str, layer: int) -> bytes:
-        """The maps of one layer."""
-        chunk = self.chunks.get(map_key(stack, layer))
-        if chunk is None:
-            has = ", ".join(f"{shape.name} with {shape.layers} layers" for shape in self.seen.stacks)
-            raise OptionError(f"{self.seen.model} has no layer {layer} in a stack {stack!r}; it has {has}")
-        return chunk
 
 
 class Kept(Generic[T]):
@@ -97,98 +76,93 @@ class Kept(Generic[T]):
 
 
 class Explorer:
-    """What can be asked for. Methods that take a job run in the worker, see `work`."""
+    """What can be asked for. What takes long runs in a worker, see `work` and `read`."""
 
     def __init__(self, catalogue: Catalogue, *, longest: int, tell: Callable[[str], None]) -> None:
         self.catalogue = catalogue
         self.longest = longest
         self.looks: Kept[Look] = Kept(LOOK_BYTES, lambda look: look.size)
-        self.requests: Kept[SeenRequest] = Kept(REQUEST_CHARACTERS, _characters)
+        self.requests: Kept[LookRequest] = Kept(REQUEST_CHARACTERS, _characters)
         self.worker = Worker(tell=tell)
-        self._atlases: dict[str, AtlasData] = {}
+        self.reader = Worker(tell=tell)
+        self._atlases: dict[tuple[str, bool], bytes] = {}
 
-    async def work(
-        self,
-        request: Request,
-        what: str,
-        function: Callable[Concatenate[Job[T], P], T],
-        *arguments: P.args,
-        **named: P.kwargs,
-    ) -> T:
-        """`function(job, ...)` in the worker, until the client goes."""
+    @cached_property
+    def texts(self) -> "Texts":
+        """Texts through models; to be used in the worker, as it loads torch."""
+        from headscope.server.texts import Texts  # noqa: PLC0415 - loads torch
 
-        async def gone() -> None:
-            while (await request.receive())["type"] != "http.disconnect":
-                pass
+        return Texts(self)
 
-        return await self.worker.run(what, lambda job: function(job, *arguments, **named), gone=gone)
+    @property
+    def status(self) -> Status:
+        """What the server is busy with."""
+        working = self.worker.working or self.reader.working
+        return Status(working=working, waiting=self.worker.waiting + self.reader.waiting)
 
-    def asked(self, id: str) -> SeenRequest:
+    def prepare(self) -> None:
+        """Make ready what a page will ask for first: an atlas, or else what models need."""
+        first = next(iter(self.catalogue.atlases), None)
+        if first is None:
+            self._prepare_texts()
+        else:
+            self.reader.prepare(lambda job: self.atlas(job, first, with_maps=False))
+
+    def close(self) -> None:
+        """Stop what runs and waits."""
+        self.worker.close()
+        self.reader.close()
+
+    def join(self, seconds: float) -> None:
+        """Wait for the workers to end, after `close`, but no longer than that each."""
+        self.worker.join(seconds)
+        self.reader.join(seconds)
+
+    async def work(self, request: Request, what: str, function: Callable[[Job[T]], T]) -> T:
+        """`function(job)` in the worker that has the models, until the client goes."""
+        return await self.worker.run(what, function, gone=_gone(request))
+
+    async def read(self, request: Request, what: str, function: Callable[[Job[T]], T]) -> T:
+        """`function(job)` in the worker that has the atlases, until the client goes."""
+        result = await self.reader.run(what, function, gone=_gone(request))
+        self._prepare_texts()  # now that the first page is there
+        return result
+
+    def asked(self, id: str) -> LookRequest:
         """The request for the text of this id."""
         request = self.requests.find(id)
         if request is None:
             raise NotThereError("this text was looked at too long ago, or by another server; send it again")
         return request
 
-    def look(self, job: Job[Look], asked: SeenRequest) -> Look:
-        """A text through a model, unless that was done while the job waited."""
-        id = look_id(asked)
-        known = self.looks.find(id)
-        if known is not None:
-            return known
-        observed = self._observed(job, asked)
-        stored = quantise(observed.maps, words=observed.words, fine=observed.weights <= FINE_WEIGHTS)
-        seen = observed.seen(stored, has_neurons=has_neurons(self._model(asked.model)))
-        look = Look(seen.model_copy(update={"id": id, "model": asked.model}), dict(stored.chunks))
-        self.looks.keep(id, look)
-        self.requests.keep(id, asked)
-        return look
-
-    def neurons(self, job: Job[Neurons], asked: SeenRequest, stack: str, layer: int, head: int) -> Neurons:
-        """Queries and keys of one head on a text."""
-        model = self._model(asked.model)
-        read = read_neurons(
-            model,
-            asked.text_a,
-            asked.text_b,
-            heads=[(stack, layer, head)],
-            max_length=self._length(model),
-            between=job.check,
-        )
-        for neurons in read:
-            return neurons
-        raise CaptureError(f"{model.name} did not come by its head {layer}.{head} of {stack}")
-
-    def predict(self, job: Job[Predicted], asked: PredictRequest) -> Predicted:
-        """What a model says, as it is and with heads switched off."""
-        self._model(asked.model)
-        offered = self.catalogue.model(asked.model)
-        model, task = offered.predicting(), offered.task
-        assert task is not None  # or `predicting` would have raised
-        self.worker.say(f"asking {asked.model}")
-        with job.watching(model.network):
-            atlas = self.catalogue.atlas_of(asked.model)
-            return predict(model, task, asked, atlas=atlas, longest=self.longest)
-
-    def atlas(self, job: Job[AtlasData], id: str) -> AtlasData:
-        """An atlas made ready to be shown, once."""
-        if id not in self._atlases:
+    def atlas(self, job: Job[Any], id: str, *, with_maps: bool) -> bytes:
+        """An atlas made ready to be shown, once: the JSON of `AtlasData`."""
+        if (id, with_maps) not in self._atlases:
             offered = self.catalogue.atlas(id)
-            self.worker.say(f"drawing the maps of {offered.name}")
+            self.reader.say(f"reading {offered.name}")
             findings = shown_findings(offered.atlas)
             job.check()
-            self._atlases[id] = atlas_data(offered.atlas, id=id, name=offered.name, findings=findings)
-        return self._atlases[id]
+            data = atlas_data(
+                offered.atlas,
+                id=id,
+                name=offered.name,
+                findings=findings,
+                with_maps=with_maps,
+                file=f"{offered.name.removesuffix('.nc')}.nc",
+            )
+            self._atlases[id, with_maps] = data.model_dump_json().encode()
+        return self._atlases[id, with_maps]
 
-    def head_page(self, job: Job[HeadPage], id: str, stack: str, layer: int, head: int) -> HeadPage:
+    def head_page(self, id: str, stack: str, layer: int, head: int) -> HeadPage:
         """All that an atlas knows of a head."""
         return head_page(self.catalogue.atlas(id).atlas, stack, layer, head)
 
-    def view_of_text(self, job: Job[bytes], name: str, asked: SeenRequest) -> bytes:
-        """What a view of another package shows of a text, as JSON."""
-        return view_json(name, "text", self._observed(job, asked))
+    def selection(self, id: str, stack: str, heads: str) -> Selection:
+        """Heads named as 7.4,3.2 against the rest of their stack."""
+        names = [HeadId.parse(name) for name in heads.split(",")]
+        return selection(self.catalogue.atlas(id).atlas, stack, names)
 
-    def view_of_atlas(self, job: Job[bytes], name: str, id: str, place: tuple[str, HeadId] | None) -> bytes:
+    def view_of_atlas(self, name: str, id: str, place: tuple[str, HeadId] | None) -> bytes:
         """What a view of another package shows of an atlas, or of one of its heads, as JSON."""
         atlas = self.catalogue.atlas(id).atlas
         if place is None:
@@ -196,28 +170,19 @@ class Explorer:
         check_head(atlas, *place)
         return view_json(name, "head", atlas, *place)
 
-    def _observed(self, job: Job[T], asked: SeenRequest) -> Observed:
-        """A text through a model."""
-        model = self._model(asked.model)
-        self.worker.say(f"reading a text with {asked.model}")
-        length = self._length(model)
-        return observe(model, asked.text_a, asked.text_b, max_length=length, between=job.check)
-
-    def _model(self, name: str) -> Model:
-        """The model; says so when it must be loaded first."""
-        offered = self.catalogue.model(name)
-        if offered.loaded is None:
-            self.worker.say(f"loading {name}")
-        return offered.get()
-
-    def _length(self, model: Model) -> int:
-        return self.longest if model.max_length is None else min(self.longest, model.max_length)
+    def _prepare_texts(self) -> None:
+        if self.catalogue.models and "texts" not in self.__dict__:
+            self.worker.prepare(lambda job: self.texts)
 
 
-def look_id(request: SeenRequest) -> str:
-    """The same for the same model and texts."""
-    said = repr((request.model, request.text_a, request.text_b or None))
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+def _gone(request: Request) -> Callable[[], Any]:
+    """Waits until nobody waits for the answer to the request."""
+
+    async def gone() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    return gone
 
 
 def _characters(request: SeenRequest) -> int:

@@ -1,7 +1,6 @@
 """What a model says, and what it says with some heads switched off."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from itertools import pairwise
 
 import torch
@@ -11,19 +10,19 @@ from headscope.atlas import Atlas
 from headscope.capture import surveyed
 from headscope.capture.inputs import model_inputs
 from headscope.capture.observe import evaluating
-from headscope.edits import HeadSet, edit, select_heads
-from headscope.errors import InterventionError, OptionError, TextError
+from headscope.errors import OptionError, TextError
 from headscope.models import Model
 from headscope.run.watch import Watch
+from headscope.server.edited import edited, in_words
 from headscope.server.shapes import Edit, Guess, Option, Predicted, PredictRequest
 from headscope.tasks import QuestionAnswering, TaskBatch, forward
 from headscope.tasks.batches import output_of
-from headscope.tasks.heads import TaskName
 from headscope.text.encode import EncodedInput, EncodedText, TextEncoder
 from headscope.text.formats.squad import Question, Questions
 from headscope.text.items import TextPair
 from headscope.text.sentences import clean
 from headscope.text.skipped import Skipped
+from headscope.types import TaskName
 
 MOST_OPTIONS = 5
 MASK = "[MASK]"
@@ -46,17 +45,10 @@ def predict(
     if ask is None:
         return Predicted(task=task, before=[], after=[], note=note)
     with evaluating(model.network), torch.inference_mode():
-        if request.edits and not surveyed(model).hooked:
-            raise InterventionError(
-                f"{model.name} ({model.architecture}) does not let its attention be changed while it runs"
-            )
         before = ask()
         if not request.edits:
             return Predicted(task=task, before=before, after=before, note=note)
-        _check_apart(model, request.edits, atlas)
-        with ExitStack() as edits:
-            for wanted in request.edits:
-                edits.enter_context(edit(model, wanted.heads, how=wanted.how, atlas=atlas))
+        with edited(model, request.edits, atlas=atlas):
             after = ask()
     pairs = list(zip(before, after, strict=True))
     before, after = [_beside(*pair) for pair in pairs], [_beside(*reversed(pair)) for pair in pairs]
@@ -80,24 +72,7 @@ def _summary(guesses: Sequence[Guess], edits: Sequence[Edit]) -> str:
     count = sum(guess.changed for guess in guesses)
     where = "" if len(guesses) == 1 else f" in {count} of {len(guesses)} places"
     told = f"The best answer changes{where}" if count else "The best answer stays the same"
-    hows = {"zero": "switched off", "uniform": "looking evenly"}
-    done = "; ".join(f"{edit.heads} {hows[edit.how]}" for edit in edits)
-    return f"{told} with {done}." if guesses else ""
-
-
-def _check_apart(model: Model, edits: Sequence[Edit], atlas: Atlas | None) -> None:
-    """Raise OptionError when two edits want different things of a head: the later one would win without a word."""
-    stacks = surveyed(model).stacks
-    done: dict[str, HeadSet] = {}
-    for wanted in edits:
-        chosen = select_heads(stacks, wanted.heads, atlas=atlas)
-        for how, others in done.items():
-            both = HeadSet(chosen.members & others.members)
-            if how != wanted.how and both:
-                raise OptionError(
-                    f"{both}: both {how} and {wanted.how} are asked for; leave it in one of the edits"
-                )
-        done[wanted.how] = done.get(wanted.how, HeadSet(frozenset())) | chosen
+    return f"{told} with {in_words(edits)}." if guesses else ""
 
 
 def _masked(model: Model, request: PredictRequest, length: int) -> tuple[Ask | None, str]:

@@ -1,6 +1,5 @@
 """What goes wrong, as an answer: a status code and one line."""
 
-import torch
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
@@ -53,7 +52,7 @@ def explained(error: Exception) -> tuple[int, str]:
             for field in error.errors()[:3]
         ]
         return 422, one_line("; ".join(wrong))
-    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+    if isinstance(error, MemoryError):
         return (
             507,
             "out of memory; give a shorter text, or start headscope explore with a smaller --max-length",

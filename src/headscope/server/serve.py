@@ -65,7 +65,7 @@ def serve(app: FastAPI, listener: socket.socket, *, debug: bool = False) -> None
         pass
     finally:
         listener.close()
-        app.state.explorer.worker.join(WORK_ENDS_WITHIN)
+        app.state.explorer.join(WORK_ENDS_WITHIN)
 
 
 def _refused(port: int, error: OSError | OverflowError) -> str:

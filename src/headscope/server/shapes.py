@@ -18,6 +18,13 @@ class PredictRequest(SeenRequest):
     edits: tuple[Edit, ...] = ()
 
 
+class LookRequest(PredictRequest):
+    """A text to look at: as the model is, or with the edits."""
+
+    difference: bool = False
+    """Whether the maps are what the edits change: weights with them less weights without."""
+
+
 class Option(Shape):
     """One thing the model might say."""
 

@@ -11,11 +11,12 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import Any, Generic, TypeVar
-
-from torch import nn
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headscope.server.problems import StoppedError, TooBusyError
+
+if TYPE_CHECKING:
+    from torch import nn
 
 T = TypeVar("T")
 
@@ -43,8 +44,10 @@ class Job(Generic[T]):
         self.future.cancel()  # does nothing to one that runs
 
     @contextmanager
-    def watching(self, network: nn.Module) -> Iterator[None]:
+    def watching(self, network: "nn.Module") -> Iterator[None]:
         """Inside, the job is checked before every layer of the network."""
+        from torch import nn  # noqa: PLC0415 - atlases are read without it
+
         handles: list[Any] = []
         try:
             for layers in network.modules():
@@ -55,7 +58,7 @@ class Job(Generic[T]):
             for handle in handles:
                 handle.remove()
 
-    def _before_layer(self, module: nn.Module, arguments: object) -> None:
+    def _before_layer(self, module: "nn.Module", arguments: object) -> None:
         self.check()
 
 
@@ -67,6 +70,7 @@ class Worker:
         self._tell = tell
         self._queue: SimpleQueue[Job[Any] | None] = SimpleQueue()
         self._waiting: set[Job[Any]] = set()  # touched by the event loop only
+        self._ahead: list[Job[Any]] = []
         self._working = ""
         # A daemon: a model that is just being loaded does not keep a stopped server alive.
         self._thread = threading.Thread(target=self._run, name="headscope-worker", daemon=True)
@@ -110,9 +114,15 @@ class Worker:
             job.stop()
             self._waiting.discard(job)
 
+    def prepare(self, function: Callable[[Job[Any]], Any]) -> None:
+        """`function(job)` in the thread, when its turn comes; nobody waits for it, and nobody is told if it fails."""
+        job = Job("", function)
+        self._ahead.append(job)
+        self._queue.put(job)
+
     def close(self) -> None:
         """Stop what runs and waits; the thread ends when it next looks up."""
-        for job in self._waiting:
+        for job in (*self._waiting, *self._ahead):
             job.stop()
         self._queue.put(None)
 
@@ -133,7 +143,9 @@ class Worker:
                     RuntimeError(f"{job.what}: stopped too early").with_traceback(error.__traceback__)
                 )
             except BaseException as error:
-                job.future.set_exception(error)
+                # Torch has an error of its own, which is no MemoryError.
+                is_memory = type(error).__name__ == "OutOfMemoryError"
+                job.future.set_exception(MemoryError(str(error)) if is_memory else error)
             finally:
                 self._working = ""
 

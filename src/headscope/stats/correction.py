@@ -8,18 +8,16 @@ those called significant below 5 %: it finds more, and wants edits that are inde
 
 from collections.abc import Sequence
 from itertools import count
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from scipy.stats import false_discovery_control
 
 from headscope.stats.paired import least_p
+from headscope.types import Array
 
 Correction = Literal["holm", "benjamini-hochberg", "none"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "benjamini-hochberg", "none")
 SIGNIFICANT = 0.05
-
-Array = np.ndarray[Any, Any]
 
 
 def adjusted(p_values: Sequence[float], correction: Correction) -> Array:
@@ -29,6 +27,8 @@ def adjusted(p_values: Sequence[float], correction: Correction) -> Array:
     if correction == "holm":
         result[known] = _holm(result[known])
     elif correction == "benjamini-hochberg":
+        from scipy.stats import false_discovery_control  # noqa: PLC0415  (slow to load; reading an atlas needs none)
+
         result[known] = false_discovery_control(result[known])
     return result
 

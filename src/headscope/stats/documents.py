@@ -8,11 +8,11 @@ while there are no more of them than groups.
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 DOCUMENT_GROUPS = 41
 """Enough for a t quantile only 3 % larger than that of any number of documents."""

@@ -47,10 +47,29 @@ def mean_interval(
     return mean - half, mean + half
 
 
-def share_interval(
-    share: float, stderr: float, cases: int, units: float | None = None
+def difference_interval(
+    first: np.ndarray[Any, Any], second: np.ndarray[Any, Any], *, comparisons: int = 1
 ) -> tuple[float, float]:
-    """A 95 % interval of a share that stays inside 0 and 1.
+    """The ends of a 95 % interval of mean(first) - mean(second), for samples of unlike spread (Welch 1947).
+
+    nan where a sample has less than two numbers.
+    """
+    if min(len(first), len(second)) < 2:
+        return math.nan, math.nan
+    parts = [float(sample.var(ddof=1)) / len(sample) for sample in (first, second)]
+    difference = float(first.mean() - second.mean())
+    if not sum(parts):
+        return difference, difference
+    freedom = sum(parts) ** 2 / sum(
+        part**2 / (len(sample) - 1) for part, sample in zip(parts, (first, second), strict=True)
+    )
+    return mean_interval(difference, math.sqrt(sum(parts)), freedom + 1, comparisons=comparisons)
+
+
+def share_interval(
+    share: float, stderr: float, cases: int, units: float | None = None, *, comparisons: int = 1
+) -> tuple[float, float]:
+    """A 95 % interval of a share that stays inside 0 and 1; of several `comparisons` one that holds for all at once.
 
     Wilson's interval, with as many independent cases as would give the standard error that was seen. Where that
     says nothing (one unit, or all guesses alike) every case counts as independent. `units` is how many texts or
@@ -58,12 +77,12 @@ def share_interval(
     """
     if not cases or math.isnan(share):
         return math.nan, math.nan
-    effective_cases = float(cases)
+    effective_cases, quantile = float(cases), student(None, comparisons=comparisons)
     if stderr > 0 and 0 < share < 1:  # nan compares as False
         effective_cases = min(effective_cases, share * (1 - share) / stderr**2)
         if units is not None and units > 1:
-            effective_cases *= (Z / student(units)) ** 2
-    return wilson(share, effective_cases, Z)
+            effective_cases *= (quantile / student(units, comparisons=comparisons)) ** 2
+    return wilson(share, effective_cases, quantile)
 
 
 def mean_share_interval(

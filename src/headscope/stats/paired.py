@@ -2,15 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 from scipy.special import stdtr
 
 from headscope.stats.documents import left_out_error
 from headscope.stats.intervals import LEVEL, mean_interval
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,16 @@
 """Tests by chance: how often draws from a world without the effect show as much of it as was seen."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 _ROUNDING = 1e-12
 """Draws equal to what was seen must count, though they were added up in another order."""
+
+AT_ONCE = 1 << 20
+"""How many distances are looked up at a time."""
 
 
 def p_value(drawn: Array, seen: float) -> float:
@@ -31,16 +33,20 @@ def group_test(
     distance: Array, groups: Array, random: np.random.Generator, *, permutations: int
 ) -> GroupTest:
     """Compare (member, member) distances inside (member,) groups with those between; p by dealing out groups anew."""
-    one_hot = (groups[:, None] == np.unique(groups)).astype(float)  # (member, group)
+    first, second = np.nonzero(np.triu(groups[:, None] == groups, 1))  # (pair,) the pairs of one group
     itself = np.trace(distance)
-    pairs = len(groups) * (len(groups) - 1)
-    inside_pairs = float((one_hot.sum(0) * (one_hot.sum(0) - 1)).sum())
+    pairs, inside_pairs = len(groups) * (len(groups) - 1), 2.0 * len(first)
 
-    def within(membership: Array) -> float:
-        summed = np.einsum("mg,mn,ng->", membership, distance, membership, optimize=True)
-        return float(summed - itself) / inside_pairs
+    def within(places: Array) -> Array:
+        """(draw,) the mean distance of two of one group, with the members at these (draw, member) places."""
+        means: Array = distance[places[:, first], places[:, second]].mean(1)
+        return means
 
-    seen = within(one_hot)
-    dealt = np.array([within(one_hot[random.permutation(len(groups))]) for _ in range(permutations)])
+    members = np.arange(len(groups))
+    seen = float(within(members[None])[0])
+    orders = np.array([random.permutation(len(groups)) for _ in range(permutations)], dtype=np.intp)
+    places = np.argsort(orders.reshape(permutations, len(groups)), axis=1)  # where each member was dealt to
+    most = max(1, AT_ONCE // max(1, len(first)))
+    dealt = np.concatenate([within(places[start : start + most]) for start in range(0, permutations, most)])
     between = float((distance.sum() - itself - seen * inside_pairs) / (pairs - inside_pairs))
     return GroupTest(seen, between, p_value(-dealt, -seen), p_value(dealt, seen), permutations)

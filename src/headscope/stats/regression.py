@@ -1,12 +1,9 @@
 """Least squares: one coefficient with its interval."""
 
-from typing import Any
-
 import numpy as np
 
 from headscope.stats.intervals import mean_interval
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 
 def coefficient(design: Array, target: Array, column: int) -> tuple[float, float, float]:

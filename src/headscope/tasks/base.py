@@ -4,7 +4,6 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
@@ -14,7 +13,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from headscope.accumulator import Sums
+from headscope.accumulator import Counted
 from headscope.capture.observe import evaluating
 from headscope.errors import OptionError
 from headscope.models import Model
@@ -24,23 +23,21 @@ from headscope.run.options import BatchSize, check_batch_size, check_limit, long
 from headscope.run.progress import RunProgress, progress_bar
 from headscope.tasks.batches import Encoded, Row, TaskBatch, TaskBatches, batched, forward
 from headscope.tasks.heads import Head, check_head
-from headscope.tasks.metric import Array, Metric
+from headscope.tasks.metric import Metric
 from headscope.tasks.result import TaskResult
 from headscope.text.corpus import Corpus, as_corpus
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
 from headscope.text.skipped import Skipped
+from headscope.types import Array
 
 Pass = Callable[[Callable[[], Any]], Any]
 """Runs a forward pass that it is given, as it is or with something changed, and gives its output."""
 
 
-@dataclass
-class Records(Sums):
-    """What a task read of the network's outputs, batch by batch."""
-
-    passes: tuple[list[Array], ...]
-    """One for each time that all batches go through the network: untouched, and after each edit."""
+Records = Counted[tuple[list[Array], ...]]
+"""What a task read of the network's outputs batch by batch, for each time that all batches go through the network:
+untouched, and after each edit."""
 
 
 class Task(ABC):
@@ -59,6 +56,8 @@ class Task(ABC):
     loss_units: ClassVar[str] = "nats"
     usual_length: ClassVar[int] = 512
     """Most tokens of a text where nobody asked for another number."""
+    reader: ClassVar[Callable[..., Any]]
+    """What reads its files, unless `from_files` does otherwise."""
 
     def __init__(
         self,
@@ -76,9 +75,9 @@ class Task(ABC):
         self._kept: WeakKeyDictionary[PreTrainedModel, tuple[BatchSize, TaskBatches]] = WeakKeyDictionary()
 
     @classmethod
-    @abstractmethod
     def from_files(cls, paths: Sequence[Path], model: Model, **options: Any) -> Self:
         """The task on the data of some files; `options` are those of the class."""
+        return cls(cls.reader(*paths), **options)
 
     @property
     @abstractmethod
@@ -174,19 +173,19 @@ class Task(ABC):
         self, model: Model, batches: TaskBatches, passes: Sequence[Pass], *, title: str | None
     ) -> Iterator[TaskResult]:
         """How well it is done in each of several passes; all passes of a batch come before the next batch."""
-        records = Records(tuple([] for _ in passes))
+        records: Records = Counted(tuple([] for _ in passes))
         expected, done = batches.rows * len(passes), 0
 
         def count(part: Records, batch: TaskBatch) -> None:
             nonlocal done
-            for once, rows in zip(passes, part.passes, strict=True):
+            for once, rows in zip(passes, part.value, strict=True):
                 rows.append(self.read(once(lambda: forward(model, batch)), batch))
                 done += batch.rows
                 tell(RunProgress(done, expected))
 
         with progress_bar(title) as tell, evaluating(model.network), torch.inference_mode():
             run_pass(whole(batches), records, count, batches=iter)
-        return (self.result(rows, batches, model=model.name) for rows in records.passes)
+        return (self.result(rows, batches, model=model.name) for rows in records.value)
 
     def result(self, rows: Sequence[Array], batches: TaskBatches, *, model: str) -> TaskResult:
         """The scores of what was read of all batches, in any order."""

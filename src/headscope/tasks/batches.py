@@ -17,12 +17,11 @@ from headscope.models import Model
 from headscope.run.options import BatchSize
 from headscope.run.watch import ACCELERATOR_TOKENS, CPU_TOKENS
 from headscope.tasks.heads import Head
-from headscope.tasks.metric import Array
 from headscope.text.batching import TextBatch, by_length
 from headscope.text.encode import EncodedInput
 from headscope.text.skipped import Skipped
 from headscope.text.words import Span
-from headscope.types import padded
+from headscope.types import Array, padded
 
 IGNORED = -100
 """The label of what is not predicted."""

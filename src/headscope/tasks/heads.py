@@ -3,8 +3,7 @@
 `headscope.load` leaves task heads out, since attention does not depend on them. A task does.
 """
 
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -22,12 +21,11 @@ from transformers.models.auto import modeling_auto as auto
 
 from headscope.capture import surveyed
 from headscope.errors import ModelError
-from headscope.models import Model, load, wrap
+from headscope.models import Model, ModelName, load, wrap
 from headscope.models.quiet import quiet_transformers
+from headscope.types import TaskName
 
 Head = Literal["writing", "question-answering", "classification", "masked-lm", "next-token"]
-TaskName = Literal["mlm", "qa", "classification", "lm"]
-"""What a model can be asked to predict in the explorer, by the task of that name."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +37,6 @@ class _Kind:
     loader: Any
     mappings: tuple[Mapping[str, str | tuple[str, ...]], ...]
     """The classes that have it, as transformers lists them."""
-    endings: tuple[str, ...]
-    """How the names of such classes end."""
     advice: str
     others: frozenset[str] = frozenset()
     """Classes that have it beside something else."""
@@ -59,7 +55,6 @@ _KINDS: dict[Head, _Kind] = {
         "head that writes text",
         AutoModelForSeq2SeqLM,
         (auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,),
-        ("ForConditionalGeneration",),
         "use an encoder-decoder, such as t5-small",
     ),
     "question-answering": _Kind(
@@ -67,7 +62,6 @@ _KINDS: dict[Head, _Kind] = {
         "question-answering head",
         AutoModelForQuestionAnswering,
         (auto.MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES,),
-        ("ForQuestionAnswering", "ForQuestionAnsweringSimple"),
         "use demo-qa or a model fine-tuned on questions",
     ),
     "classification": _Kind(
@@ -75,7 +69,6 @@ _KINDS: dict[Head, _Kind] = {
         "classification head",
         AutoModelForSequenceClassification,
         (auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,),
-        ("ForSequenceClassification",),
         "use demo-mrpc or a model fine-tuned to classify",
     ),
     "masked-lm": _Kind(
@@ -83,7 +76,6 @@ _KINDS: dict[Head, _Kind] = {
         "masked-language-model head",
         AutoModelForMaskedLM,
         (auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,),
-        ("ForMaskedLM", "WithLMHeadModel", "BertForPreTraining"),
         "use demo or another pretrained encoder, such as bert-base-uncased",
         # ELECTRA's discriminator, which is for pretraining too, does not predict tokens.
         frozenset(
@@ -97,16 +89,9 @@ _KINDS: dict[Head, _Kind] = {
         "next-token head",
         AutoModelForCausalLM,
         (auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,),
-        ("LMHeadModel", "ForCausalLM"),
         "use a causal language model, such as gpt2",
     ),
 }
-
-
-def task_of(classes: Iterable[str]) -> TaskName | None:
-    """What a model predicts whose config names these classes; None when none of them predicts."""
-    endings = {ending: kind.task for kind in _KINDS.values() for ending in kind.endings}
-    return next((task for name in classes for ending, task in endings.items() if name.endswith(ending)), None)
 
 
 def ready_task(network: PreTrainedModel) -> TaskName | None:
@@ -128,7 +113,7 @@ def has_head(network: PreTrainedModel, head: Head) -> bool:
     return any(kind.__name__ in _KINDS[head].classes for kind in type(network).__mro__)
 
 
-def with_head(model: Model | str | os.PathLike[str], head: Head, *, allow_pickle: bool = False) -> Model:
+def with_head(model: ModelName, head: Head, *, allow_pickle: bool = False) -> Model:
     """The model with a task head: itself if it has it, else loaded again from where it came from, with it.
 
     The weights are read again, in the model's precision and onto its device, and must hold all of the head; nothing

@@ -24,6 +24,7 @@ class LabelledTask(Task):
     """Texts or pairs, from tab-separated columns or JSON lines, each with a label."""
 
     head = "classification"
+    reader = staticmethod(read_labelled)
     nothing: str
     """What is wrong when not a single label can be used."""
 
@@ -80,7 +81,7 @@ class Classification(LabelledTask):
     @classmethod
     def from_files(cls, paths: Sequence[Path], model: Model, **options: Any) -> Self:
         """Labelled texts; the model says what its labels are called."""
-        return cls(read_labelled(*paths), labels=model.config.id2label, **options)
+        return super().from_files(paths, model, labels=model.config.id2label, **options)
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -146,11 +147,6 @@ class Regression(LabelledTask):
         Spearman("spearman", digits=3, low=-1, high=1),
         Mean("mse", digits=3, higher_is_better=False, low=0, field="squared_error"),
     )
-
-    @classmethod
-    def from_files(cls, paths: Sequence[Path], model: Model, **options: Any) -> Self:
-        """Texts with a score."""
-        return cls(read_labelled(*paths), **options)
 
     def check(self, model: Model) -> None:
         """Raise unless the model gives one number a text."""

@@ -2,10 +2,8 @@
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Sequence
 from itertools import islice
-from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 from weakref import WeakSet
 
 import numpy as np
@@ -72,6 +70,7 @@ class LanguageModelling(TokenTask):
 
     layout: ClassVar[Layout]
     usual_length = 128
+    reader = staticmethod(read_text)
 
     def __init__(self, texts: Corpus, *, max_length: int | None = None, limit: int | None = None) -> None:
         """`limit` stops after that many segments."""
@@ -79,11 +78,6 @@ class LanguageModelling(TokenTask):
         check_limit(limit)
         self.texts = texts
         self.limit = limit
-
-    @classmethod
-    def from_files(cls, paths: Sequence[Path], model: Model, **options: Any) -> Self:
-        """Plain text, JSON lines or pairs, as `read_text` takes them."""
-        return cls(read_text(*paths), **options)
 
     def keep(self, limit: int) -> None:
         """Stop after that many segments."""

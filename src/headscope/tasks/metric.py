@@ -6,14 +6,12 @@ it sums; its value on all examples but some is then a subtraction, however many 
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 
 from headscope.facts.analyses.sweeps import MetricFacts
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 RANK_GROUPS = 500
 """Most groups that examples are dealt out to where each group left out costs a sort."""

@@ -5,8 +5,7 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,11 +17,11 @@ from headscope.models import Model
 from headscope.run.options import longest_text
 from headscope.tasks.base import TASKS, Task
 from headscope.tasks.batches import IGNORED, Encoded, Row, TaskBatch, output_of
-from headscope.tasks.metric import Array, Mean
+from headscope.tasks.metric import Mean
 from headscope.text.encode import EncodedInput, QuestionEncoder, Window
 from headscope.text.formats.squad import Question, Questions, read_questions
 from headscope.text.items import TextPair
-from headscope.types import CLS
+from headscope.types import CLS, Array
 
 _RECORD = np.dtype([("em", "f8"), ("f1", "f8"), ("answerable", "?"), ("loss", "f8"), ("windows", "f8")])
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -43,6 +42,7 @@ class QuestionAnswering(Task):
     head = "question-answering"
     does = "answering questions"
     usual_length = 384
+    reader = staticmethod(read_questions)
     metrics = (
         Mean("em", "%", low=0, high=100, field="em"),
         Mean("f1", "%", low=0, high=100, field="f1"),
@@ -70,11 +70,6 @@ class QuestionAnswering(Task):
         self.max_answer = max_answer
         self.max_question = max_question
         self.threshold = threshold
-
-    @classmethod
-    def from_files(cls, paths: Sequence[Path], model: Model, **options: Any) -> Self:
-        """Questions from SQuAD's JSON."""
-        return cls(read_questions(*paths), **options)
 
     @property
     def questions(self) -> Questions:

@@ -10,8 +10,9 @@ from headscope.errors import OptionError
 from headscope.stats.documents import left_out_error
 from headscope.stats.intervals import LEVEL, mean_interval, mean_share_interval
 from headscope.stats.paired import PairedChange, paired_change
-from headscope.tasks.metric import Array, Mean, Metric
+from headscope.tasks.metric import Mean, Metric
 from headscope.text.skipped import Skipped
+from headscope.types import Array
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ class TaskResult:
     @property
     def scores(self) -> Mapping[str, Array]:
         """(example,) by metric: each example's own score, for the metrics that have one."""
-        found = {metric.name: metric.scores(self.records) for metric in self.metrics}
-        return {name: scores for name, scores in found.items() if scores is not None}
+        by_name = {metric.name: metric.scores(self.records) for metric in self.metrics}
+        return {name: scores for name, scores in by_name.items() if scores is not None}
 
     def metric(self, name: str) -> float:
         """One metric's value."""

@@ -5,12 +5,15 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from headscope.atlas import Atlas, open_atlas
 from headscope.errors import OptionError
 from headscope.models import Model, load
+from headscope.models.load import outline
 from headscope.pages.arrays import from_attentions
-from headscope.pages.neurons import neuron_reader
-from headscope.pages.page import Start
-from headscope.pages.seen import observe
+from headscope.pages.looking import Looked, check_cards, look_at_both
+from headscope.pages.seen import check_text
+from headscope.pages.start import Start
+from headscope.pages.start_checks import check_model, check_outline
 
 if TYPE_CHECKING:
     from headscope.widget.views import TextView
@@ -21,12 +24,15 @@ def view(
     text_a: str | None = None,
     text_b: str | None = None,
     *,
-    layer: int = 0,
+    layer: int | None = None,
     heads: Sequence[int] | int = (),
     stack: str | None = None,
-    view: str = "head",
+    view: str | None = None,
+    atlas: Atlas | str | os.PathLike[str] | None = None,
+    beside: Model | str | os.PathLike[str] | None = None,
+    beside_text: str | None = None,
     max_length: int | None = None,
-    neurons: bool = True,
+    neurons: bool | None = None,
     attentions: Any = None,
     tokens: Sequence[str] | None = None,
     key_tokens: Sequence[str] | None = None,
@@ -37,8 +43,12 @@ def view(
 
     `hs.view(model, "text a", "text b")` runs the model. `hs.view(attentions=..., tokens=...)` takes an array (layer,
     head, query, key) or a sequence of arrays, one a layer, from any framework; `key_tokens` are those looked at in
-    cross attention, `segments` says which of two texts a token is of, `name` what to call it. `layer`, `heads`,
-    `stack` and `view` say what is shown first. `.save("view.html")` on the result writes a file that needs no notebook.
+    cross attention, `segments` says which of two texts a token is of, `name` what to call it.
+
+    `layer`, `heads`, `stack` and `view` say what is shown first: without them all heads, small, with the sharpest one
+    beside them. `atlas` labels every head with what it does; `beside` (a model) and `beside_text` put a second
+    model or text beside the first. `neurons` keeps queries and keys, by default where the model lets them be read.
+    `.save("view.html")` on the result writes a file that needs no notebook.
     """
     check_installed()
     from headscope.widget.views import TextView  # noqa: PLC0415 - anywidget is optional
@@ -48,16 +58,47 @@ def view(
     if attentions is not None:
         if model is not None or text_a is not None or tokens is None:
             raise OptionError("with attentions=, give tokens= and neither a model nor a text")
+        if atlas is not None or beside is not None or beside_text is not None:
+            raise OptionError(
+                "atlas=, beside= and beside_text= go with a model and a text, not with attentions="
+            )
         observed = from_attentions(attentions, tokens, key_tokens=key_tokens, segments=segments, name=name)
-        return TextView(observed, start=start)
+        return TextView(Looked(observed), start=start)
     if model is None or text_a is None:
         raise OptionError("give a model and a text, or attentions= and tokens=")
     if tokens is not None or key_tokens is not None or segments is not None:
         raise OptionError("tokens=, key_tokens= and segments= go with attentions=; a model has its own")
-    loaded = model if isinstance(model, Model) else load(model)
-    observed = observe(loaded, text_a, text_b, max_length=max_length)
-    reader = neuron_reader(loaded, text_a, text_b, max_length=max_length) if neurons else None
-    return TextView(observed, start=start, neurons=reader)
+    check_text(text_a, text_b)
+    known = atlas if isinstance(atlas, Atlas) or atlas is None else open_atlas(atlas)
+    if known is not None:
+        check_cards(known)
+    loaded = _loaded(model, start, max_length=max_length, neurons=neurons)
+    check_model(loaded, start, neurons=neurons)
+    looked, second = look_at_both(
+        loaded,
+        text_a,
+        text_b,
+        beside=None if beside is None else _loaded(beside, None, max_length=max_length, neurons=neurons),
+        beside_text=beside_text,
+        max_length=max_length,
+        neurons=neurons,
+        atlas=known,
+    )
+    return TextView(looked, start=start, beside=second)
+
+
+def _loaded(
+    model: Model | str | os.PathLike[str],
+    start: Start | None,
+    *,
+    max_length: int | None,
+    neurons: bool | None,
+) -> Model:
+    """The model; what its files do not offer is refused before its weights are read."""
+    known = model if isinstance(model, Model) else outline(model)
+    if known is not None:
+        check_outline(known, start, max_length=max_length, neurons=neurons)
+    return model if isinstance(model, Model) else load(model)
 
 
 def check_installed() -> None:

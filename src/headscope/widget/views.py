@@ -6,18 +6,23 @@ from typing import Any
 
 import anywidget
 import traitlets
+from markupsafe import Markup
 from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
 from headscope.pages.atlas import packed_atlas, write_atlas_view
-from headscope.pages.neurons import NeuronReader
-from headscope.pages.page import Packed, Start, asset, budget_for, modules, pack, write_view
-from headscope.pages.pictures import PictureKind, check_place, draw
-from headscope.pages.seen import Observed
+from headscope.pages.looking import Looked
+from headscope.pages.page import Packed, asset, budget_for, modules, pack, page_html, write_view
+from headscope.pages.pictures import PictureKind, draw
 from headscope.pages.shapes import Chunk, Embedded
+from headscope.pages.start import Start
+from headscope.pages.start_checks import check_place
+from headscope.widget.stored import picture, stored
 
 ROOM = 8_000_000
 """Bytes that a text may take in a notebook, however short it is."""
+TALLEST = 100
+"""Tokens of a text up to which a saved notebook also holds a picture of it."""
 
 
 class Widget(anywidget.AnyWidget):
@@ -41,9 +46,25 @@ class Widget(anywidget.AnyWidget):
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self._title}>"
 
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """For notebooks: the widget, and HTML for where a saved notebook is read without a kernel."""
+        bundle = super()._repr_mimebundle_(**options)
+        if bundle is None:
+            return None
+        data, metadata = bundle
+        return {**data, "text/html": stored(self._page(), self._instead())}, metadata
+
     def save(self, path: str | os.PathLike[str]) -> Any:
         """Write the view as one self-contained HTML file."""
         raise NotImplementedError
+
+    def _page(self) -> str:
+        """The view as one self-contained HTML page."""
+        raise NotImplementedError
+
+    def _instead(self) -> Markup:
+        """What stands where a saved notebook is shown without frames."""
+        return Markup("<code>{}</code>").format(repr(self))
 
 
 class AtlasView(Widget):
@@ -51,26 +72,37 @@ class AtlasView(Widget):
 
     def __init__(self, atlas: Atlas) -> None:
         self.atlas = atlas
-        super().__init__(*packed_atlas(atlas), title=f"atlas of {atlas.provenance.get('model', '')}")
+        self._packed = packed_atlas(atlas)
+        super().__init__(*self._packed, title=f"atlas of {atlas.provenance.get('model', '')}")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the view as one self-contained HTML file."""
         write_atlas_view(path, self.atlas)
 
+    def _page(self) -> str:
+        return page_html(*self._packed, title=self._title)
+
 
 class TextView(Widget):
     """What every head does on one text; `hs.view` makes it."""
 
-    def __init__(self, observed: Observed, *, start: Start, neurons: NeuronReader | None = None) -> None:
-        check_place(observed, start.stack, start.layer, start.heads)
-        packed = pack(observed, start=start, neurons=neurons, budget=max(ROOM, budget_for(observed)))
-        self.observed, self._start, self._neurons = observed, start, neurons
-        title = f"{observed.model}, {len(observed.source.pieces)} tokens"
+    def __init__(self, looked: Looked, *, start: Start, beside: Looked | None = None) -> None:
+        self.observed, self.beside = looked.observed, beside
+        check_place(self.observed, start)
+        self._start, self._neurons = start, looked.neurons
+        packed = pack(
+            self.observed,
+            start=self._start,
+            neurons=looked.neurons,
+            beside=beside,
+            budget=max(ROOM, budget_for(self.observed)),
+        )
+        title = f"{self.observed.model}, {len(self.observed.source.pieces)} tokens"
         super().__init__(packed.embedded, packed.chunks, title=title)
 
     def save(self, path: str | os.PathLike[str]) -> Packed:
         """Write the view as one self-contained HTML file."""
-        return write_view(path, self.observed, start=self._start, neurons=self._neurons)
+        return write_view(path, self.observed, start=self._start, neurons=self._neurons, beside=self.beside)
 
     def draw(
         self,
@@ -83,13 +115,26 @@ class TextView(Widget):
         ax: Axes | None = None,
     ) -> Axes:
         """The head view or matrix view as a vector picture, for `hs.figures.save`; where not told, as shown first."""
-        start = self._start
+        start = self._start.on(self.observed)
         return draw(
             self.observed,
             kind,
             stack=stack or start.stack,
-            layer=start.layer if layer is None else layer,
+            layer=(start.layer or 0) if layer is None else layer,
             heads=start.heads if heads is None else heads,
             threshold=threshold,
             ax=ax,
         )
+
+    def _page(self) -> str:
+        beside = self.beside and Looked(self.beside.observed)
+        packed = pack(
+            self.observed, start=self._start, beside=beside
+        )  # no neurons, which take most of the room
+        return page_html(packed.embedded, packed.chunks, title=self._title)
+
+    def _instead(self) -> Markup:
+        if len(self.observed.source.pieces) > TALLEST:
+            return super()._instead()
+        kind: PictureKind = "matrix" if self._start.view == "matrix" else "head"
+        return picture(self.draw(kind), repr(self))

@@ -94,6 +94,7 @@ ARRAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sweep", list(ARRAYS))
 def test_the_other_sweeps(run: Run, folder: Path, data: Path, tmp_path: Path, sweep: str) -> None:
     out = tmp_path / "a.nc"

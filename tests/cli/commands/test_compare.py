@@ -27,11 +27,12 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_tables_and_an_atlas_of_the_second_model(
     run: Run, model: Path, other: Path, corpus: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out.nc"
-    result = run("compare", model, other, "--text", corpus, "--max-length", 32, "-o", out)
+    result = run("compare", model, other, "--text", corpus, "--max-length", 32, "-o", out, "--full")
     assert result.exit_code == 0, result.stderr
     for words in (
         "own, A's input",
@@ -69,6 +70,7 @@ def test_json_has_every_number(run: Run, model: Path, other: Path, tmp_path: Pat
     assert {row["feature"] for row in found["features"]} >= {"noun", "verb", "negation"}
 
 
+@pytest.mark.slow
 def test_the_report_has_a_section_and_findings(
     run: Run, model: Path, other: Path, corpus: Path, tmp_path: Path
 ) -> None:

@@ -11,17 +11,18 @@ import headscope as hs
 
 def test_a_page_for_each_head(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
     output = tmp_path / "atlas.nc"
-    result = run("explain", model, "--head", "1.2", "0.0", "--text", corpus, "--max-length", 32, "-o", output)
+    options = ("--text", corpus, "--max-length", 32, "-o", output, "--full")
+    result = run("explain", model, "--head", "1.2", "0.0", *options)
     assert result.exit_code == 0, result.stderr
     for words in (
-        "head 0.0",
-        "head 1.2",
+        "\nHead 0.0\n",
+        "\nHead 1.2\n",
         "Of its pattern is left",
         "own segment from the other",
         "all of these",
     ):
         assert words in result.stdout
-    assert result.stdout.index("head 0.0") < result.stdout.index("head 1.2")
+    assert result.stdout.index("\nHead 0.0\n") < result.stdout.index("\nHead 1.2\n")
     assert f"written to {output}" in result.stdout
     assert "pattern_left" in hs.open(output)
     again = run("explain", model, "--head", "0.1", "--text", corpus, "--max-length", 32, "-o", output)

@@ -137,6 +137,7 @@ def ask(link: str, path: str, token: str | None = None, **headers: str) -> tuple
             return refused.code, refused.read()
 
 
+@pytest.mark.slow
 def test_a_real_server_answers_and_stops_at_ctrl_c(model: Path) -> None:
     command = [
         sys.executable,

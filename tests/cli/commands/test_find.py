@@ -44,7 +44,7 @@ def test_good_lines_count_and_bad_ones_are_told(run: Run, model: Path, arrows: P
     arrows.write_text(
         arrows.read_text() + '\nnot json\n{"text": "a dog", "arrows": [[0, 9]]}', encoding="utf-8"
     )
-    result = run("find", model, "--arrows", arrows, "--permutations", 100)
+    result = run("find", model, "--arrows", arrows, "--permutations", 100, "--full")
     assert result.exit_code == 0
     (note,) = result.stderr.strip().splitlines()
     assert note.startswith("note: 2 annotations skipped: ")

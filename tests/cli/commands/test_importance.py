@@ -25,7 +25,8 @@ def test_it_prints_gradients_and_heads_and_writes_the_atlas(
     run: Run, folder: Path, corpus: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "atlas.nc"
-    result = run("importance", folder, "--task", "mlm", "--data", corpus, "--max-length", 32, "-o", output)
+    asked = ("importance", folder, "--task", "mlm", "--data", corpus, "--max-length", 32, "-o", output)
+    result = run(*asked, "--full")
     assert result.exit_code == 0, result.stderr
     atlas = hs.open(output)
     importance = atlas["head_importance"].values
@@ -56,6 +57,7 @@ def test_json_has_all_and_nothing_else_is_printed(run: Run, folder: Path, corpus
     assert (quiet.exit_code, quiet.stdout, quiet.stderr) == (0, "", "")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:. independent texts cannot make")
 def test_ablations_in_the_atlas_are_compared(run: Run, folder: Path, corpus: Path, tmp_path: Path) -> None:
     output = tmp_path / "atlas.nc"

@@ -15,8 +15,10 @@ def test_one_model_gets_a_table_by_layer(run: Run, model: Path, corpus: Path) ->
     result = run("patterns", model, "--text", corpus, "--max-length", 32)
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
-    assert lines[1].split()[-5:] == list(PATTERNS)
-    assert [line.split()[0] for line in lines[-3:]] == ["0", "1", "2"]
+    assert lines[0].startswith("Of all attention maps ")
+    assert lines[3].split()[-5:] == list(PATTERNS)
+    assert [line.split()[0] for line in lines[-5:-2]] == ["0", "1", "2"]
+    assert lines[-1] == "Nothing was kept: add -o atlas.nc to keep the result in an atlas."
 
 
 def test_several_models_and_files_make_one_table(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
@@ -52,6 +54,7 @@ def _report(run: Run, atlas: Path, folder: Path) -> str:
     return page.read_text()
 
 
+@pytest.mark.slow
 def test_it_is_added_to_an_atlas_of_the_same_model(
     run: Run, model: Path, corpus: Path, tmp_path: Path
 ) -> None:

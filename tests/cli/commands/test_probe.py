@@ -52,16 +52,24 @@ def roles(tmp_path: Path) -> Path:
 def test_dependency_prints_a_table_and_says_what_was_chosen_where(
     run: Run, model: Path, treebank: Path
 ) -> None:
-    result = run("probe", "dependency", model, "--treebank", treebank)
+    result = run("probe", "dependency", model, "--treebank", treebank, "--full")
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
-    assert "6 texts" in lines[0]
-    assert lines[1] == "best heads chosen on half of the documents of dev.conllu"
-    assert lines[2] == "95 % intervals over 4 sentences, as fewer than 10 documents have cases"
-    assert lines[4].split()[:4] == ["relation", "cases", "best", "head"]
-    assert [line.split()[0] for line in lines[5:]] == ["all", "det", "nsubj", "obj"]
+    assert lines[0].startswith("None of the relations has 30 cases or more: too few to tell heads from ")
+    assert "6 texts" in lines[1]
+    assert lines[2] == "best heads chosen on half of the documents of dev.conllu"
+    assert lines[3] == "95 % intervals over 4 sentences, as fewer than 10 documents have cases"
+    assert lines[5].split()[:4] == ["relation", "cases", "best", "head"]
+    assert [line.split()[0] for line in lines[6:10]] == ["all", "det", "nsubj", "obj"]
+    assert lines[-1].startswith("Nothing was kept: add -o atlas.nc")
     assert "1 sentence skipped" in result.stderr
     assert f"{treebank}:" in result.stderr
+
+
+def test_rows_with_too_few_cases_are_left_to_full(run: Run, model: Path, treebank: Path) -> None:
+    short = run("probe", "dependency", model, "--treebank", treebank).stdout
+    assert "too few cases" not in short
+    assert "--full prints " in short
 
 
 def test_dependency_writes_the_contract_into_a_new_atlas(
@@ -119,16 +127,18 @@ def test_a_probe_refuses_an_atlas_of_another_model_before_it_runs(
     assert out.read_bytes() == content
 
 
+@pytest.mark.slow
 def test_the_other_probes(run: Run, model: Path, treebank: Path, roles: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.nc"
     parts = ("--train", treebank, "--dev", treebank, "--test", treebank)
     done = [
-        run("probe", "relations", model, "--data", roles, "-o", out),
-        run("probe", "features", model, "--treebank", treebank, "--against", model, "-o", out),
-        run(
-            "probe", "coreference", model, "--data", hs.sample_path("treebank"), "--max-length", 64, "-o", out
-        ),
-        run("probe", "parser", model, *parts, "--max-epochs", 2, "-o", out),
+        run("probe", *asked, "-o", out, "--full")
+        for asked in (
+            ("relations", model, "--data", roles),
+            ("features", model, "--treebank", treebank, "--against", model),
+            ("coreference", model, "--data", hs.sample_path("treebank"), "--max-length", 64),
+            ("parser", model, *parts, "--max-epochs", 2),
+        )
     ]
     assert [one.exit_code for one in done] == [0, 0, 0, 0], [one.stderr for one in done]
     relations, features, coreference, parser = (one.stdout for one in done)
@@ -137,7 +147,7 @@ def test_the_other_probes(run: Run, model: Path, treebank: Path, roles: Path, tm
     assert "changed most" in features
     assert "pronoun" in coreference
     assert "same word" in coreference
-    assert [line.split()[0] for line in parser.splitlines()[4:11]] == [
+    assert [line.split()[0] for line in parser.splitlines()[5:12]] == [
         "attention", "attention_words", "right_branching", "best_offset", "distances_words",
         "random_attention", "random_attention_words",
     ]  # fmt: skip
@@ -221,7 +231,7 @@ def test_a_new_analysis_keeps_what_probes_found(
 
 def test_examples_tell_what_was_skipped(run: Run, model: Path, treebank: Path) -> None:
     asked = ("probe", "examples", model, "--treebank", treebank, "--relation", "det")
-    assert "1 sentence skipped" in run(*asked).stderr
+    assert "1 sentence skipped" in run(*asked, "--full").stderr
     assert "1 sentence skipped" in json.loads(run(*asked, "--json").stdout)["notes"][0]
     wrong = run(*asked, "--picture", "a.jpg")
     assert (wrong.exit_code, "saved as .svg, .pdf, .png" in wrong.stderr) == (2, True)

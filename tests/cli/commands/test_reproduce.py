@@ -14,6 +14,7 @@ from tests.reproduce.sweeps import facts, row, with_sweeps
 
 import headscope as hs
 from headscope.cli.commands.reproduce.show import print_reproduction
+from headscope.cli.page import Page
 from headscope.errors import OptionError
 from headscope.reproduce import clark2019, guan2020, vig2019
 from headscope.reproduce.kovaleva2019 import kovaleva2019
@@ -38,7 +39,7 @@ def treebank(tmp_path: Path) -> Path:
 def test_clark2019_of_a_model(run: Run, model: Path, corpus: Path, treebank: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.nc"
     asked = ("reproduce", "clark2019", model, "--text", corpus, "--treebank", treebank, "--max-length", 32)
-    result = run(*asked, "--limit", 2, "-o", out)
+    result = run(*asked, "--limit", 2, "-o", out, "--full")
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
     name = hs.open(out).provenance["model"]
@@ -69,12 +70,13 @@ def test_clark2019_takes_the_gradient_of_so_many_examples(run: Run, corpus: Path
     assert gradient["ours"]["data"] == "corpus.txt, 2 texts; loss of masked tokens"
     assert gradient["covers"] == ["figure 3"]
     assert [drawing["title"] for drawing in gradient["drawings"]] == ["Gradient by layer"]
-    shown = next(line for line in run(*asked).stdout.splitlines() if line.startswith("[SEP], later layers"))
+    lines = run(*asked, "--full").stdout.splitlines()
+    shown = next(line for line in lines if line.startswith("[SEP], later layers"))
     assert " 0.000 nats" not in shown  # gradients are small
 
 
 def test_guan2020_of_an_atlas(run: Run, atlas_path: Path, tmp_path: Path) -> None:
-    result = run("reproduce", "guan2020", atlas_path, "--k", 3, "--seed", 1)
+    result = run("reproduce", "guan2020", atlas_path, "--k", 3, "--seed", 1, "--full")
     assert result.exit_code == 0, result.stderr
     assert "Shares of the kinds of heads, k = 3\n" in result.stdout
     assert "26.04 %" in result.stdout
@@ -101,6 +103,7 @@ def test_guan2020_keeps_the_kinds(run: Run, model: Path, corpus: Path, tmp_path:
     assert (again.exit_code, "is there already; choose a new name" in again.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_guan2020_of_several_models(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
     tuned, data, out = tmp_path / "tuned", questions_file(tmp_path / "questions.json"), tmp_path / "out.nc"
     headed("bert", "qa").network.save_pretrained(tuned)
@@ -121,6 +124,7 @@ def test_guan2020_of_several_models(run: Run, model: Path, corpus: Path, tmp_pat
     assert (refused.exit_code, "must both be models, or both" in refused.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_kovaleva2019_of_two_models(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
     tuned, data, out = tmp_path / "tuned", questions_file(tmp_path / "questions.json"), tmp_path / "out.nc"
     headed("bert", "qa").network.save_pretrained(tuned)
@@ -137,12 +141,12 @@ def test_kovaleva2019_of_two_models(run: Run, model: Path, corpus: Path, tmp_pat
         2,
     )
     asked += ("--max-length", 32, "--task", "qa", "--data", data, "--examples", 3, "-o", out)
-    result = run(*asked)
+    result = run(*asked, "--full")
     assert result.exit_code == 0, result.stderr
     second = tmp_path / "out-against.nc"
     lines = result.stdout.splitlines()
     assert lines[0].startswith("Kovaleva, Romanov, Rogers and Rumshisky 2019")
-    assert f"the atlases of --against are in {second}" in lines
+    assert f"The atlases of --against are in {second}." in lines
     assert lines[-1] == f"written to {out}; next: headscope report {out}"
     assert any(line.startswith("first layer") and "+3.2 points" in line for line in lines)
     told = json.loads(run("reproduce", "kovaleva2019", out, "--against", second, "--json").stdout)
@@ -155,6 +159,7 @@ def test_kovaleva2019_of_two_models(run: Run, model: Path, corpus: Path, tmp_pat
     assert (again.exit_code, "is there already; choose a new name" in again.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_kovaleva2019_of_several_models_and_tasks(run: Run, model: Path, tmp_path: Path) -> None:
     folders = [tmp_path / "answering", tmp_path / "deciding"]
     for folder, kind in zip(folders, ("qa", "classification"), strict=True):
@@ -180,9 +185,8 @@ def test_kovaleva2019_of_several_models_and_tasks(run: Run, model: Path, tmp_pat
 
 def test_vig2019_of_a_model(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
     out, page = tmp_path / "out.nc", tmp_path / "page.md"
-    result = run(
-        "reproduce", "vig2019", model, "--text", corpus, "--max-length", 32, "-o", out, "--page", page
-    )
+    asked = ("reproduce", "vig2019", model, "--text", corpus, "--max-length", 32, "-o", out, "--page", page)
+    result = run(*asked, "--full")
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
     header = next(line for line in lines if line.startswith("pattern "))
@@ -201,6 +205,7 @@ def test_vig2019_of_a_model(run: Run, model: Path, corpus: Path, tmp_path: Path)
     assert [word for word in shown if word in words.values()] == [words[verdict] for verdict in verdicts]
 
 
+@pytest.mark.slow
 def test_all_papers_on_one_page(run: Run, model: Path, corpus: Path, treebank: Path, tmp_path: Path) -> None:
     out, page = tmp_path / "out.nc", tmp_path / "page.html"
     asked = ("reproduce", "all", model, "--against", model, "--text", corpus, "--treebank", treebank)
@@ -211,9 +216,9 @@ def test_all_papers_on_one_page(run: Run, model: Path, corpus: Path, treebank: P
     for name in ("Clark, Khandelwal", "Guan, Leng", "Kovaleva, Romanov", "Vig 2019"):
         assert f"\n{name}" in f"\n{result.stdout}"
     second = tmp_path / "out-against.nc"
-    assert [line for line in result.stdout.splitlines()[-5:] if line] == [
-        f"the atlases of --against are in {second}",
+    assert result.stdout.splitlines()[-3:] == [
         f"{page}: all tables and drawings; open it in a browser",
+        f"The atlases of --against are in {second}.",
         f"written to {out}; next: headscope report {out}",
     ]
     assert page.read_text(encoding="utf-8").lower().startswith("<!doctype html>")
@@ -251,7 +256,10 @@ def test_all_says_when_the_sample_is_read(
             ["kovaleva2019", "MODEL", "--task", "qa", "mlm", "--data", "CORPUS"],
             "2 tasks (qa, mlm), and --data names corpus.txt; give each --task one --data FILE",
         ),
-        (["kovaleva2019", "MODEL", "--task", "vision", "--data", "CORPUS"], "'vision' is not one of 'qa', "),
+        (
+            ["kovaleva2019", "MODEL", "--task", "vision", "--data", "CORPUS"],
+            "no task called 'vision'; choose from qa, ",
+        ),
         (["kovaleva2019", "MODEL", "--text", "CORPUS", "--task", "qa"], "--task needs --data FILE too"),
         (["vig2019", "MODEL"], "give text (--text FILE), or an atlas in place of the model"),
         (["vig2019", "MODEL", "--text", "CORPUS", "--pairs", "CORPUS"], "one of the two"),
@@ -261,7 +269,7 @@ def test_all_says_when_the_sample_is_read(
         (["all", "MODEL", "--against", "ATLAS"], "must both be models, or both be .nc files"),
         (["all", "MODEL", "--train", "TREEBANK"], "--train needs --test FILE too"),
         (["all", "MODEL", "--task", "qa"], "--task needs --data FILE too"),
-        (["all", "MODEL", "--task", "chess", "--data", "CORPUS"], "'chess' is not one of 'qa', "),
+        (["all", "MODEL", "--task", "chess", "--data", "CORPUS"], "no task called 'chess'; choose from qa, "),
         (
             ["all", "MODEL", "--task", "qa", "--task", "lm", "--data", "CORPUS"],
             "give each --task one --data FILE",
@@ -332,7 +340,7 @@ def test_tables_fit_a_terminal(width: int) -> None:
         table={"encoder": [mention]},
         examples={},
     )
-    console = Console(file=page, width=width, highlight=False, markup=False)
+    answer = Page(Console(file=page, width=width, highlight=False, markup=False), full=True)
     disabled = with_sweeps(
         empty_atlas(),
         {"heads": (facts("heads", "zero"), [row("heads", f"0.{n}", n / 10, sure=n == 3) for n in range(4)])},
@@ -352,7 +360,8 @@ def test_tables_fit_a_terminal(width: int) -> None:
         kovaleva2019(disabled),
         vig2019(probed),
     ):
-        print_reproduction(console, result)
+        print_reproduction(answer, result)
+    answer.finish([])
     assert "…" not in page.getvalue()
     assert max(map(len, page.getvalue().splitlines())) <= width
     assert "layers 1, 3, 6, 7" in page.getvalue()  # beside its figure or below the table, never lost

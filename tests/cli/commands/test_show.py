@@ -19,7 +19,7 @@ def rows_of(text: str) -> dict[str, list[str]]:
 
 
 def test_overview_tells_what_the_atlas_holds(run: Run, atlas_path: Path) -> None:
-    result = run("show", atlas_path)
+    result = run("show", atlas_path, "--full")
     assert result.exit_code == 0, result.stderr
     atlas = hs.open(atlas_path)
     assert "tiny-bert (BertModel, weights sha256:" in result.stdout
@@ -182,11 +182,13 @@ def test_no_pair_is_listed_twice(run: Run, atlas_path: Path) -> None:
 
 
 def test_every_stack_that_has_the_measure_is_shown(run: Run, stacks_path: Path) -> None:
-    overview = run("show", stacks_path).stdout
+    overview = run("show", stacks_path, "--full").stdout
     assert "encoder: 3 layers x 4 heads" in overview
     assert "cross: 2 layers x 4 heads" in overview
     titles = [
-        line for line in run("show", stacks_path, "entropy").stdout.splitlines() if line.startswith("entropy")
+        line
+        for line in run("show", stacks_path, "entropy", "--full").stdout.splitlines()
+        if line.startswith("entropy")
     ]
     assert [title.split()[1] for title in titles] == ["(encoder):", "(decoder):", "(cross):"]
     one = json.loads(run("show", stacks_path, "decoder/entropy", "--json").stdout)
@@ -199,10 +201,10 @@ def test_every_stack_that_has_the_measure_is_shown(run: Run, stacks_path: Path) 
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (("nonsense",), "no 'nonsense'; it has distance_features, entropy"),
+        (("nonsense",), "no 'nonsense'; choose from distance_features, entropy"),
         (("entropy", "--layer", 3), "entropy has no layer 3; choose from 0 to 2"),
         (("entropy", "--at", "query_role=comma"), "choose from all, cls"),
-        (("entropy", "--at", "offset=1"), "entropy has no offset; it has layer, head, query_role"),
+        (("entropy", "--at", "offset=1"), "entropy has no offset; choose from layer, head, query_role"),
         (("entropy", "--at", "sep"), "write DIM=LABEL"),
         (("entropy", "--by", "sep"), "there is no such column; choose from all, cls"),
         (("entropy", "--top", 0), "'--top'"),
@@ -246,7 +248,7 @@ def probed_path(tmp_path: Path) -> Path:
 
 
 def test_overview_tells_which_probes_were_run(run: Run, probed_path: Path, tmp_path: Path) -> None:
-    told = run("show", probed_path).stdout
+    told = run("show", probed_path, "--full").stdout
     assert "probes     dependency on dev.conllu, 120 texts, 2,400 tokens, heads chosen on half of the" in told
     assert "corpus     corpus.txt" in told
     assert "dependency_count " in told

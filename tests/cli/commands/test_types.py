@@ -26,8 +26,9 @@ def path(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_types_writes_the_kinds_into_the_atlas(run: Run, path: Path) -> None:
-    result = run("types", path)
+    result = run("types", path, "--full")
     assert result.exit_code == 0, result.stderr
     assert (hs.open(path)["head_type"].values == kinds_of_heads(6, 8)).all()
     assert "100.0% do on half of the heads (stable; in nine of ten rounds 100.0 to 100.0%" in result.stdout
@@ -48,6 +49,7 @@ def test_types_as_json(run: Run, path: Path, tmp_path: Path) -> None:
     assert "head_type" in hs.open(tmp_path / "other.nc")
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_file_contents(run: Run, path: Path, tmp_path: Path) -> None:
     for name in ("a.nc", "b.nc"):
         assert run("types", path, "--seed", 7, "--method", "gmm", "-q", "-o", tmp_path / name).exit_code == 0
@@ -64,7 +66,7 @@ def test_an_impossible_k_is_one_line(run: Run, path: Path) -> None:
 
 def test_show_groups_heads_by_kind(run: Run, path: Path) -> None:
     run("types", path, "-q")
-    overview = run("show", path).stdout
+    overview = run("show", path, "--full").stdout
     assert "dense 12, diagonal 12, dense&vertical 12, vertical 12" in overview
     lines = run("show", path, "head_type").stdout.splitlines()
     diagonal = next(line for line in lines if line.startswith("diagonal"))
@@ -75,6 +77,7 @@ def test_show_groups_heads_by_kind(run: Run, path: Path) -> None:
     assert "counted from 0" in run("show", path, "head_type", "--layer", 9).stderr
 
 
+@pytest.mark.slow
 def test_the_report_has_the_kinds(run: Run, path: Path, tmp_path: Path) -> None:
     run("types", path, "-q")
     assert run("report", path, "-o", tmp_path / "page.html").exit_code == 0

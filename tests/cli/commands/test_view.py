@@ -1,8 +1,12 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
+from tests.helpers.tiny import tiny
+
+import headscope as hs
 
 
 @pytest.fixture
@@ -12,6 +16,12 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.chdir(folder)
     return folder
+
+
+@pytest.fixture
+def unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No text can be read: what is refused is refused before that."""
+    monkeypatch.setattr("headscope.pages.looking.observe", lambda *_, **__: pytest.fail("a text was read"))
 
 
 def test_writes_one_page(run: Run, model: Path, tmp_path: Path) -> None:
@@ -44,6 +54,62 @@ def test_heads_are_named_as_everywhere(
     assert json.loads(told.stdout)["start"] == start
 
 
+def test_without_a_head_it_opens_on_all_of_them(run: Run, model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "v.html"
+    assert json.loads(run("view", model, "The cat sat.", "-o", out, "--json").stdout)["start"] == "view=model"
+    lines = json.loads(run("view", model, "The cat sat.", "-o", out, "--view", "head", "--json").stdout)[
+        "start"
+    ]
+    assert re.fullmatch(
+        r"view=head&layer=\d&heads=\d", lines
+    )  # one head's, not those of all heads of a layer
+
+
+@pytest.mark.parametrize("option", [["--view", "neuron"], ["--neurons"]])
+def test_neurons_of_a_model_that_hides_them_are_refused_unloaded(
+    run: Run, empty_folder: Path, tmp_path: Path, option: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny("mpnet").network.save_pretrained(tmp_path / "mpnet")
+    tiny("mpnet").tokenizer.save_pretrained(tmp_path / "mpnet")
+    monkeypatch.setattr("headscope.load", lambda *_, **__: pytest.fail("it was loaded"))
+    result = run("view", tmp_path / "mpnet", "The cat sat.", *option)
+    assert result.exit_code == 2
+    assert "does not let its queries and keys be read" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_an_atlas_labels_the_heads(run: Run, model: Path, atlas_path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "v.html"
+    result = run("view", model, "The cat sat.", "-o", out, "--atlas", atlas_path, "--no-neurons")
+    assert (result.exit_code, result.stderr) == (0, "")
+    data = re.search(r'id="headscope-data"[^>]*>(.*?)</script>', out.read_text(encoding="utf-8"), re.S)
+    assert data is not None
+    cards = json.loads(data[1])["seen"]["cards"]["encoder"]
+    atlas = hs.open(atlas_path)
+    assert cards == [hs.card(atlas, f"{layer}.{head}").text for layer in range(3) for head in range(4)]
+
+
+def test_an_atlas_of_another_model_is_refused(
+    run: Run, model: Path, stacks_path: Path, empty_folder: Path
+) -> None:
+    result = run("view", model, "The cat sat.", "--atlas", stacks_path)
+    assert result.exit_code == 2
+    assert "whose weights differ" in result.stderr
+
+
+def test_a_second_text_or_model_beside(run: Run, model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "v.html"
+    told = run("view", model, "The cat sat.", "-o", out, "--beside-text", "A dog saw it.", "--json").stdout
+    assert json.loads(told)["beside"]["model"] == str(model)
+    assert 'data-chunk="beside/maps/encoder/2"' in out.read_text(encoding="utf-8")
+    tiny("gpt2").network.save_pretrained(tmp_path / "gpt2")
+    tiny("gpt2").tokenizer.save_pretrained(tmp_path / "gpt2")
+    told = run("view", model, "The cat sat.", "-o", out, "--beside", tmp_path / "gpt2", "--json").stdout
+    assert json.loads(told)["beside"]["model"] == str(tmp_path / "gpt2")
+    assert 'data-chunk="beside/maps/decoder/' in out.read_text(encoding="utf-8")
+    assert json.loads(run("view", model, "The cat sat.", "-o", out, "--json").stdout)["beside"] is None
+
+
 def test_json_tells_what_was_written(run: Run, model: Path, tmp_path: Path) -> None:
     out = tmp_path / "v.html"
     told = json.loads(run("view", model, "the cat " * 100, "-o", out, "--json", "--no-neurons").stdout)
@@ -66,7 +132,7 @@ def test_a_picture_beside_it(run: Run, model: Path, tmp_path: Path, view: str, s
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (["--layer", 9], "no layer 9 in its encoder; it has 0 to 2"),
+        (["--layer", 9], "no layer 9; it has 0 to 2"),
         (["--head", 7], "no head 0.7"),
         (["--head", "1.2", "--head", "2.2"], "a page begins with heads of one layer"),
         (["--head", "encoder:1.2", "--stack", "decoder"], "name different stacks"),
@@ -77,8 +143,14 @@ def test_a_picture_beside_it(run: Run, model: Path, tmp_path: Path, view: str, s
         (["--svg", "p.svg", "--view", "model"], "not --view model"),
         (["--max-length", 500], "more than the 64 tokens"),
         (["-o", "missing/v.html"], "there is no folder"),
+        (["-o", "v.pdf"], "a view is a page, FILE.html; pictures are drawn with --svg"),
+        (["--view", "neuron", "--no-neurons"], "drop one of the two"),
+        (["--atlas", "missing.nc"], "missing.nc"),
+        (["--beside-text", " "], "--beside-text is empty"),
+        (["--beside", "nowhere"], "nowhere"),
     ],
 )
+@pytest.mark.usefixtures("unread")
 def test_what_cannot_be_done(
     run: Run, model: Path, empty_folder: Path, args: list[object], says: str
 ) -> None:

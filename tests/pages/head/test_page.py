@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binomtest, t
+from tests.browser.material import with_rules
 from tests.helpers.atlas_views import bars_of, section_of, with_kinds
 from tests.helpers.atlases import (
     atlas_of,
@@ -103,7 +104,9 @@ def test_intervals_are_wilsons_of_the_cases_that_the_error_is_worth() -> None:
     atlas = random_atlas(1, 1).with_probe(
         "dependency", {"encoder": arrays}, facts=probe_facts(), table={}, examples={}
     )
-    [one] = bars_of(head_page(atlas, "encoder", 0, 0), "relations")
+    section = section_of(head_page(atlas, "encoder", 0, 0), "relations")
+    assert section is not None
+    [one] = section.folded[0].bars
     expected = binomtest(90, 100).proportion_ci(method="wilson")  # 0.9 * 0.1 / 0.03² are 100 cases
     assert (one.low, one.high) == pytest.approx((expected.low, expected.high), abs=1e-5)
     assert (one.mark, one.mark_name) == (None, "")
@@ -146,7 +149,11 @@ def test_examples_are_this_heads_right_ones_first() -> None:
         example(guess=99, name="broken"),
     ]
     page = head_page(with_dependency(random_atlas(), examples=found), "encoder", 1, 2)
-    assert [shown.note.rpartition("(")[2] for shown in page.examples] == ["surest)", "sentence-1)", "wrong)"]
+    assert [shown.note.rpartition("(")[2] for shown in page.examples] == [
+        "surest).",
+        "sentence-1).",
+        "wrong).",
+    ]
     first = page.examples[1]
     assert (first.text, first.marks) == ("The red cat sat .", [0, 2])
     assert first.weights == [0.1, 0.06, 0.7, 0.02, 0.001]
@@ -156,7 +163,21 @@ def test_examples_are_this_heads_right_ones_first() -> None:
     inward = example(direction="head_to_dependent")
     page = head_page(with_dependency(random_atlas(), examples=[inward]), "encoder", 1, 2)
     assert "“cat” looks at “The”" in page.examples[0].note
-    assert page.examples[0].note.endswith("Blue: the attention that words give the framed one.")
+    assert page.examples[0].is_looked_at
+
+
+def test_cases_of_what_the_card_says_come_first() -> None:
+    found = [example(guess=3, name="wrong"), example(label="nmod", name="other"), example()]
+    page = head_page(with_rules(with_dependency(random_atlas(), examples=found)), "encoder", 1, 2)
+    assert page.card[0].text.startswith("Finds the noun of a determiner: 91.0%, the best fixed offset 58.0%")
+    assert page.card[0].bar is not None
+    assert (page.card[0].bar.value, page.card[0].bar.mark) == (0.91, 0.58)
+    [shown] = page.at_work
+    assert shown.note.endswith("which is right (sentence-1).")
+    assert (shown.guess, shown.is_right, shown.is_looked_at) == (2, True, False)
+    assert [one.note.rpartition("(")[2] for one in page.examples] == ["other).", "wrong)."]
+    several = head_page(with_dependency(random_atlas(stacks=("encoder", "decoder"))), "decoder", 1, 2)
+    assert (page.named, several.named) == ("1.2", "decoder 1.2")
 
 
 def typical(**changes: Any) -> Typical:
@@ -326,5 +347,6 @@ def test_a_bare_atlas_has_a_bare_page() -> None:
         "stack": "encoder",
         "layer": 0,
         "head": 1,
+        "named": "0.1",
         "notes": ["The atlas knows nothing more of this head."],
     }

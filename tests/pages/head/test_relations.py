@@ -7,9 +7,8 @@ from tests.helpers.tiny import tiny
 
 import headscope as hs
 from headscope.atlas import Atlas
-from headscope.facts.head_arrays import head_arrays
 from headscope.pages.head.relations import relations
-from headscope.pages.shapes import Bar
+from headscope.pages.shapes import Bar, Section
 from headscope.text.annotated.treebank import read_treebank
 from headscope.types import HeadId, LabelledArray
 
@@ -37,13 +36,18 @@ def probed() -> Atlas:
     )
 
 
-def found(atlas: Atlas, head: int = 0) -> list[Bar]:
-    sections = relations(atlas, head_arrays(atlas, "encoder", HeadId(0, head)), HeadId(0, head))
-    return [bar for section in sections for chart in section.charts for bar in chart.bars]
+def section_of(atlas: Atlas, head: int = 0) -> Section:
+    [section] = relations(atlas, "encoder", HeadId(0, head))
+    return section
 
 
-def test_only_what_is_above_the_best_rule_is_listed_furthest_first() -> None:
-    det, nmod = found(probed())
+def bars_of(section: Section, *, folded: bool = False) -> list[Bar]:
+    return [bar for chart in (section.folded if folded else section.charts) for bar in chart.bars]
+
+
+def test_only_what_is_clearly_above_the_best_rule_is_listed_and_the_rest_folded() -> None:
+    section = section_of(probed())
+    [det], [nmod] = bars_of(section), bars_of(section, folded=True)
     assert (det.label, det.value, det.mark) == ("det, dependent to head", 0.9, 0.5)
     assert (det.mark_name, det.note) == ("best fixed offset (−1)", "dependency, 900 cases")
     assert (det.verdict, det.pale) == ("above", False)
@@ -54,12 +58,40 @@ def test_only_what_is_above_the_best_rule_is_listed_furthest_first() -> None:
     assert nmod.note.endswith("not clearly above the simple rules")
 
 
+def test_what_is_clear_alone_may_not_be_among_many_tests() -> None:
+    """Head 1.0 of two layers, then of two hundred: the same numbers."""
+
+    def listed(layers: int) -> list[str]:
+        values = np.full((1, 2, layers, 1), 0.1)
+        values[0, 0, 1, 0] = 0.75
+        cells = {"relation": ["det"], "direction": WAYS, "layer": list(range(layers)), "head": [0]}
+        by_rule = {"relation": ["det"], "offset": [-1]}
+        arrays = {
+            "dependency_accuracy": LabelledArray(values, tuple(cells), cells, "share"),
+            "dependency_accuracy_stderr": LabelledArray(
+                np.full_like(values, 0.04), tuple(cells), cells, "error"
+            ),
+            "dependency_count": LabelledArray(np.array([150]), ("relation",), {"relation": ["det"]}, "cases"),
+            "dependency_baseline": LabelledArray(np.array([[0.5]]), tuple(by_rule), by_rule, "share"),
+        }
+        atlas = random_atlas(layers, 1).with_probe(
+            "dependency", {"encoder": arrays}, facts=probe_facts(), table={}, examples={}
+        )
+        [section] = relations(atlas, "encoder", HeadId(1, 0))
+        assert bool(hs.card(atlas, "1.0").finds) == bool(section.charts)
+        return [bar.label for bar in bars_of(section)]
+
+    assert listed(2) == ["det, dependent to head"]
+    assert listed(200) == []
+
+
 def test_how_many_were_asked_for_is_told_where_none_is_above() -> None:
-    atlas = probed()
-    [section] = relations(atlas, head_arrays(atlas, "encoder", HeadId(0, 1)), HeadId(0, 1))
-    assert section.said == ["None above a simple rule, of 3 tested."]  # dep has too few cases
-    other = random_atlas()
-    assert relations(other, head_arrays(other, "encoder", HeadId(0, 1)), HeadId(0, 1)) == []
+    section = section_of(probed(), 1)
+    assert section.said == [  # dep has too few cases
+        "None clearly above a simple rule after correction for 16 tests, of 3 tested."
+    ]
+    assert not bars_of(section)
+    assert relations(random_atlas(), "encoder", HeadId(0, 1)) == []
 
 
 def test_coreference_has_rules_of_its_own() -> None:
@@ -79,7 +111,8 @@ def test_coreference_has_rules_of_its_own() -> None:
     atlas = random_atlas(1, 1).with_probe(
         "coreference", {"encoder": arrays}, facts=probe_facts(), table={}, examples={}
     )
-    [one] = found(atlas)
+    assert not bars_of(section_of(atlas))
+    [one] = bars_of(section_of(atlas), folded=True)
     assert (one.value, one.mark, one.mark_name) == (0.6, 0.4, "nearest with the same head word")
     assert one.verdict == "unclear"  # nothing says how sure it is
 
@@ -93,9 +126,8 @@ def test_a_head_that_is_a_rule_is_never_above_it() -> None:
     listed = 0
     for layer in range(3):
         for head in range(4):
-            at = head_arrays(atlas, "encoder", HeadId(layer, head))
-            for section in relations(atlas, at, HeadId(layer, head)):
-                for bar in (bar for chart in section.charts for bar in chart.bars):
+            for section in relations(atlas, "encoder", HeadId(layer, head)):
+                for bar in (*bars_of(section), *bars_of(section, folded=True)):
                     listed += 1
                     rule = float(best.sel(relation=bar.label.partition(",")[0]))
                     assert bar.mark == pytest.approx(rule, rel=1e-4)

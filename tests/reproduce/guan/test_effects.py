@@ -281,6 +281,7 @@ def test_tables_are_read_from_the_model_that_answers_questions() -> None:
     assert rows_of(result)["dense, pruned: F1"].ours == Figure(0.36, detail="5 heads")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:. independent texts cannot make")
 def test_kinds_of_a_model_are_pruned_made_uniform_and_masked(tmp_path: Path) -> None:
     model = headed("bert", "qa")

@@ -48,7 +48,8 @@ export function Beside({ props, look, asked }: Props) {
       {error && <Trouble>{error}</Trouble>}
       {value && look.current !== null ? (
         <HeadCard
-          {...{ page: value, dark, state, setState, back, model: look.atlas.model }}
+          {...{ page: value, dark, state, setState, back, model: look.atlas.model, command: look.atlas.command }}
+          canTry={canTry(source, look.atlas.model)}
           several={look.atlas.stacks.length > 1}
           views={lookableIn(props, look)}
         />
@@ -65,6 +66,11 @@ export function Beside({ props, look, asked }: Props) {
 function isBelow(element: HTMLElement): boolean {
   const before = element.previousElementSibling?.getBoundingClientRect();
   return before !== undefined && element.getBoundingClientRect().top >= before.bottom - 1;
+}
+
+/** Whether heads of a model can be switched off here. */
+export function canTry(source: Pick<ViewProps["source"], "predict" | "about">, model: string): boolean {
+  return source.predict !== undefined && source.about.models.some(({ name }) => name === model);
 }
 
 const OF_TEXT = [

@@ -7,7 +7,6 @@ import { kindColour, LEVELS, type RampName, rampOf } from "../parts/colour";
 import { useLoaded } from "../parts/hooks";
 import type { State } from "../shell/state";
 import { binOf, cellTexts, extent, type Kept, keptHeads } from "./filter";
-import { firstNamed } from "./findings";
 import { colour, pick, selected, stretched } from "./settings";
 
 export interface AtlasLook {
@@ -49,50 +48,18 @@ export function stackIn(atlas: AtlasData, state: State): AtlasStack | null {
   return atlas.stacks.find(({ name }) => name === state.stack) ?? atlas.stacks[0] ?? null;
 }
 
-function currentHead(atlas: AtlasData, stack: AtlasStack, state: State): number | null {
+function currentHead(stack: AtlasStack, state: State): number | null {
   const head = state.heads[0];
-  if (head === undefined) return firstHead(atlas, stack);
+  if (head === undefined) return stack.first_head ?? null;
   if (head >= stack.heads || state.layer >= stack.layers) return null;
   return state.layer * stack.heads + head;
-}
-
-/** The head to open when none is asked for: the one that the first finding names, else one of the rarest kind or the largest number. */
-export function firstHead(atlas: AtlasData, stack: AtlasStack): number | null {
-  const named = firstNamed(atlas, stack);
-  if (named !== null) return named;
-  const colouring = firstColouring(stack.colourings);
-  if (colouring === null) return stack.layers * stack.heads > 0 ? 0 : null;
-  const count = new Map<number | null, number>();
-  for (const value of colouring.values) count.set(value, (count.get(value) ?? 0) + 1);
-  const rank = (value: number) => (colouring.kind === "category" ? -(count.get(value) ?? 0) : Math.abs(value));
-  let best = 0;
-  colouring.values.forEach((value, index) => {
-    const before = colouring.values[best] ?? null;
-    if (value !== null && (before === null || rank(value) > rank(before))) best = index;
-  });
-  return best;
-}
-
-/** What a reader sees first: kinds of heads where they are known, else what the task loses, else entropy, else some number. */
-export function firstColouring(colourings: readonly Colouring[]): Colouring | null {
-  const wanted = [
-    ({ key }: Colouring) => key === "head_type",
-    ({ key }: Colouring) => key.startsWith("ablation_change"),
-    ({ key }: Colouring) => key.startsWith("entropy"),
-    ({ kind }: Colouring) => kind === "number",
-    () => true,
-  ];
-  for (const is of wanted) {
-    const found = colourings.find(is);
-    if (found) return found;
-  }
-  return null;
 }
 
 export function lookAt(atlas: AtlasData, state: State, dark: boolean): AtlasLook | null {
   const stack = stackIn(atlas, state);
   if (stack === null) return null;
-  const colouring = stack.colourings.find(({ key }) => key === colour.of(state)) ?? firstColouring(stack.colourings);
+  const named = (wanted: string | null | undefined) => stack.colourings.find(({ key }) => key === wanted);
+  const colouring = named(colour.of(state)) ?? named(stack.first_colouring) ?? null;
   const kept = pick.of(state);
   const isStretched = stretched.of(state);
   const count = stack.layers * stack.heads;
@@ -111,7 +78,7 @@ export function lookAt(atlas: AtlasData, state: State, dark: boolean): AtlasLook
     stretched: isStretched,
     bright,
     selected: brushed,
-    current: currentHead(atlas, stack, state),
+    current: currentHead(stack, state),
   };
 }
 
@@ -128,10 +95,10 @@ export interface AtlasFound {
   busy: boolean;
 }
 
-export function useAtlas(source: Source, state: State, dark: boolean): AtlasFound {
+export function useAtlas(source: Source, state: State, dark: boolean, withMaps = false): AtlasFound {
   const found = atlasId(source.about, state.atlas);
   const id = found ?? "";
-  const load = found === null ? undefined : source.atlas;
+  const load = found === null ? undefined : ((withMaps ? source.mappedAtlas : undefined) ?? source.atlas);
   const { value, error, busy } = useLoaded(load ? (signal) => load(id, signal) : null, [source, id]);
   const look = useMemo(() => (value ? lookAt(value, state, dark) : null), [value, state, dark]);
   const missing = found === null && state.atlas !== "" ? `There is no atlas “${state.atlas}” here.` : null;

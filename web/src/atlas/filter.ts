@@ -1,7 +1,7 @@
 /** Which colour a head gets from a colouring, and which heads a filter keeps. */
 
 import type { Colouring } from "../data/api";
-import { largestOf, shown } from "../parts/numbers";
+import { largestOf, shown, withError } from "../parts/numbers";
 
 /** The smallest and the largest value; null when there is none. */
 export function spread(colouring: Colouring): [number, number] | null {
@@ -147,8 +147,7 @@ export function shownValue(colouring: Colouring, index: number): string {
   const among = largestOf(colouring.values);
   const error = colouring.stderr?.[index] ?? null;
   const unit = colouring.unit === "" || colouring.unit === "1" ? "" : ` ${colouring.unit}`;
-  const around = error === null ? "" : ` ± ${shown(error, 3, among)}`.replace("± <", "± under");
-  return `${shown(value, 3, among)}${around}${unit}`;
+  return `${error === null ? shown(value, 3, among) : withError(value, error, among)}${unit}`;
 }
 
 /** What is written into the cells of a grid: as many digits for all as tell heads apart; nothing for kinds. */

@@ -55,9 +55,3 @@ function indexOf(name: string | null | undefined, grid: Grid): number | null {
   const [layer = 0, head = 0] = name.split(".").map(Number);
   return layer < grid.layers && head < grid.heads ? layer * grid.heads + head : null;
 }
-
-/** The first head that a finding about the stack names. */
-export function firstNamed(atlas: AtlasData, stack: Grid): number | null {
-  const heads = findingsOf(atlas, stack).flatMap(({ parts }) => parts.map(({ head }) => indexOf(head, stack)));
-  return heads.find((head) => head !== null) ?? null;
-}

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { SelectionBar } from "../map/selection";
 import { Busy, Field, Switch, Trouble } from "../parts/controls";
 import { moved } from "../parts/headgrid";
 import { type Size, useSize } from "../parts/hooks";
@@ -34,6 +35,8 @@ export interface PlotProps {
 
 /** A picture of all heads, and how wide it is in the room there is. */
 export interface Plot {
+  /** Whether it shows places of heads, which may take longer to come. */
+  needsMaps?: boolean;
   picture: (given: PlotProps) => ComponentChildren;
   width: (look: AtlasLook, room: Size) => number;
 }
@@ -63,7 +66,7 @@ export function toggledHead(selected: readonly string[], name: string): string[]
 
 export function AtlasFrame({ props, plot }: { props: ViewProps; plot: Plot }) {
   const { source, state, setState, dark } = props;
-  const { id, look, error, busy } = useAtlas(source, state, dark);
+  const { id, look, error, busy } = useAtlas(source, state, dark, plot.needsMaps);
   return (
     <div class="at" aria-busy={busy}>
       {look ? (
@@ -168,7 +171,7 @@ function Body({ props, look, plot }: BodyProps) {
           </p>
           {size.width > 0 &&
             plot.picture({ look, state, setState, dark, size: room, hovered, setHovered, describe, choose, letGo })}
-          <Below {...{ look, state, setState }} />
+          <Below {...{ props, look }} />
           {size.width > 0 && <Findings {...{ look, wide, open }} />}
         </div>
         {source.headPage && <Beside {...{ props, look, asked }} />}
@@ -225,7 +228,8 @@ function Bar({ props, look, said, plot }: BarProps) {
 }
 
 /** How many heads are left, and what the numbers are about. */
-function Below({ look, state, setState }: { look: AtlasLook; state: State; setState: SetState }) {
+function Below({ props, look }: { props: ViewProps; look: AtlasLook }) {
+  const { state, setState } = props;
   const { atlas, bright, colouring } = look;
   const left = bright.filter(Boolean).length;
   const searched = state.hq.trim();
@@ -243,15 +247,8 @@ function Below({ look, state, setState }: { look: AtlasLook; state: State; setSt
             Clear the search
           </button>
         )}
-        {look.selected.size > 0 && (
-          <>
-            {` · ${look.selected.size} selected `}
-            <button type="button" class="hs-button" onClick={() => setState({ settings: selected.to([]) })}>
-              Clear the selection
-            </button>
-          </>
-        )}
       </p>
+      {look.selected.size > 0 && <SelectionBar {...{ props, look }} />}
       {about && <p class="at-about">{about}</p>}
       <p class="at-about">{[atlas.model, atlas.architecture, atlas.about].filter(Boolean).join(" · ")}</p>
     </>

@@ -10,6 +10,7 @@ export interface About {
   models: ModelInfo[];
   atlases: AtlasInfo[];
   views?: ViewInfo[];
+  start?: string;
 }
 
 /** An atlas as the atlas view and the map view show it. */
@@ -21,6 +22,7 @@ export interface AtlasData {
   about: string;
   stacks: AtlasStack[];
   findings: Finding[];
+  command: string;
 }
 
 /** An atlas that can be opened. */
@@ -36,7 +38,10 @@ export interface AtlasStack {
   layers: number;
   heads: number;
   colourings: Colouring[];
-  maps: Record<string, [number, number][]>;
+  first_colouring?: string | null;
+  first_measures?: [string, string] | null;
+  first_head?: number | null;
+  maps: HeadMap[];
 }
 
 /** One number of a head: drawn as a bar or column, with its interval, beside what it is held against. */
@@ -53,6 +58,12 @@ export interface Bar {
   muted?: boolean;
   tick?: string;
   note?: string;
+}
+
+/** A sentence on what a head does, and the number behind it beside what it is held against. */
+export interface CardLine {
+  text: string;
+  bar?: Bar | null;
 }
 
 /** Numbers on one scale: a row each (bars), or side by side (columns). */
@@ -95,6 +106,7 @@ export interface Edit {
 export interface Embedded {
   about: About;
   seen?: Seen | null;
+  beside?: Seen | null;
   atlas?: AtlasData | null;
   head_pages?: Record<string, HeadPage>;
   start?: string;
@@ -142,7 +154,18 @@ export interface HeadExample {
   words: string[];
   marks: number[];
   weights?: number[] | null;
+  guess?: number;
+  is_right?: boolean;
+  is_looked_at?: boolean;
   note: string;
+}
+
+/** Heads as points: who lies near whom. */
+export interface HeadMap {
+  key: string;
+  title: string;
+  about: string;
+  points: [number, number][];
 }
 
 /** All that an atlas knows of one head; what it does not know is empty or null. */
@@ -151,11 +174,23 @@ export interface HeadPage {
   layer: number;
   head: number;
   kind?: string | null;
-  card?: string[];
+  card?: CardLine[];
+  without?: string;
+  named: string;
+  at_work?: HeadExample[];
   sections?: Section[];
   examples?: HeadExample[];
   typical?: TypicalSentence[];
   notes?: string[];
+}
+
+/** A text to look at: as the model is, or with the edits. */
+export interface LookRequest {
+  model: string;
+  text_a: string;
+  text_b?: string | null;
+  edits?: Edit[];
+  difference?: boolean;
 }
 
 /** A model that can be asked. */
@@ -234,6 +269,8 @@ export interface Section {
   heads?: NearHead[];
   map?: ExampleMap | null;
   about?: string;
+  folded?: Chart[];
+  folded_title?: string;
 }
 
 /**
@@ -241,7 +278,8 @@ export interface Section {
  *
  * A chunk `maps/{stack}/{layer}` is raw-deflated uint8[head][query][key]; `levels` says what weight each byte
  * stands for. Where it is `fine`, as many bytes follow, in the same order: 0 to 255 says where the weight lies between
- * the two middles around its level, the middle of two levels being half-way (0 below the first, 1 above the last).
+ * the two middles around its level, the middle of two levels being half-way (the first level below the first, 1 above
+ * the last).
  */
 export interface Seen {
   model: string;
@@ -253,20 +291,35 @@ export interface Seen {
   stacks: StackShape[];
   rotated: boolean;
   note: string;
+  cards?: Record<string, string[]>;
   id: string;
   levels: number[];
   max_error: number;
   word_error: number;
   fine?: boolean;
+  edit?: string;
+  signed?: boolean;
   has_neurons: boolean;
   neuron_heads?: string[] | null;
+  sharpest?: Record<string, [number, number]>;
 }
 
-/** A text to look at, or a pair; for models that read one text and write another, text_b is what is written. */
-export interface SeenRequest {
-  model: string;
-  text_a: string;
-  text_b?: string | null;
+/** Some heads against the rest. */
+export interface Selection {
+  rows: SelectionRow[];
+  about: string;
+}
+
+/** One number: its mean over some heads and over all others, and their difference with its 95 % interval. */
+export interface SelectionRow {
+  title: string;
+  unit: string;
+  selected: number | null;
+  rest: number | null;
+  difference: number | null;
+  low?: number | null;
+  high?: number | null;
+  verdict: "above" | "below" | "unclear" | "too few";
 }
 
 /** One stack of layers, and which tokens ask and answer in it. */

@@ -25,7 +25,15 @@ export function embeddedSource(
     if (bytes === null) throw new SourceError(`This view does not hold “${key}”.`);
     return bytes;
   };
-  const source: Source = { kind, about, start: embedded.start ?? "", current: seen ?? null };
+  const source: Source = {
+    kind,
+    about,
+    start: embedded.start ?? "",
+    current: seen ?? null,
+    ...(embedded.beside
+      ? { beside: embeddedSource(kind, { about, seen: embedded.beside }, (key) => chunk(`beside/${key}`)) }
+      : {}),
+  };
   source.view = async ({ name }, _, head) => inflateJson(stored(["view", name, ...(head ?? [])].join("/")));
   if (seen) {
     source.maps = remembered(async (stack, layer) =>

@@ -1,5 +1,5 @@
 /** A running `headscope explore`. */
-import type { About, AtlasData, HeadPage, Neurons, Predicted, Problem, Seen } from "./api";
+import type { About, AtlasData, HeadPage, Neurons, Predicted, Problem, Seen, Selection } from "./api";
 import { inflate } from "./decode";
 import { remembered } from "./remembered";
 import { type LayerMaps, layerMaps, type Source, SourceError } from "./source";
@@ -39,9 +39,15 @@ async function problem(response: Response): Promise<string> {
 const part = encodeURIComponent;
 
 export async function serverSource(access: string): Promise<Source> {
+  const about = (await (await ask(access, "about")).json()) as About;
+  const source = connected(access, about);
+  return about.models.length > 0 ? Object.assign(source, { beside: connected(access, about) }) : source;
+}
+
+/** The server, with a text of its own that is being looked at. */
+function connected(access: string, about: About): Source {
   const json = async <T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T> =>
     (await (await ask(access, path, body, signal)).json()) as T;
-  const about = await json<About>("about");
   let current: Seen | null = null;
   let maps: ((stack: string, layer: number) => Promise<LayerMaps>) | null = null;
   const looking = (): Seen => {
@@ -51,7 +57,7 @@ export async function serverSource(access: string): Promise<Source> {
   const source: Source = {
     kind: "server",
     about,
-    start: "",
+    start: about.start ?? "",
     get current() {
       return current;
     },
@@ -84,6 +90,9 @@ export async function serverSource(access: string): Promise<Source> {
   }
   if (about.atlases.length > 0) {
     source.atlas = (id, signal) => json<AtlasData>(`atlas/${part(id)}`, undefined, signal);
+    source.mappedAtlas = (id, signal) => json<AtlasData>(`atlas/${part(id)}?maps=true`, undefined, signal);
+    source.selection = (id, stack, heads, signal) =>
+      json<Selection>(`atlas/${part(id)}/selection/${part(stack)}?heads=${heads.join(",")}`, undefined, signal);
     source.headPage = (id, stack, layer, head, signal) =>
       json<HeadPage>(`atlas/${part(id)}/head/${part(stack)}/${layer}/${head}`, undefined, signal);
   }

@@ -7,11 +7,12 @@ import type {
   About,
   AtlasData,
   HeadPage,
+  LookRequest,
   Neurons,
   Predicted,
   PredictRequest,
   Seen,
-  SeenRequest,
+  Selection,
   StackShape,
   ViewInfo,
 } from "./api";
@@ -39,14 +40,21 @@ export interface Source {
   readonly start: string;
   /** The text that is being looked at. */
   readonly current: Seen | null;
+  /** A second text or model, to be shown beside: a source of its own, with the same methods for its text. */
+  readonly beside?: Source;
   /** Sends a new text through a model; it becomes `current`. */
-  seen?(request: SeenRequest, signal?: AbortSignal): Promise<Seen>;
+  seen?(request: LookRequest, signal?: AbortSignal): Promise<Seen>;
   /** The maps of one layer of `current`. */
   maps?(stack: string, layer: number): Promise<LayerMaps>;
   /** Queries and keys of one head of `current`. */
   neurons?(stack: string, layer: number, head: number, signal?: AbortSignal): Promise<Neurons>;
+  /** Without places of heads on maps where these take longer. */
   atlas?(id: string, signal?: AbortSignal): Promise<AtlasData>;
+  /** The same with them; where it is missing, `atlas` has them. */
+  mappedAtlas?(id: string, signal?: AbortSignal): Promise<AtlasData>;
   headPage?(atlas: string, stack: string, layer: number, head: number, signal?: AbortSignal): Promise<HeadPage>;
+  /** Some heads, as layer.head, against the rest of their stack. */
+  selection?(atlas: string, stack: string, heads: readonly string[], signal?: AbortSignal): Promise<Selection>;
   /** What a view of another package draws: of `current`, of an atlas, or of one of its heads. */
   view?(info: ViewInfo, atlas: string, head: HeadPlace | null, signal?: AbortSignal): Promise<unknown>;
   /** Loads the script of such a view, where it is not in the page. */
@@ -72,6 +80,11 @@ export function stackOf(seen: Seen, name: string): StackShape {
   const found = seen.stacks.find((stack) => stack.name === name);
   if (found === undefined) throw new SourceError(`There is no stack “${name}” in this view.`);
   return found;
+}
+
+/** What an atlas says that a head does; "" without an atlas. */
+export function cardOf(seen: Seen, stack: StackShape, layer: number, head: number): string {
+  return seen.cards?.[stack.name]?.[layer * stack.heads + head] ?? "";
 }
 
 /** `bytes` as the maps of a layer, or an error when they have not the size that the text says. */

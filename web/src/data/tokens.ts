@@ -155,3 +155,29 @@ export function matches(axis: Axis, searched: string): boolean[] {
   const wanted = searched.trim().toLowerCase();
   return axis.labels.map((label) => wanted !== "" && label.toLowerCase().includes(wanted));
 }
+
+/** Which token of one axis stands for which of another, and back: the longest sequence of tokens that both have in this order. */
+export function paired(one: Axis, other: Axis): { there: (number | null)[]; back: (number | null)[] } {
+  const plain = ({ labels }: Axis): string[] => labels.map((label) => label.toLowerCase().replace(/^##(?=.)/, ""));
+  const [from, to] = [plain(one), plain(other)];
+  const wide = to.length + 1;
+  // (rest of one, rest of other) how long a sequence they have in common
+  const common = new Uint16Array((from.length + 1) * wide);
+  for (let i = from.length - 1; i >= 0; i--)
+    for (let j = to.length - 1; j >= 0; j--)
+      common[i * wide + j] =
+        from[i] === to[j]
+          ? common[(i + 1) * wide + j + 1]! + 1
+          : Math.max(common[(i + 1) * wide + j]!, common[i * wide + j + 1]!);
+  const there = Array<number | null>(from.length).fill(null);
+  const back = Array<number | null>(to.length).fill(null);
+  let [i, j] = [0, 0];
+  while (i < from.length && j < to.length) {
+    if (from[i] === to[j]) {
+      there[i] = j;
+      back[j++] = i++;
+    } else if (common[(i + 1) * wide + j]! >= common[i * wide + j + 1]!) i++;
+    else j++;
+  }
+  return { there, back };
+}

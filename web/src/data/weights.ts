@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 import type { Seen, StackShape } from "./api";
 import type { LayerMaps } from "./source";
-import { type Axis, axesOf, type Filter, filtered, fold, type Level } from "./tokens";
+import { type Axis, axesOf, errorOf, type Filter, filtered, fold, type Level } from "./tokens";
 
 /** The codes of one head: (query, key), a view into the layer's. */
 export function headCodes(maps: LayerMaps, head: number): Uint8Array {
@@ -72,12 +72,15 @@ export interface Axes {
   /** Which tokens pass the sentence filter. */
   query: boolean[];
   key: boolean[];
+  /** How far a weight between these tokens may be from the true one. */
+  error: number;
 }
 
 export function useAxes(seen: Seen, stack: StackShape, state: { level: Level; filter: Filter }): Axes {
   return useMemo(() => {
     const { queries, keys } = axesOf(seen, stack, state.level);
-    return { queries, keys, ...filtered(stack.queries === stack.keys ? state.filter : "all", queries, keys) };
+    const passing = filtered(stack.queries === stack.keys ? state.filter : "all", queries, keys);
+    return { queries, keys, ...passing, error: errorOf(seen, state.level) };
   }, [seen, stack, state.level, state.filter]);
 }
 

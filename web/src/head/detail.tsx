@@ -57,7 +57,7 @@ function OfToken({ axes, heads, grids, active, layer, dark, pin }: Props & { act
         </thead>
         <tbody>
           {links.slice(0, MOST).map((link) => (
-            <Row key={link[other]} {...{ link, several, heads, layer, dark }} index={link[other]}>
+            <Row key={link[other]} {...{ link, several, heads, layer, dark }} index={link[other]} error={axes.error}>
               <button type="button" class="hs-link" onClick={() => pin(other, link[other])}>
                 <Token axis={across} twice={twice[other]} index={link[other]} />
               </button>
@@ -66,7 +66,7 @@ function OfToken({ axes, heads, grids, active, layer, dark, pin }: Props & { act
           {links.length > MOST && (
             <tr class="hs-muted">
               <td>{links.length - MOST} more</td>
-              <td class="hs-number">{asNumber(rest)}</td>
+              <td class="hs-number">{asNumber(rest, axes.error)}</td>
               {several && <td />}
             </tr>
           )}
@@ -79,6 +79,7 @@ function OfToken({ axes, heads, grids, active, layer, dark, pin }: Props & { act
 interface RowProps {
   link: Link;
   index: number;
+  error: number;
   several: boolean;
   heads: number[];
   layer: number;
@@ -86,15 +87,15 @@ interface RowProps {
   children: preact.ComponentChildren;
 }
 
-function Row({ link, index, several, heads, layer, dark, children }: RowProps) {
+function Row({ link, index, error, several, heads, layer, dark, children }: RowProps) {
   const head = heads[link.head]!;
   return (
     <tr data-index={index} data-weight={link.mean.toFixed(6)}>
       <td>{children}</td>
-      <td class="hs-number">{asNumber(link.mean)}</td>
+      <td class="hs-number">{asNumber(link.mean, error)}</td>
       {several && (
         <td class="hs-number">
-          {asNumber(link.weight)} <HeadMark {...{ head, layer, dark }} />
+          {asNumber(link.weight, error)} <HeadMark {...{ head, layer, dark }} />
         </td>
       )}
     </tr>
@@ -156,7 +157,8 @@ function Strongest({ axes, heads, grids, layer, threshold, dark, pin }: Props) {
                 </button>
               </td>
               <td class="hs-number">
-                {asNumber(link.weight)} {heads.length > 1 && <HeadMark {...{ layer, dark }} head={heads[link.head]!} />}
+                {asNumber(link.weight, axes.error)}{" "}
+                {heads.length > 1 && <HeadMark {...{ layer, dark }} head={heads[link.head]!} />}
               </td>
             </tr>
           ))}

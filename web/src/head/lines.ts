@@ -68,6 +68,11 @@ export function faintest(keys: number): number {
 export function reachOf({ count, weight }: Pick<Lines, "count" | "weight">): number {
   let strongest = 0;
   for (let line = 0; line < count; line++) strongest = Math.max(strongest, weight[line]!);
+  return reachTo(strongest);
+}
+
+/** The same where the strongest weight is known. */
+export function reachTo(strongest: number): number {
   return strongest > 0 ? Math.min(1, 2 ** Math.ceil(Math.log2(strongest))) : 1;
 }
 

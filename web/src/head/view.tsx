@@ -5,6 +5,7 @@ import { stackOf } from "../data/source";
 import { type Axis, matches, shortened, visible } from "../data/tokens";
 import { type Axes, gridOf, useAxes } from "../data/weights";
 import { weightRows } from "../matrix/export";
+import { largestIn } from "../matrix/pixels";
 import { prepare } from "../parts/canvas";
 import { headColour, translucent } from "../parts/colour";
 import { Busy, Trouble } from "../parts/controls";
@@ -14,10 +15,10 @@ import { Save } from "../parts/save";
 import { leastDrawn, shownHeads } from "../shell/choices";
 import "./head.css";
 import type { WeightGrid } from "../data/weights";
-import type { View, ViewProps } from "../shell/view";
+import type { Spot, View, ViewProps } from "../shell/view";
 import { HeadDetail } from "./detail";
 import { linesSvg } from "./export";
-import { faintest, type Lines, linesOf, opacity, reachOf, type Window } from "./lines";
+import { faintest, type Lines, linesOf, opacity, reachOf, reachTo, type Window } from "./lines";
 
 const ROW = 20; // CSS pixels
 const LIMIT = 5000; // lines in one picture; more take longer than a blink to draw
@@ -29,7 +30,7 @@ export interface Active {
   index: number;
 }
 
-function HeadView({ source, seen, state, setState, dark }: ViewProps) {
+function HeadView({ source, seen, state, setState, dark, across }: ViewProps) {
   const stack = stackOf(seen!, state.stack);
   const axes = useAxes(seen!, stack, state);
   const { value: maps, error } = useLayerMaps(source, seen!, state.stack, state.layer);
@@ -40,11 +41,21 @@ function HeadView({ source, seen, state, setState, dark }: ViewProps) {
     return { heads, grids };
   }, [maps, chosen, axes]);
   const [over, setOver] = useState<Active | null>(null);
-  useEffect(() => setOver(null), [axes]);
+  const point = (spot: Active | null): void => {
+    setOver(spot);
+    across?.setOver(spot && { query: null, key: null, [spot.side]: spot.index });
+  };
+  useEffect(() => point(null), [axes]);
+  const largest = useMemo(
+    () => (across === undefined ? 0 : Math.max(0, ...shown.grids.map((grid) => largestIn(grid, axes)))),
+    [across === undefined, shown, axes],
+  );
+  useEffect(() => across?.setLargest(largest), [largest]);
+  const reach = across === undefined ? null : reachTo(across.largest);
   const count = (side: Active["side"]): number => (side === "query" ? axes.queries : axes.keys).length;
   const held = state.token !== null && state.token < count(state.side) ? state.token : null;
   const threshold = leastDrawn(headView, state, seen!, stack);
-  const active = over ?? (held === null ? null : { side: state.side, index: held });
+  const active = over ?? spotted(across?.over) ?? (held === null ? null : { side: state.side, index: held });
 
   if (error !== null) return <Trouble>{error}</Trouble>;
   if (maps === null) return <Busy>The maps are on their way …</Busy>;
@@ -53,7 +64,8 @@ function HeadView({ source, seen, state, setState, dark }: ViewProps) {
   return (
     <div class="hs-head" data-layer={maps.layer}>
       <Board
-        {...{ axes, stack, active, threshold, dark, pin, setOver }}
+        {...{ axes, stack, active, threshold, dark, pin, reach }}
+        setOver={point}
         {...shown}
         searched={state.q}
         held={held === null ? null : { side: state.side, index: held }}
@@ -77,6 +89,12 @@ function HeadView({ source, seen, state, setState, dark }: ViewProps) {
   );
 }
 
+/** The token that is pointed at beside. */
+function spotted(spot: Spot | null | undefined): Active | null {
+  if (spot == null) return null;
+  return spot.query !== null ? { side: "query", index: spot.query } : { side: "key", index: spot.key! };
+}
+
 interface BoardProps {
   axes: Axes;
   stack: StackShape;
@@ -85,6 +103,8 @@ interface BoardProps {
   active: Active | null;
   held: Active | null;
   threshold: number;
+  /** The weight of a line at full strength, where that is not the strongest in sight. */
+  reach: number | null;
   searched: string;
   dark: boolean;
   pin: (side: Active["side"], index: number) => void;
@@ -93,7 +113,7 @@ interface BoardProps {
 
 /** Both columns of tokens and the lines between them; only what is in sight is there. */
 function Board(props: BoardProps) {
-  const { axes, heads, grids, active, threshold, dark, setOver } = props;
+  const { axes, heads, grids, active, threshold, reach, dark, setOver } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const size = useSize(scroller);
   const [top, setTop] = useState(0);
@@ -108,7 +128,7 @@ function Board(props: BoardProps) {
     rows: { from: first, to: last },
   };
   const [drawn, setDrawn] = useState({ count: 0, of: 0 });
-  const picture = { axes, heads, grids, threshold, dark, ...place };
+  const picture = { axes, heads, grids, threshold, reach, dark, ...place };
   useHeldInSight(scroller, props.held);
 
   return (
@@ -149,6 +169,7 @@ interface LineProps {
   heads: number[];
   grids: WeightGrid[];
   threshold: number;
+  reach: number | null;
   dark: boolean;
   width: number;
   height: number;
@@ -161,7 +182,7 @@ interface LineProps {
 
 /** The lines. Those of one token are on a canvas of their own, so that pointing draws only these anew. */
 function LineCanvas(props: LineProps) {
-  const { axes, grids, threshold, dark, width, height, top, rows, only } = props;
+  const { axes, grids, threshold, reach, dark, width, height, top, rows, only } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   useLayoutEffect(() => {
     const element = canvas.current;
@@ -175,7 +196,7 @@ function LineCanvas(props: LineProps) {
     if (draw(only === null ? LIMIT_MOVING : LIMIT)) return;
     const timer = setTimeout(() => draw(LIMIT), STILL);
     return () => clearTimeout(timer);
-  }, [axes, grids, threshold, dark, width, height, top, rows.from, rows.to, only?.side, only?.index]);
+  }, [axes, grids, threshold, reach, dark, width, height, top, rows.from, rows.to, only?.side, only?.index]);
   return <canvas ref={canvas} class={props.faded ? "hs-faded" : ""} data-of={only === null ? "all" : "token"} />;
 }
 
@@ -185,7 +206,8 @@ function drawLines(canvas: HTMLCanvasElement, props: LineProps, limit: number): 
   const lines = linesOf(grids, { ...props, ...props.axes, limit });
   const context = prepare(canvas, width, height);
   const colours = heads.map((head) => headColour(head, props.dark));
-  const reach = reachOf(lines);
+  const reach = props.reach ?? reachOf(lines);
+  canvas.dataset.reach = String(reach);
   const middle = ROW / 2 - top;
   for (let line = 0; line < lines.count; line++) {
     const weight = lines.weight[line]!;
@@ -260,7 +282,7 @@ function Column(props: ColumnProps) {
       >
         <bdi>{shortened(label, 60)}</bdi>
         {weights !== null && passes[index] && mean >= props.threshold && (
-          <span class="hs-number">{asNumber(mean)}</span>
+          <span class="hs-number">{asNumber(mean, axes.error)}</span>
         )}
       </button>,
     );
@@ -291,5 +313,6 @@ export const headView: View = {
   needs: "text",
   controls: ["layer", "heads", "filter", "level", "threshold"],
   threshold: faintest,
+  scale: (_, largest) => `a line at full strength is a weight of ${reachTo(largest)}`,
   component: HeadView,
 };

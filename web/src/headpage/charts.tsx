@@ -23,11 +23,43 @@ function words(bar: Bar, among: number): string {
   return `${bar.label}: ${say(bar.value)}${between}${mark}${bar.note ? `; ${bar.note}` : ""}`;
 }
 
+/** A bar with its interval and its mark. */
+function Track({ bar, range: [low, high] }: { bar: Bar; range: readonly [number, number] }) {
+  const place = (value: number) => `${(100 * (Math.max(low, Math.min(high, value)) - low)) / (high - low)}%`;
+  return (
+    <svg class="hp-bar-track" aria-hidden="true">
+      {bar.value !== null && (
+        <rect
+          class={`${(bar.worse ?? bar.value < 0) ? "hp-below" : "hp-above"}${bar.pale ? " hp-unsure" : ""}`}
+          x={place(Math.min(0, bar.value))}
+          width={place(low + Math.abs(bar.value))}
+          y="20%"
+          height="60%"
+        />
+      )}
+      {low < 0 && <line class="hp-zero" x1={place(0)} x2={place(0)} y1="0" y2="100%" />}
+      {bar.low != null && bar.high != null && (
+        <line class="hp-whisker" x1={place(bar.low)} x2={place(bar.high)} y1="50%" y2="50%" />
+      )}
+      {bar.mark != null && <line class="hp-mark" x1={place(bar.mark)} x2={place(bar.mark)} y1="5%" y2="95%" />}
+    </svg>
+  );
+}
+
+/** How strong a share is beside what it is held against, by itself. */
+export function Strength({ bar }: { bar: Bar }) {
+  const said = words(bar, 1);
+  return (
+    <span class="hp-strength" role="img" aria-label={said} title={said}>
+      <Track bar={bar} range={[0, 1]} />
+    </span>
+  );
+}
+
 /** One row a bar: its name, the bar with interval and mark, the number. */
 function Bars({ bars, is_share }: Chart) {
   const [low, high] = is_share ? [0, 1] : barRange(bars);
   const among = largestOf([low, high]);
-  const place = (value: number) => `${(100 * (Math.max(low, Math.min(high, value)) - low)) / (high - low)}%`;
   return (
     <div class="hp-bars" role="list">
       {bars.map((bar) => (
@@ -40,22 +72,7 @@ function Bars({ bars, is_share }: Chart) {
           data-value={bar.value}
         >
           <span class="hp-bar-name">{bar.label}</span>
-          <svg class="hp-bar-track" aria-hidden="true">
-            {bar.value !== null && (
-              <rect
-                class={`${(bar.worse ?? bar.value < 0) ? "hp-below" : "hp-above"}${bar.pale ? " hp-unsure" : ""}`}
-                x={place(Math.min(0, bar.value))}
-                width={place(low + Math.abs(bar.value))}
-                y="20%"
-                height="60%"
-              />
-            )}
-            {low < 0 && <line class="hp-zero" x1={place(0)} x2={place(0)} y1="0" y2="100%" />}
-            {bar.low != null && bar.high != null && (
-              <line class="hp-whisker" x1={place(bar.low)} x2={place(bar.high)} y1="50%" y2="50%" />
-            )}
-            {bar.mark != null && <line class="hp-mark" x1={place(bar.mark)} x2={place(bar.mark)} y1="5%" y2="95%" />}
-          </svg>
+          <Track bar={bar} range={[low, high]} />
           <span class="hp-bar-number">{shown(bar.value, 3, among)}</span>
         </div>
       ))}

@@ -2,8 +2,10 @@
 
 import type { HeadPage } from "../data/api";
 import type { SetState, State } from "../shell/state";
+import { Strength } from "./charts";
 import { SectionCard } from "./section";
 import { Examples, Typical } from "./sentences";
+import { SwitchOff } from "./switchoff";
 import "./headpage.css";
 
 export interface HeadCardProps {
@@ -13,6 +15,10 @@ export interface HeadCardProps {
   setState: SetState;
   /** The model that the head is of. */
   model: string;
+  /** What opens the atlas with its model in the explorer. */
+  command: string;
+  /** Whether the model is here, so that heads of it can be switched off. */
+  canTry: boolean;
   /** Views of a text in which this head can be looked at. */
   views: { name: string; title: string }[];
   /** Whether there are heads of this name in other stacks. */
@@ -21,7 +27,8 @@ export interface HeadCardProps {
   back: () => void;
 }
 
-export function HeadCard({ page, dark, state, setState, model, views, several, back }: HeadCardProps) {
+export function HeadCard(given: HeadCardProps) {
+  const { page, dark, state, setState, model, command, canTry, views, several, back } = given;
   return (
     <article class="hp-card" aria-label={`Head ${page.layer}.${page.head}`}>
       <header class="hp-head">
@@ -47,19 +54,28 @@ export function HeadCard({ page, dark, state, setState, model, views, several, b
         </button>
       </header>
       {page.card && page.card.length > 0 && (
-        <ul class="hp-said" aria-label="What it does">
-          {page.card.map((said) => (
-            <li key={said}>{said}</li>
+        <ul class="hp-card-lines" aria-label="What it does">
+          {page.card.map(({ text, bar }) => (
+            <li key={text}>
+              <span>{text}</span>
+              {bar && <Strength bar={bar} />}
+            </li>
           ))}
         </ul>
       )}
+      <SwitchOff {...{ page, model, command, canTry, setState }} />
+      <Examples title="At work" examples={page.at_work ?? []} />
       <Typical sentences={page.typical ?? []} />
       <div class="hp-sections">
         {page.sections?.map((section) => (
           <SectionCard key={section.key} section={section} dark={dark} scale={state.scale} setState={setState} />
         ))}
       </div>
-      <Examples examples={page.examples ?? []} />
+      <Examples
+        title="Where it finds relations"
+        about="The framed word asks. Green: found; orange: wrong; underlined: what would be right."
+        examples={page.examples ?? []}
+      />
       {page.notes?.map((note) => (
         <p class="hp-about" key={note}>
           {note}

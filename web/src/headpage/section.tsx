@@ -16,7 +16,7 @@ interface Props {
 }
 
 export function SectionCard({ section, dark, scale, setState }: Props) {
-  const { title, said = [], charts = [], heads = [], map, about } = section;
+  const { title, said = [], charts = [], heads = [], map, about, folded = [] } = section;
   return (
     <section class="hp-section" data-section={section.key}>
       <h3>{title}</h3>
@@ -31,6 +31,14 @@ export function SectionCard({ section, dark, scale, setState }: Props) {
       {heads.length > 0 && <Nearest heads={heads} setState={setState} />}
       {map && <ExamplePicture map={map} dark={dark} scale={scale} />}
       {about && <p class="hp-about">{about}</p>}
+      {folded.length > 0 && (
+        <details class="hp-folded">
+          <summary>{section.folded_title}</summary>
+          {folded.map((chart, index) => (
+            <Picture key={index} chart={chart} name={title} />
+          ))}
+        </details>
+      )}
     </section>
   );
 }

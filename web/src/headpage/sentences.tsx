@@ -1,22 +1,21 @@
 /** Sentences on which a head is most like itself, and those in which it does what a probe found it to be the best at. */
 
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { HeadExample, TypicalSentence } from "../data/api";
 import { shortened, visible } from "../data/tokens";
 import { shown } from "../parts/numbers";
+import { Arcs, type Link } from "./arcs";
 
 const LONGEST = 24;
 
-/** The sentences on which a head is most like itself: below each word stands the one that it looks at most. */
+/** The sentences on which a head is most like itself: an arc leads from each word to the one that it looks at most. */
 export function Typical({ sentences }: { sentences: readonly TypicalSentence[] }) {
   const [first, ...others] = sentences;
   if (first === undefined) return null;
   return (
     <section class="hp-section hp-typical">
       <h3>Sentences where it is most typical</h3>
-      <p class="hp-about">
-        Below each word: what it looks at most. Deeper blue: looked at more. Point at a word, or tap it.
-      </p>
+      <p class="hp-about">From each word an arc to the one that it looks at most. Point at a word, or tap it.</p>
       <Sentence sentence={first} />
       {others.length > 0 && (
         <details>
@@ -63,6 +62,10 @@ function Sentence({ sentence }: { sentence: TypicalSentence }) {
     return percent > 0 ? { background: `color-mix(in srgb, var(--accent) ${percent}%, transparent)` } : undefined;
   };
   const own = sentence.keys == null;
+  const links = useMemo(
+    () => sentence.looks_at.map((to, from): Link => ({ from, to, weight: sentence.weights[from] ?? 0 })),
+    [sentence],
+  );
   const step = (event: KeyboardEvent) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (by === undefined) return;
@@ -74,46 +77,55 @@ function Sentence({ sentence }: { sentence: TypicalSentence }) {
   };
   return (
     <div class="hp-sentence">
-      <p class="hp-words" onKeyDown={step} onPointerLeave={() => point(null)}>
-        {sentence.words.map((word, index) => {
-          const [place, weight] = [sentence.looks_at[index] ?? 0, sentence.weights[index] ?? 0];
-          return (
-            <button
-              type="button"
-              key={index}
-              class={`hp-word${index === at ? " hp-asking" : ""}${own && index === here ? " hp-target" : ""}`}
-              tabIndex={index === (held ?? 0) ? 0 : -1}
-              aria-pressed={index === held}
-              aria-label={told(sentence, index)}
-              title={fullWord(word)}
-              data-looks-at={place}
-              data-weight={weight}
-              onPointerEnter={(event) => event.pointerType === "mouse" && point(index)}
-              onFocus={() => point(index)}
-              onBlur={() => point(null)}
-              onClick={() => hold(held === index ? null : index)}
-            >
-              <bdi class={special.has(word) ? "hp-special" : undefined} style={own ? shade(index) : undefined}>
-                {shortened(visible(word), LONGEST)}
-              </bdi>
-              <small style={{ opacity: 0.42 + 0.58 * Math.min(1, weight) }}>
-                <bdi>{shortened(visible(targets[place] ?? ""), LONGEST)}</bdi>
-              </small>
-            </button>
-          );
-        })}
-      </p>
-      {!own && (
-        <p class="hp-words hp-keys" role="group" aria-label="What is looked at">
-          {targets.map((word, index) => (
-            <span key={index} class={`hp-word${index === here ? " hp-target" : ""}`} title={fullWord(word)}>
-              <bdi class={special.has(word) ? "hp-special" : undefined} style={shade(index)}>
-                {shortened(visible(word), LONGEST)}
-              </bdi>
-            </span>
-          ))}
+      <Arcs
+        links={links}
+        at={at}
+        label={`${sentence.strongest.map((word) => told(sentence, word)).join("; ")}; ${sentence.said}`}
+      >
+        <p class="hp-words" onKeyDown={step} onPointerLeave={() => point(null)}>
+          {sentence.words.map((word, index) => {
+            const [place, weight] = [sentence.looks_at[index] ?? 0, sentence.weights[index] ?? 0];
+            return (
+              <button
+                type="button"
+                key={index}
+                class={`hp-word${index === at ? " hp-asking" : ""}${own && index === here ? " hp-target" : ""}`}
+                tabIndex={index === (held ?? 0) ? 0 : -1}
+                aria-pressed={index === held}
+                aria-label={told(sentence, index)}
+                title={fullWord(word)}
+                data-word={index}
+                data-looks-at={place}
+                data-weight={weight}
+                onPointerEnter={(event) => event.pointerType === "mouse" && point(index)}
+                onFocus={() => point(index)}
+                onBlur={() => point(null)}
+                onClick={() => hold(held === index ? null : index)}
+              >
+                <bdi class={special.has(word) ? "hp-special" : undefined} style={own ? shade(index) : undefined}>
+                  {shortened(visible(word), LONGEST)}
+                </bdi>
+              </button>
+            );
+          })}
         </p>
-      )}
+        {!own && (
+          <p class="hp-words hp-keys" role="group" aria-label="What is looked at">
+            {targets.map((word, index) => (
+              <span
+                key={index}
+                class={`hp-word${index === here ? " hp-target" : ""}`}
+                title={fullWord(word)}
+                data-key={index}
+              >
+                <bdi class={special.has(word) ? "hp-special" : undefined} style={shade(index)}>
+                  {shortened(visible(word), LONGEST)}
+                </bdi>
+              </span>
+            ))}
+          </p>
+        )}
+      </Arcs>
       <p class="hp-links" role="status">
         {at !== null ? (
           <b>{told(sentence, at)}</b>
@@ -149,60 +161,77 @@ function told(sentence: TypicalSentence, from: number): string {
   return `${shortened(visible(word), LONGEST)} → ${where} ${shown(sentence.weights[from] ?? null, 2, 1)}`;
 }
 
-/** How strong a word's highlight is: 0 to 1, small weights still visible. */
-export function highlight(weight: number, largest: number): number {
-  return largest > 0 ? Math.sqrt(Math.max(0, weight) / largest) : 0;
+/** From the word that asks to all others, or the other way round. */
+export function linksOf({ marks, weights, guess, is_right, is_looked_at }: HeadExample): Link[] {
+  const asking = marks[0];
+  if (asking === undefined) return [];
+  return (weights ?? []).flatMap((weight, word): Link[] => {
+    if (word === asking) return [];
+    const ends = is_looked_at ? { from: word, to: asking } : { from: asking, to: word };
+    return [word === guess ? { ...ends, weight, verdict: is_right ? "right" : "wrong" } : { ...ends, weight }];
+  });
 }
 
+const WRITTEN = 0.05; // attention below this has no number, unless the word was chosen
+
 function Example({ example }: { example: HeadExample }) {
-  const largest = Math.max(0, ...(example.weights ?? []));
   const [asking, ...wanted] = example.marks;
-  const role = (index: number) => (index === asking ? "hp-asking" : wanted.includes(index) ? "hp-wanted" : undefined);
+  const { guess = -1, is_right } = example;
+  const links = useMemo(() => linksOf(example), [example]);
+  const role = (index: number): string => {
+    if (index === asking) return " hp-asks";
+    if (index === guess) return is_right ? " hp-found" : " hp-missed";
+    return wanted.includes(index) ? " hp-wanted" : "";
+  };
+  if (example.words.length === 0)
+    return (
+      <li class="hp-example">
+        <p dir="auto">{example.text}</p>
+        <p class="hp-about">{example.note}</p>
+      </li>
+    );
   return (
     <li class="hp-example">
-      <p dir="auto">
-        {example.words.length === 0
-          ? example.text
-          : example.words.map((word, index) => {
-              const weight = example.weights?.[index] ?? null;
-              const strength = weight === null ? 0 : Math.round(60 * highlight(weight, largest));
-              return (
-                <>
-                  <span
-                    key={index}
-                    class={role(index)}
-                    style={
-                      strength > 0
-                        ? { background: `color-mix(in srgb, var(--accent) ${strength}%, transparent)` }
-                        : undefined
-                    }
-                    title={
-                      `${word.length > 40 ? visible(word) : ""}${weight === null ? "" : ` ${shown(weight, 3, 1)}`}`.trim() ||
-                      undefined
-                    }
-                    data-weight={weight}
-                  >
-                    {shortened(visible(word), 40)}
-                  </span>{" "}
-                </>
-              );
-            })}
-      </p>
+      <Arcs links={links} label={example.note}>
+        <p class="hp-words" dir="auto">
+          {example.words.map((word, index) => {
+            const weight = example.weights?.[index] ?? null;
+            const written = weight !== null && index !== asking && (weight >= WRITTEN || index === guess);
+            return (
+              <span
+                key={index}
+                class={`hp-word${role(index)}`}
+                title={`${fullWord(word) ?? ""}${weight === null ? "" : ` ${shown(weight, 3, 1)}`}`.trim() || undefined}
+                data-word={index}
+                data-weight={weight}
+              >
+                <bdi>{shortened(visible(word), LONGEST)}</bdi>
+                {written && <small>{Math.round(100 * weight)} %</small>}
+              </span>
+            );
+          })}
+        </p>
+      </Arcs>
       <p class="hp-about">{example.note}</p>
     </li>
   );
 }
 
-/** Sentences in which the head does what a probe found it to be the best at. */
-export function Examples({ examples }: { examples: readonly HeadExample[] }) {
+/** Cases of probes: the word that asks, and arcs to where its head looks. */
+export function Examples({
+  title,
+  about,
+  examples,
+}: {
+  title: string;
+  about?: string;
+  examples: readonly HeadExample[];
+}) {
   if (examples.length === 0) return null;
   return (
     <section class="hp-section hp-wide">
-      <h3>Where it finds relations</h3>
-      <p class="hp-about">
-        The framed word asks; the deeper the blue, the more of its attention a word gets, unless said below; underlined
-        words would be right.
-      </p>
+      <h3>{title}</h3>
+      {about && <p class="hp-about">{about}</p>}
       <ul class="hp-examples">
         {examples.map((example, index) => (
           <Example key={index} example={example} />

@@ -18,12 +18,6 @@ import "./map.css";
 /** Which of the maps is shown; the first where it is none of them. */
 const map = setting("x-map", AS_IS);
 
-const TITLES: Record<string, string> = { mds: "MDS", tsne: "t-SNE", measures: "two measures" };
-const ABOUT: Record<string, string> = {
-  mds: "Multidimensional scaling: distances on the page follow the distances between heads.",
-  tsne: "t-SNE: near neighbours stay near; distances between groups mean nothing.",
-  measures: "Every head by two of its numbers, coloured by a third.",
-};
 const MOST_LABELS = 24;
 const SMALLEST_BRUSH = 4; // pixels: less is a click
 
@@ -35,36 +29,40 @@ function sideIn({ width, height }: Size): number {
 /** The two numbers of a head that its place stands for; keys of colourings. */
 const across = setting("x-across", AS_IS, { scope: "atlas" });
 const up = setting("x-up", AS_IS, { scope: "atlas" });
-const MEASURES = "measures";
+const MEASURES = {
+  key: "measures",
+  title: "two measures",
+  about: "Every head by two of its numbers, coloured by a third.",
+  points: null,
+};
 
 function Picture(given: PlotProps) {
   const { look, state, setState, size, describe, choose, setHovered } = given;
-  const maps = Object.keys(look.stack.maps).filter((kind) => (look.stack.maps[kind]?.length ?? 0) > 0);
-  const numbers = look.stack.colourings.filter(({ kind }) => kind === "number");
-  const kinds = numbers.length > 1 ? [...maps, MEASURES] : maps;
-  const kind = kinds.find((each) => each === map.of(state)) ?? kinds[0];
-  if (kind === undefined)
+  const { maps, colourings, first_measures } = look.stack;
+  const numbers = colourings.filter(({ kind }) => kind === "number");
+  const offered = first_measures ? [...maps, MEASURES] : maps;
+  const chosen = offered.find(({ key }) => key === map.of(state)) ?? offered[0];
+  if (chosen === undefined)
     return (
       <p class="hs-trouble">This stack has no map: its heads are too few, or their distances were not measured.</p>
     );
   const side = sideIn(size);
-  const points = look.stack.maps[kind];
   return (
     <>
-      {kinds.length > 1 && (
+      {offered.length > 1 && (
         <Switch
           label="Kind of map"
-          value={kind}
-          options={kinds.map((each) => [each, TITLES[each] ?? each, ABOUT[each] ?? ""] as const)}
+          value={chosen.key}
+          options={offered.map(({ key, title, about }) => [key, title, about] as const)}
           onChange={(each) => setState({ settings: map.to(each) })}
         />
       )}
-      {points === undefined ? (
+      {chosen.points === null ? (
         <TwoMeasures {...given} numbers={numbers} side={side} />
       ) : (
-        <Scatter {...given} places={placedIn(points, side)} side={side} title={`${TITLES[kind] ?? kind} map`} />
+        <Scatter {...given} places={placedIn(chosen.points, side)} side={side} title={`${chosen.title} map`} />
       )}
-      <p class="at-about">{ABOUT[kind]} Drag a rectangle to select heads.</p>
+      <p class="at-about">{chosen.about} Drag a rectangle to select heads.</p>
       <HeadGrid
         grid={look.stack}
         colours={look.colours}
@@ -84,10 +82,11 @@ function Picture(given: PlotProps) {
 
 /** One measure across, another one up; the colour is a third. */
 function TwoMeasures({ numbers, side, ...given }: PlotProps & { numbers: readonly Colouring[]; side: number }) {
-  const { state, setState } = given;
-  const named = (key: string): Colouring | undefined => numbers.find((each) => each.key === key);
-  const x = named(across.of(state)) ?? numbers.find(({ key }) => key.startsWith("entropy")) ?? numbers[0]!;
-  const y = named(up.of(state)) ?? numbers.find((each) => each.group !== x.group) ?? numbers[1]!;
+  const { look, state, setState } = given;
+  const named = (key: string | undefined): Colouring | undefined => numbers.find((each) => each.key === key);
+  const [first, second] = look.stack.first_measures ?? [];
+  const x = named(across.of(state)) ?? named(first) ?? numbers[0]!;
+  const y = named(up.of(state)) ?? named(second) ?? numbers[0]!;
   const axes = { x: axisOf(x.values, side, false), y: axisOf(y.values, side, true) };
   const places = x.values.map((value, index): Point => [along(axes.x, value), along(axes.y, y.values[index] ?? null)]);
   const missing = places.filter((place) => !place.every(Number.isFinite)).length;
@@ -276,7 +275,11 @@ function nearest(places: readonly Point[], [x, y]: Point): number | null {
   return found;
 }
 
-const MAP: Plot = { picture: (given) => <Picture {...given} />, width: (_, room) => sideIn(room) };
+const MAP: Plot = {
+  needsMaps: true,
+  picture: (given) => <Picture {...given} />,
+  width: (_, room) => sideIn(room),
+};
 
 function MapView(props: ViewProps) {
   return <AtlasFrame props={props} plot={MAP} />;

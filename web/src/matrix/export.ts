@@ -1,6 +1,7 @@
 /** The whole matrix as an SVG document, and its weights as rows. */
 import { visible } from "../data/tokens";
 import type { Axes, WeightGrid } from "../data/weights";
+import { stored } from "../parts/numbers";
 import { escaped } from "../parts/save";
 
 const CELL = 14; // pixels a token, while there are few
@@ -47,7 +48,7 @@ export function weightRows(
       if (!axes.query[query]) continue;
       for (let key = 0; key < grid.keys; key++) {
         if (!axes.key[key]) continue;
-        const weight = Number(grid.at(query, key).toPrecision(4));
+        const weight = stored(grid.at(query, key), axes.error);
         rows.push([heads[which]!, query, axes.queries.labels[query]!, key, axes.keys.labels[key]!, weight]);
       }
     }

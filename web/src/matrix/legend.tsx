@@ -12,11 +12,13 @@ interface Props {
   dark: boolean;
   /** The largest weight of the map; null where every map has its own. */
   largest: number | null;
+  /** How far a weight may be off. */
+  error?: number;
 }
 
-export function Legend({ scale, setState, dark, largest }: Props) {
+export function Legend({ scale, setState, dark, largest, error = 0 }: Props) {
   const top = scale === "max" ? largest : 1;
-  const end = top === null ? "each map's largest weight" : `weight ${asNumber(top)}`;
+  const end = top === null ? "each map's largest weight" : `weight ${asNumber(top, error)}`;
   return (
     <div class="hs-legend-part">
       <div class="hs-legend" role="img" aria-label={`Colours from weight 0 to ${end}`}>
@@ -26,7 +28,15 @@ export function Legend({ scale, setState, dark, largest }: Props) {
         />
         {TICKS[scale].map((tick) => (
           <span key={tick} style={{ left: `${placed(tick, scale) * 100}%` }}>
-            {top === null ? (tick === 0 ? "0" : tick === 1 ? "max" : "") : top === 1 ? tick : asNumber(tick * top)}
+            {top === null
+              ? tick === 0
+                ? "0"
+                : tick === 1
+                  ? "max"
+                  : ""
+              : top === 1
+                ? tick
+                : asNumber(tick * top, error)}
           </span>
         ))}
       </div>

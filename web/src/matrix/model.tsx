@@ -1,9 +1,9 @@
 /** Model view: every layer and head as a small map. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { stackOf } from "../data/source";
+import { cardOf, stackOf } from "../data/source";
 import { headCodes, useAxes } from "../data/weights";
 import { prepare } from "../parts/canvas";
-import { Trouble } from "../parts/controls";
+import { CardLine, Trouble } from "../parts/controls";
 import { inWords, useSize } from "../parts/hooks";
 import { leastDrawn, stepped } from "../shell/choices";
 import { useKeys } from "../shell/keys";
@@ -41,6 +41,8 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
   const high = TOP + step * stack.layers;
   const head = state.heads[0] ?? 0;
   const threshold = leastDrawn(modelView, state, seen!, stack);
+  const card = (layer: number, which: number): string => cardOf(seen!, stack, layer, which);
+  const shown = over ?? { layer: state.layer, head };
   const open = (layer: number, which: number): void => setState({ view: "matrix", layer, heads: [which] });
 
   useKeys(box, source, (event) => {
@@ -95,6 +97,7 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
           {stack.layers} layers down, {stack.heads} heads across; a pixel is the largest weight it stands for.{" "}
           {beside ? "Point at one to see it beside, click to open it." : "Click to enlarge."}
         </span>
+        {!beside && <CardLine head={`${shown.layer}.${shown.head}`} card={card(shown.layer, shown.head)} />}
       </div>
       {trouble !== null && <Trouble>{trouble}</Trouble>}
       <div ref={part} class="hs-model-part">
@@ -119,8 +122,8 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
                   class="hs-thumb"
                   tabIndex={chosen ? 0 : -1}
                   aria-current={chosen}
-                  aria-label={`Head ${layer}.${which}: enlarge`}
-                  title={`Head ${layer}.${which}`}
+                  aria-label={[`Head ${layer}.${which}: enlarge`, card(layer, which)].filter(Boolean).join(". ")}
+                  title={`Head ${layer}.${which}\n${card(layer, which)}`.trim()}
                   data-head={`${layer}.${which}`}
                   style={{
                     left: `${SIDE + which * step}px`,
@@ -129,6 +132,7 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
                     height: `${size}px`,
                   }}
                   onPointerEnter={() => setOver({ layer, head: which })}
+                  onFocus={() => setOver(null)} // the chosen one
                   onClick={() => open(layer, which)}
                 />
               );
@@ -139,8 +143,8 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
           <ModelPreview
             {...{ source, stack, axes, threshold, state, setState, dark }}
             seen={seen!}
-            layer={over?.layer ?? state.layer}
-            head={over?.head ?? head}
+            layer={shown.layer}
+            head={shown.head}
           />
         )}
       </div>
@@ -180,6 +184,8 @@ export const modelView: View = {
   about: "Every layer and head as a small map. Point at one to see it large, click to open it.",
   needs: "text",
   controls: ["filter", "threshold"],
+  scale: ({ scale }) =>
+    scale === "max" ? "each small map to its own largest weight" : "colours run from 0 to a weight of 1",
   keys: [
     ["↑ ↓ ← →", "layer and head"],
     ["Enter", "open the head"],

@@ -30,10 +30,18 @@ export function painter({ threshold, scale, dark }: Paint, largest = 1): (weight
     weight < threshold ? ramp[0]! : ramp[Math.round(Math.min(1, placed(Math.min(1, weight), scale, largest)) * last)]!;
 }
 
-/** The matrix, one pixel a cell; what the sentence filter leaves out is transparent. */
-export function matrixPicture(grid: WeightGrid, axes: Axes, paint: Paint): HTMLCanvasElement {
+/**
+ * The matrix, one pixel a cell; what the sentence filter leaves out is transparent. `largest` is the weight of the full
+ * colour, where colours are scaled to the map's largest.
+ */
+export function matrixPicture(
+  grid: WeightGrid,
+  axes: Axes,
+  paint: Paint,
+  largest = paint.scale === "max" ? largestIn(grid, axes) : 1,
+): HTMLCanvasElement {
   const { queries, keys } = grid;
-  const colour = painter(paint, paint.scale === "max" ? largestIn(grid, axes) : 1);
+  const colour = painter(paint, largest);
   const pixels = new Uint32Array(queries * keys);
   for (let query = 0; query < queries; query++) {
     for (let key = 0; key < keys; key++) {

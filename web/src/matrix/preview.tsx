@@ -1,9 +1,9 @@
 /** Beside the small maps: the one that is pointed at, large enough to be read. */
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Seen, StackShape } from "../data/api";
-import type { Source } from "../data/source";
+import { cardOf, type Source } from "../data/source";
 import { type Axes, gridOf } from "../data/weights";
-import { Trouble } from "../parts/controls";
+import { CardLine, Trouble } from "../parts/controls";
 import { useLayerMaps, useSize } from "../parts/hooks";
 import type { SetState, State } from "../shell/state";
 import { drawMatrix } from "./draw";
@@ -72,6 +72,7 @@ export function ModelPreview({ source, seen, stack, axes, threshold, layer, head
           </button>
         ))}
       </p>
+      <CardLine head="" card={cardOf(seen, stack, layer, head)} />
       {error !== null && <Trouble>{error}</Trouble>}
       <div ref={box} class="hs-preview-box">
         <canvas ref={canvas} role="img" aria-label={`Attention of head ${layer}.${head}`} />

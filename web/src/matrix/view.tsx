@@ -1,5 +1,5 @@
 /** Matrix view: one head's map as a heat map. */
-import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Seen, StackShape } from "../data/api";
 import { type Source, stackOf } from "../data/source";
 import { shortened, visible } from "../data/tokens";
@@ -16,7 +16,7 @@ import { AS_IS, setting } from "../shell/setting";
 import type { SetState, State } from "../shell/state";
 import { Legend } from "./legend";
 import "./matrix.css";
-import type { View, ViewProps } from "../shell/view";
+import type { Across, View, ViewProps } from "../shell/view";
 import { drawMatrix } from "./draw";
 import { matrixSvg, weightRows } from "./export";
 import { useHandling } from "./handle";
@@ -29,7 +29,7 @@ const sight = setting("x-box", AS_IS, { scope: "tokens" });
 const HALF = 8; // pixels under and right of the cells: half of the last label
 const STEP = 1.4; // how much nearer a click or key goes
 
-function MatrixView({ source, seen, state, setState, dark }: ViewProps) {
+function MatrixView({ source, seen, state, setState, dark, across }: ViewProps) {
   const stack = stackOf(seen!, state.stack);
   const axes = useAxes(seen!, stack, state);
   const { value: maps, error } = useLayerMaps(source, seen!, state.stack, state.layer);
@@ -37,7 +37,9 @@ function MatrixView({ source, seen, state, setState, dark }: ViewProps) {
   const grid = useMemo(() => maps && gridOf(maps, head, seen!.levels, axes), [maps, head, axes]);
   if (error !== null) return <Trouble>{error}</Trouble>;
   if (maps === null || grid === null) return <Busy>The maps are on their way …</Busy>;
-  return <Matrix {...{ source, seen: seen!, stack, axes, grid, state, setState, dark, head }} layer={maps.layer} />;
+  return (
+    <Matrix {...{ source, seen: seen!, stack, axes, grid, state, setState, dark, across, head }} layer={maps.layer} />
+  );
 }
 
 interface MatrixProps {
@@ -49,12 +51,13 @@ interface MatrixProps {
   state: State;
   setState: SetState;
   dark: boolean;
+  across: Across | undefined;
   layer: number;
   head: number;
 }
 
 function Matrix(props: MatrixProps) {
-  const { source, seen, stack, axes, grid, state, setState, dark, layer, head } = props;
+  const { source, seen, stack, axes, grid, state, setState, dark, across, layer, head } = props;
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const size = useSize(box);
@@ -72,7 +75,7 @@ function Matrix(props: MatrixProps) {
     setState(
       how === "toggle" && state.token === index && state.side === side ? { token: null } : { token: index, side },
     );
-  const { over, handlers } = useHandling(canvas, {
+  const { over: here, handlers } = useHandling(canvas, {
     room,
     place,
     margin,
@@ -80,16 +83,21 @@ function Matrix(props: MatrixProps) {
     wheelNeedsControl: source.kind === "widget",
     onClick: pin,
   });
+  useEffect(() => across?.setOver(here), [here?.query, here?.key]);
+  const there = across?.over ?? null;
+  const over = here ?? (there === null ? null : { query: there.query!, key: there.key! });
   const threshold = leastDrawn(matrixView, state, seen, stack);
   const count = state.side === "query" ? grid.queries : grid.keys;
   const held = state.token === null || state.token >= count ? null : { side: state.side, index: state.token };
   const active = over === null ? held : { side: "query" as const, index: over.query };
   const shown = useMemo(() => ({ heads: [head], grids: [grid] }), [head, grid]);
+  const own = useMemo(() => (state.scale === "max" ? largestIn(grid, axes) : 1), [grid, axes, state.scale]);
+  useEffect(() => across?.setLargest(own), [own]);
+  const largest = Math.max(own, across?.largest ?? 0);
   const image = useMemo(
-    () => matrixPicture(grid, axes, { threshold, scale: state.scale, dark }),
-    [grid, axes, threshold, state.scale, dark],
+    () => matrixPicture(grid, axes, { threshold, scale: state.scale, dark }, largest),
+    [grid, axes, threshold, state.scale, dark, largest],
   );
-  const largest = useMemo(() => (state.scale === "max" ? largestIn(grid, axes) : 1), [grid, axes, state.scale]);
   const zoom = (factor: number): void => setPlace(zoomed(place, factor, room.width / 2, room.height / 2, room));
   useKeys(box, source, (event) => {
     if (event.key === "+" || event.key === "=") zoom(STEP);
@@ -123,12 +131,12 @@ function Matrix(props: MatrixProps) {
             +
           </button>
         </div>
-        <Legend {...{ setState, dark, largest }} scale={state.scale} />
+        <Legend {...{ setState, dark, largest }} scale={state.scale} error={axes.error} />
         <Save
           name={`${seen.model} ${layer}.${head}`}
           svg={() =>
             matrixSvg(
-              matrixPicture(grid, axes, { threshold, scale: state.scale, dark: false }),
+              matrixPicture(grid, axes, { threshold, scale: state.scale, dark: false }, largest),
               axes,
               `Attention of head ${layer}.${head} of ${seen.model}`,
             )
@@ -178,7 +186,7 @@ function Read({ grid, axes, over }: ReadProps) {
     <span class="hs-read" role="status" data-query={query} data-key={key} data-weight={weight.toFixed(6)}>
       <bdi>{visible(shortened(axes.queries.labels[query]!, 24))}</bdi> <span class="hs-muted">({query})</span> →{" "}
       <bdi>{visible(shortened(axes.keys.labels[key]!, 24))}</bdi> <span class="hs-muted">({key})</span>{" "}
-      <strong class="hs-number">{asNumber(weight)}</strong>
+      <strong class="hs-number">{asNumber(weight, axes.error)}</strong>
       {out && <span class="hs-muted"> (left out by the filter)</span>}
     </span>
   );
@@ -191,6 +199,7 @@ export const matrixView: View = {
   needs: "text",
   controls: ["layer", "head", "filter", "level", "threshold"],
   settings: [sight],
+  scale: (_, largest, error) => `colours run from 0 to a weight of ${largest === 1 ? 1 : asNumber(largest, error)}`,
   keys: [
     ["+ − 0", "nearer, farther, all of it"],
     ["Shift + arrows", "move"],

@@ -2,6 +2,7 @@
 
 import { fitted, prepare } from "../parts/canvas";
 import { pixel, rampOf } from "../parts/colour";
+import { asNumber } from "../parts/numbers";
 import { HEADER, type Layout, ROW } from "./layout";
 import { visibleKeys } from "./score";
 import type { TableProps } from "./table";
@@ -151,7 +152,7 @@ function drawRow(context: CanvasRenderingContext2D, given: Drawn, key: number, i
   if (layout.mapped && mapped) {
     const other = mapped[key] ?? 0;
     context.fillStyle = Math.abs(other - (hidden ? 0 : weight)) > 0.005 ? inks.ink : inks.muted;
-    context.fillText(other.toFixed(3), layout.mapped.x + layout.mapped.width - 4, middle);
+    context.fillText(asNumber(other, given.error), layout.mapped.x + layout.mapped.width - 4, middle);
   }
 }
 

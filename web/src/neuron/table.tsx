@@ -15,6 +15,8 @@ export interface TableProps {
   scores: QueryScores;
   /** (key) the weights of the map, where they should be shown beside. */
   mapped: ArrayLike<number> | null;
+  /** How far they may be off. */
+  error: number;
   labels: readonly string[];
   queryLabel: string;
   found: readonly boolean[];

@@ -7,7 +7,7 @@ import { type Axis, axesOf, axisOf, matches, moved, shortened, tokensOf, visible
 import { weightsOf } from "../data/weights";
 import { Busy, Trouble } from "../parts/controls";
 import { useLayerMaps, useLoaded } from "../parts/hooks";
-import { shown } from "../parts/numbers";
+import { asNumber, shown } from "../parts/numbers";
 import { useKeys } from "../shell/keys";
 import { setting } from "../shell/setting";
 import type { State } from "../shell/state";
@@ -187,6 +187,7 @@ function Body({
         <NeuronTable
           {...{ neurons, query, scores, dark, neuron }}
           mapped={differs ? mapped : null}
+          error={seen.max_error}
           labels={names.keys}
           queryLabel={label(pieces.queries, query)}
           found={found.keys}
@@ -203,14 +204,14 @@ function Body({
             ? {
                 title: `Where “${label(pieces.queries, query)}” looks`,
                 about: `It sees one key, “${label(pieces.keys, from)}”: there is nothing to choose, and its weight is 1 whatever the score.`,
-                facts: pairFacts(neurons, query, from, scores, mapped),
+                facts: pairFacts(neurons, query, from, scores, mapped, seen.max_error),
                 carriers: [],
               }
             : ofPair
               ? {
                   title: `What carries “${label(pieces.queries, query)}” → “${label(pieces.keys, pair)}”`,
                   about: "A bar is what the neuron adds to this score.",
-                  facts: pairFacts(neurons, query, pair, scores, mapped),
+                  facts: pairFacts(neurons, query, pair, scores, mapped, seen.max_error),
                 }
               : {
                   title: `What carries where “${label(pieces.queries, query)}” looks`,
@@ -242,6 +243,7 @@ function pairFacts(
   key: number,
   { dots, scores, weights }: QueryScores,
   mapped: ArrayLike<number> | null,
+  error: number,
 ): [string, string][] {
   const dot = dots[key] ?? 0;
   const facts: [string, string][] = [
@@ -250,8 +252,8 @@ function pairFacts(
   ];
   if (neurons.bias) facts.push(["bias", shown(neurons.bias[query]?.[key] ?? 0)]);
   if (neurons.bias || neurons.soft_cap != null) facts.push(["score", shown(scores[key])]);
-  facts.push(["softmax", (weights[key] ?? 0).toFixed(4)]);
-  if (mapped) facts.push(["in the map", (mapped[key] ?? 0).toFixed(4)]);
+  facts.push(["softmax", asNumber(weights[key] ?? 0, ROUNDING)]);
+  if (mapped) facts.push(["in the map", asNumber(mapped[key] ?? 0, error)]);
   return facts;
 }
 

@@ -53,3 +53,20 @@ export function Busy({ children }: { children: ComponentChildren }) {
     </p>
   );
 }
+
+interface CardLineProps {
+  /** As "3.2"; "" for none. */
+  head: string;
+  /** What it does; "" where no atlas says. */
+  card: string;
+}
+
+/** What a head does, as its card says. */
+export function CardLine({ head, card }: CardLineProps) {
+  if (card === "") return null;
+  return (
+    <p class="hs-card" role="status" data-head={head} title={card}>
+      {head !== "" && <strong>{head}</strong>} {card}
+    </p>
+  );
+}

@@ -32,9 +32,30 @@ export function largestOf(values: readonly (number | null | undefined)[]): numbe
   );
 }
 
-/** A weight as a number: three decimals, four when it is small; more would be more than is stored. */
-export function asNumber(weight: number): string {
+/** Decimals that an error leaves some meaning: a unit of the last one is no less than the error. */
+function decimals(error: number): number {
+  return error > 0 ? Math.floor(-Math.log10(error) + 1e-9) : 6;
+}
+
+/** A weight as a number: three decimals, four when it is small, and none that `error`, the largest there is, leaves no meaning. */
+export function asNumber(weight: number, error = 0): string {
+  const places = Math.min(weight < 0.01 ? 4 : 3, Math.max(1, decimals(error)));
   if (weight === 0) return "0";
-  if (weight < 0.00005) return "<0.0001";
-  return weight.toFixed(weight < 0.01 ? 4 : 3);
+  if (weight < 0.5 * 10 ** -places) return `<${(10 ** -places).toFixed(places)}`;
+  return weight.toFixed(places);
+}
+
+/** A weight for a table: what its error leaves meaning, up to six decimals. */
+export function stored(weight: number, error: number): number {
+  return Number(weight.toFixed(Math.min(6, Math.max(1, decimals(error)))));
+}
+
+/** A number and its standard error, to the same decimals: one digit of the error, two where it begins with 1 or 2. */
+export function withError(value: number, error: number, among = 0): string {
+  const size = Math.floor(Math.log10(error));
+  const places = (error / 10 ** size < 3 ? 1 : 0) - size;
+  if (!Number.isFinite(places) || places > 3)
+    return `${shown(value, 3, among)} ± ${shown(error, 3, among)}`.replace("± <", "± under");
+  const said = (number: number): string => number.toFixed(Math.max(0, places)).replace("-", "−");
+  return `${said(value)} ± ${said(error)}`;
 }

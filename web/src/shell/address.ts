@@ -13,7 +13,8 @@ export function startOf(source: Source): State {
 const RUN = 1000;
 
 export function useAddress(source: Source): [State, SetState] {
-  const inPage = source.kind !== "widget";
+  // A page inside a frame of a saved notebook has no address of its own to change.
+  const inPage = source.kind !== "widget" && location.protocol !== "about:";
   const [state, set] = useState<State>(() =>
     inPage ? parseState(location.hash, SETTINGS, startOf(source)) : startOf(source),
   );

@@ -1,5 +1,5 @@
 /** The frame around the views: tabs, controls, search, theme, help, keys. */
-import { Component, type ComponentChildren } from "preact";
+import { Component, type ComponentChildren, Fragment } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { headNamed } from "../atlas/filter";
 import type { Seen } from "../data/api";
@@ -12,19 +12,19 @@ import { atLevel, stepped, within } from "./choices";
 import { Help } from "./help";
 import { useKeys } from "./keys";
 import { Beyond, Missing, missingIn } from "./missing";
-import { type Read, same, typedIn } from "./reading";
+import { besideChange, besideState, Pair } from "./pair";
+import { type Read, same, typedIn, useReading } from "./reading";
 import type { SetState, State } from "./state";
 import { TextBar } from "./textbar";
 import { Toolbar } from "./toolbar";
-import type { View } from "./view";
+import type { View, ViewProps } from "./view";
 import { viewsOf } from "./views";
 // After the styles of the views.
 import "./theme.css";
 import "./shell.css";
 
 export function App({ source }: { source: Source }) {
-  const [asked, setState] = useAddress(source);
-  const [read, setRead] = useState<Read | null>(null);
+  const [asked, setAsked] = useAddress(source);
   const [help, setHelp] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
@@ -39,10 +39,22 @@ export function App({ source }: { source: Source }) {
   const view = missing === null ? (views.find((each) => each.name === asked.view) ?? views[0]) : undefined;
   const ofText = view?.needs === "text" || view?.needs === "neurons";
   const ofHeads = view?.needs === "atlas";
-  const seen = seenBy(source, asked, read);
+  const reading = useReading(source, asked, setAsked, ofText && source.seen !== undefined);
+  const seen = seenBy(source, asked, reading.read);
   const state = seen !== null && ofText ? within(asked, seen) : asked;
+  // The head that is shown though the address names none stays, whatever else changes.
+  const setState: SetState = (change) => {
+    const { layer, heads } = state;
+    const leaves = views.some(({ name, needs }) => name === change.view && needs !== "text" && needs !== "neurons");
+    setAsked(asked.heads.length === 0 && heads.length > 0 && !leaves ? { layer, heads, ...change } : change);
+  };
+  const second = source.seen === undefined || source.beside === undefined ? null : besideState(asked);
+  const setSecond: SetState = (change) => setAsked(besideChange(change));
+  const readingBeside = useReading(source.beside ?? source, second ?? asked, setSecond, ofText && second !== null);
+  const beside = source.beside && ofText ? seenBeside(source.beside, second, readingBeside.read) : null;
   const searched = ofHeads ? "hq" : "q";
   // The text that the address names, not the one before it while that is being read.
+  const { read } = reading;
   const arrived = source.seen === undefined || (read !== null && same(read.typed, typedIn(asked, source.about.models)));
 
   const press = (event: KeyboardEvent): boolean => {
@@ -95,17 +107,41 @@ export function App({ source }: { source: Source }) {
           ?
         </button>
       </header>
-      {source.seen !== undefined && ofText && <TextBar {...{ source, state, setState, read }} onRead={setRead} />}
-      {seen !== null && ofText && view !== undefined && <Toolbar {...{ view, seen, state, setState, dark }} />}
+      {source.seen !== undefined && ofText && (
+        <TextBar models={source.about.models} reading={reading}>
+          {second === null && (
+            <button
+              type="button"
+              class="hs-button"
+              title="Show another model or text beside this one"
+              onClick={() => setAsked(besideChange(typedIn(asked, source.about.models)))}
+            >
+              Beside …
+            </button>
+          )}
+        </TextBar>
+      )}
+      {second !== null && ofText && (
+        <TextBar models={source.about.models} reading={readingBeside}>
+          <button type="button" class="hs-button" title="Show one alone" onClick={() => setAsked(besideChange(null))}>
+            Close
+          </button>
+        </TextBar>
+      )}
+      {seen !== null && ofText && view !== undefined && (
+        <Toolbar {...{ view, seen, state, setState, dark }} isOne={beside === null || beside.model === seen.model} />
+      )}
       {seen !== null && ofText && arrived && <Beyond {...{ asked, seen, setState }} />}
-      <Main class="hs-main-part">
+      <Main class={`hs-main-part${ofText && reading.stale ? " hs-stale" : ""}`}>
         {missing !== null ? (
           <Missing {...{ missing, source, setState, views }} />
         ) : (
-          <Shown {...{ source, view, seen, state, setState, dark, ofText }} />
+          <Shown {...{ source, view, seen, beside, state, setState, dark, ofText }} isReading={reading.busy} />
         )}
       </Main>
-      {seen !== null && ofText && <Footer {...{ source, seen }} level={levelOf(view, state)} />}
+      {seen !== null && ofText && (
+        <Footer {...{ source }} seen={beside === null ? [seen] : [seen, beside]} level={levelOf(view, state)} />
+      )}
       {help && <Help {...{ views, view, seen, source }} level={levelOf(view, state)} onClose={() => setHelp(false)} />}
     </div>
   );
@@ -152,6 +188,11 @@ function seenBy(source: Source, state: State, read: Read | null): Seen | null {
   return read !== null && read.typed.model === typedIn(state, source.about.models).model ? read.seen : null;
 }
 
+/** What is shown beside: the page's own second text, or what was read for the address. */
+function seenBeside(source: Source, state: State | null, read: Read | null): Seen | null {
+  return source.current !== null && source.kind !== "server" ? source.current : state && seenBy(source, state, read);
+}
+
 /** Words only where the view has them. */
 function levelOf(view: View | undefined, state: State): State["level"] {
   return view?.controls.includes("level") ? state.level : "piece";
@@ -187,29 +228,39 @@ interface ShownProps {
   source: Source;
   view: View | undefined;
   seen: Seen | null;
+  beside: Seen | null;
   state: State;
   setState: SetState;
   dark: boolean;
   ofText: boolean;
+  isReading: boolean;
 }
 
-function Shown({ source, view, seen, state, setState, dark, ofText }: ShownProps) {
+function Shown({ source, view, seen, beside, state, setState, dark, ofText, isReading }: ShownProps) {
   if (view === undefined)
     return <Trouble>There is nothing to show: neither a text, nor an atlas, nor a model.</Trouble>;
   if (ofText && seen === null) {
     if (source.seen === undefined) return <Trouble>This page holds no text.</Trouble>;
-    if (state.a !== "" || source.about.models.length > 0) return <Busy>The text is being read …</Busy>;
-    return <Busy>No text yet: type one above.</Busy>;
-  }
-  if (view.needs === "neurons" && seen?.has_neurons === false) {
-    return <Trouble>The queries and keys of this text are not there. {seen.note}</Trouble>;
+    return isReading ? <Busy>The text is being read …</Busy> : <Busy>Nothing was read; press Look to try again.</Busy>;
   }
   const Part = view.component;
-  return (
-    <Guard key={view.name}>
-      <Part {...{ source, seen, state, setState, dark }} />
-    </Guard>
-  );
+  const show = (props: ViewProps) => {
+    if (view.needs === "neurons" && props.seen?.has_neurons === false)
+      return <Trouble>The queries and keys of this text are not there. {props.seen.note}</Trouble>;
+    return (
+      <Guard key={view.name}>
+        <Part {...props} />
+      </Guard>
+    );
+  };
+  if (seen !== null && beside !== null && source.beside !== undefined) {
+    const panes = [
+      { source, seen },
+      { source: source.beside, seen: beside },
+    ] as const;
+    return <Pair {...{ panes, view, state, setState, dark, show }} />;
+  }
+  return show({ source, seen, state, setState, dark });
 }
 
 /** A view that fails says so; the frame stays. */
@@ -226,22 +277,27 @@ class Guard extends Component<{ children: ComponentChildren }, { error: unknown 
   }
 }
 
-function Footer({ source, seen, level }: { source: Source; seen: Seen; level: State["level"] }) {
-  // As it was named first: what is loaded for predictions has another class, and is the same model.
-  const named = source.about.models.find((model) => model.name === seen.model)?.architecture;
-  const architecture = named || seen.architecture;
+function Footer({ source, seen, level }: { source: Source; seen: readonly Seen[]; level: State["level"] }) {
   const title = level === "word" ? "Between words; a weight is a sum over pieces there." : "As weights are stored.";
   return (
     <footer class="hs-footer">
-      <span>
-        {seen.model}
-        {architecture && ` (${architecture})`}
-      </span>
-      <span>
-        {[seen.source, ...(seen.target ? [seen.target] : [])].map((each) => each.pieces.length).join(" + ")} tokens
-      </span>
-      <span title={title}>max. error {errorWords(seen, level)}</span>
-      {seen.note !== "" && <span>{seen.note}</span>}
+      {seen.map((each, index) => {
+        // As it was named first: what is loaded for predictions has another class, and is the same model.
+        const named = source.about.models.find((model) => model.name === each.model)?.architecture;
+        const architecture = named || each.architecture;
+        const sides = [each.source, ...(each.target ? [each.target] : [])];
+        return (
+          <Fragment key={index}>
+            <span>
+              {each.model}
+              {architecture && ` (${architecture})`}
+            </span>
+            <span>{sides.map(({ pieces }) => pieces.length).join(" + ")} tokens</span>
+            <span title={title}>max. error {errorWords(each, level)}</span>
+            {each.note !== "" && <span>{each.note}</span>}
+          </Fragment>
+        );
+      })}
     </footer>
   );
 }

@@ -4,10 +4,17 @@ import { axesOf, moved } from "../data/tokens";
 import type { State } from "./state";
 import type { View } from "./view";
 
-/** The state with a stack, layer, heads and token that `seen` has. */
+/**
+ * The state with a stack, layer, heads and token that `seen` has.
+ *
+ * Where no head is named it is the sharpest, but among lines: there no head of a layer means all of them.
+ */
 export function within(state: State, seen: Seen): State {
   const stack = seen.stacks.find((each) => each.name === state.stack) ?? seen.stacks[0];
   if (stack === undefined) return state;
+  const sharpest = seen.sharpest?.[stack.name];
+  if (state.view !== "head" && state.layer === 0 && state.heads.length === 0 && sharpest !== undefined)
+    return within({ ...state, layer: sharpest[0], heads: [sharpest[1]] }, { ...seen, sharpest: {} });
   const count = axesOf(seen, stack, state.level)[state.side === "query" ? "queries" : "keys"].length;
   return {
     ...state,

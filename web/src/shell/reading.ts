@@ -1,11 +1,18 @@
 /** Sending texts through a model: the one that the address names, and those that are typed. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ModelInfo, Seen } from "../data/api";
 import type { Source } from "../data/source";
 import { inWords } from "../parts/hooks";
 import type { SetState, State } from "./state";
 
-export const SAMPLE = "The keys to the old cabinet were on the table, but nobody had seen them.";
+const SAMPLE = "The keys to the old cabinet were on the table, but nobody had seen them.";
+/** A text that comes back to itself: induction heads have something to find. */
+export const REPEATED = "The old doctor lost a silver letter in the garden. Next summer the old doctor lost a silver";
+
+/** The text that a model reads before anything is typed. */
+export function sampleOf(model: ModelInfo | undefined): string {
+  return model?.task === "lm" ? REPEATED : SAMPLE;
+}
 
 export interface Typed {
   model: string;
@@ -16,7 +23,7 @@ export interface Typed {
 /** What an address says should be read; without a text the sample, without a model the first. */
 export function typedIn(state: State, models: readonly ModelInfo[]): Typed {
   const model = state.model === "" ? models[0] : models.find((each) => each.name === state.model);
-  return { model: model?.name ?? state.model, a: state.a || SAMPLE, b: model?.pairs ? state.b : "" };
+  return { model: model?.name ?? state.model, a: state.a || sampleOf(model), b: model?.pairs ? state.b : "" };
 }
 
 export function same(one: Typed, other: Typed): boolean {
@@ -30,28 +37,44 @@ export interface Read {
 }
 
 export interface Reading {
-  wanted: Typed;
+  /** What stands in the fields. */
+  typed: Typed;
+  change: (part: Partial<Typed>) => void;
+  /** What was read last; null before the first text. */
+  read: Read | null;
+  /** Whether what was read is something else than what stands in the fields. */
+  stale: boolean;
   busy: boolean;
   trouble: string | null;
   look: (text: Typed) => Promise<void>;
   cancel: () => void;
 }
 
-/** Reads what the address names, whenever that is another text or another model; `look` reads what was typed. */
-export function useReading(
-  source: Source,
-  state: State,
-  setState: SetState,
-  before: Read | null,
-  onRead: (read: Read) => void,
-): Reading {
+/**
+ * Reads what the address names, whenever that is another text or another model; `look` reads what was typed. Nothing is
+ * read while no view of a text `isShown`.
+ */
+export function useReading(source: Source, state: State, setState: SetState, isShown: boolean): Reading {
   const models = source.about.models;
   const wanted = typedIn(state, models);
-  const [busy, setBusy] = useState(false);
+  const [read, setRead] = useState<Read | null>(null);
+  const [busy, setBusy] = useState(isShown);
   const [trouble, setTrouble] = useState<string | null>(null);
   const underway = useRef<AbortController | null>(null);
-  const read = useRef<Typed | null>(before?.typed ?? null);
+  const asked = useRef<Typed | null>(null);
+  const arrived = useRef<Typed | null>(null);
+  // The second text as well where this model takes none: the next one may.
+  const [typed, setTyped] = useState<Typed>({ ...wanted, b: state.b });
+  useEffect(() => setTyped({ ...wanted, b: state.b }), [wanted.model, wanted.a, state.b]);
+  const takesPairs = (name: string): boolean => models.find((model) => model.name === name)?.pairs ?? false;
+  const sent = (text: Typed): Typed => ({ ...text, b: takesPairs(text.model) && text.b.trim() !== "" ? text.b : "" });
 
+  // What did not arrive is asked for again when the views of texts are back.
+  const stop = (): void => {
+    underway.current = null;
+    asked.current = arrived.current;
+    setBusy(false);
+  };
   const look = async (text: Typed): Promise<void> => {
     underway.current?.abort();
     const control = new AbortController();
@@ -59,35 +82,33 @@ export function useReading(
     setBusy(true);
     setTrouble(null);
     try {
-      const pairs = models.find((each) => each.name === text.model)?.pairs ?? false;
-      const second = pairs && text.b.trim() !== "" ? text.b : "";
-      const request = { model: text.model, text_a: text.a, text_b: second === "" ? null : second };
-      const typed = { ...text, b: second };
-      read.current = typed;
+      const typed = sent(text);
+      asked.current = typed;
+      const request = { model: typed.model, text_a: typed.a, text_b: typed.b === "" ? null : typed.b };
       const seen = await source.seen!(request, control.signal);
       if (control.signal.aborted) return;
-      onRead({ typed, seen });
-      const a = text.a === SAMPLE && state.a !== SAMPLE ? "" : text.a;
+      arrived.current = typed;
+      setRead({ typed, seen });
+      const sample = sampleOf(models.find((each) => each.name === text.model));
+      const a = text.a === sample && state.a !== sample ? "" : text.a;
       // A model of one text leaves the second where it is, for the next model.
-      setState({ model: text.model, a, ...(pairs ? { b: second } : {}) });
+      setState({ model: text.model, a, ...(takesPairs(text.model) ? { b: typed.b } : {}) });
     } catch (error) {
       if (!control.signal.aborted) setTrouble(inWords(error));
     } finally {
-      if (underway.current === control) {
-        underway.current = null;
-        setBusy(false);
-      }
+      if (underway.current === control) stop();
     }
   };
   const cancel = (): void => {
     underway.current?.abort();
-    underway.current = null;
-    setBusy(false);
+    stop();
   };
-  useEffect(() => cancel, []);
   // The first text, and one that comes with an address: a link that was opened, a step back, a head of another model.
-  useEffect(() => {
-    if (read.current === null || !same(read.current, wanted)) void look(wanted);
-  }, [wanted.model, wanted.a, wanted.b]);
-  return { wanted, busy, trouble, look, cancel };
+  useLayoutEffect(() => {
+    if (!isShown) cancel();
+    else if (asked.current === null || !same(asked.current, wanted)) void look(wanted);
+  }, [isShown, wanted.model, wanted.a, wanted.b]);
+  const change = (part: Partial<Typed>): void => setTyped((before) => ({ ...before, ...part }));
+  const stale = read !== null && !same(read.typed, sent(typed));
+  return { typed, change, read, stale, busy, trouble, look, cancel };
 }

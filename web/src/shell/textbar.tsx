@@ -1,27 +1,24 @@
 /** Where new texts are typed, on pages that can send them through a model. */
-import { useEffect, useState } from "preact/hooks";
-import type { Source } from "../data/source";
+import type { ComponentChildren } from "preact";
+import type { ModelInfo } from "../data/api";
+import { shortened } from "../data/tokens";
 import { Trouble } from "../parts/controls";
-import { type Read, type Typed, useReading } from "./reading";
-import type { SetState, State } from "./state";
+import type { Read, Reading } from "./reading";
 
 interface Props {
-  source: Source;
-  state: State;
-  setState: SetState;
-  /** What was read last, here or before the bar was away. */
-  read: Read | null;
-  onRead: (read: Read) => void;
+  models: readonly ModelInfo[];
+  reading: Reading;
+  /** What stands at its end. */
+  children?: ComponentChildren;
 }
 
-export function TextBar({ source, state, setState, read, onRead }: Props) {
-  const models = source.about.models;
-  const { wanted, busy, trouble, look, cancel } = useReading(source, state, setState, read, onRead);
-  // The second text as well where this model takes none: the next one may.
-  const [typed, setTyped] = useState<Typed>({ ...wanted, b: state.b });
+export function TextBar({ models, reading, children }: Props) {
+  const { typed, change, read, stale, busy, trouble, look, cancel } = reading;
   const model = models.find((each) => each.name === typed.model);
-  const change = (part: Partial<Typed>): void => setTyped({ ...typed, ...part });
-  useEffect(() => setTyped({ ...wanted, b: state.b }), [wanted.model, wanted.a, state.b]);
+  const choose = (name: string): void => {
+    change({ model: name });
+    void look({ ...typed, model: name });
+  };
 
   return (
     <form
@@ -32,11 +29,7 @@ export function TextBar({ source, state, setState, read, onRead }: Props) {
       }}
     >
       {models.length > 1 && (
-        <select
-          aria-label="Model"
-          value={typed.model}
-          onChange={(event) => change({ model: event.currentTarget.value })}
-        >
+        <select aria-label="Model" value={typed.model} onChange={(event) => choose(event.currentTarget.value)}>
           {models.map((each) => (
             <option key={each.name} value={each.name}>
               {each.name}
@@ -59,21 +52,40 @@ export function TextBar({ source, state, setState, read, onRead }: Props) {
         />
       )}
       {busy ? (
-        <button type="button" class="hs-button" onClick={cancel}>
+        // Keys: one button that turned from this into the other while it is clicked would submit.
+        <button key="cancel" type="button" class="hs-button" onClick={cancel}>
           Cancel
         </button>
       ) : (
-        <button type="submit" class="hs-button hs-main" disabled={typed.a.trim() === ""}>
+        <button key="look" type="submit" class="hs-button hs-main" disabled={typed.a.trim() === ""}>
           Look
         </button>
       )}
       {busy && (
         <span class="hs-busy" role="status">
-          The model reads …
+          {typed.model} reads the text …
         </span>
       )}
+      {children}
+      {stale && read !== null && <Stale {...{ read, busy }} />}
       {trouble !== null && <Trouble>{trouble}</Trouble>}
     </form>
+  );
+}
+
+/** What the picture is of, as long as that is not what the fields say. */
+function Stale({ read: { typed }, busy }: { read: Read; busy: boolean }) {
+  return (
+    <span class="hs-stale-note" role="note">
+      The picture is of <strong>{typed.model}</strong>, for “<bdi>{shortened(typed.a, 60)}</bdi>”
+      {typed.b !== "" && (
+        <>
+          {" "}
+          and “<bdi>{shortened(typed.b, 60)}</bdi>”
+        </>
+      )}
+      {busy ? "." : "; press Look for a new one."}
+    </span>
   );
 }
 

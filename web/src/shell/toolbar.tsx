@@ -1,10 +1,11 @@
 /** The controls of a view. */
 
-import { useRef } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Seen, StackShape } from "../data/api";
+import { cardOf } from "../data/source";
 import { type Filter, hasSentences } from "../data/tokens";
 import { headColour } from "../parts/colour";
-import { Field, Switch } from "../parts/controls";
+import { CardLine, Field, Switch } from "../parts/controls";
 import { atLevel, leastDrawn, onlyOne, shownHeads, toggled } from "./choices";
 import type { SetState, State } from "./state";
 import type { View } from "./view";
@@ -29,12 +30,17 @@ interface Props {
   state: State;
   setState: SetState;
   dark: boolean;
+  /** Whether one model is shown; beside another, what is said of a head names its model. */
+  isOne: boolean;
 }
 
-export function Toolbar({ view, seen, state, setState, dark }: Props) {
+export function Toolbar({ view, seen, state, setState, dark, isOne }: Props) {
+  const [pointed, setPointed] = useState<number | null>(null);
   const stack = seen.stacks.find((each) => each.name === state.stack);
   if (stack === undefined) return null;
   const has = (control: View["controls"][number]): boolean => view.controls.includes(control);
+  const alone = has("head") || state.heads.length === 1 ? (state.heads[0] ?? 0) : null;
+  const said = pointed ?? alone;
   return (
     <div class="hs-toolbar" role="toolbar" aria-label="What is shown">
       {seen.stacks.length > 1 && (
@@ -51,7 +57,7 @@ export function Toolbar({ view, seen, state, setState, dark }: Props) {
       {has("level") && <LevelSwitch {...{ seen, state, setState }} />}
       {(has("heads") || has("head")) && (
         <Field label={has("heads") ? "Heads" : "Head"}>
-          <HeadChips {...{ state, setState, stack, dark }} single={!has("heads")} />
+          <HeadChips {...{ seen, state, setState, stack, dark }} single={!has("heads")} onPoint={setPointed} />
         </Field>
       )}
       {has("filter") && hasSentences(seen, stack) && (
@@ -65,6 +71,12 @@ export function Toolbar({ view, seen, state, setState, dark }: Props) {
         </Field>
       )}
       {has("threshold") && <Threshold threshold={leastDrawn(view, state, seen, stack)} setState={setState} />}
+      {(has("head") || has("heads")) && seen.cards?.[stack.name] !== undefined && (
+        <CardLine
+          head={said === null ? "" : `${isOne ? "" : `${seen.model} `}${state.layer}.${said}`}
+          card={said === null ? "Point at a head for what it does." : cardOf(seen, stack, state.layer, said)}
+        />
+      )}
     </div>
   );
 }
@@ -147,16 +159,19 @@ function percent(value: number): string {
 }
 
 interface HeadChipsProps {
+  seen: Seen;
   state: State;
   setState: SetState;
   stack: StackShape;
   dark: boolean;
   /** One head at a time. */
   single: boolean;
+  /** The head that is pointed at, by the mouse or with the focus. */
+  onPoint: (head: number | null) => void;
 }
 
 /** The heads of a layer as coloured buttons. */
-function HeadChips({ state, setState, stack, dark, single }: HeadChipsProps) {
+function HeadChips({ seen, state, setState, stack, dark, single, onPoint }: HeadChipsProps) {
   const before = useRef<readonly number[]>([]);
   const shown = new Set(single ? [state.heads[0] ?? 0] : shownHeads(state, stack));
   const click = (head: number, clicks: number): void => {
@@ -177,8 +192,14 @@ function HeadChips({ state, setState, stack, dark, single }: HeadChipsProps) {
           class="hs-chip"
           data-head={head}
           aria-pressed={shown.has(head)}
-          aria-label={`Head ${state.layer}.${head}`}
-          title={`Head ${state.layer}.${head}${single ? "" : " (double click: only this one)"}`}
+          aria-label={[`Head ${state.layer}.${head}`, cardOf(seen, stack, state.layer, head)]
+            .filter(Boolean)
+            .join(": ")}
+          title={`Head ${state.layer}.${head}${single ? "" : " (double click: only this one)"}\n${cardOf(seen, stack, state.layer, head)}`.trim()}
+          onPointerEnter={() => onPoint(head)}
+          onPointerLeave={() => onPoint(null)}
+          onFocus={(event) => event.currentTarget.matches(":focus-visible") && onPoint(head)}
+          onBlur={() => onPoint(null)}
           style={{ "--chip": headColour(head, dark) }}
           onClick={(event) => click(head, event.detail)}
           onDblClick={() => !single && setState({ heads: onlyOne(before.current, head) })}

@@ -5,6 +5,22 @@ import type { Source } from "../data/source";
 import type { Setting } from "./setting";
 import type { SetState, State } from "./state";
 
+/** What is pointed at: a token that looks, one that is looked at, or a cell of both. */
+export interface Spot {
+  query: number | null;
+  key: number | null;
+}
+
+/** What two panes of the same view tell each other. */
+export interface Across {
+  /** What is pointed at in the other pane, as far as this one has the same tokens. */
+  over: Spot | null;
+  setOver: (spot: Spot | null) => void;
+  /** The largest weight that either of them shows. */
+  largest: number;
+  setLargest: (largest: number) => void;
+}
+
 export interface ViewProps {
   source: Source;
   /** The text that is being looked at; never null in a view that needs "text" or "neurons". */
@@ -13,6 +29,8 @@ export interface ViewProps {
   state: State;
   setState: SetState;
   dark: boolean;
+  /** The pane beside, where there is one. */
+  across?: Across;
 }
 
 /** Which of the frame's controls a view is steered by. */
@@ -31,6 +49,8 @@ export interface View {
   settings?: readonly Setting[];
   /** Weights below are not drawn unless the reader says otherwise, in a text with so many keys; without it all are. */
   threshold?: (keys: number) => number;
+  /** What two panes have in common, in words; `largest` is the largest weight that they show, `error` how far it may be off. */
+  scale?: (state: State, largest: number, error: number) => string;
   /**
    * Keys of its own for the help: (keys, what they do). A view takes keys with `useKeys` (keys.ts), where it is asked
    * before the frame; arrows, Escape, and whatever it tells here.

@@ -9,13 +9,17 @@ import { matrixView } from "../matrix/view";
 import { neuronView } from "../neuron/view";
 import { tryView } from "../tryit/view";
 import { extension } from "./extension";
+import { PAIR_SETTINGS } from "./pair";
 import type { Setting } from "./setting";
 import type { View } from "./view";
 
-export const VIEWS: readonly View[] = [headView, matrixView, modelView, neuronView, atlasView, mapView, tryView];
+export const VIEWS: readonly View[] = [modelView, headView, matrixView, neuronView, atlasView, mapView, tryView];
 
-/** What views keep in the address for themselves. */
-export const SETTINGS: readonly Setting[] = [...new Set(VIEWS.flatMap(({ settings }) => settings ?? []))];
+/** What views, and what is shown beside, keep in the address for themselves. */
+export const SETTINGS: readonly Setting[] = [
+  ...PAIR_SETTINGS,
+  ...new Set(VIEWS.flatMap(({ settings }) => settings ?? [])),
+];
 
 /** The views that `source` has what they need for, with those of other packages. */
 export function viewsOf(source: Source): readonly View[] {

@@ -1,4 +1,5 @@
 /** What is in the fields of Try it before anything is typed, by what the model does. */
+import { REPEATED } from "../shell/reading";
 
 export interface Sample {
   first: string;
@@ -33,9 +34,9 @@ const SAMPLES: Record<string, Sample> = {
   lm: {
     first: "Text",
     second: "Written so far",
-    a: "The keys to the old cabinet",
+    a: REPEATED,
     b: "",
-    hint: "The model guesses the next token.",
+    hint: "The model predicts the next token.",
   },
 };
 const ANY: Sample = { first: "Text", second: "Second text (may be empty)", a: "", b: "", hint: "" };

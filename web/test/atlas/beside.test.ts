@@ -30,13 +30,14 @@ const ATLAS: AtlasData = {
   architecture: "",
   about: "",
   findings: [],
+  command: "headscope explore demo atlas.nc",
   stacks: [
     {
       name: "encoder",
       layers: 2,
       heads: 2,
       colourings: [numbers([1, 2, 3, 4]), kinds([0, 0, 1, null], ["dense", "local"])],
-      maps: {},
+      maps: [],
     },
   ],
 };

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { coloursOf, firstColouring, lookAt, rampName } from "../../src/atlas/data";
+import { coloursOf, lookAt, rampName } from "../../src/atlas/data";
 import { described } from "../../src/atlas/frame";
 import { colour, pick, selected } from "../../src/atlas/settings";
-import type { AtlasData, Colouring, Finding } from "../../src/data/api";
+import type { AtlasData, Colouring } from "../../src/data/api";
 import { rampOf } from "../../src/parts/colour";
 import { DEFAULTS } from "../../src/shell/state";
 
@@ -39,13 +39,16 @@ const ATLAS: AtlasData = {
   architecture: "",
   about: "",
   findings: [],
+  command: "headscope explore demo atlas.nc",
   stacks: [
     {
       name: "encoder",
       layers: 2,
       heads: 2,
       colourings: [numbers([1, 2, 3, 4]), kinds([0, 0, 1, null], ["dense", "local"])],
-      maps: {},
+      first_colouring: "head_type",
+      first_head: 2,
+      maps: [],
     },
   ],
 };
@@ -62,7 +65,7 @@ test("a look at an atlas: colouring, selection and filter together", () => {
     false,
   );
   assert.equal(look?.colouring?.key, "k");
-  assert.equal(lookAt(ATLAS, DEFAULTS, false)?.colouring?.key, "head_type"); // kinds first
+  assert.equal(lookAt(ATLAS, DEFAULTS, false)?.colouring?.key, "head_type");
   assert.deepEqual(look?.bright, [false, false, true, false]);
   assert.equal(look?.current, 3);
   assert.equal(lookAt(ATLAS, { ...DEFAULTS, layer: 9, heads: [1] }, false)?.current, null);
@@ -71,25 +74,11 @@ test("a look at an atlas: colouring, selection and filter together", () => {
   assert.equal(described(look!, 2), "Head 1.0: 3.000 nats · local");
 });
 
-test("a head is open from the start: the one the first finding names, else one of the rarest kind or the largest", () => {
-  const parts = [
-    { text: "Heads ", head: null },
-    { text: "1.1", head: "1.1" },
-  ];
-  const told = { ...ATLAS, findings: [{ stack: "encoder", parts } as Finding] };
-  assert.equal(lookAt(told, DEFAULTS, false)?.current, 3);
-  assert.equal(lookAt(told, { ...DEFAULTS, layer: 0, heads: [1] }, false)?.current, 1);
-  assert.equal(lookAt(ATLAS, DEFAULTS, false)?.current, 2, "one head is local, two are dense");
-  const measured = { ...ATLAS, stacks: [{ ...ATLAS.stacks[0]!, colourings: [numbers([1, -7, null, 2])] }] };
-  assert.equal(lookAt(measured, DEFAULTS, false)?.current, 1);
-});
-
-test("colours to begin with: kinds, else effects, else entropy", () => {
-  const all = ["x", "entropy:a", "ablation_change:metric=f1", "head_type"].map((key) => numbers([1], { key }));
-  assert.equal(firstColouring(all)?.key, "head_type");
-  assert.equal(firstColouring(all.slice(0, 3))?.key, "ablation_change:metric=f1");
-  assert.equal(firstColouring(all.slice(0, 2))?.key, "entropy:a");
-  assert.equal(firstColouring([]), null);
+test("a head is open from the start: the one that the page's data names", () => {
+  assert.equal(lookAt(ATLAS, DEFAULTS, false)?.current, 2);
+  assert.equal(lookAt(ATLAS, { ...DEFAULTS, layer: 0, heads: [1] }, false)?.current, 1);
+  const stacks = [{ ...ATLAS.stacks[0]!, colourings: [], first_colouring: null, first_head: null }];
+  assert.equal(lookAt({ ...ATLAS, stacks }, DEFAULTS, false)?.current, null);
 });
 
 test("the search for heads is not the one for words", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { shownValue } from "../../src/atlas/filter";
 import type { Colouring } from "../../src/data/api";
-import { asNumber, shown } from "../../src/parts/numbers";
+import { asNumber, shown, stored } from "../../src/parts/numbers";
 
 const numbers = (values: (number | null)[], more: Partial<Colouring> = {}): Colouring => ({
   key: "k",
@@ -34,11 +34,24 @@ test("numbers in words", () => {
   assert.equal(shown(8.2e-8, 3, 1e-6), "8.2e−8", "among its like it is not nothing");
   assert.equal(shownValue(numbers([4.9e-9, 0.3], { unit: "share of attention" }), 0), "< 0.001 share of attention");
   assert.equal(shownValue(numbers([0.5], { stderr: [0.01] }), 0), "0.500 ± 0.010 nats");
+  assert.equal(shownValue(numbers([0.4567], { stderr: [0.0432] }), 0), "0.46 ± 0.04 nats");
+  assert.equal(shownValue(numbers([-12.3456], { stderr: [2.34] }), 0), "−12.3 ± 2.3 nats");
+  assert.equal(shownValue(numbers([1234], { stderr: [456] }), 0), "1234 ± 456 nats");
   assert.equal(shownValue(numbers([0.5], { stderr: [1e-5] }), 0), "0.500 ± under 0.001 nats");
   assert.equal(shownValue(numbers([null]), 0), "no value");
   assert.equal(shownValue(kinds([1], ["a", "b"]), 0), "b");
 });
 
 test("numbers have no more digits than are stored", () => {
-  assert.deepEqual([0, 0.00001, 0.0004, 0.0123, 1].map(asNumber), ["0", "<0.0001", "0.0004", "0.012", "1.000"]);
+  assert.deepEqual(
+    [0, 0.00001, 0.0004, 0.0123, 1].map((weight) => asNumber(weight)),
+    ["0", "<0.0001", "0.0004", "0.012", "1.000"],
+  );
+  const rounded = (error: number) => [0, 0.0004, 0.0123, 0.6789].map((weight) => asNumber(weight, error));
+  assert.deepEqual(rounded(0.0001), ["0", "0.0004", "0.012", "0.679"]);
+  assert.deepEqual(rounded(0.0005), ["0", "<0.001", "0.012", "0.679"]);
+  assert.deepEqual(rounded(0.002), ["0", "<0.01", "0.01", "0.68"]);
+  assert.deepEqual(rounded(0.005), ["0", "<0.01", "0.01", "0.68"]);
+  assert.equal(stored(0.123456789, 0.002), 0.12);
+  assert.equal(stored(0.123456789, 0.0000001), 0.123457);
 });

@@ -5,7 +5,7 @@ import { faintest } from "../../src/head/lines";
 import { headView } from "../../src/head/view";
 import { modelView } from "../../src/matrix/model";
 import { matrixView } from "../../src/matrix/view";
-import { leastDrawn, onlyOne, stepped, toggled } from "../../src/shell/choices";
+import { leastDrawn, onlyOne, stepped, toggled, within } from "../../src/shell/choices";
 import { DEFAULTS, parseState, printState } from "../../src/shell/state";
 
 test("clicks on heads", () => {
@@ -16,6 +16,21 @@ test("clicks on heads", () => {
   assert.deepEqual(onlyOne([], 2), [2]);
   assert.deepEqual(onlyOne([2], 2), []);
   assert.deepEqual(onlyOne([1, 2], 2), [2]);
+});
+
+test("where no head is named the sharpest is shown, but never the lines of a layer's heads in its place", () => {
+  const stack = { name: "encoder", layers: 3, heads: 4, queries: "source", keys: "source", causal: false } as const;
+  const source = { pieces: ["a"], words: [], word: [-1], segment: [0], special: [false] };
+  const seen = { source, target: null, stacks: [stack], sharpest: { encoder: [2, 1] } } as unknown as Seen;
+  const shown = (state: object) => {
+    const { stack, layer, heads } = within({ ...DEFAULTS, ...state }, seen);
+    return [stack, layer, heads];
+  };
+  assert.deepEqual(shown({}), ["encoder", 2, [1]]);
+  assert.deepEqual(shown({ view: "matrix" }), ["encoder", 2, [1]]);
+  assert.deepEqual(shown({ view: "matrix", heads: [0] }), ["encoder", 0, [0]]);
+  assert.deepEqual(shown({ view: "matrix", layer: 1 }), ["encoder", 1, []]);
+  assert.deepEqual(shown({ view: "head" }), ["encoder", 0, []]);
 });
 
 test("arrow keys stay inside the stack", () => {

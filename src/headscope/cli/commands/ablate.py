@@ -5,16 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich.console import Console
 
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
-from headscope.cli.tables import print_table
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.ablation import Ablations
+    from headscope.cli.page import Page
     from headscope.facts.analyses.sweeps import SweepFacts
 
 EXAMPLE = "Example: headscope ablate demo-qa --task qa --data questions.json --sweep layers -o atlas.nc"
@@ -119,13 +118,14 @@ def _facts(result: "Ablations") -> dict[str, Any]:
     }
 
 
-def _print(console: Console, result: "Ablations") -> None:
+def _print(page: "Page", result: "Ablations") -> None:
     sweep = result.described()
-    title = f"{result.model.name}, {result.baseline.task}, {result.source.duration:.1f} s"
-    console.print("\n".join([title, *sweep.sentences]), end="\n\n", soft_wrap=True)
+    page.say(
+        result.in_brief(), f"{result.model.name}, {result.baseline.task}, {result.source.duration:.1f} s"
+    )
+    page.say(*sweep.sentences)
     rows, title = _chosen(sweep)
-    console.print(title, style="bold", soft_wrap=True)
-    print_table(console, sweep.columns, [sweep.cells(row) for row in rows])
+    page.table(sweep.columns, [sweep.cells(row) for row in rows], title=title)
 
 
 def _chosen(sweep: "SweepFacts") -> tuple[Sequence[Mapping[str, Any]], str]:

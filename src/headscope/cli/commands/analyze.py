@@ -2,15 +2,16 @@
 
 import warnings
 from pathlib import Path
-from typing import Annotated
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Annotated
 
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
 from headscope.errors import HeadscopeWarning
 from headscope.registry import BUILT_IN
+
+if TYPE_CHECKING:
+    from headscope.cli.page import Page
 
 EXAMPLE = "Example: headscope analyze demo --text corpus.txt more.txt.gz -o atlas.nc"
 
@@ -59,7 +60,13 @@ def analyze(
         )
         atlas = _with_old_probes(atlas, output)
         atlas.save(output)
-        run.tell(atlas, run_facts, lambda console, atlas: _print(console, atlas, output), then=None)
+        run.tell(
+            atlas,
+            run_facts,
+            lambda page, atlas: _print(page, atlas, output),
+            then=None,
+            ending=[f"Next: headscope show {output}   or   headscope report {output}"],
+        )
 
 
 def _with_old_probes(atlas: "hs.Atlas", output: Path) -> "hs.Atlas":
@@ -89,24 +96,15 @@ def run_facts(atlas: "hs.Atlas") -> dict[str, object]:
     }
 
 
-def _print(console: Console, atlas: "hs.Atlas", output: Path) -> None:
-    """Where the atlas is, what stands out in it, and what to type next."""
-    facts = atlas.provenance
-    console.print(
+def _print(page: "Page", atlas: "hs.Atlas", output: Path) -> None:
+    """Where the atlas is, and what stands out in it."""
+    from headscope.facts.headlines import leading
+
+    facts, several = atlas.provenance, len(atlas.stacks) > 1
+    page.say(
         f"{output}: {facts['model']} on {facts['texts']:,} text{'s' if facts['texts'] != 1 else ''}, "
         f"{facts['tokens']:,} tokens, "
-        f"{facts['duration_s']:.1f} s",
-        soft_wrap=True,
+        f"{facts['duration_s']:.1f} s"
     )
-    for text in _headlines(atlas):
-        console.print(f"  {text}", soft_wrap=True)
-    console.print(f"Next: headscope show {output}   or   headscope report {output}", soft_wrap=True)
-
-
-def _headlines(atlas: "hs.Atlas") -> list[str]:
-    """The report's first finding on each subject, stack by stack."""
-    first: dict[tuple[str, str], str] = {}
-    for finding in hs.findings(atlas):
-        prefix = f"{finding.stack}: " if len(atlas.stacks) > 1 else ""
-        first.setdefault((finding.stack, finding.topic), prefix + finding.text)
-    return list(first.values())
+    for finding in leading(hs.findings(atlas)):
+        page.wrapped("- ", f"{f'{finding.stack}: ' if several else ''}{finding.text}")

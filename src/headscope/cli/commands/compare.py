@@ -6,16 +6,14 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Console
-
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.commands.probe.run import print_tables
 from headscope.cli.session import session
-from headscope.cli.tables import print_table
 from headscope.cli.tables.source import source_facts, source_line
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.comparison import Comparison
     from headscope.facts.description import Column
 
@@ -37,6 +35,7 @@ def compare(
     limit: shared.Limit = None,
     k: shared.Kinds = 4,
     seed: Annotated[int, shared.seed("kinds and intervals")] = 0,
+    match: bool = False,
     common: shared.Common,
 ) -> None:
     """Lay two models side by side, head by head.
@@ -48,22 +47,16 @@ def compare(
         model_a MODEL_A: The model before: a demo model, a folder, or a name on the hub.
         model_b MODEL_B: The model after: of the same shape, with the same tokenizer.
         treebank FILE.conllu...: Parsed sentences: also compare attention to nouns, verbs, subjects and the like.
+        match: Hold each head of MODEL_B against its partner in MODEL_A, as headscope match pairs them.
     """
     inputs = [*shared.check_corpus(text, pairs), *(treebank or [])]
     with session(common, output, inputs=inputs) as run:
         corpus = shared.read_corpus(text, pairs)
         parsed = shared.treebank(treebank, None) if treebank else None
-        result = hs.compare(
-            common.load(model_a),
-            run.load(model_b),
-            corpus,
-            max_length=max_length,
-            limit=limit,
-            k=k,
-            seed=seed,
-            treebank=parsed,
-            **common.run_options,
-        )
+        models = (common.load(model_a), run.load(model_b))
+        options = {"max_length": max_length, "limit": limit, "seed": seed, **common.run_options}
+        matched = hs.match(*models, corpus, **options) if match else None
+        result = hs.compare(*models, corpus, k=k, treebank=parsed, match=matched, **options)
         run.keep(result, notes=result.source.notes)
         run.tell(result, _facts, _print)
 
@@ -98,82 +91,90 @@ def _features(found: "Comparison", stack: str) -> list[dict[str, Any]]:
     return found.features.table(stack=stack) if stack in found.features.arrays() else []
 
 
-def _print(console: Console, found: "Comparison") -> None:
-    """Everything, stack by stack."""
-    from headscope.facts.analyses.comparisons import LARGEST
-
-    console.print(
-        f"{found.model_a.name} and {found.model.name} on {source_line(found.source)}", soft_wrap=True
-    )
+def _print(page: "Page", found: "Comparison") -> None:
+    """The summary and the heads that changed most; with --full everything, stack by stack."""
+    page.say(found.in_brief(), f"{found.model_a.name} and {found.model.name} on {source_line(found.source)}")
     for stack in found.stacks:
         if len(found.stacks) > 1:
-            console.print(f"\n{stack}", style="bold")
-        _print_layers(console, found, stack)
-        _print_heads(console, found, stack)
-        _print_kinds(console, found.kinds(stack=stack))
-        by_measure = groupby(found.measures(stack=stack), key=itemgetter("measure"))
-        largest = [max(rows, key=lambda row: abs(float(row["change"]))) for _, rows in by_measure]
-        title = "Largest change by each measure; sure after correction for heads and labels"
-        _print_rows(console, title, LARGEST, [{**row, "of": _labels(row)} for row in largest])
+            page.say(f"\n{stack}", bold=True)
+        _print_heads(page, found, stack)
+        _print_measures(page, found, stack)
+        _print_layers(page, found, stack)
+        _print_kinds(page, found.kinds(stack=stack))
         if found.features is not None and stack in found.features.arrays():
-            console.print("\nAttention to classes of words\n", style="bold")
-            print_tables(console, found.features, stack)
+            page.say("\nAttention to classes of words", bold=True, detail=True)
+            print_tables(page, found.features, stack, detail=True)
 
 
-def _print_layers(console: Console, found: "Comparison", stack: str) -> None:
-    from headscope.facts.analyses.comparisons import LAYERS, change_name
+def _print_heads(page: "Page", found: "Comparison", stack: str) -> None:
+    """The heads that changed most, then those that changed least."""
+    from headscope.facts.analyses.comparisons import HEADS
+
+    ranked = sorted(found.heads(stack=stack), key=lambda row: -float(row["js"]))
+    shown = ranked if len(ranked) <= 2 * _TOP else [*ranked[:_TOP], *ranked[-_TOP:]]
+    telling = [number < _TOP for number in range(len(shown))]
+    title = "Heads that changed most and least" if page.full else "Heads that changed most"
+    _print_rows(page, title, HEADS, shown, telling=telling)
+
+
+def _print_measures(page: "Page", found: "Comparison", stack: str) -> None:
+    """The head that changed most by each measure."""
+    from headscope.facts.analyses.comparisons import LARGEST
+
+    by_measure = groupby(found.measures(stack=stack), key=itemgetter("measure"))
+    largest = [max(rows, key=lambda row: abs(float(row["change"]))) for _, rows in by_measure]
+    title = "Largest change by each measure; clear: after correction for heads and labels"
+    rows = [{**row, "of": _labels(row)} for row in largest]
+    _print_rows(page, title, LARGEST, rows, telling=[bool(row["sure"]) for row in largest])
+
+
+def _print_layers(page: "Page", found: "Comparison", stack: str) -> None:
+    """Every layer, first and last layers, and the control over layers."""
+    from headscope.facts.analyses.comparisons import CONTROL, LAYERS, change_name
 
     rows = found.table(stack=stack)
     title = "Attention changed by (± standard error over texts) and weights moved by ||dW|| / ||W||"
-    _print_rows(console, title, LAYERS, rows)
+    _print_rows(page, title, LAYERS, rows, detail=True)
     if "change_cosine_input_a" in rows[0]:
-        console.print(
-            "own: 1 - cosine when both models' attention is given the hidden states of one, so by own weights alone",
-            soft_wrap=True,
+        page.say(
+            "own: 1 - cosine when both models' attention gets the same hidden states, so by its own weights alone",
+            detail=True,
         )
-    console.print()
+    page.say("", detail=True)
     for name, end in found.stack(stack).ends.items():
         error = "" if end["stderr"] is None else f" ± {end['stderr']:.4f}"
         layers = f"{end['layers']} layers" if end["layers"] > 1 else "layer"
-        console.print(
+        page.say(
             f"{change_name(name)}: last {layers} {end['last']:.4f}, first {layers} {end['first']:.4f}, difference "
             f"{end['difference']:+.4f}{error}",
-            soft_wrap=True,
+            detail=True,
         )
-
-
-def _print_heads(console: Console, found: "Comparison", stack: str) -> None:
-    """The control over layers, and the heads that changed most and least."""
-    from headscope.facts.analyses.comparisons import CONTROL, HEADS, change_name
-
     control = [row for row in found.control(stack=stack) if row["matrix"] == "all"]
     if all(row["depth"] is None for row in control):
-        console.print("\ntoo few layers to correlate anything", soft_wrap=True)
-    else:
-        title = "Does attention change where weights moved? Spearman over layers; all four matrices together"
-        _print_rows(console, title, CONTROL, control, name=change_name)
-        console.print(
-            "last third, times: how many times more the last third of the layers changed than the others, at equal "
-            "weight change",
-            soft_wrap=True,
-        )
-    ranked = sorted(found.heads(stack=stack), key=lambda row: -float(row["js"]))
-    shown = ranked if len(ranked) <= 2 * _TOP else [*ranked[:_TOP], *ranked[-_TOP:]]
-    _print_rows(console, "Heads that changed most and least", HEADS, shown)
+        page.say("\ntoo few layers to correlate change with weights", detail=True)
+        return
+    title = "Does attention change where weights moved? Spearman over layers; all four matrices together"
+    _print_rows(page, title, CONTROL, control, name=change_name, detail=True)
+    page.say(
+        "last third, times: how many times more the last third of the layers changed than the others, at equal "
+        "weight change",
+        detail=True,
+    )
 
 
-def _print_kinds(console: Console, kinds: dict[str, Any] | None) -> None:
+def _print_kinds(page: "Page", kinds: dict[str, Any] | None) -> None:
     if kinds is None:
         return
-    title = "Kinds of heads, before (down) and after (across), by the centres of the first model"
-    console.print(f"\n{title}", style="bold", soft_wrap=True)
     counts = zip(kinds["kinds"], kinds["transitions"], strict=True)
-    print_table(console, ["kind", *kinds["kinds"]], [[name, *map(str, row)] for name, row in counts])
-    chance = kinds["moved_by_chance"]
-    by_chance = "" if chance is None else f"; half of the texts alone move {chance:.1f} in the mean"
-    console.print(
-        f"{len(kinds['moved'])} of {kinds['heads']} heads changed their kind{by_chance}", soft_wrap=True
+    page.table(
+        ["kind", *kinds["kinds"]],
+        [[name, *map(str, row)] for name, row in counts],
+        title="Kinds of heads before (rows) and after (columns), by the centres of the first model",
+        detail=True,
     )
+    chance = kinds["moved_by_chance"]
+    by_chance = "" if chance is None else f"; between halves of the texts {chance:.1f} change it on average"
+    page.say(f"{len(kinds['moved'])} of {kinds['heads']} heads changed their kind{by_chance}", detail=True)
 
 
 def _labels(row: dict[str, Any]) -> str:
@@ -183,14 +184,16 @@ def _labels(row: dict[str, Any]) -> str:
 
 
 def _print_rows(
-    console: Console,
+    page: "Page",
     title: str,
     columns: "Sequence[Column]",
     rows: list[dict[str, Any]],
     *,
     name: Callable[[str], str] = str,
+    telling: Sequence[bool] | None = None,
+    detail: bool = False,
 ) -> None:
     from headscope.facts.cells import table_cells  # loads torch, which --help does without
 
-    console.print(f"\n{title}", style="bold", soft_wrap=True)
-    print_table(console, *table_cells(columns, rows, nothing="-", name=name))
+    header, cells = table_cells(columns, rows, nothing="-", name=name)
+    page.table(header, cells, title=title, telling=telling, detail=detail)

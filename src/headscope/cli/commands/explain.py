@@ -1,19 +1,19 @@
 """`headscope explain`: why a head does what it does."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-
-from rich.console import Console
 
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
-from headscope.cli.tables import print_table
 from headscope.cli.tables.source import source_facts, source_line, stack_rows
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.explanation import Explanation
-    from headscope.facts.analyses.explanations import HeadExplanation
+    from headscope.facts.analyses.explanations import Carried, HeadExplanation, Replaced, Separated
+    from headscope.facts.description import Column
 
 EXAMPLE = "Example: headscope explain demo --head 2.5 --text articles.txt --limit 40 -o atlas.nc"
 
@@ -58,43 +58,47 @@ def _facts(result: "Explanation") -> dict[str, Any]:
     }
 
 
-def _print(console: Console, result: "Explanation") -> None:
-    console.print(
+def _print(page: "Page", result: "Explanation") -> None:
+    """A head in a few sentences each; with --full also the numbers behind them."""
+    page.say(
+        result.in_brief(),
         f"{result.model.name} on {source_line(result.source)}; ± is the standard error over texts",
-        soft_wrap=True,
     )
     for stack in result.arrays():
         of_stack = f" of the {stack}" if len(result.stacks.grids) > 1 else ""
         for row in result.heads(stack=stack):
-            console.print(f"\nhead {row.head}{of_stack}", style="bold")
-            _print_head(console, row)
+            page.say(f"\nHead {row.head}{of_stack}", bold=True)
+            _print_head(page, row)
 
 
-def _print_head(console: Console, row: "HeadExplanation") -> None:
+def _print_head(page: "Page", row: "HeadExplanation") -> None:
     """What carries the score, what it tells apart, and what of the pattern is left."""
     from headscope.facts.analyses.explanations import CARRIES, LEFT, SEPARATES, columns_of
     from headscope.facts.cells import table_cells  # loads torch, which --help does without
     from headscope.facts.wording import amount
 
-    lines = [
-        *row.words,
-        f"Both halves of the texts choose {row.alike} of the best {len(row.best)} neurons alike.",
-    ]
+    page.say(*row.words)
+    page.say(
+        f"Both halves of the texts choose {row.alike} of the best {len(row.best)} neurons alike.", detail=True
+    )
     if row.bias is not None and row.bias.value is not None:
         bias = amount(row.bias.value, row.bias.stderr, units="", digits=3)
-        lines.append(f"The bias for position alone carries {bias} of its score.")
-    for line in lines:
-        console.print(line, soft_wrap=True)
-    products = f"what carries the score: the best of {row.neurons} products of query and key neurons"
-    apart = "what the score tells apart: AUC, 0.5 tells nothing; intervals of 95 % for all neurons at once"
-    left = (
-        "what is left of the pattern with embeddings replaced by their mean: 1 all of it, 0 as even attention"
-    )
+        page.say(f"The bias for position alone carries {bias} of its score.")
     compared = [part for part in row.left if part.js.value is not None]
-    for title, columns, parts in (
-        (products, CARRIES, row.carries),
-        (apart, SEPARATES, row.told),
-        (left, LEFT, compared),
-    ):
-        console.print(f"\n{title}", soft_wrap=True)
-        print_table(console, *table_cells(columns, [columns_of(part) for part in parts], nothing="-"))
+    tables: dict[str, tuple[Sequence[Column], Sequence[Carried | Separated | Replaced]]] = {
+        f"What carries the score: the best of {row.neurons} products of query and key neurons": (
+            CARRIES,
+            row.carries,
+        ),
+        "What the score tells apart: AUC, 0.5 is chance; 95 % intervals for all neurons at once": (
+            SEPARATES,
+            row.told,
+        ),
+        "What is left of the pattern with embeddings replaced by their mean: 1 is all, 0 is even attention": (
+            LEFT,
+            compared,
+        ),
+    }
+    for title, (columns, parts) in tables.items():
+        header, rows = table_cells(columns, [columns_of(part) for part in parts], nothing="-")
+        page.table(header, rows, title=title, detail=True)

@@ -5,8 +5,6 @@ import sys
 import webbrowser
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Console
-
 from headscope.cli import options as shared
 from headscope.cli.console import one_line, stderr
 from headscope.cli.session import session
@@ -24,7 +22,7 @@ OPEN = shared.option(
 )
 
 
-@shared.with_common(without=("batch_size", "revision"))
+@shared.with_common(without=("batch_size", "revision", "full"))
 def explore(
     sources: list[str] | None = None,
     *,
@@ -66,7 +64,10 @@ def explore(
         )
         if common.quiet and not common.json:
             print(link, flush=True)  # without it there is no way in
-        run.tell({"link": link, **_names(catalogue)}, dict, _print)
+        facts = {"link": link, **_names(catalogue)}
+        run.tell(facts, dict, lambda page, _: page.say(link))
+        if common.shown:
+            _print_names(facts)
         if open_page if open_page is not None else _has_screen():
             webbrowser.open(link)
         server.serve(app, listener, debug=common.debug)
@@ -79,8 +80,7 @@ def _names(catalogue: "Catalogue") -> dict[str, list[str]]:
     return {"models": list(catalogue.models), "atlases": atlases}
 
 
-def _print(console: Console, facts: dict[str, Any]) -> None:
-    console.print(facts["link"], soft_wrap=True)
+def _print_names(facts: dict[str, Any]) -> None:
     notes = stderr()
     for kind in ("model", "atlas"):
         for name in facts["models" if kind == "model" else "atlases"]:

@@ -3,15 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Console
-
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
-from headscope.cli.tables import print_table
 from headscope.cli.tables.source import source_facts, source_line, stack_rows
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.search import Search
 
 EXAMPLE = "Example: headscope find demo --arrows arrows.jsonl"
@@ -66,14 +64,11 @@ def _facts(result: "Search") -> dict[str, Any]:
     }
 
 
-def _print(console: Console, result: "Search") -> None:
+def _print(page: "Page", result: "Search") -> None:
     from headscope.facts.analyses.search import HEADS  # loads torch, which --help does without
     from headscope.facts.cells import table_cells
 
     for stack in result.stacks:
-        for sentence in result.answer(stack=stack).sentences:
-            console.print(sentence, soft_wrap=True)
-        console.print()
-        print_table(console, *table_cells(HEADS, result.table(stack=stack), nothing="-"))
-        console.print()
-    console.print(f"{result.model.name} on {source_line(result.source)}", soft_wrap=True)
+        page.say(*result.answer(stack=stack).sentences)
+        page.table(*table_cells(HEADS, result.table(stack=stack), nothing="-"))
+    page.say(f"\n{result.model.name} on {source_line(result.source)}")

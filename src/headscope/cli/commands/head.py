@@ -3,13 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
-
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.facts.card import Card
 
 EXAMPLE = "Example: headscope head atlas.nc 7.4"
@@ -32,12 +31,10 @@ def head(
         opened = hs.open(atlas)
         found = hs.card(opened, name)
 
-        def show(console: Console, card: "Card") -> None:
+        def show(page: "Page", card: "Card") -> None:
             kind = f" ({card.kind})" if card.kind else ""
-            console.print(f"Head {card.head} of {opened.provenance.get('model')}{kind}", style="bold")
-            for sentence in card.sentences:
-                console.print(f"  {sentence}", soft_wrap=True, highlight=False, markup=False)
-            console.print(f"Its page: headscope explore {atlas}", soft_wrap=True, markup=False)
+            page.say(f"Head {card.head} of {opened.provenance.get('model')}{kind}", bold=True)
+            page.say(*(f"  {sentence}" for sentence in card.sentences))
 
         run.tell(
             found,
@@ -46,9 +43,10 @@ def head(
                 "head": str(card.head),
                 "stack": card.stack,
                 "kind": card.kind,
-                "finds": list(card.finds),
-                "looks": list(card.looks),
+                "finds": [claim.text for claim in card.finds],
+                "looks": [claim.text for claim in card.looks],
                 "without": card.without,
             },
             show,
+            ending=[f"Its page: headscope explore {atlas}"],
         )

@@ -2,15 +2,13 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Console
-
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
-from headscope.cli.tables import print_table
 from headscope.cli.tables.source import source_facts, source_line, stack_rows
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.importance import ImportanceResult
 
 EXAMPLE = "Example: headscope importance demo --task mlm --data articles.txt --limit 100 -o atlas.nc"
@@ -44,7 +42,7 @@ def importance(
         run.tell(
             result,
             lambda result: _facts(result, atlas),
-            lambda console, result: _print(console, result, atlas),
+            lambda page, result: _print(page, result, atlas),
         )
 
 
@@ -63,20 +61,18 @@ def _facts(result: "ImportanceResult", atlas: "hs.Atlas") -> dict[str, Any]:
     }
 
 
-def _print(console: Console, result: "ImportanceResult", atlas: "hs.Atlas") -> None:
+def _print(page: "Page", result: "ImportanceResult", atlas: "hs.Atlas") -> None:
     from headscope.facts.analyses.importance import agreement, head_table, layer_table
 
-    source = result.source
+    source, several = result.source, len(result.arrays()) > 1
     loss = f"loss {result.loss:.3f} ± {result.loss_stderr:.3f}"
-    console.print(
-        f"{result.model.name}, {source.options['task']} on {source_line(source)}; {loss}", soft_wrap=True
+    page.say(
+        result.in_brief(), f"{result.model.name}, {source.options['task']} on {source_line(source)}; {loss}"
     )
-    for stack in result.arrays():
-        if len(result.arrays()) > 1:
-            console.print(f"\n{stack}", style="bold")
-        for table in (layer_table(atlas, stack), head_table(atlas, stack)):
-            console.print(f"\n{table.caption}", soft_wrap=True)
-            print_table(console, table.columns, table.rows)
     for agreed in agreement(atlas):
-        of = f"In the {agreed.stack}: " if len(result.arrays()) > 1 else ""
-        console.print(f"\n{of}{agreed}", soft_wrap=True)
+        page.say(f"{f'In the {agreed.stack}: ' if several else ''}{agreed}")
+    for stack in result.arrays():
+        if several:
+            page.say(f"\n{stack}", bold=True)
+        for table in (head_table(atlas, stack), layer_table(atlas, stack)):
+            page.table(table.columns, table.rows, title=table.caption, detail=table.columns[0] == "layer")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: headscope map atlas.nc --method tsne --color type -o map.svg"
 
 
-@shared.with_common(without=(*shared.LOADING, "quiet"))
+@shared.with_common(without=(*shared.LOADING, "full", "quiet"))
 def map_heads(
     atlas: shared.AtlasFile,
     *,
@@ -46,7 +46,7 @@ def map_heads(
         run.tell(
             places,
             lambda places: {"method": method, **_facts(places)},
-            lambda console, places: console.print(f"{output}: {places.sizes['label']} heads", soft_wrap=True),
+            lambda page, places: page.say(f"{output}: {places.sizes['label']} heads"),
             then=None,
         )
 

@@ -3,15 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Console
-
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
-from headscope.cli.tables import print_table
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.probes.patterns import PatternsResult
 
 EXAMPLE = "Example: headscope patterns demo demo-mrpc --text articles.txt news.txt"
@@ -61,6 +59,7 @@ def _entry(result: "PatternsResult", stack: str) -> dict[str, Any]:
         "model": result.model.name,
         "data": result.source.data,
         "stack": stack,
+        "summary": result.in_brief(),
         "texts": result.source.texts,
         "tokens": result.source.tokens,
         "shares": {name: cell["share"] for name, cell in shares.items()},
@@ -69,13 +68,14 @@ def _entry(result: "PatternsResult", stack: str) -> dict[str, Any]:
     }
 
 
-def _print(console: Console, entries: list[dict[str, Any]]) -> None:
-    """One table for all, then, for a single entry, one by layer."""
+def _print(page: "Page", entries: list[dict[str, Any]]) -> None:
+    """The summary of a single entry, one table for all, then, for a single entry, one by layer."""
     first, patterns = entries[0], list(entries[0]["shares"])
     about = ["model", "stack", "data"]
     if all(entry["stack"] == first["stack"] for entry in entries):
         about.remove("stack")
-    console.print("share of attention maps in %, ± standard error over texts", style="bold", soft_wrap=True)
+    if len(entries) == 1:
+        page.say(first["summary"])
     rows = [
         [
             *(entry[key] for key in about),
@@ -84,14 +84,14 @@ def _print(console: Console, entries: list[dict[str, Any]]) -> None:
         ]
         for entry in entries
     ]
-    print_table(console, [*about, "texts", *patterns], rows)
+    title = "Share of attention maps in %, ± standard error over texts"
+    page.table([*about, "texts", *patterns], rows, title=title)
     if len(entries) == 1:
-        console.print()
         by_layer = [
             [str(row["layer"]), *(_share(row[name]["share"], row[name]["stderr"]) for name in patterns)]
             for row in first["layers"]
         ]
-        print_table(console, ["layer", *patterns], by_layer)
+        page.table(["layer", *patterns], by_layer, title="By layer")
 
 
 def _share(share: float, stderr: float) -> str:

@@ -3,15 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Console
-
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.console import print_wrapped
 from headscope.cli.session import session
-from headscope.cli.tables import print_table
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.kinds import Likeness
     from headscope.types import HeadId
 
@@ -58,9 +55,16 @@ def redundancy(
 
 
 def _found(likeness: "Likeness", heads: "list[HeadId]", neighbours: int, threshold: float) -> dict[str, Any]:
+    # Loads xarray and scipy, which --help does without.
+    from headscope.facts.analyses.kinds import layers_alike, near_identical
+
     test = likeness.layer_test() if likeness.has_layers else None
     names = ("within", "between", "p_value", "permutations")
     return {
+        "summary": [
+            near_identical(likeness, threshold=threshold),
+            *([] if test is None else [layers_alike(test, likeness.units)[0]]),
+        ],
         "units": likeness.units,
         "threshold": threshold,
         "neighbours": {
@@ -75,25 +79,22 @@ def _found(likeness: "Likeness", heads: "list[HeadId]", neighbours: int, thresho
     }
 
 
-def _print(console: Console, found: dict[str, Any]) -> None:
-    columns = max((len(near) for near in found["neighbours"].values()), default=0)
-    rows = [
-        [head, *(f"{near['head']} ({near['distance']:.3f})" for near in nearest)]
-        for head, nearest in found["neighbours"].items()
-    ]
-    console.print(f"nearest heads, with their distance in {found['units']}", style="bold", soft_wrap=True)
-    print_table(console, ["head", *(str(number + 1) for number in range(columns))], rows)
-    near = f"within {found['threshold']:g} of each other"
+def _print(page: "Page", found: dict[str, Any]) -> None:
+    page.say(*found["summary"])
     if found["groups"]:
-        console.print(f"\ngroups in which all heads are {near}", style="bold")
-    else:
-        console.print(f"\nno two heads are {near}")
+        page.say(f"\nGroups in which all heads are within {found['threshold']:g} of each other", bold=True)
     for group in found["groups"]:
-        print_wrapped(console, f"{len(group):>4}  ", " ".join(group))
-    if (layers := found["layers"]) is not None:
-        console.print(
-            f"\nheads of one layer are {layers['within']:.3f} apart on average, heads of different layers "
-            f"{layers['between']:.3f}; heads dealt out to layers by chance are as near with p = "
-            f"{layers['p_value']:.2g} ({layers['permutations']:,} permutations)",
-            soft_wrap=True,
-        )
+        page.wrapped(f"{len(group):>4}  ", " ".join(group))
+    # The most redundant head first.
+    ranked = sorted(
+        found["neighbours"].items(), key=lambda entry: [near["distance"] for near in entry[1]][:1]
+    )
+    columns = max((len(near) for _, near in ranked), default=0)
+    rows = [
+        [head, *(f"{near['head']} ({near['distance']:.3f})" for near in nearest)] for head, nearest in ranked
+    ]
+    page.table(
+        ["head", *(str(number + 1) for number in range(columns))],
+        rows,
+        title=f"Nearest heads, with their distance in {found['units']}; the nearest pairs first",
+    )

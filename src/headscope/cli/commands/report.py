@@ -1,8 +1,7 @@
 """`headscope report`: one self-contained HTML page about an atlas."""
 
 from pathlib import Path
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 import headscope as hs
 from headscope.cli import options as shared
@@ -11,10 +10,13 @@ from headscope.cli.outputs import ATLAS, REPORT, check_output
 from headscope.cli.session import Session, session
 from headscope.errors import OptionError
 
+if TYPE_CHECKING:
+    from headscope.cli.page import Page
+
 EXAMPLE = "Example: headscope report atlas.nc -o report.html"
 
 
-@shared.with_common(without=shared.LOADING)
+@shared.with_common(without=(*shared.LOADING, "full"))
 def report(
     atlas: Path | None = None,
     *,
@@ -42,10 +44,10 @@ def report(
         if save_atlas is not None:
             opened.save(save_atlas)
 
-        def show(console: Console, opened: "hs.Atlas") -> None:
+        def show(page: "Page", opened: "hs.Atlas") -> None:
             kept = f" (its atlas: {save_atlas})" if save_atlas else ""
             about = f"report on {opened.provenance['model']}{kept}; open it in a browser"
-            console.print(f"{output}: {about}", soft_wrap=True)
+            page.say(f"{output}: {about}")
 
         run.tell(opened, run_facts, show, then=None)
 

@@ -1,17 +1,22 @@
 """`headscope show`: an atlas as readable tables."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
-
-from rich.console import Console
 
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
-from headscope.cli.tables.overview import overview, print_overview
+from headscope.cli.tables.overview import overview, print_overview, source_of
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from headscope.cli.page import Page
+    from headscope.facts.findings import Finding
+
+MOST_ROWS = 20
+"""Heads from which on a table is ranked, so that its first rows say most."""
 
 EXAMPLE = "Example: headscope show atlas.nc offset_attention --top 10 --by -1"
 
@@ -32,10 +37,10 @@ def show(
     at: shared.At = None,
     common: shared.Common,
 ) -> None:
-    """Print what an atlas holds, or one measure as a table of heads.
+    """Print what an atlas shows, or one measure as a table of heads.
 
     Options:
-        measure MEASURE: One of its measures, or STACK/MEASURE as in decoder/entropy. Without it: an overview.
+        measure MEASURE: One of its measures, or STACK/MEASURE as in decoder/entropy. Without it: findings.
         layer N>=0: Only heads of this layer, counted from 0.
         head HEAD: Only this head: 3.2; 3.* or --layer 3 for a layer; 2 for head 2 of every layer.
         top N>=1: Only the N highest heads; of head_distance, the N nearest and farthest pairs.
@@ -50,15 +55,21 @@ def show(
         if measure is None:
             if any(option is not None for option in (layer, head, top, by, at, ascending or None)):
                 raise OptionError(f"name a measure to look into; {atlas} has {', '.join(opened.measures)}")
-            run.tell(opened, lambda opened: {"atlas": str(atlas), **overview(opened)}, print_overview)
+            found = hs.findings(opened)
+            run.tell(
+                opened,
+                lambda opened: {"atlas": str(atlas), "findings": _records(found), **overview(opened)},
+                lambda page, opened: _print(page, opened, found),
+                ending=_more(atlas, opened, found),
+            )
             return
         choice, places = shared.head_choice(layer, head), shared.parse_at(at or [])
-        found = _find(opened, measure, choice.stack)
+        arrays_of = _find(opened, measure, choice.stack)
         tables = {
             stack: measure_table(*arrays, choice=choice, at=places, by=by, top=top, ascending=ascending)
-            for stack, arrays in found.items()
+            for stack, arrays in arrays_of.items()
         }
-        about = next(iter(found.values()))[0]
+        about = next(iter(arrays_of.values()))[0]
         facts = {
             "atlas": str(atlas),
             "measure": str(about.name),
@@ -67,14 +78,60 @@ def show(
             "rows": [{"stack": stack, **row} for stack, table in tables.items() for row in table.records()],
         }
 
-        def show(console: Console, facts: object) -> None:
-            for number, (stack, table) in enumerate(tables.items()):
+        def show(page: "Page", facts: object) -> None:
+            page.full |= top is not None
+            for number, (stack, whole) in enumerate(tables.items()):
+                table = whole
+                if isinstance(whole, HeadTable) and not page.full and len(whole.rows) > MOST_ROWS:
+                    table = whole.ranked(by=by, top=None, ascending=ascending)
                 order = f"; {table.order}" if isinstance(table, HeadTable) and table.order else ""
                 start = "\n" if number else ""
-                console.print(f"{start}{_title(stack, *found[stack])}{order}", style="bold")
-                table.print(console)
+                with page.block(can_cut=True) as console:
+                    console.print(
+                        f"{start}{_title(stack, *arrays_of[stack])}{order}", style="bold", soft_wrap=True
+                    )
+                    table.print(console)
 
         run.tell(facts, dict, show)
+
+
+def _print(page: "Page", atlas: "hs.Atlas", found: "list[Finding]") -> None:
+    """The findings that say most; with --full all of them, and what the atlas holds."""
+    from headscope.facts.headlines import leading
+
+    page.say(source_of(atlas))
+    first = leading(found)
+    several = len(atlas.stacks) > 1
+    for finding in [*first, *(other for other in found if other not in first)]:
+        stack = f"{finding.stack}: " if several else ""
+        page.wrapped("- ", f"{stack}{finding.text}", detail=finding not in first)
+    if not found:
+        page.say("It has no measure or probe that findings are made of.")
+    with page.block(detail=True) as console:
+        console.print()
+        print_overview(console, atlas)
+
+
+def _records(found: "list[Finding]") -> list[dict[str, str | None]]:
+    return [
+        {"stack": finding.stack, "topic": finding.topic, "text": finding.text, "verdict": finding.verdict}
+        for finding in found
+    ]
+
+
+def _more(path: Path, atlas: "hs.Atlas", found: "list[Finding]") -> list[str]:
+    """What to type to see more of it."""
+    from headscope.facts.headlines import leading
+
+    measure = next((name for name in ("offset_attention", *atlas.measures) if name in atlas.measures), None)
+    head = next((finding.heads[0] for finding in leading(found) if finding.heads), None)
+    commands = {
+        f"headscope show {path} {measure}": "one measure, head by head",
+        f"headscope head {path} {head}": "what one head does",
+        f"headscope report {path}": "everything, as a page",
+    }
+    width = max(map(len, commands))
+    return [f"{command:<{width}}  {does}" for command, does in commands.items() if "None" not in command]
 
 
 def _find(atlas: "hs.Atlas", measure: str, named: str | None) -> dict[str, Arrays]:

@@ -3,15 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from rich.console import Console
-
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
-from headscope.cli.tables import print_table
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.kinds.kinds import HeadKinds
 
 EXAMPLE = "Example: headscope types atlas.nc --k 4"
@@ -59,24 +57,20 @@ def _check_other(atlas: "hs.Atlas", target: Path) -> None:
             )
 
 
-def _print(console: Console, kinds: "HeadKinds") -> None:
-    from headscope.facts.analyses.kinds import COLUMNS, kind_rows, recommended, stability
+def _print(page: "Page", kinds: "HeadKinds") -> None:
+    from headscope.facts.analyses.kinds import COLUMNS, counted, how_sure, kind_rows, recommended, stability
     from headscope.facts.cells import table_cells  # loads torch, which --help does without
 
     facts, features = kinds.facts(), kinds.features
-    console.print(
-        f"{len(features.values)} heads of the {features.stack}, {facts['k']} kinds by {facts['method']}, seed "
-        f"{facts['seed']}\n",
-        soft_wrap=True,
-    )
-    print_table(console, *table_cells(COLUMNS, kind_rows(kinds.table()), nothing="-"))
-    console.print()
-    layers = ["heads by layer", *map(str, range(features.layers))]
+    page.say(counted(kinds.table(), facts["k"]), how_sure(facts))
+    header, rows = table_cells(COLUMNS, kind_rows(kinds.table()), nothing="-")
+    page.table(header, rows, title="Where the attention of each kind's centre goes")
     by_layer = [[name, *map(str, kinds.by_layer[:, number])] for number, name in enumerate(kinds.names)]
-    print_table(console, layers, by_layer)
+    page.table(["kind", *map(str, range(features.layers))], by_layer, title="Heads by layer")
     silhouettes = ", ".join(f"{k} {value:.2f}" for k, value in facts["silhouettes"].items())
-    for line in (
-        f"\nheads that keep their kind in ten fits: {stability(facts) or 'not known'}",
+    page.say(
+        f"\n{len(features.values)} heads of the {features.stack}, by {facts['method']}, seed {facts['seed']}",
+        f"heads that keep their kind in ten fits: {stability(facts) or 'not known'}",
         f"silhouette by number of kinds: {silhouettes}; recommended {recommended(facts)}",
-    ):
-        console.print(line, soft_wrap=True)
+        detail=True,
+    )

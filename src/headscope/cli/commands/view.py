@@ -4,8 +4,6 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from rich.console import Console
-
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.outputs import PICTURE, REPORT, check_output
@@ -14,25 +12,30 @@ from headscope.errors import OptionError
 from headscope.pages import ViewName
 
 if TYPE_CHECKING:
-    from headscope.pages.page import Packed, Start
+    from headscope.cli.page import Page
+    from headscope.pages.page import Packed
     from headscope.pages.seen import Observed
+    from headscope.pages.start import Start
 
 EXAMPLE = 'Example: headscope view demo "The cat sat." "It was red." -o view.html --head 3.2'
 
 
-@shared.with_common(without=("batch_size",))
+@shared.with_common(without=("batch_size", "full"))
 def view(
     model: shared.ModelName,
     text_a: str,
     text_b: str | None = None,
     *,
     output: Path = Path("view.html"),
-    view: ViewName = "head",
-    layer: int = 0,
+    view: ViewName | None = None,
+    layer: int | None = None,
     head: list[str] | None = None,
     stack: Literal["encoder", "decoder", "cross"] | None = None,
+    atlas: Path | None = None,
+    beside: str | None = None,
+    beside_text: str | None = None,
     svg: Path | None = None,
-    neurons: bool = True,
+    neurons: bool | None = None,
     max_length: Annotated[int | None, shared.max_length("512, or what the model takes")] = None,
     common: shared.Common,
 ) -> None:
@@ -42,60 +45,89 @@ def view(
         text_a TEXT_A: A text.
         text_b TEXT_B: A second text; for a model that reads one text and writes another, what it writes.
         output FILE.html: Where to write the page. Its folder must be there; a page of that name is replaced.
-        view: What the page shows first.
-        layer N>=0: The layer shown first, counted from 0.
+        view: What the page shows first: all heads (model), by default; with --layer or --head their lines (head).
+        layer N>=0: The layer shown first, counted from 0; by default that of the sharpest head.
         head HEAD: A head shown first: 3.2, 3.* for a layer, or 2 with --layer 3; can be given several times. Without
             it: all of the layer.
         stack: The stack shown first, in a model that has several.
-        svg FILE: Also draw the heads of the layer (with --view matrix: the head's map) as .svg, .pdf or .png.
-        neurons: Keep queries and keys too, of all heads where there is room, else of the head shown first.
+        atlas FILE.nc: An atlas of the model: every head is labelled with what it does.
+        beside MODEL: A second model, which reads the same text and is shown beside the first.
+        beside_text TEXT: Another text, shown beside the first; with --beside it is what that model reads.
+        svg FILE: Also draw the heads shown first as lines (with --view matrix: the head's map), as .svg, .pdf or .png.
+        neurons: Keep queries and keys too, of all heads where there is room, else of the head shown first; by default
+            where the model lets them be read.
     """
-    _check_picture(svg, output, view)
-    with session(common, output, kind=REPORT) as run:
+    _check_files(svg, output, view, neurons=neurons)
+    if beside_text is not None and not beside_text.strip():
+        raise OptionError("--beside-text is empty; give some words")
+    with session(common, output, kind=REPORT, inputs=[atlas] if atlas else []) as run:
         # Loads torch and transformers, which is too slow to do before the checks above.
-        from headscope.pages.neurons import neuron_reader
+        from headscope.pages.looking import check_cards, look_at_both
         from headscope.pages.page import write_view
-        from headscope.pages.pictures import check_place, draw
-        from headscope.pages.seen import observe
+        from headscope.pages.seen import check_text
+        from headscope.pages.start_checks import check_model, check_outline
 
+        check_text(text_a, text_b)
         start = _start(view, stack, layer, head or [])
-        loaded = run.load(model)
+        known = None if atlas is None else hs.open(atlas)
+        if known is not None:
+            check_cards(known)
+        for name, first in ((model, start), (beside, None)):
+            outline = None if name is None else common.outline(name)
+            if outline is not None:
+                check_outline(outline, first, max_length=max_length, neurons=neurons)
+        loaded, other = run.load(model), None if beside is None else run.load(beside)
+        check_model(loaded, start, neurons=neurons)
         with run.status("reading the text"):
-            observed = observe(loaded, text_a, text_b, max_length=max_length)
-        check_place(observed, start.stack, start.layer, start.heads)
-        reader = neuron_reader(loaded, text_a, text_b, max_length=max_length) if neurons else None
+            looked, second = look_at_both(
+                loaded,
+                text_a,
+                text_b,
+                beside=other,
+                beside_text=beside_text,
+                max_length=max_length,
+                neurons=neurons,
+                atlas=known,
+            )
         with run.status(f"writing {output}"):
-            packed = write_view(output, observed, start=start, neurons=reader)
+            packed = write_view(output, looked.observed, start=start, neurons=looked.neurons, beside=second)
             if svg is not None:
-                kind: Literal["head", "matrix"] = "matrix" if view == "matrix" else "head"
-                picture = draw(observed, kind, stack=start.stack, layer=start.layer, heads=start.heads)
-                hs.figures.save(picture, svg)
-        run.notes[:0] = [observed.note] if observed.note else []
-        facts = _facts(observed, packed, output, svg) | {"start": start.fragment}
+                _draw(looked.observed, start.on(looked.observed), svg)
+        run.notes[:0] = [
+            part.observed.note for part in (looked, second) if part is not None and part.observed.note
+        ]
+        facts = _facts(looked.observed, packed, output, svg) | {"start": packed.embedded.start}
         run.tell(facts, dict, _print, then=None)
 
 
-def _start(view: ViewName, stack: str | None, layer: int, heads: list[str]) -> "Start":
+def _start(view: ViewName | None, stack: str | None, layer: int | None, heads: list[str]) -> "Start":
     """What the page shows first, from --head 3.2 or from --layer 3 --head 2."""
-    from headscope.pages.page import Start  # loads torch, which --help does without
+    from headscope.pages.start import Start  # loads torch, which --help does without
 
-    choices = [shared.head_choice(layer if head.isdecimal() else None, head, stack) for head in heads]
+    choices = [shared.head_choice(layer or 0 if head.isdecimal() else None, head, stack) for head in heads]
     named_layers = {choice.layers[0] for choice in choices if choice.layers is not None}
-    layers = named_layers | {layer} if layer else named_layers or {0}
+    layers = named_layers if layer is None else named_layers | {layer}
     stacks: set[str | None] = {choice.stack for choice in choices} or {stack}
     if len(layers) > 1 or len(stacks) > 1 or any(len(choice.layers or "1") > 1 for choice in choices):
         raise OptionError(f"--head {' '.join(heads)}: a page begins with heads of one layer; name one")
     named = tuple(choice.head for choice in choices if choice.head is not None)
-    return Start(view=view, stack=stacks.pop(), layer=layers.pop(), heads=named)
+    return Start(view=view, stack=stacks.pop(), layer=next(iter(layers), None), heads=named)
 
 
-def _print(console: Console, facts: dict[str, Any]) -> None:
+def _draw(observed: "Observed", start: "Start", svg: Path) -> None:
+    from headscope.pages.pictures import draw  # loads matplotlib, which most views do without
+
+    kind: Literal["head", "matrix"] = "matrix" if start.view == "matrix" else "head"
+    picture = draw(observed, kind, stack=start.stack, layer=start.layer or 0, heads=start.heads)
+    hs.figures.save(picture, svg)
+
+
+def _print(page: "Page", facts: dict[str, Any]) -> None:
     drawn = f"; picture: {facts['picture']}" if facts["picture"] else ""
-    console.print(
+    page.say(
         f"{facts['output']}: {facts['tokens']} tokens, {facts['heads']} heads, {facts['bytes'] / 1e6:.1f} MB, "
         f"max. error {_error(facts['max_error'])} ({_error(facts['word_error'])} between words){drawn}; "
-        "open it in a browser",
-        soft_wrap=True,
+        "open it in a browser"
     )
 
 
@@ -104,12 +136,19 @@ def _error(largest: float) -> str:
     return f"{math.ceil(largest * 10_000) / 10_000:.4f}"
 
 
-def _check_picture(svg: Path | None, output: Path, view: ViewName) -> None:
+def _check_files(svg: Path | None, output: Path, view: ViewName | None, *, neurons: bool | None) -> None:
+    """Refuse, before anything is loaded, what no model could be shown as."""
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise OptionError(f"-o {output}: a view is a page, FILE.html; pictures are drawn with --svg FILE.pdf")
+    if view == "neuron" and neurons is False:
+        raise OptionError(
+            "--view neuron shows queries and keys, which --no-neurons leaves out; drop one of the two"
+        )
     if svg is None:
         return
     if svg.suffix.lower() not in (".svg", ".pdf", ".png"):
         raise OptionError(f"--svg {svg}: pictures are saved as .svg, .pdf or .png")
-    if view not in ("head", "matrix"):
+    if view not in (None, "head", "matrix"):
         raise OptionError(f"--svg draws the head view or the matrix view, not --view {view}")
     if svg.absolute() == output.absolute():
         raise OptionError(f"-o and --svg are both {output}; give them different names")
@@ -117,7 +156,7 @@ def _check_picture(svg: Path | None, output: Path, view: ViewName) -> None:
 
 
 def _facts(observed: "Observed", packed: "Packed", output: Path, svg: Path | None) -> dict[str, Any]:
-    seen = packed.embedded.seen
+    seen, beside = packed.embedded.seen, packed.embedded.beside
     assert seen is not None
     return {
         "output": str(output),
@@ -135,4 +174,5 @@ def _facts(observed: "Observed", packed: "Packed", output: Path, svg: Path | Non
         else "all"
         if seen.neuron_heads is None
         else seen.neuron_heads,
+        "beside": None if beside is None else {"model": beside.model, "max_error": beside.max_error},
     }

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from headscope.cli.console import print_wrapped
 from headscope.cli.tables.text import blocks, decimals_for, print_table, shown
-from headscope.errors import OptionError
+from headscope.errors import OptionError, choices
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -76,7 +76,7 @@ class HeadTable:
         names = self.column_names
         if by is not None:
             if by not in names:
-                raise OptionError(f"--by {by}: there is no such column; choose from {', '.join(names)}")
+                raise OptionError(f"--by {by}: there is no such column; {choices(by, names)}")
             return names.index(by)
         # Unless told otherwise, the column in which the heads differ most says most about them.
         spread = [
@@ -231,15 +231,14 @@ def _narrowed(array: xr.DataArray, choice: HeadChoice, at: Mapping[str, str] | N
 def _place(array: xr.DataArray, dim: str, label: str) -> int:
     """Where a coordinate value stands, or an error that lists the values there are."""
     if dim not in array.dims:
-        has = ", ".join(map(str, array.dims)) or "no dimensions"
-        raise OptionError(f"{array.name} has no {dim}; it has {has}")
+        raise OptionError(f"{array.name} has no {dim}; {choices(dim, map(str, array.dims))}")
     labels = [str(value) for value in array[dim].values]
     if label in labels:
         return labels.index(label)
-    listed = ", ".join(labels)
+    listed = choices(label, labels)
     if len(labels) > 2 and all(map(str.isdecimal, labels)):
-        listed = f"{labels[0]} to {labels[-1]}" + (", counted from 0" if labels[0] == "0" else "")
-    raise OptionError(f"{array.name} has no {dim} {label}; choose from {listed}")
+        listed = f"choose from {labels[0]} to {labels[-1]}" + (", counted from 0" if labels[0] == "0" else "")
+    raise OptionError(f"{array.name} has no {dim} {label}; {listed}")
 
 
 def _combinations(array: xr.DataArray, dims: list[str]) -> list[Labels]:

@@ -6,13 +6,12 @@ from collections import Counter
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 import headscope as hs
 from headscope.cli.console import print_wrapped
 
 if TYPE_CHECKING:
     import xarray as xr
+    from rich.console import Console
 
 _HASH_SHOWN = 12
 
@@ -46,6 +45,18 @@ def print_overview(console: Console, atlas: hs.Atlas) -> None:
             line = f"  {measure:<{first}} {dims[measure]:<{second}} {_range(about)}"
             console.print(line.rstrip(), soft_wrap=True)
             print_wrapped(console, "    ", about["description"])
+
+
+def source_of(atlas: hs.Atlas) -> str:
+    """Model, shape and corpus in a line."""
+    facts = atlas.provenance
+    shapes = [
+        f"{layers} layers x {heads} heads" for layers, heads in filter(None, map(atlas.shape, atlas.stacks))
+    ]
+    return (
+        f"{facts.get('model')} ({', '.join(dict.fromkeys(shapes))}) on {facts.get('corpus')}: "
+        f"{facts.get('texts'):,} texts, {facts.get('tokens'):,} tokens"
+    )
 
 
 def _stack(atlas: hs.Atlas, stack: str) -> dict[str, Any]:

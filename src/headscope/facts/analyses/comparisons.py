@@ -47,6 +47,7 @@ CONTROL = (
 layers changed than the others at equal weight change."""
 HEADS = (
     Column("head"),
+    Column("partner"),
     _with_error("cosine"),
     _with_error("js", CHANGES["js"]),
     Column("kind_before"),
@@ -59,10 +60,10 @@ LARGEST = (
     _with_error("before"),
     _with_error("after"),
     _with_error("change"),
-    Column("sure"),
-    Column("heads_sure", "heads surely changed"),
+    Column("sure", "clear"),
+    Column("heads_sure", "heads clearly changed"),
 )
-"""The head that changed most by a measure; sure after correction for heads and labels."""
+"""The head that changed most by a measure; clear after correction for heads and labels."""
 
 
 def change_name(change: str) -> str:

@@ -1,11 +1,10 @@
 """What `headscope explain` finds of a head: a row of its table, the names of its parts, and the row in words."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from headscope.facts.description import ArrayText, Column, Description
+from headscope.facts.description import ArrayText, Column, Description, from_data
 
 if TYPE_CHECKING:  # the command line names contrasts and embeddings without opening an atlas
     from headscope.atlas import Atlas
@@ -47,8 +46,6 @@ DESCRIPTION = Description(
         "replaced_overlap": ArrayText("Attention shared with the map {}"),
     },
 )
-
-Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
@@ -111,8 +108,10 @@ def columns_of(part: "Carried | Separated | Replaced") -> dict[str, Any]:
         row["replaced"] = REPLACED.get(part.replaced, "(even attention)")
     if isinstance(part, Separated):
         row["contrast"] = part.words
-        told = (f"{one.neuron}: {one.auc:.2f} ({one.low:.2f} to {one.high:.2f})" for one in part.sure[:3])
-        row["sure"] = "; ".join(told) or "none that is sure"
+        best = (
+            f"{cell.neuron}: {cell.auc:.2f} ({cell.low:.2f} to {cell.high:.2f})" for cell in part.sure[:3]
+        )
+        row["sure"] = "; ".join(best) or "none that is sure"
     return row
 
 
@@ -252,21 +251,4 @@ class HeadExplanation:
 
 def explained_heads(atlas: "Atlas", stack: str) -> list[HeadExplanation]:
     """What `headscope explain` found, head by head; none where it was not asked."""
-    return [_read(HeadExplanation, row) for row in atlas.table(PROBE, stack=stack)]
-
-
-_PARTS: dict[str, type] = {"carries": Carried, "separates": Separated, "neurons": Neuron, "left": Replaced}
-
-
-def _read(kind: type[Part], row: Mapping[str, Any]) -> Part:
-    """A part of the table from plain data; what a newer headscope may have added is passed over."""
-    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]  # all parts are dataclasses
-    values: dict[str, Any] = {}
-    for name, value in row.items():
-        if isinstance(value, dict):
-            values[name] = Cell(**value)
-        elif isinstance(value, list) and name in _PARTS:
-            values[name] = tuple(_read(_PARTS[name], part) for part in value)
-        else:
-            values[name] = value
-    return kind(**{name: value for name, value in values.items() if name in known})
+    return [from_data(HeadExplanation, row) for row in atlas.table(PROBE, stack=stack)]

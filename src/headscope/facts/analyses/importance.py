@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from headscope.facts.slices import head_values
 from headscope.facts.vocabulary import key_name
 from headscope.facts.wording import amount, readable
 from headscope.stats.rank import correlation, correlation_interval, correlation_p
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 RESAMPLES = 2000
 FEWEST_HEADS = 4
@@ -116,7 +115,7 @@ def agreement(atlas: Atlas, *, stack: str | None = None) -> list[Agreement]:
         sweep = sweep_facts(atlas, "heads")
     except AtlasError:
         sweep = SweepFacts("heads", {})
-    asked = atlas.provenance.get("probes", {}).get("importance", {})
+    asked = atlas.probes.get("importance", {})
     same_data = (sweep.facts.get("task"), sweep.facts.get("data")) == (
         asked.get("options", {}).get("task"),
         asked.get("data"),

@@ -4,11 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headscope.facts.description import Column
-from headscope.facts.wording import count, heads_list, interval, listed, share
+from headscope.facts.scores import Verdict
+from headscope.facts.wording import amount, count, heads_list, interval, listed, share
 from headscope.kinds.kind_names import GROUPS
 from headscope.kinds.likeness import THRESHOLD, Likeness
+from headscope.stats.permutation import GroupTest
 
 PROBE = "types"
+SURE = 0.01
+"""Below this p, layers are said to hold heads that are more, or less, alike."""
 
 COLUMNS = (
     Column("type", "kind"),
@@ -24,6 +28,13 @@ COLUMNS = (
 def kind_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The rows of the table of kinds with the groups as columns."""
     return [{**row, **row["attention"]} for row in rows]
+
+
+def counted(rows: Sequence[Mapping[str, Any]], k: int) -> str:
+    """How many heads are of which kind, the most common first."""
+    ranked = sorted(rows, key=lambda row: -row["heads"])
+    counts = listed([f"{row['heads']} {row['type']}" for row in ranked])
+    return f"Sorted into {k} kinds by where they look, the heads are {counts}."
 
 
 def recommended(facts: Mapping[str, Any]) -> str:
@@ -55,13 +66,25 @@ def how_sure(facts: Mapping[str, Any]) -> str:
     return f"Do heads keep their kind in ten fits? In the mean of several rounds {kept}." if kept else ""
 
 
-def near_identical(likeness: Likeness) -> str:
+def layers_alike(test: GroupTest, units: str) -> tuple[str, Verdict]:
+    """Whether heads of one layer are more alike than chance has it, in a sentence and as a verdict."""
+    verdict: Verdict = "below" if test.p_value < SURE else "above" if test.p_farther < SURE else "unclear"
+    words = {"below": "more alike", "above": "less alike", "unclear": "not clearly more alike"}[verdict]
+    p_value = test.p_farther if verdict == "above" else test.p_value
+    text = (
+        f"Heads of one layer are {words} than heads dealt out to layers by chance (p = {p_value:.2g}): "
+        f"{amount(test.within, units=units, digits=3)} apart on average, against {test.between:,.3f} between layers."
+    )
+    return text, verdict
+
+
+def near_identical(likeness: Likeness, *, threshold: float = THRESHOLD) -> str:
     """Which heads look at texts almost alike, in a sentence."""
-    groups = likeness.groups()
+    groups = likeness.groups(threshold=threshold)
     if not groups:
-        return f"No two heads are closer than {THRESHOLD:g} nats: none is redundant by this measure."
+        return f"No two heads are closer than {threshold:g} nats: none is redundant by this measure."
     largest = "".join(map(str, heads_list(groups[0], most=8)))
     return (
         f"{count(sum(map(len, groups)), 'head')} are in {count(len(groups), 'group')} of near-identical ones, no two "
-        f"of a group farther apart than {THRESHOLD:g} nats; the largest is {largest}."
+        f"of a group farther apart than {threshold:g} nats; the largest is {largest}."
     )

@@ -8,8 +8,18 @@ import numpy as np
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
 from headscope.facts.description import Description, EveryHead, description_of, descriptions
-from headscope.facts.head_arrays import HeadArray, HeadArrays
-from headscope.facts.scores import HeadScore, Score, mean_ends, row_score, share_ends, signed
+from headscope.facts.head_arrays import HeadArray, HeadArrays, head_arrays, stack_arrays
+from headscope.facts.scores import (
+    LEAD,
+    NOTICEABLE,
+    HeadScore,
+    Score,
+    compared,
+    mean_ends,
+    row_score,
+    share_ends,
+    signed,
+)
 from headscope.facts.slices import Choice
 from headscope.stats.documents import FEWEST_DOCUMENTS
 from headscope.types import HeadId
@@ -21,7 +31,7 @@ def best_heads(atlas: Atlas, probe: str, *, stack: str | None = None) -> list[He
     """The rows of a probe's table that have a score, in the table's order."""
     described = description_of(atlas, probe)
     if not described.value:
-        drawn = [name for name, one in descriptions(atlas).items() if one.value]
+        drawn = [name for name, described in descriptions(atlas).items() if described.value]
         raise OptionError(f"there is no chart of {probe!r}; choose from {', '.join(drawn)}")
     rows = [row_score(row, described) for row in atlas.table(probe, stack=stack)]
     return [row for row in rows if row is not None]
@@ -29,20 +39,33 @@ def best_heads(atlas: Atlas, probe: str, *, stack: str | None = None) -> list[He
 
 def check_probed(atlas: Atlas, probe: str) -> None:
     """Raise AtlasError unless the atlas holds what this probe found."""
-    probes = atlas.provenance.get("probes") or {}
+    probes = atlas.probes
     if probe not in probes:
         has = f"it has {', '.join(probes)}" if probes else "it has no probe's results"
         raise AtlasError(f"this atlas has no {probe!r} probe; {has}; add it with: headscope probe {probe}")
 
 
-def head_scores(atlas: Atlas, arrays: HeadArrays, head: HeadId) -> list[tuple[Description, HeadScore]]:
-    """What one head finds, label by label, over all cases and in its better direction; `arrays` are this head's."""
+def head_scores(atlas: Atlas, stack: str, head: HeadId) -> list[tuple[Description, HeadScore]]:
+    """What one head finds, label by label, over all cases and in its better direction.
+
+    Its verdicts are corrected for all heads, labels and directions of the probe: whoever asks has chosen among them.
+    """
+    arrays = head_arrays(atlas, stack, head)
     return [
         (described, score)
         for described in descriptions(atlas).values()
         if described.every_head is not None
-        for score in _OneHead(described, described.every_head, arrays, head).scores()
+        for score in _OneHead(
+            described, described.every_head, arrays, head, tests_made(atlas, stack, described)
+        ).scores()
     ]
+
+
+def tests_made(atlas: Atlas, stack: str, described: Description) -> int:
+    """How many numbers of single heads a probe left that were held against something."""
+    every = described.every_head
+    array = None if every is None else stack_arrays(atlas, stack).get(every.array)
+    return 1 if array is None else max(1, int(np.isfinite(array.values).sum()))
 
 
 @dataclass(frozen=True)
@@ -61,6 +84,8 @@ class _OneHead:
     every: EveryHead
     arrays: HeadArrays
     head: HeadId
+    tests: int
+    """How many numbers of all heads were held against something."""
 
     def scores(self) -> Iterator[HeadScore]:
         """A score for every label for which the head has a number."""
@@ -72,12 +97,27 @@ class _OneHead:
             sample = self._sample(place)
             direction = _better(array, place) if "direction" in array.dims else None
             cell = place if direction is None else {**place, "direction": direction}
-            shown = self.every.value or self.every.array
-            score = self._score(self.every.value_name, shown, cell, sample, error=self.every.array)
+            score, rules = self._beside(cell, sample)
             if np.isfinite(score.value):
-                rules = self._baselines(cell, sample)
                 few = self.described.few_cases
-                yield HeadScore(label, sample.cases, self.head, direction, score, rules, few_cases=few)
+                corrected = compared(*self._beside(cell, sample, self.tests), sample.cases, few_cases=few)
+                yield HeadScore(
+                    label,
+                    sample.cases,
+                    self.head,
+                    direction,
+                    score,
+                    rules,
+                    few_cases=few,
+                    least_lead=NOTICEABLE if self.described.is_difference else LEAD,
+                    corrected=corrected,
+                )
+
+    def _beside(self, cell: Place, sample: _Sample, comparisons: int = 1) -> tuple[Score, tuple[Score, ...]]:
+        """The head's score and those of its baselines, with intervals that hold for so many comparisons at once."""
+        shown, error = self.every.value or self.every.array, self.every.array
+        score = self._score(self.every.value_name, shown, cell, sample, error=error, comparisons=comparisons)
+        return score, self._baselines(cell, sample, comparisons)
 
     def _sample(self, place: Place) -> _Sample:
         cases, units, documents = (
@@ -91,20 +131,28 @@ class _OneHead:
         return _Sample(int(cases) if np.isfinite(cases) else None, units if np.isfinite(units) else None)
 
     def _score(
-        self, name: str, array: str, cell: Place, sample: _Sample, *, error: str, detail: str = ""
+        self,
+        name: str,
+        array: str,
+        cell: Place,
+        sample: _Sample,
+        *,
+        error: str,
+        detail: str = "",
+        comparisons: int = 1,
     ) -> Score:
         """A number of the head and the ends of its interval, by the standard error of the array `error`."""
         value, stderr = self.arrays.number(array, **cell), self.arrays.number(f"{error}_stderr", **cell)
         text = self.described.arrays.get(self.every.array)
         ends = None
         if text is None or text.kind != "guesses":
-            ends = mean_ends(value, stderr, sample.units)
+            ends = mean_ends(value, stderr, sample.units, comparisons=comparisons)
         elif sample.cases is not None:
-            ends = share_ends(value, stderr, sample.cases, sample.units)
+            ends = share_ends(value, stderr, sample.cases, sample.units, comparisons=comparisons)
         low, high = ends or (None, None)
         return Score(name, value, low, high, detail)
 
-    def _baselines(self, cell: Place, sample: _Sample) -> tuple[Score, ...]:
+    def _baselines(self, cell: Place, sample: _Sample, comparisons: int) -> tuple[Score, ...]:
         """What rules get right of the same cases, the best first, or the head's own control."""
         name, array = self.every.baseline, self.arrays.get(self.every.baseline)
         if array is None:
@@ -115,19 +163,23 @@ class _OneHead:
         by_label = {baseline.label: baseline.name for baseline in self.described.baselines}
         label_dim, best_only = self.described.label, "" in by_label
         [rule_dim] = [dim for dim in array.dims if dim != label_dim] if len(array.dims) == 2 else [label_dim]
-        scores = [
+        place: Place = {label_dim: cell[label_dim]}
+        rules = [
+            (self.arrays.number(name, **{**place, rule_dim: rule}), rule) for rule in array.labels[rule_dim]
+        ]
+        known = sorted((pair for pair in rules if np.isfinite(pair[0])), key=lambda pair: -pair[0])
+        return tuple(
             self._score(
                 by_label.get("", "") or by_label.get(str(rule), str(rule)),
                 name,
-                {label_dim: cell[label_dim], rule_dim: rule},
+                {**place, rule_dim: rule},
                 sample,
                 error=name,
                 detail=signed(int(rule)) if best_only else "",
+                comparisons=comparisons,
             )
-            for rule in array.labels[rule_dim]
-        ]
-        known = sorted((one for one in scores if np.isfinite(one.value)), key=lambda one: -one.value)
-        return tuple(known[:1] if best_only else known)
+            for _, rule in (known[:1] if best_only else known)
+        )
 
 
 def _better(array: HeadArray, place: Place) -> str | None:

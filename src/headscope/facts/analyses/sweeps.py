@@ -16,8 +16,8 @@ from headscope.errors import AtlasError, OptionError
 from headscope.facts.subject import Subject
 from headscope.facts.wording import count
 from headscope.stats.correction import CORRECTIONS, Correction, units_needed
+from headscope.types import Array
 
-Array = np.ndarray[Any, Any]
 Number = TypeVar("Number", float, Array)
 
 ABLATION = "ablation"
@@ -260,7 +260,7 @@ def sweeps_of(subject: Subject) -> dict[str, SweepFacts]:
 
 def sweep_facts(atlas: Atlas, name: str, *, stack: str | None = None, probe: str = ABLATION) -> SweepFacts:
     """A sweep that an atlas has, with the rows of one stack, the first by default."""
-    sweeps = atlas.provenance.get("probes", {}).get(probe, {}).get("sweeps", {})
+    sweeps = atlas.probes.get(probe, {}).get("sweeps", {})
     if not sweeps.get(name):
         raise AtlasError(
             f"this atlas has no sweep of {name}; make one with: headscope ablate MODEL --sweep {name}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from headscope.facts.analyses.kinds import PROBE, how_sure
+from headscope.facts.analyses.kinds import PROBE, counted, how_sure
 from headscope.facts.findings.finding import Finding
 from headscope.facts.subject import Subject
 from headscope.facts.wording import listed, share
@@ -13,10 +13,9 @@ def kinds(subject: Subject) -> Iterator[Finding]:
     if PROBE not in subject.derived:
         return
     facts = subject.derived[PROBE]["stacks"][subject.stack]
-    rows = sorted(subject.atlas.table(PROBE, stack=subject.stack), key=lambda row: -row["heads"])
-    counted = listed([f"{row['heads']} {row['type']}" for row in rows])
-    text = f"Sorted into {facts['k']} kinds by where they look, the heads are {counted}. {how_sure(facts)}"
-    yield Finding("Kinds", subject.stack, (text,), float(rows[0]["share"]))
+    rows = subject.atlas.table(PROBE, stack=subject.stack)
+    text = f"{counted(rows, facts['k'])} {how_sure(facts)}".rstrip()
+    yield Finding("Kinds", subject.stack, (text,), max(float(row["share"]) for row in rows))
 
 
 def patterns(subject: Subject) -> Iterator[Finding]:

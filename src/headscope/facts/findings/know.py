@@ -40,9 +40,14 @@ class _Probe:
         if self.sentences.whole:
             yield from (self._whole(row) for row in self.rows if row.label == ALL and row.baselines)
         ranked = convincing(self.rows)
-        yield from (self._row(row) for row in [row for row in ranked if row.is_above][:MOST])
+        yield from (self._row(row) for row in [row for row in ranked if row.stands_out][:MOST])
         if self.described.baselines and len(ranked) > 1:
-            yield self._tally(ranked)
+            above = sum(row.is_above for row in ranked) / len(ranked)
+            yield Finding(
+                self.sentences.topic, self.subject.stack, (tally(self.described, self.rows),), above
+            )
+        if self.sentences.more and ranked and not any(row.stands_out for row in ranked):
+            yield self._none(ranked)
 
     def _row(self, row: HeadScore) -> Finding:
         does = object_of(self.described, row.label) or ""
@@ -53,7 +58,7 @@ class _Probe:
             is_inward = row.direction in self.described.directions[1:]
             way = f" ({direction_name(row.direction)})" if is_inward else ""
             told = self._beside(row)
-            if not self.sentences.only_above and not row.is_above:
+            if not self.sentences.only_above and not row.stands_out:
                 return self._finding(
                     row, sentence(*self._nobody(row, does), row.head or "", f"{way}, gets {told}.")
                 )
@@ -63,7 +68,7 @@ class _Probe:
     def _whole(self, row: HeadScore) -> Finding:
         """How the best head of all cases does."""
         start: tuple[Part, ...] = ("Head ", row.head or "", f" {self.sentences.whole}")
-        if not row.is_above:
+        if not row.stands_out:
             rules = listed([baseline.phrase for baseline in self.described.baselines])
             over = f"Over all {self.described.labels} no head is clearly above {rules}; head "
             start = (over, row.head or "", " is the best")
@@ -88,17 +93,13 @@ class _Probe:
             f"No head {does} {clearly}better than {phrases[best.name] if best else 'chance'}; the best, ",
         )
 
-    def _tally(self, ranked: Sequence[HeadScore]) -> Finding:
-        """In how many rows the best head is clearly above, and in which it is not."""
-        clear = [row for row in ranked if row.is_above]
-        unclear = [row.label for row in ranked if not row.is_above]
-        rules = listed([baseline.phrase for baseline in self.described.baselines])
-        text = (
-            f"Of {len(ranked):,} {self.described.labels} with {self.described.few_cases} cases or more, "
-            f"{len(clear) or 'none'} {'have' if len(clear) > 1 else 'has'} a head clearly above {rules}"
-        )
-        text += f"; not {listed(unclear)}." if clear and 0 < len(unclear) <= MOST else "."
-        return Finding(self.sentences.topic, self.subject.stack, (text,), len(clear) / len(ranked))
+    def _none(self, ranked: Sequence[HeadScore]) -> Finding:
+        """That no head gives any row enough more attention to matter."""
+        best = max(ranked, key=lambda row: row.score.value)
+        does = self.sentences.does.replace("{}", f"any of {count(len(ranked), self.described.labels[:-1])}")
+        most = f"; the most is {share(best.score.value)} {self.sentences.more}{_sure(best)}, by head "
+        name = self.described.row_name(best.label)
+        return self._finding(best, sentence(f"No head {does}", most, best.head or "", f" for {name}."))
 
     def _finding(self, row: HeadScore, parts: tuple[Part, ...]) -> Finding:
         return Finding(
@@ -109,7 +110,7 @@ class _Probe:
             heads=() if row.head is None else (row.head,),
             interval=row.score.interval,
             control=row.best_baseline,
-            verdict=row.verdict,
+            verdict="unclear" if row.is_above and not row.stands_out else row.verdict,
         )
 
     def beside_rows(self, rows: Sequence[HeadScore]) -> Iterator[Finding]:
@@ -136,13 +137,34 @@ class _Probe:
         )
 
 
-def object_of(described: Description, label: str) -> str | None:
+def tally(described: Description, rows: Sequence[HeadScore]) -> str:
+    """In how many rows with enough cases the best head is clearly above what it is held against, and where not."""
+    ranked = convincing(rows)
+    clear, unclear = (
+        [row for row in ranked if row.is_above],
+        [row.label for row in ranked if not row.is_above],
+    )
+    rules = listed([baseline.phrase for baseline in described.baselines]) or "the control"
+    if not ranked:
+        few = f"None of the {described.labels} has {described.few_cases} cases or more"
+        return f"{few}: too few to tell heads from {rules}."
+    text = (
+        f"Of {len(ranked):,} {described.labels} with {described.few_cases} cases or more, "
+        f"{len(clear) or 'none'} {'have' if len(clear) > 1 else 'has'} a head clearly above {rules}"
+    )
+    return text + (f"; not {listed(unclear)}." if clear and 0 < len(unclear) <= MOST else ".")
+
+
+def object_of(described: Description, label: str, *, with_label: bool = True) -> str | None:
     """What a head does that is right about it: `finds the noun of a determiner (det)`; None where nothing is said."""
     sentences = described.sentences
     if sentences is None:
         return None
     words = sentences.objects.get(label) or sentences.objects.get(label.partition(":")[0])
-    about = f"{words} ({label})" if words else sentences.other.replace("{}", described.row_name(label))
+    if not words:
+        about = sentences.other.replace("{}", described.row_name(label))
+    else:
+        about = f"{words} ({label})" if with_label else words
     return sentences.does.replace("{}", about)
 
 

@@ -5,17 +5,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from headscope.facts.analyses.kinds import layers_alike
 from headscope.facts.findings.finding import Finding
-from headscope.facts.scores import EVEN, Score, Verdict
-from headscope.facts.slices import Array, HeadValues, Select, choices, head_values
+from headscope.facts.scores import EVEN, NOTICEABLE, Score, Verdict
+from headscope.facts.slices import HeadValues, Select, choices, head_values
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import has_markers, offset_name, pattern_name, role_name
 from headscope.facts.wording import HEAD, amount, count, heads_list, sentence, share, with_heads
 from headscope.stats.intervals import mean_interval
-from headscope.types import HeadId
+from headscope.types import Array, HeadId
 
 MUCH = 0.5
-NOTICEABLE, TIMES = 0.15, 4
+TIMES = 4
 """A share of attention is a finding when it is clearly above that of even attention, by 15 points, and four times as
 large or half of the way to all of it. Random weights have tastes too: heads of untrained T5 models gave a token more
 than twice its even share, and were sure to do so."""
@@ -23,7 +24,6 @@ LITTLE = 0.05
 HALF_THE_TOKENS = float(np.log(2))
 """An entropy so many nats below that of even attention is that of looking evenly at half of the tokens. Heads that look
 more broadly, or whose maps lie nearer to each other than half of the largest distance, are not told apart."""
-SURE = 0.01
 NEAREST_WINDOW = "w00"
 FAR_WINDOWS = tuple(f"w{window:02d}" for window in range(8, 16))
 
@@ -339,13 +339,7 @@ def _layers_together(subject: Subject, units: str) -> Iterator[Finding]:
     if not subject.likeness.has_layers:
         return
     test = subject.likeness.layer_test()
-    verdict: Verdict = "below" if test.p_value < SURE else "above" if test.p_farther < SURE else "unclear"
-    words = {"below": "more alike", "above": "less alike", "unclear": "not clearly more alike"}[verdict]
-    p_value = test.p_farther if verdict == "above" else test.p_value
-    text = (
-        f"Heads of one layer are {words} than heads dealt out to layers by chance (p = {p_value:.2g}): "
-        f"{amount(test.within, units=units, digits=3)} apart on average, against {test.between:,.3f} between layers."
-    )
+    text, verdict = layers_alike(test, units)
     control = Score("heads of different layers", test.between)
     yield Finding(
         "Likeness", subject.stack, (text,), test.within, units=units, control=control, verdict=verdict

@@ -9,7 +9,7 @@ import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
-from headscope.facts.card import card
+from headscope.facts.card import NOTHING, Card, card
 from headscope.facts.head_arrays import HeadArrays, head_arrays
 from headscope.facts.scores import EVEN, mean_ends, signed
 from headscope.facts.slices import Choice
@@ -22,7 +22,7 @@ from headscope.pages.head.changes import comparisons
 from headscope.pages.head.explanation import explanation
 from headscope.pages.head.relations import relations
 from headscope.pages.head.sentences import examples, typical_sentences
-from headscope.pages.shapes import Bar, Chart, ExampleMap, HeadPage, NearHead, Section
+from headscope.pages.shapes import Bar, CardLine, Chart, ExampleMap, HeadPage, NearHead, Section
 from headscope.types import HeadId
 
 NEAREST = 8
@@ -39,9 +39,10 @@ def head_page(atlas: Atlas, stack: str, layer: int, head: int) -> HeadPage:
     subject = _Subject(atlas, stack, HeadId(layer, head))
     check_head(atlas, stack, subject.head)
     sections = [section for describe in _SECTIONS for section in describe(subject)]
-    cases = examples(atlas, stack, subject.head)
+    known = card(atlas, subject.head, stack=stack) if sections and atlas.shape(stack) else None
+    at_work, cases = examples(atlas, stack, subject.head, known.claims if known else ())
     typical = typical_sentences(atlas, stack, subject.head)
-    notes = [_INTERVALS if sections or cases else _NOTHING]
+    notes = [_INTERVALS if sections or at_work or cases else _NOTHING]
     if not typical and {section.key for section in sections} & {"offset_attention", "role_attention"}:
         notes.append(_NO_SENTENCES)
     return HeadPage(
@@ -49,12 +50,34 @@ def head_page(atlas: Atlas, stack: str, layer: int, head: int) -> HeadPage:
         layer=layer,
         head=head,
         kind=str(subject.arrays["head_type"].values) if "head_type" in subject.arrays else None,
-        card=card(atlas, subject.head, stack=stack).sentences if sections and atlas.shape(stack) else [],
+        card=card_lines(known) if known else [],
+        without=known.without if known else "",
+        named=f"{stack} {subject.head}" if len(atlas.stacks) > 1 else str(subject.head),
+        at_work=at_work,
         sections=sections,
         examples=cases,
         typical=typical,
         notes=notes,
     )
+
+
+def card_lines(known: Card) -> list[CardLine]:
+    """What a card says that a head does, each beside its control."""
+    lines = [
+        CardLine(
+            text=claim.text,
+            bar=Bar(
+                label=claim.score.name,
+                value=claim.score.value,
+                low=claim.score.low,
+                high=claim.score.high,
+                mark=claim.control.value,
+                mark_name=claim.control.name,
+            ),
+        )
+        for claim in known.claims
+    ]
+    return lines or [CardLine(text=NOTHING)]
 
 
 def grid_shape(atlas: Atlas, stack: str) -> tuple[int, int] | None:
@@ -223,7 +246,7 @@ def _example_map(subject: _Subject) -> Iterator[Section]:
 _SECTIONS: tuple[Callable[[_Subject], Iterable[Section]], ...] = (
     _profile,
     _roles,
-    lambda subject: relations(subject.atlas, subject.arrays, subject.head),
+    lambda subject: relations(subject.atlas, subject.stack, subject.head),
     lambda subject: ablation_effects(subject.arrays, AtlasWords(subject.atlas)),
     lambda subject: explanation(subject.atlas, subject.stack, subject.head),
     _nearest,

@@ -1,10 +1,12 @@
 """What one head knows of what probes asked, beside what needs no attention."""
 
+from collections.abc import Sequence
+
 from headscope.atlas import Atlas
-from headscope.facts.analyses.probes import head_scores
+from headscope.facts.analyses.probes import head_scores, tests_made
 from headscope.facts.description import Description, direction_name
-from headscope.facts.head_arrays import HeadArrays
 from headscope.facts.scores import HeadScore
+from headscope.facts.wording import count
 from headscope.pages.shapes import Bar, Chart, Section
 from headscope.types import HeadId
 
@@ -12,41 +14,59 @@ MOST = 8
 """How many relations are shown of each kind of score."""
 
 _ABOUT = (
-    "Above the best simple rule, which is the tick{}. Over all cases; findings score the head that was chosen on one "
-    "half of them on the other."
+    "The tick is the best simple rule. Only what is clearly above all rules after correction for {}, over all cases; "
+    "findings score the head that was chosen on one half of them on the other."
 )
-_PALE = "; pale where the head is not clearly above all rules: its interval reaches theirs"
+
+_Scored = tuple[Description, HeadScore]
 
 
-def relations(atlas: Atlas, arrays: HeadArrays, head: HeadId) -> list[Section]:
-    """The relations where the head is above a simple rule, furthest above first; none where none had cases enough.
+def relations(atlas: Atlas, stack: str, head: HeadId) -> list[Section]:
+    """The relations where the head is clearly above every simple rule, furthest above first, and folded what is not.
 
-    `arrays` are the stack's, taken at this head. The rule is the best one on the same cases as the head's own share.
+    None where nothing had cases enough. The rule is the best one on the same cases as the head's own share.
     """
-    asked = [pair for pair in head_scores(atlas, arrays, head) if not pair[1].has_few_cases]
-    above = [pair for pair in asked if pair[1].best_baseline is None or pair[1].lead > 0]
-    above.sort(key=lambda pair: -pair[1].lead)
-    title = "Relations it finds"
-    if not above:
-        said = [f"None above a simple rule, of {len(asked)} tested."]
-        return [Section(key="relations", title=title, said=said)] if asked else []
-    scores: dict[str, list[Bar]] = {}
-    for described, row in above:
-        scores.setdefault(row.score.name, []).append(_bar(described, row))
-    charts = [Chart(title=name, bars=bars[:MOST], is_share=True) for name, bars in scores.items()]
-    is_pale = any(bar.pale for chart in charts for bar in chart.bars)
+    asked = [pair for pair in head_scores(atlas, stack, head) if not pair[1].has_few_cases]
+    if not asked:
+        return []
+    ranked = sorted(asked, key=lambda pair: -pair[1].lead)
+    clear = [pair for pair in ranked if pair[1].stands_out]
+    rest = [pair for pair in ranked if not pair[1].stands_out and _may_be_above(pair[1])]
+    probes = {described.name: described for described, _ in asked}
+    tests = count(sum(tests_made(atlas, stack, described) for described in probes.values()), "test")
+    none = f"None clearly above a simple rule after correction for {tests}, of {len(asked)} tested."
     return [
-        Section(key="relations", title=title, charts=charts, about=_ABOUT.format(_PALE if is_pale else ""))
+        Section(
+            key="relations",
+            title="Relations it finds",
+            said=[] if clear else [none],
+            charts=_charts(clear),
+            about=_ABOUT.format(tests) if clear else "",
+            folded_title=f"{len(rest)} not clearly above a simple rule" if rest else "",
+            folded=_charts(rest),
+        )
     ]
+
+
+def _may_be_above(score: HeadScore) -> bool:
+    """Whether it is above its rule, if not clearly, or held against nothing."""
+    return score.best_baseline is None or score.lead > 0
+
+
+def _charts(scored: Sequence[_Scored]) -> list[Chart]:
+    """A chart for each kind of score."""
+    kinds: dict[str, list[Bar]] = {}
+    for described, row in scored:
+        kinds.setdefault(row.score.name, []).append(_bar(described, row))
+    return [Chart(title=name, bars=bars[:MOST], is_share=True) for name, bars in kinds.items()]
 
 
 def _bar(described: Description, row: HeadScore) -> Bar:
     rule, direction = row.best_baseline, direction_name(row.direction or "")
-    is_unclear = rule is not None and row.verdict != "above"
     notes = [described.words]
     if row.cases is not None:
         notes.append(f"{row.cases} cases")
-    if is_unclear:
+    if rule is not None and not row.stands_out:
         notes.append("not clearly above the simple rules")
     return Bar(
         label=", ".join(filter(None, (described.row_name(row.label), direction))),
@@ -56,6 +76,6 @@ def _bar(described: Description, row: HeadScore) -> Bar:
         mark=None if rule is None else rule.value,
         mark_name="" if rule is None else f"{rule.name} ({rule.detail})" if rule.detail else rule.name,
         verdict=row.verdict,
-        pale=is_unclear,
+        pale=not row.stands_out,
         note=", ".join(notes),
     )

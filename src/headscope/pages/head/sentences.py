@@ -1,14 +1,17 @@
 """A head at work: sentences on which it is most like itself, and cases of probes in which it finds what was asked."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from headscope.atlas import Atlas, Example, Typical
+from headscope.facts.card import Claim
 from headscope.facts.description import description_of, direction_name
 from headscope.facts.titles import AtlasWords
 from headscope.pages.shapes import HeadExample, TypicalSentence
 from headscope.pages.tokens import is_special, printable
 from headscope.types import HeadId
 
+MOST_AT_WORK = 2
 MOST_EXAMPLES = 12
 MOST_TYPICAL = 3
 MOST_LINKS = 5
@@ -23,8 +26,10 @@ _LIKENESS = {0.9: "just", 0.7: "much", 0.4: "something of", -1.0: "little of"}
 """How much of what it usually does a head does, by the least likeness."""
 
 
-def examples(atlas: Atlas, stack: str, head: HeadId) -> list[HeadExample]:
-    """The texts that show what this head is the best at, the surest first."""
+def examples(
+    atlas: Atlas, stack: str, head: HeadId, claims: Sequence[Claim] = ()
+) -> tuple[list[HeadExample], list[HeadExample]]:
+    """The right cases that show what the claims of a head's card say; and all others, the surest first."""
     usable = [
         example
         for probe in AtlasWords(atlas).probes
@@ -32,7 +37,11 @@ def examples(atlas: Atlas, stack: str, head: HeadId) -> list[HeadExample]:
         if example.head == head and _is_usable(example)
     ]
     usable.sort(key=lambda example: (not example.is_right, -example.confidence))
-    return [_example(atlas, example) for example in usable[:MOST_EXAMPLES]]
+    order = [(claim.probe, claim.label) for claim in claims]
+    shown = [one for one in usable if one.is_right and (one.probe, one.label) in order]
+    shown = sorted(shown, key=lambda one: order.index((one.probe, one.label)))[:MOST_AT_WORK]
+    others = [one for one in usable if one not in shown][:MOST_EXAMPLES]
+    return [_example(atlas, one) for one in shown], [_example(atlas, one) for one in others]
 
 
 def _is_usable(example: Example) -> bool:
@@ -47,14 +56,16 @@ def _example(atlas: Atlas, example: Example) -> HeadExample:
     looks, at = (chosen, asking) if example.is_inward else (asking, chosen)
     label = description_of(atlas, example.probe).row_name(example.label)
     verdict = "right" if example.is_right else "wrong"
-    blue = ". Blue: the attention that words give the framed one." if example.is_inward else ""
     return HeadExample(
         text=" ".join(example.words),
         words=list(example.words),
         marks=[example.asking, *example.right],
         weights=list(example.weights),
+        guess=example.guess,
+        is_right=example.is_right,
+        is_looked_at=example.is_inward,
         note=f"{label}, {direction_name(example.direction)}: “{looks}” looks at “{at}” with "
-        f"{example.confidence:.0%} of its attention, which is {verdict} ({example.name}){blue}",
+        f"{example.confidence:.0%} of its attention, which is {verdict} ({example.name}).",
     )
 
 

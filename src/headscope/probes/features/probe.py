@@ -1,21 +1,20 @@
 """Attention to nouns, verbs, pronouns, subjects, objects, negation words, [CLS] and [SEP], head by head."""
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from time import perf_counter
 from typing import ClassVar, Self
 
 from headscope.accumulator import Sums
-from headscope.capture.observe import edits_of
 from headscope.errors import OptionError
 from headscope.facts.description import FEW_CASES, PROBES, Description
-from headscope.models import Model, load
+from headscope.models import ModelName, loaded
 from headscope.probes.features.classes import FEATURES, FeatureText
 from headscope.probes.features.result import DESCRIPTION, FeaturesResult, StackSums
 from headscope.probes.features.tally import QUANTITIES, FeatureMeans, FeatureTally
 from headscope.probes.observe import Account, Observer, Pass
-from headscope.probes.result import Source
+from headscope.probes.result import Source, compared_with
 from headscope.run.one_pass import in_chunks, run_pass, whole
 from headscope.run.options import BatchSize, longest_text
 from headscope.run.reader import expected_texts
@@ -25,8 +24,6 @@ from headscope.types import StackName
 
 HELD_BYTES = 16 << 20
 MOST_HELD = 1024
-
-ModelName = Model | str | os.PathLike[str]
 
 
 @PROBES.register("features")
@@ -47,6 +44,7 @@ class FeaturesProbe:
         model: ModelName,
         *,
         against: ModelName | None = None,
+        limit: int | None = None,
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
@@ -55,11 +53,12 @@ class FeaturesProbe:
         """A model or its name, and with `against` a second one of the same shape, to see what changed.
 
         The second model may have a tokenizer of its own: texts are compared, not tokens. `max_length` is the most
-        tokens of a text, by default what both models take. `faithful` changes nothing: the published form of
-        `feature_attention` is the only one.
+        tokens of a text, by default what both models take; `limit` stops after so many sentences. `faithful` changes
+        nothing: the published form of `feature_attention` is the only one.
         """
-        self.model = _loaded(model)
-        self.against = None if against is None else _loaded(against)
+        self.model = loaded(model)
+        self.against = None if against is None else loaded(against)
+        self.limit = limit
         self.faithful = faithful
         self.progress = progress
         models = [self.model] if self.against is None else [self.model, self.against]
@@ -75,7 +74,7 @@ class FeaturesProbe:
         """Every head's attention to each class over the sentences of a treebank."""
         started = perf_counter()
         account = Account()
-        texts = (FeatureText(sentence, number) for number, sentence in enumerate(data))
+        texts = (FeatureText(sentence, number) for number, sentence in enumerate(islice(data, self.limit)))
         name = " and ".join(observer.model.name for observer in self._observers)
         counted = run_pass(
             whole(account.of(texts)),
@@ -83,7 +82,7 @@ class FeaturesProbe:
             self._count,
             batches=in_chunks(self._texts_held),
             title=f"{name} on {data.name}" if self.progress else None,
-            expected=lambda done: expected_texts(done, done, data.progress),
+            expected=lambda done: expected_texts(done, done, data.progress, limit=self.limit),
         )
         account.seen = counted.passes[0]
         source = Source.of_annotated(
@@ -133,19 +132,12 @@ class FeaturesProbe:
         part.split_differently += int((tokens[0] != tokens[-1]).sum())
 
     def _options(self) -> dict[str, object]:
-        options: dict[str, object] = {
+        return {
             "max_length": self._observers[0].max_length,
             "faithful": self.faithful,
-            "against": None,
+            **({} if self.limit is None else {"limit": self.limit}),
+            **({"against": None} if self.against is None else compared_with(self.against)),
         }
-        if self.against is not None:
-            options |= {
-                "against": self.against.name,
-                "against_weights_hash": f"sha256:{self.against.weights_hash}",
-            }
-            edits = edits_of(self.against.network)
-            options |= {"against_edits": list(edits)} if edits else {}
-        return options
 
     def _notes(self, data: Treebank, counted: "_Counted") -> Iterator[str]:
         if data.annotator:
@@ -193,10 +185,6 @@ class _Counted(Sums):
     passes: tuple[Pass, ...]
     lost: tuple[Skipped, ...]
     split_differently: int = 0
-
-
-def _loaded(model: ModelName) -> Model:
-    return model if isinstance(model, Model) else load(model)
 
 
 def _check_alike(observers: list[Observer]) -> None:

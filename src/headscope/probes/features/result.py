@@ -18,10 +18,9 @@ from headscope.probes.features.tally import (
     QUANTITIES,
     FeatureMeans,
 )
-from headscope.probes.means import Array, Coords
-from headscope.probes.result import ProbeResult, Row, sampling_columns
+from headscope.probes.result import COUNT, ProbeResult, Row, sampling_columns
 from headscope.stats.intervals import mean_interval
-from headscope.types import HeadGrid, HeadId, LabelledArray, StackName
+from headscope.types import Array, Coords, HeadGrid, HeadId, LabelledArray, StackName
 
 CLS_QUERY = "_cls"
 """How the names of arrays end that are about the [CLS] query of the last layer."""
@@ -64,7 +63,7 @@ _CHANGES = (
     Column("preference_against", "preference", "number", digits=2, stderr="preference_stderr_against"),
     Column("change_head", "changed most"),
     Column("change", "by points", "points", digits=2, low="change_low", high="change_high"),
-    Column("change_sure", "sure"),
+    Column("change_sure", "clear"),
 )
 _MOST = "Heads that look most at each class"
 
@@ -140,6 +139,22 @@ class FeaturesResult(ProbeResult):
         """`feature_attention` and its kin, by stack."""
         return {stack: _arrays(sums) for stack, sums in self.stacks.items()}
 
+    def _brief(self, stack: str) -> str:
+        """How many classes some head clearly attends to, or changed for; corrected for all heads and classes."""
+        rows = [
+            row for row in self.table(stack=stack) if row["queries"] == "all" and row["texts"] >= SURE_FROM
+        ]
+        start = f"of {len(rows)} classes with {SURE_FROM} texts or more"
+        if self.against is not None:
+            clear = [row for row in rows if row["change_sure"]]
+            most = max(clear, key=lambda row: abs(row["change"]), default=None)
+            return f"Attention to {len(clear)} {start} changed clearly in some head{_most(most, 'change')}."
+        grid = self.stacks[self.stack_of(self.stacks, stack)].grid
+        tests = grid.layers * grid.heads * len(FEATURES)
+        clear = [row for row in rows if _excess_low(row, tests) > 0]
+        most = max(clear, key=lambda row: float(row["excess"]), default=None)
+        return f"Some head gives {len(clear)} {start} clearly more attention than random tokens{_most(most, 'excess')}."
+
     def table(self, *, stack: str | None = None) -> list[Row]:
         """A row for each class: the heads that look at it most, from all queries and from [CLS] alone."""
         sums = self.stacks[self.stack_of(self.stacks, stack)]
@@ -150,7 +165,7 @@ class FeaturesResult(ProbeResult):
 def _arrays(sums: StackSums) -> dict[str, LabelledArray]:
     counts = np.array([sums.model.even.texts(feature) for feature in FEATURES])
     words = "how many texts have a token of the class"
-    arrays = {"feature_count": LabelledArray(counts, ("feature",), {"feature": FEATURES}, words)}
+    arrays = {"feature_count": LabelledArray.of(counts, {"feature": FEATURES}, words)}
     for means, ending in ((sums.model, ""), (sums.against, AGAINST)):
         if means is not None:
             for which, quantity in enumerate(QUANTITIES):
@@ -168,7 +183,7 @@ def _of_heads(
     grid: HeadGrid, means: FeatureMeans, which: int, *, name: str, words: str, ending: str = ""
 ) -> dict[str, LabelledArray]:
     """One quantity from all queries, and from [CLS] in the last layer where [CLS] sees more than itself."""
-    coords: Coords = {"feature": FEATURES, "layer": range(grid.layers), "head": range(grid.heads)}
+    coords: Coords = {"feature": FEATURES, **grid.coords}
     arrays = means.values.labelled(name + ending, FEATURES, coords, words, texts="sentences", at=(which,))
     if not grid.causal:
         arrays |= means.from_first.labelled(
@@ -250,6 +265,22 @@ def _change_columns(
     units = counted.sampling(feature).effective
     low, high = mean_interval(value, error, units, comparisons=comparisons)
     return row | {f"{name}_low": low, f"{name}_high": high, f"{name}_sure": low > 0 or high < 0}
+
+
+def _excess_low(row: Row, tests: int) -> float:
+    """The low end of the interval of a class's attention above its control, as the largest of so many."""
+    if row["excess"] is None or row["excess_stderr"] is None or not row[COUNT]:
+        return 0.0
+    low, _ = mean_interval(row["excess"], row["excess_stderr"], row[COUNT], comparisons=tests)
+    return float(low)
+
+
+def _most(row: Row | None, value: str) -> str:
+    """The class, number and head of a row, to end a sentence."""
+    if row is None:
+        return ""
+    name = DESCRIPTION.names.get(row["feature"], f"[{row['feature'].upper()}]")
+    return f", most for {name}: {100 * row[value]:+.1f} points in head {row[f'{value}_head']}"
 
 
 def _largest(values: Array) -> tuple[int, ...] | None:

@@ -3,7 +3,6 @@
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from types import TracebackType
 from typing import IO, Self
 
@@ -11,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.accumulator import Sums
+from headscope.accumulator import Counted
 from headscope.errors import OutputError
 from headscope.probes.parser.data import Batch
 from headscope.probes.words import word_attention
@@ -47,7 +46,7 @@ class WordMaps:
         """(text, word, word, head) what a word gives a word, in float16, heads layer by layer."""
         together = max(1, self.watch.texts_at()(max(map(len, batch.encoded))))
 
-        def count(part: _Read, texts: list[EncodedInput]) -> None:
+        def count(part: Counted[list[Tensor]], texts: list[EncodedInput]) -> None:
             shape = (len(texts), batch.words, batch.words, self.heads)
             maps = torch.zeros(shape, dtype=torch.float16, device=self.device)
 
@@ -59,17 +58,11 @@ class WordMaps:
                     maps[:, :words, :words, heads].copy_(attention.permute(0, 2, 3, 1))
 
             self.watch.run(self.watch.batch(texts), see)
-            part.maps.append(maps)
+            part.value.append(maps)
 
-        read = run_pass(whole(batch.encoded), _Read([]), count, batches=in_chunks(together))
-        return torch.cat(read.maps)
-
-
-@dataclass
-class _Read(Sums):
-    """The maps of some texts in a row."""
-
-    maps: list[Tensor]  # (text, word, word, head) each
+        read: Counted[list[Tensor]] = Counted([])
+        run_pass(whole(batch.encoded), read, count, batches=in_chunks(together))
+        return torch.cat(read.value)
 
 
 class MapCache:

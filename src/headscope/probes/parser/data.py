@@ -96,10 +96,12 @@ class Batcher:
     stack: StackName
     lexicon: Lexicon[Any] | None
     batch_size: BatchSize = "auto"
+    limit: int | None = None
+    """Most sentences of a file."""
 
     def batches(self, sentences: Iterable[ParsedSentence], account: Account) -> Iterator[Batch]:
         """All sentences in batches, a window of them in memory at a time."""
-        shown = (self._encoded(sentence, account) for sentence in sentences)
+        shown = (self._encoded(sentence, account) for sentence in islice(sentences, self.limit))
         while window := list(islice(shown, WINDOW)):
             usable = [sentence for sentence in window if any(sentence.present)]
             yield from map(_batch, by_length(usable, self._together, key=_size))

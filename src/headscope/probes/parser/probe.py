@@ -9,7 +9,7 @@ from torch import Tensor
 
 from headscope.errors import ModelError, OptionError, TextError
 from headscope.facts.description import PROBES, Description
-from headscope.models import Model, load
+from headscope.models import Model, ModelName, loaded
 from headscope.probes.means import CaseMeans
 from headscope.probes.observe import Observer
 from headscope.probes.parser.attention import CACHE_LIMIT, MapCache, StoredMaps, WordMaps, moment
@@ -78,37 +78,41 @@ class Data:
                 raise nothing_to_score(name)
 
 
-class ParserRun:
-    """Networks that take the same tokens, and the words they are shown."""
+@dataclass(frozen=True)
+class Options:
+    """How parsers are trained, and how sentences go through the networks; see `ParserProbe`."""
 
-    def __init__(
-        self,
-        networks: Mapping[str, Model],
-        *,
-        vectors: Vectors | None,
-        stack: StackName | None,
-        seed: int,
-        max_epochs: int,
-        patience: int,
-        cache_limit: int,
-        max_length: int | None,
-        batch_size: BatchSize,
-        progress: bool,
-    ) -> None:
-        """`networks` by name, the probed one first. `vectors` None: no scorer needs any. Else see `ParserProbe`."""
-        self.seed, self.max_epochs, self.patience = seed, max_epochs, patience
-        self.cache_limit, self.batch_size, self.progress = cache_limit, batch_size, progress
+    stack: StackName | None
+    seed: int
+    max_epochs: int
+    patience: int
+    cache_limit: int
+    max_length: int | None
+    batch_size: BatchSize
+    progress: bool
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
         for name, least in (("max_epochs", 1), ("patience", 1), ("cache_limit", 0)):
             if getattr(self, name) < least:
                 raise OptionError(f"{name} must be at least {least}, not {getattr(self, name)}")
-        check_batch_size(batch_size)
+        check_batch_size(self.batch_size)
+
+
+class ParserRun:
+    """Networks that take the same tokens, and the words they are shown."""
+
+    def __init__(self, networks: Mapping[str, Model], options: Options, *, vectors: Vectors | None) -> None:
+        """`networks` by name, the probed one first. `vectors` None: no scorer needs any."""
+        self.options = options
         self.model = next(iter(networks.values()))
         observers = {
-            name: Observer(network, max_length=max_length, holds_all=True)
+            name: Observer(network, max_length=options.max_length, holds_all=True)
             for name, network in networks.items()
         }
         self.maps = {
-            name: WordMaps(observer.watch, _grid(observer, stack)) for name, observer in observers.items()
+            name: WordMaps(observer.watch, _grid(observer, options.stack))
+            for name, observer in observers.items()
         }
         first, *_ = observers.values()
         self.max_length = first.max_length
@@ -117,7 +121,9 @@ class ParserRun:
         if vectors is not None:
             is_model = os.fspath(vectors) == MODEL_VECTORS
             self.lexicon = ModelLexicon(self.model) if is_model else FileLexicon(vectors)
-        self.batcher = Batcher(first.encoder, self.grid.stack, self.lexicon, batch_size)
+        self.batcher = Batcher(
+            first.encoder, self.grid.stack, self.lexicon, options.batch_size, options.limit
+        )
 
     def read(self, sentences: Iterable[ParsedSentence], account: Account) -> list[Batch]:
         """Sentences to score, in batches. A file of vectors is read once for all words read before training."""
@@ -127,7 +133,8 @@ class ParserRun:
         """Train a scorer for each plan."""
         if self.lexicon is not None:
             self.lexicon.learn(running_words(data.train))
-        with MapCache(self.cache_limit) as cache:
+        options = self.options
+        with MapCache(options.cache_limit) as cache:
             training = self._lot(data.train, cache)
             mixings = {name: even_mixing(moment(maps)) for name, maps in training.maps.items()}
             learners = {plan.name: self._learner(plan, mixings) for plan in plans}
@@ -135,10 +142,10 @@ class ParserRun:
                 list(learners.values()),
                 training,
                 self._lot(data.dev, cache),
-                max_epochs=self.max_epochs,
-                patience=self.patience,
-                seed=self.seed,
-                progress=f"parser probe of {self.model.name}" if self.progress else None,
+                max_epochs=options.max_epochs,
+                patience=options.patience,
+                seed=options.seed,
+                progress=f"parser probe of {self.model.name}" if options.progress else None,
             )
         return learners
 
@@ -147,7 +154,7 @@ class ParserRun:
     ) -> Iterator[tuple[Batch, list[Tensor]]]:
         """Every batch, and what each learner chooses, (text, word); see `Learner.guess`."""
         sentences = sum(len(batch.encoded) for batch in batches)
-        with progress_bar(f"{self.model.name} parses" if self.progress else None) as tell:
+        with progress_bar(f"{self.model.name} parses" if self.options.progress else None) as tell:
             done = 0
             for batch, guesses in self._lot(batches, MapCache(0)).guesses(learners):
                 yield batch, guesses
@@ -211,7 +218,7 @@ class ParserProbe:
 
     def __init__(
         self,
-        model: Model | str | os.PathLike[str],
+        model: ModelName,
         *,
         words: bool = False,
         vectors: Vectors = MODEL_VECTORS,
@@ -230,20 +237,10 @@ class ParserProbe:
         for the network's own input embeddings. `stack` is the first one by default. Training stops after `patience`
         epochs without a better UAS on the dev set. `batch_size` is how many sentences a step of the training takes.
         """
-        self.model = model if isinstance(model, Model) else load(model)
+        self.model = loaded(model)
         self.words = words
-        self._run = ParserRun(
-            {"model": self.model},
-            vectors=vectors if words else None,
-            stack=stack,
-            seed=seed,
-            max_epochs=max_epochs,
-            patience=patience,
-            cache_limit=cache_limit,
-            max_length=max_length,
-            batch_size=batch_size,
-            progress=progress,
-        )
+        options = Options(stack, seed, max_epochs, patience, cache_limit, max_length, batch_size, progress)
+        self._run = ParserRun({"model": self.model}, options, vectors=vectors if words else None)
         self._learner: Learner | None = None
 
     def fit(self, train: Treebank, dev: Treebank | None = None) -> Self:

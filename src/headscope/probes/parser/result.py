@@ -11,7 +11,7 @@ from torch import Tensor
 
 from headscope.atlas import Results
 from headscope.facts.description import ArrayText, Column, Description, Sentences, Table
-from headscope.probes.means import Array, CaseMeans, Coords
+from headscope.probes.means import CaseMeans
 from headscope.probes.parser.data import Batch
 from headscope.probes.parser.scorers import AttentionScorer
 from headscope.probes.parser.training import Learner
@@ -152,31 +152,23 @@ class ParserResult(ProbeResult):
 
     def arrays(self) -> Results:
         """`parser_uas`, `parser_uas_stderr` and `parser_weight` of the stack that was probed."""
-        layers, heads = range(self.grid.layers), range(self.grid.heads)
         scorer = self.learners["attention"].scorer
         assert isinstance(scorer, AttentionScorer)
-        weight = scorer.weight.detach().cpu().numpy().reshape(2, len(layers), len(heads))
+        weight = scorer.weight.detach().cpu().numpy().reshape(2, self.grid.layers, self.grid.heads)
         uas, stderr = (
             np.array([getattr(self.scores[name], key) for name in PARSERS]) for key in ("uas", "stderr")
         )
         over = sampling_columns(self.scores["attention"].sampling, "sentences")["interval_over"]
-        described: dict[str, tuple[Array, Coords, str]] = {
-            "parser_uas": (
-                uas,
-                {"parser": PARSERS},
-                "share of words whose syntactic head was found, without punctuation",
-            ),
-            "parser_uas_stderr": (stderr, {"parser": PARSERS}, f"standard error over {over} of parser_uas"),
-            "parser_weight": (
-                weight,
-                {"direction": DIRECTIONS, "layer": layers, "head": heads},
-                "weight of each head's attention in the attention-only parser",
-            ),
-        }
+        parsers, cells = {"parser": PARSERS}, {"direction": DIRECTIONS, **self.grid.coords}
+        found = "share of words whose syntactic head was found, without punctuation"
+        weighed = "weight of each head's attention in the attention-only parser"
         return {
             self.grid.stack: {
-                name: LabelledArray(values, tuple(coords), coords, words)
-                for name, (values, coords, words) in described.items()
+                "parser_uas": LabelledArray.of(uas, parsers, found),
+                "parser_uas_stderr": LabelledArray.of(
+                    stderr, parsers, f"standard error over {over} of parser_uas"
+                ),
+                "parser_weight": LabelledArray.of(weight, cells, weighed),
             }
         }
 

@@ -150,9 +150,9 @@ class AttentionWordsScorer(_WordScorer):
         # Of attention from word a to word b, a is the dependent in one direction and the head in the other.
         giving = torch.stack([own[:, :, GIVEN, DEPENDENT], own[:, :, RECEIVED, HEAD]], 2)
         taking = torch.stack([own[:, :, GIVEN, HEAD], own[:, :, RECEIVED, DEPENDENT]], 2)
-        given = giving @ scene.attention.transpose(-1, -2)  # (text, a, direction, b)
+        sent = giving @ scene.attention.transpose(-1, -2)  # (text, a, direction, b)
         taken = taking @ scene.attention.permute(0, 2, 3, 1)  # (text, b, direction, a)
-        both = given.transpose(1, 2) + taken.permute(0, 2, 3, 1)  # (text, direction, a, b)
+        both = sent.transpose(1, 2) + taken.permute(0, 2, 3, 1)  # (text, direction, a, b)
         return both[:, GIVEN] + both[:, RECEIVED].transpose(-1, -2)
 
 

@@ -2,7 +2,6 @@
 
 import copy
 import hashlib
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headscope.models import Model, load, wrap
+from headscope.models import Model, ModelName, loaded, wrap
 from headscope.probes.means import CaseMeans
 from headscope.probes.observe import Pass
 from headscope.probes.parser.attention import CACHE_LIMIT
@@ -20,6 +19,7 @@ from headscope.probes.parser.probe import (
     MODEL_VECTORS,
     PATIENCE,
     Data,
+    Options,
     ParserRun,
     Plan,
     Vectors,
@@ -44,7 +44,7 @@ PLANS = (
 
 
 def parser_table(
-    model: Model | str | os.PathLike[str],
+    model: ModelName,
     *,
     train: Treebank,
     test: Treebank,
@@ -55,13 +55,15 @@ def parser_table(
     max_epochs: int = MAX_EPOCHS,
     patience: int = PATIENCE,
     cache_limit: int = CACHE_LIMIT,
+    limit: int | None = None,
     max_length: int | None = None,
     batch_size: BatchSize = "auto",
     progress: bool = False,
 ) -> ParserResult:
     """Train the parser probes of a model and their baselines on `train`, and score them on `test`.
 
-    The options are those of `ParserProbe`. The parsers, all scored on the same words:
+    The options are those of `ParserProbe`; `limit` is the most sentences of each file. The parsers, all scored on the
+    same words:
 
     - `attention`, `attention_words`: the two probes.
     - `right_branching`: the head is the next word. `best_offset`: it is always so many words before or after, as fits
@@ -74,19 +76,10 @@ def parser_table(
     Where training on `train` stops is decided on `dev`; see `ParserProbe.fit`.
     """
     started = perf_counter()
-    probed = model if isinstance(model, Model) else load(model)
-    run = ParserRun(
-        {"model": probed, "random": untrained(probed, seed=seed)},
-        vectors=vectors,
-        stack=stack,
-        seed=seed,
-        max_epochs=max_epochs,
-        patience=patience,
-        cache_limit=cache_limit,
-        max_length=max_length,
-        batch_size=batch_size,
-        progress=progress,
-    )
+    probed = loaded(model)
+    options = Options(stack, seed, max_epochs, patience, cache_limit, max_length, batch_size, progress, limit)
+    networks = {"model": probed, "random": untrained(probed, seed=seed)}
+    run = ParserRun(networks, options, vectors=vectors)
     data = Data(run.batcher, train, dev)
     accounts = {**data.accounts, "test": Account()}
     batches = run.read(test, accounts["test"])
@@ -144,10 +137,10 @@ def _source(
             "test": test.name,
             "vectors": "none" if run.lexicon is None else run.lexicon.name,
             "stack": run.grid.stack,
-            **{
-                key: getattr(run, key)
-                for key in ("seed", "max_epochs", "patience", "max_length", "batch_size")
-            },
+            **({} if run.options.limit is None else {"limit": run.options.limit}),
+            **{key: getattr(run.options, key) for key in ("seed", "max_epochs", "patience")},
+            "max_length": run.max_length,
+            "batch_size": run.options.batch_size,
         },
         duration=duration,
         notes=notes,
@@ -165,7 +158,7 @@ def _about_training(
     )
     stops = ", ".join(f"{learner.name} {learner.best_epoch} of {learner.epochs}" for learner in learners)
     yield f"training was stopped by the UAS on {data.dev_name}; best epoch: {stops}"
-    still = [learner.name for learner in learners if learner.best_epoch == run.max_epochs]
+    still = [learner.name for learner in learners if learner.best_epoch == run.options.max_epochs]
     if still:
         yield f"still getting better in the last epoch: {', '.join(still)}; raise max_epochs (--max-epochs)"
     yield (

@@ -132,9 +132,9 @@ class PointingBatch(CaseBatch):
 
         `words` is (text, head, word, word). A word that has no attention is never chosen: confidence is 0 then.
         """
-        given = words[self.text, :, self.asking]  # (case, head, word)
+        sent = words[self.text, :, self.asking]  # (case, head, word)
         received = words.transpose(-1, -2)[self.text, :, self.asking]
-        both = torch.stack([given, received], 1)  # (case, direction, head, word)
+        both = torch.stack([sent, received], 1)  # (case, direction, head, word)
         best = both.masked_fill(~self.candidates.to(both.device)[:, None, None], -1.0).max(-1)
         return best.values.clamp_min(0).cpu(), best.indices.cpu()
 

@@ -1,6 +1,5 @@
 """Heads as coreference resolvers: does a mention look most at something that stands for the same thing?"""
 
-import os
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from operator import attrgetter
 
 from headscope.errors import OptionError
 from headscope.facts.description import PROBES, Baseline, Column, Sentences
-from headscope.models import Model
+from headscope.models import ModelName
 from headscope.probes.pointing.cases import Case, Pointing
 from headscope.probes.pointing.coreference_rules import RULES, Mentioned
 from headscope.probes.pointing.describe import pointing_description
@@ -192,9 +191,10 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
 
     def __init__(
         self,
-        model: Model | str | os.PathLike[str],
+        model: ModelName,
         *,
         window_words: int = WINDOW_WORDS,
+        limit: int | None = None,
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
@@ -204,7 +204,12 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
         if window_words < 1:
             raise OptionError(f"window_words is {window_words}; give the most words of a window, 1 or more")
         super().__init__(
-            model, max_length=max_length, batch_size=batch_size, faithful=faithful, progress=progress
+            model,
+            limit=limit,
+            max_length=max_length,
+            batch_size=batch_size,
+            faithful=faithful,
+            progress=progress,
         )
         self.window_words = window_words
         self._too_long = Skipped("sentences")

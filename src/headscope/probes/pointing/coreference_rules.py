@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from headscope.data import english
 from headscope.text.annotated.coreference import Mention
 from headscope.text.annotated.coreference_words import PRONOUNS, MentionClass
 from headscope.text.annotated.treebank import UNKNOWN, TaggedSentence
@@ -15,27 +16,11 @@ from headscope.text.annotated.treebank import UNKNOWN, TaggedSentence
 Trait = frozenset[str]
 """The values something may have; empty when nothing is known."""
 
-_MALE = (
-    "baron boy brother count dad duke emperor father fellow gentleman grandfather husband king lad lord man master "
-    "mr mr. monsieur nephew papa prince sir son uncle men gentlemen boys brothers sons"
-)
-_FEMALE = (
-    "aunt baroness countess daughter duchess empress girl grandmother heroine lady madam madame maid mama mamma miss "
-    "mistress mother mrs mrs. ms ms. mum niece princess queen sister widow wife woman women ladies girls sisters "
-    "daughters"
-)
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
+_PEOPLE = english("people")
 _GENDER: Mapping[str, str] = {
-    **dict.fromkeys(_MALE.split(), "Masc"),
-    **dict.fromkeys(_FEMALE.split(), "Fem"),
+    **dict.fromkeys(_PEOPLE["male"], "Masc"),
+    **dict.fromkeys(_PEOPLE["female"], "Fem"),
 }
-_TITLES = _words("mr mr. sir lord monsieur mrs mrs. ms ms. miss lady madam madame")
-_IRREGULAR_PLURALS = _words("children feet folk gentlemen men mice people teeth women")
 _SINGULAR_ENDINGS = ("ss", "us", "is")
 
 
@@ -115,16 +100,16 @@ def _noun_number(mention: Mention, sentence: TaggedSentence) -> str | None:
         return "Plur" if tag in ("NNS", "NNPS") else "Sing" if tag in ("NN", "NNP") else None
     if mention.kind == "proper_noun":
         return None  # James, the Alps
-    if form in _IRREGULAR_PLURALS:
+    if form in _PEOPLE["irregular_plurals"]:
         return "Plur"
     return "Plur" if form.endswith("s") and not form.endswith(_SINGULAR_ENDINGS) else "Sing"
 
 
 def _noun_gender(mention: Mention, sentence: TaggedSentence) -> str | None:
-    if found := _GENDER.get(sentence.forms[mention.head].lower()):
-        return found
+    if gender := _GENDER.get(sentence.forms[mention.head].lower()):
+        return gender
     before = (sentence.forms[word].lower() for word in mention.words if word < mention.head)
-    titles = [word for word in before if word in _TITLES]
+    titles = [word for word in before if word in _PEOPLE["titles"]]
     return _GENDER[titles[-1]] if titles and mention.kind == "proper_noun" else None
 
 

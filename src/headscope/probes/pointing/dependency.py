@@ -1,11 +1,11 @@
 """Heads as dependency parsers: does a word look most at its syntactic head, or the head at the word?"""
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from headscope.data import phrases
 from headscope.facts.description import PROBES, Baseline, Column, Sentences
-from headscope.models import Model
+from headscope.models import ModelName
 from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.pointing.cases import Case, Pointing
 from headscope.probes.pointing.describe import pointing_description
@@ -19,43 +19,6 @@ from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank
 FARTHEST = 10
 OFFSETS = tuple(offset for offset in range(-FARTHEST, FARTHEST + 1) if offset)
 """The fixed offsets a head is measured against: the head is always so many words before or after."""
-
-FOUND = {
-    "acl": "the noun of a clause",
-    "acl:relcl": "the noun of a relative clause",
-    "advcl": "the verb of an adverbial clause",
-    "advmod": "what an adverb modifies",
-    "amod": "the noun of an adjective",
-    "appos": "the noun of an apposition",
-    "aux": "the verb of an auxiliary",
-    "aux:pass": "the verb of a passive auxiliary",
-    "case": "the noun of a preposition",
-    "cc": "what a conjunction such as “and” belongs to",
-    "ccomp": "the verb of a clause that is its object",
-    "compound": "the noun of a compound",
-    "compound:prt": "the verb of a particle",
-    "conj": "the first part of a coordination",
-    "cop": "the predicate of a copula",
-    "csubj": "the verb of a clause that is its subject",
-    "det": "the noun of a determiner",
-    "discourse": "what an interjection belongs to",
-    "expl": "the verb of an expletive",
-    "fixed": "the first word of a fixed phrase",
-    "flat": "the first word of a name",
-    "iobj": "the verb of an indirect object",
-    "mark": "the verb of a clause marker such as “that”",
-    "nmod": "the noun of a nominal modifier",
-    "nmod:poss": "the noun of a possessor",
-    "nsubj": "the verb of a subject",
-    "nsubj:pass": "the verb of a passive subject",
-    "nummod": "the noun of a number",
-    "obj": "the verb of an object",
-    "obl": "the verb of an oblique nominal",
-    "parataxis": "what a side remark belongs to",
-    "vocative": "what an address belongs to",
-    "xcomp": "the verb of an open complement",
-}
-"""What a head finds that finds the head of a word of this relation."""
 
 DESCRIPTION = pointing_description(
     "dependency",
@@ -82,7 +45,7 @@ DESCRIPTION = pointing_description(
     "relation. Hollow: the best fixed offset. Only where the bars are apart does the head know more than a distance.",
     sentences=Sentences(
         "Syntax",
-        objects=FOUND,
+        objects=phrases("relations"),
         other="the head of a word that is {}",
         whole="finds the syntactic head of a word, whatever the relation, more often than any fixed offset",
     ),
@@ -143,9 +106,10 @@ class DependencyProbe(PointingProbe[Treebank]):
 
     def __init__(
         self,
-        model: Model | str | os.PathLike[str],
+        model: ModelName,
         *,
         base_relations: bool = False,
+        limit: int | None = None,
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
@@ -153,7 +117,12 @@ class DependencyProbe(PointingProbe[Treebank]):
     ) -> None:
         """`base_relations` counts subtypes (nmod:poss) as their base relation (nmod); else see PointingProbe."""
         super().__init__(
-            model, max_length=max_length, batch_size=batch_size, faithful=faithful, progress=progress
+            model,
+            limit=limit,
+            max_length=max_length,
+            batch_size=batch_size,
+            faithful=faithful,
+            progress=progress,
         )
         self.base_relations = base_relations
 

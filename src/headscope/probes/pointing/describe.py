@@ -13,6 +13,10 @@ from headscope.facts.description import (
 )
 
 GUESSES = "share of right guesses"
+CAPTION = (
+    "A dot is a share of right guesses, its bar the 95% interval. Filled: the best head. "
+    "Hollow: what needs no attention."
+)
 
 
 def pointing_description(
@@ -42,18 +46,7 @@ def pointing_description(
     `label` is the column and dimension of what rows are about, `labels` that in the plural, `finds` what a map of
     heads shows ("Finding the head of {}"). `beside` are the columns of the baselines, each its share by default.
     """
-    shares = tuple(
-        Column(one.value, one.name, "percent", low=one.low, high=one.high) for one in baselines if not beside
-    )
-    columns = (
-        Column(label, row or label.replace("_", " ")),
-        Column("cases", "cases"),
-        Column("head", "best head"),
-        Column("direction", "direction", "direction"),
-        Column("accuracy", "right", "percent", low="low", high="high"),
-        *(beside or shares),
-        Column("verdict", f"head {above}", "verdict"),
-    )
+    shares = tuple(Column(rule.value, rule.name, "percent", 1, rule.low, rule.high) for rule in baselines)
     return Description(
         name,
         title=title,
@@ -67,23 +60,40 @@ def pointing_description(
         value_name=GUESSES,
         baselines=baselines,
         is_choice=True,
-        tables=(Table(columns, f"The best head of all {labels}, the frequent first"),),
+        tables=(_best_heads(labels, Column(label, row or label.replace("_", " ")), beside or shares, above),),
         chart=chart or f"Best head of all {labels}",
-        chart_caption=chart_caption
-        or "A dot is a share of right guesses, its bar the 95% interval. Filled: the best head. Hollow: what needs "
-        "no attention.",
-        arrays={
-            f"{name}_accuracy": ArrayText(finds, GUESSES, "guesses"),
-            f"{name}_overall": ArrayText(finds.replace("{}", any_case), GUESSES, "guesses"),
-        },
-        every_head=EveryHead(
-            f"{name}_accuracy",
-            name,
-            overall=f"{name}_overall",
-            value_name=GUESSES,
-            baseline=f"{name}_baseline",
-        ),
+        chart_caption=chart_caption or CAPTION,
+        arrays=_arrays(name, finds, any_case),
+        every_head=_of_every_head(name),
         directions=directions,
         texts=texts,
         sentences=sentences,
     )
+
+
+def _best_heads(labels: str, first: Column, beside: tuple[Column, ...], above: str) -> Table:
+    """The best head of every row, its score, and what it is held against."""
+    columns = (
+        first,
+        Column("cases", "cases"),
+        Column("head", "best head"),
+        Column("direction", "direction", "direction"),
+        Column("accuracy", "right", "percent", low="low", high="high"),
+        *beside,
+        Column("verdict", f"head {above}", "verdict"),
+    )
+    return Table(columns, f"The best head of all {labels}, the frequent first")
+
+
+def _of_every_head(name: str) -> EveryHead:
+    """Where the shares of right guesses of all heads stand."""
+    whole, rules = f"{name}_overall", f"{name}_baseline"
+    return EveryHead(f"{name}_accuracy", name, overall=whole, value_name=GUESSES, baseline=rules)
+
+
+def _arrays(name: str, finds: str, any_case: str) -> dict[str, ArrayText]:
+    """What the shares by label, and those over all cases, are called."""
+    return {
+        f"{name}_accuracy": ArrayText(finds, GUESSES, "guesses"),
+        f"{name}_overall": ArrayText(finds.replace("{}", any_case), GUESSES, "guesses"),
+    }

@@ -18,9 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.probes.means import Array
 from headscope.probes.pointing.cases import Case, CaseBatch, Measured, Pointing
-from headscope.types import TokenBatch
+from headscope.types import Array, TokenBatch
 
 
 @dataclass(frozen=True)

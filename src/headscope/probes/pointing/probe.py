@@ -1,6 +1,5 @@
 """The probe over heads that point: choose the best head of every label on one part, score it on another."""
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,9 +12,8 @@ import numpy as np
 from headscope.atlas import Example
 from headscope.errors import OptionError, TextError
 from headscope.facts.description import FEW_CASES, Description
-from headscope.models import Model, load
+from headscope.models import ModelName, loaded
 from headscope.probes.halves import HALVES, SCORE, SELECT, Turns
-from headscope.probes.means import Array
 from headscope.probes.observe import Account, Observer, Tally
 from headscope.probes.pointing.answers import Answers, AtWork, AtWorkTally, PredictTally, Question
 from headscope.probes.pointing.cases import ALL, DIRECTIONS, CaseBatch, Pointing, PointingBatch
@@ -26,7 +24,7 @@ from headscope.run.options import BatchSize
 from headscope.stats.documents import FEWEST_DOCUMENTS
 from headscope.text.annotated.files import AnnotatedFiles
 from headscope.text.skipped import Skipped
-from headscope.types import HeadId, StackName
+from headscope.types import Array, HeadId, StackName
 
 DataT = TypeVar("DataT", bound=AnnotatedFiles)
 
@@ -67,7 +65,7 @@ class PointingProbe(ABC, Generic[DataT]):
 
     def __init__(
         self,
-        model: Model | str | os.PathLike[str],
+        model: ModelName,
         *,
         limit: int | None = None,
         max_length: int | None = None,
@@ -80,7 +78,7 @@ class PointingProbe(ABC, Generic[DataT]):
         `limit` stops after so many texts. `faithful` takes attention from a split word's first piece, as the released
         code of Clark et al. does.
         """
-        self.model = model if isinstance(model, Model) else load(model)
+        self.model = loaded(model)
         self.limit = limit
         self.faithful = faithful
         self.observer = Observer(self.model, max_length=max_length, batch_size=batch_size, progress=progress)
@@ -251,6 +249,7 @@ class PointingProbe(ABC, Generic[DataT]):
             {stack: [tally] for stack, tally in tallies.items()},
             name=data.name,
             share=lambda: data.progress,
+            limit=self.limit,
         )
         reading.skipped = data.skipped
         return reading
@@ -279,6 +278,7 @@ class PointingProbe(ABC, Generic[DataT]):
                 "chosen_on_hash": f"sha256:{fitted.data_hash}",
                 "max_length": self.observer.max_length,
                 "faithful": self.faithful,
+                **({} if self.limit is None else {"limit": self.limit}),
                 **self.options(),
             },
             duration=0.0,

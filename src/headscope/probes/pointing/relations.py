@@ -16,7 +16,6 @@ error is over documents where at least ten have such pairs, else over sentences.
 with the largest difference.
 """
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -33,7 +32,7 @@ from headscope.facts.description import (
     Sentences,
     Table,
 )
-from headscope.models import Model
+from headscope.models import ModelName
 from headscope.probes.halves import SCORE
 from headscope.probes.pointing.cases import ALL, Pointing
 from headscope.probes.pointing.pairs import Pair, PairBatch
@@ -243,13 +242,14 @@ class RelationsProbe(PointingProbe[RoleCorpus]):
 
     def __init__(
         self,
-        model: Model | str | os.PathLike[str],
+        model: ModelName,
         *,
         max_words: int | None = None,
         max_argument: int | None = None,
         min_distance: int | None = None,
         core_only: bool = True,
         paper_filters: bool = False,
+        limit: int | None = None,
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
@@ -263,7 +263,12 @@ class RelationsProbe(PointingProbe[RoleCorpus]):
         FrameNet: 12, 3 and 2, where nothing else is given.
         """
         super().__init__(
-            model, max_length=max_length, batch_size=batch_size, faithful=faithful, progress=progress
+            model,
+            limit=limit,
+            max_length=max_length,
+            batch_size=batch_size,
+            faithful=faithful,
+            progress=progress,
         )
         limits = {"max_words": max_words, "max_argument": max_argument, "min_distance": min_distance}
         if paper_filters:

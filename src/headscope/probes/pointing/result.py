@@ -8,12 +8,12 @@ import numpy as np
 
 from headscope.atlas import Results
 from headscope.probes.halves import HALVES, SCORE, SELECT
-from headscope.probes.means import CaseMeans, Coords, Place
+from headscope.probes.means import CaseMeans, Place
 from headscope.probes.pointing.cases import ALL
 from headscope.probes.pointing.tally import BASELINE, PointingTally
 from headscope.probes.result import ProbeResult, Row, sampling_columns
 from headscope.stats.intervals import share_interval
-from headscope.types import HeadId, LabelledArray, StackName
+from headscope.types import Coords, HeadId, LabelledArray, StackName
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ class PointingResult(ProbeResult):
             cls.label_name, cls.unit = cls.description.label, cls.description.texts
             cls.directions = cls.description.directions
             cls.arrays_begin = name if every_head is None else every_head.start
-            cls.quantities = cls.__dict__.get("quantities") or accuracy_of(name)
+            guesses = Quantity(f"{name}_accuracy", f"{name}_overall", "share of right guesses")
+            cls.quantities = cls.__dict__.get("quantities") or {"accuracy": guesses}
 
     def whole(self, stack: StackName, quantity: str) -> CaseMeans:
         """The means of a quantity over all that arrays are about."""
@@ -113,7 +114,7 @@ class PointingResult(ProbeResult):
         labels = self.labels(stack)
         kind = self.label_name.replace("_", " ")
         own: Coords = {self.label_name: labels}
-        cells: Coords = {"direction": self.directions, "layer": range(grid.layers), "head": range(grid.heads)}
+        cells: Coords = {"direction": self.directions, **grid.coords}
         means = {name: self.whole(stack, name) for name in (*self.quantities, BASELINE)}
         arrays: dict[str, LabelledArray] = {}
         overall: dict[str, LabelledArray] = {}
@@ -136,7 +137,7 @@ class PointingResult(ProbeResult):
         )
         for ending, (number_of, words) in numbers.items():
             values = np.array([number_of(label) for label in labels])
-            arrays[f"{self.arrays_begin}_{ending}"] = LabelledArray(values, (self.label_name,), own, words)
+            arrays[f"{self.arrays_begin}_{ending}"] = LabelledArray.of(values, own, words)
         arrays |= overall
         if self.baseline_dim is not None:
             arrays |= means[BASELINE].labelled(
@@ -203,8 +204,3 @@ class PointingResult(ProbeResult):
             names = (f"{rule}", f"{rule}_low", f"{rule}_high")
             row |= self.value_columns(tally.baseline[SCORE], label, (place,), names=names)
         return row
-
-
-def accuracy_of(probe: str) -> dict[str, Quantity]:
-    """The only quantity of a probe that asks whether heads guess right."""
-    return {"accuracy": Quantity(f"{probe}_accuracy", f"{probe}_overall", "share of right guesses")}

@@ -129,10 +129,10 @@ def at_work(section: PublishedSection, atlas: Atlas) -> Section:
     stack, table = _table(atlas, "dependency", "relation")
     mentions_stack, mentions = _table(atlas, "coreference", "mention_class")
     stacks = {"dependency": stack, "coreference": mentions_stack}
-    origins = [_origin(atlas, found, probe) for probe, found in stacks.items() if found is not None]
+    origins = [_origin(atlas, name, probe) for probe, name in stacks.items() if name is not None]
     if not origins:
         return section.left_out()
-    examples = {probe: atlas.examples(probe, stack=found) if found else [] for probe, found in stacks.items()}
+    examples = {probe: atlas.examples(probe, stack=name) if name else [] for probe, name in stacks.items()}
     rows: list[Row] = []
     drawings: list[Drawing] = []
     for name, words in CLARK.facts["at_work"].items():

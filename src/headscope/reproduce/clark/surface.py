@@ -205,7 +205,9 @@ def breadth(section: PublishedSection, atlas: Atlas) -> Section:
     values = {query: read.picked(atlas, stack, "entropy", query_role=query) for query in ("all", "cls")}
     layers = read.layer_count(atlas, stack, "entropy")
     name: dict[str, Any] = {"cls": role_name(atlas, stack, "cls")}
-    last = {query: read.mean_of(found, [layers - 1], detail="last layer") for query, found in values.items()}
+    last = {
+        query: read.mean_of(entropy, [layers - 1], detail="last layer") for query, entropy in values.items()
+    }
     above = read.largest(values["all"], range(1, layers))
     rows = [
         section.row("cls", last["cls"], last["all"], **name),
@@ -218,8 +220,8 @@ def breadth(section: PublishedSection, atlas: Atlas) -> Section:
         rows.append(section.row("even", Figure(float(even))))
     drawings = [
         section.drawing(query, figures.entropy_by_layer, atlas, query_role=query, stack=stack, names=name)
-        for query, found in values.items()
-        if found is not None
+        for query, entropy in values.items()
+        if entropy is not None
     ]
     return _measured(section, atlas, stack, rows, drawings=drawings)
 

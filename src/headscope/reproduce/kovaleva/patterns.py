@@ -23,9 +23,7 @@ from headscope.reproduce.table import Figure, Origin, Section
 from headscope.run.watch import Watch
 from headscope.text.corpus import Corpus
 from headscope.text.segments import segments
-from headscope.types import HeadId, LabelledArray
-
-Coords = dict[str, Sequence[str] | Sequence[int]]
+from headscope.types import Coords, HeadId, LabelledArray
 
 BY_TASK = "patterns_by_task"
 """The probe that shares on further data sets are kept under, as rows: an atlas has the arrays of one data set."""
@@ -51,7 +49,7 @@ def with_patterns(atlas: Atlas | None, result: PatternsResult) -> Atlas:
         ]
         for stack in result.arrays()
     }
-    data = ", ".join(dict.fromkeys(str(row["data"]) for found in rows.values() for row in found))
+    data = ", ".join(dict.fromkeys(str(row["data"]) for of_stack in rows.values() for row in of_stack))
     return atlas.with_probe(BY_TASK, {}, facts={"data": data}, table=rows, examples={})
 
 
@@ -65,9 +63,8 @@ def with_maps(texts_read: Corpus, max_length: int, model: Model, atlas: Atlas | 
     for text in islice(segments(texts_read, encoder), MAP_TEXTS):
         seen = observe(model, text.first, text.second, max_length=max_length)
         shape = seen.stack(stack)
-        maps = torch.from_numpy(
-            np.concatenate([seen.layer(stack, layer) for layer in range(shape.layers)])
-        )  # (layer * head, query, key)
+        layers = [seen.layer(stack, layer) for layer in range(shape.layers)]
+        maps = torch.from_numpy(np.concatenate(layers))  # (layer * head, query, key)
         probabilities = classifier.probabilities(maps)  # (layer * head, pattern)
         for place, pattern in enumerate(PATTERNS):
             head = int(probabilities[:, place].argmax())
@@ -79,9 +76,8 @@ def with_maps(texts_read: Corpus, max_length: int, model: Model, atlas: Atlas | 
     pooled = [torch.nn.functional.adaptive_max_pool2d(best[name][2][None], SIDE)[0] for name in names]
     arrays = {}
     if names:
-        arrays["pattern_map"] = LabelledArray(
+        arrays["pattern_map"] = LabelledArray.of(
             torch.stack(pooled).numpy(),
-            ("shown_pattern", "row", "column"),
             coords,
             "the clearest map of each pattern, the largest weight of each cell",
         )

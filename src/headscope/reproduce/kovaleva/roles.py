@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from headscope.atlas import Atlas
-from headscope.facts.slices import Array
 from headscope.reproduce import ours as read
 from headscope.reproduce.paper import PublishedSection
 from headscope.reproduce.table import Figure, Row, Section
 from headscope.stats.intervals import critical
+from headscope.types import Array
 
 _WAYS = {"predicate_to_argument": "to the role", "argument_to_predicate": "to the predicate"}
 

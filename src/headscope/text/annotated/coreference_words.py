@@ -19,12 +19,10 @@ class Form(NamedTuple):
     gender: str | None
 
 
-def _form(text: str) -> Form:
-    return Form(*(None if value == "_" else value for value in text.split("-")))
-
-
 PRONOUNS: Mapping[str, Form] = {
-    word: _form(form) for form, words in english("pronouns").items() for word in words
+    word: Form(*(None if value == "_" else value for value in form.split("-")))
+    for form, words in english("pronouns").items()
+    for word in words
 }
 """English pronouns, in lower case."""
 

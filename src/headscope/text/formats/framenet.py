@@ -88,7 +88,7 @@ def read_annotations(stream: TextStream, *, frames: Frames, skip: Skip) -> Itera
         known = frame == unit_frame and name in core
         return Element(name, span, core[name] if known else frames.is_core(frame, name))
 
-    for node in _nodes(stream, (FULL_TEXT, LEXICAL_UNIT), _IN_TEXT):
+    for node in _Nodes(stream, (FULL_TEXT, LEXICAL_UNIT), _IN_TEXT):
         if node.name in (FULL_TEXT, LEXICAL_UNIT):
             unit_frame = node.attributes.get("frame", "")
         elif node.name == "FE":
@@ -143,7 +143,7 @@ def _spans(
 def _read_frame(path: Path) -> dict[str, bool]:
     """Whether each element of a frame is core."""
     with open_text(path) as stream:
-        elements = [node.attributes for node in _nodes(stream, (FRAME,), _IN_FRAME) if node.name == "FE"]
+        elements = [node.attributes for node in _Nodes(stream, (FRAME,), _IN_FRAME) if node.name == "FE"]
     return {attributes.get("name", ""): attributes.get("coreType") in CORE for attributes in elements}
 
 
@@ -158,65 +158,67 @@ class _Node:
     text: str = ""
 
 
-def _nodes(stream: TextStream, roots: tuple[str, ...], wanted: re.Pattern[str]) -> Iterator[_Node]:
+class _Nodes:
     """The root of a file as soon as it begins, then each `wanted` element with all in it as soon as it ends.
 
     `wanted` are those whose path below the root, as in header/frame/FE, matches as a whole.
     """
-    path = shown(stream.path)
-    parser = expat.ParserCreate(namespace_separator=_SEPARATOR)
-    parser.buffer_text = True
-    names: list[str] = []  # from the root to where the parser is
-    opened: list[_Node] = []  # a wanted element, and those inside of it down to where the parser is
-    done: list[_Node] = []
 
-    def start(name: str, attributes: dict[str, str]) -> None:
+    def __init__(self, stream: TextStream, roots: tuple[str, ...], wanted: re.Pattern[str]) -> None:
+        self.stream, self.roots, self.wanted = stream, roots, wanted
+        self.path = shown(stream.path)
+        self.names: list[str] = []  # from the root to where the parser is
+        self.opened: list[_Node] = []  # a wanted element, and those inside of it down to where the parser is
+        self.done: list[_Node] = []
+        self.parser = parser = expat.ParserCreate(namespace_separator=_SEPARATOR)
+        parser.buffer_text = True
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = self._characters, self._refuse
+
+    def __iter__(self) -> Iterator[_Node]:
+        try:
+            for chunk in chain(self.stream.chunks(), [None]):
+                self.parser.Parse(chunk or "", chunk is None)
+                yield from self.done
+                self.done.clear()
+        except expat.ExpatError as error:
+            raise TextError(
+                f"{self.path}:{error.lineno}: not well-formed XML ({expat.ErrorString(error.code)}, column "
+                f"{error.offset + 1}); take the file from the FrameNet release again"
+            ) from error
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
         # The name inside FrameNet's namespace or without any; the whole name for another namespace.
-        names.append(name.removeprefix(NAMESPACE + _SEPARATOR))
-        node = _Node(names[-1], attributes, parser.CurrentLineNumber)
-        if len(names) == 1:
-            if node.name not in roots:
+        self.names.append(name.removeprefix(NAMESPACE + _SEPARATOR))
+        node = _Node(self.names[-1], attributes, self.parser.CurrentLineNumber)
+        if len(self.names) == 1:
+            if node.name not in self.roots:
                 raise TextError(
-                    f"{path}:{node.line}: the root element is {node.name[:40]!r}; expected FrameNet's "
-                    f"{' or '.join(roots)}"
+                    f"{self.path}:{node.line}: the root element is {node.name[:40]!r}; expected FrameNet's "
+                    f"{' or '.join(self.roots)}"
                 )
-            done.append(node)
-        elif opened:
-            opened[-1].parts.append(node)
-        if opened or wanted.fullmatch("/".join(names[1:])):
-            opened.append(node)
+            self.done.append(node)
+        elif self.opened:
+            self.opened[-1].parts.append(node)
+        if self.opened or self.wanted.fullmatch("/".join(self.names[1:])):
+            self.opened.append(node)
 
-    def end(_: str) -> None:
-        names.pop()
-        if opened:
-            node = opened.pop()
-            if not opened:
-                done.append(node)
+    def _end(self, _: str) -> None:
+        self.names.pop()
+        if self.opened:
+            node = self.opened.pop()
+            if not self.opened:
+                self.done.append(node)
 
-    def characters(text: str) -> None:
-        if opened:
-            opened[-1].text += text
+    def _characters(self, text: str) -> None:
+        if self.opened:
+            self.opened[-1].text += text
 
-    def refuse(*_: object) -> None:
+    def _refuse(self, *_: object) -> None:
         raise TextError(
-            f"{path}:{parser.CurrentLineNumber}: a DOCTYPE, which FrameNet's files do not have and which is "
+            f"{self.path}:{self.parser.CurrentLineNumber}: a DOCTYPE, which FrameNet's files do not have and which is "
             "not read, for safety; take it out"
         )
-
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = characters
-    parser.StartDoctypeDeclHandler = refuse
-    try:
-        for chunk in chain(stream.chunks(), [None]):
-            parser.Parse(chunk or "", chunk is None)
-            yield from done
-            done.clear()
-    except expat.ExpatError as error:
-        raise TextError(
-            f"{path}:{error.lineno}: not well-formed XML ({expat.ErrorString(error.code)}, column "
-            f"{error.offset + 1}); take the file from the FrameNet release again"
-        ) from error
 
 
 def _number(text: str | None) -> int | None:

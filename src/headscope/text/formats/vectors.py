@@ -5,7 +5,6 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -13,8 +12,7 @@ from headscope.errors import TextError
 from headscope.text.files import TextStream, nothing_found, open_text, shown
 from headscope.text.formats.lines import filled_lines, read_records
 from headscope.text.skipped import Skipped
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 
 @dataclass(frozen=True)

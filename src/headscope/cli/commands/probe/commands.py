@@ -16,6 +16,7 @@ EXAMPLES = {
     "parser": "headscope probe parser demo --train train.conllu --dev dev.conllu --test test.conllu",
 }
 GIGABYTE = 1 << 30
+SentenceLimit = Annotated[int | None, shared.limit("sentences")]
 
 
 @shared.with_common
@@ -24,6 +25,7 @@ def dependency(
     *,
     treebank: list[Path],
     select: list[Path] | None = None,
+    limit: SentenceLimit = None,
     output: shared.Output = None,
     base_relations: bool = False,
     annotate: shared.Annotate = None,
@@ -42,7 +44,11 @@ def dependency(
     """
     with session(common, output, inputs=[*treebank, *(select or [])]) as run:
         probe = hs.DependencyProbe(
-            run.load(model), base_relations=base_relations, faithful=faithful, **common.probe_options
+            run.load(model),
+            base_relations=base_relations,
+            limit=limit,
+            faithful=faithful,
+            **common.probe_options,
         )
         tell(run, scored(probe, lambda paths: shared.treebank(paths, annotate), treebank, select))
 
@@ -53,6 +59,7 @@ def coreference(
     *,
     data: list[Path],
     select: list[Path] | None = None,
+    limit: Annotated[int | None, shared.limit("windows of text")] = None,
     output: shared.Output = None,
     faithful: shared.FirstPiece = False,
     common: shared.Common,
@@ -66,7 +73,7 @@ def coreference(
         select FILE...: What best heads are chosen on. Without it: half of the documents of --data.
     """
     with session(common, output, inputs=[*data, *(select or [])]) as run:
-        probe = hs.CoreferenceProbe(run.load(model), faithful=faithful, **common.probe_options)
+        probe = hs.CoreferenceProbe(run.load(model), limit=limit, faithful=faithful, **common.probe_options)
         tell(run, scored(probe, lambda paths: hs.read_coreference(*paths), data, select))
 
 
@@ -76,6 +83,7 @@ def relations(
     *,
     data: list[Path],
     select: list[Path] | None = None,
+    limit: SentenceLimit = None,
     output: shared.Output = None,
     paper_filters: bool = False,
     max_words: int | None = None,
@@ -106,6 +114,7 @@ def relations(
             max_argument=max_argument,
             min_distance=min_distance,
             core_only=not modifiers,
+            limit=limit,
             faithful=faithful,
             **common.probe_options,
         )
@@ -118,6 +127,7 @@ def features(
     *,
     treebank: list[Path],
     against: str | None = None,
+    limit: SentenceLimit = None,
     output: shared.Output = None,
     annotate: shared.Annotate = None,
     common: shared.Common,
@@ -133,7 +143,7 @@ def features(
     """
     with session(common, output, inputs=treebank) as run:
         loaded, other = run.load(model), None if against is None else common.load(against)
-        probe = hs.FeaturesProbe(loaded, against=other, **common.probe_options)
+        probe = hs.FeaturesProbe(loaded, against=other, limit=limit, **common.probe_options)
         tell(run, probe.score(shared.treebank(treebank, annotate)))
 
 
@@ -145,6 +155,7 @@ def parser(
     test: list[Path],
     dev: list[Path] | None = None,
     vectors: str = "model",
+    limit: Annotated[int | None, shared.limit("sentences of each file", least=2)] = None,
     output: shared.Output = None,
     stack: shared.Stack = None,
     seed: Annotated[int, shared.seed("learning")] = 0,
@@ -177,6 +188,7 @@ def parser(
             seed=seed,
             max_epochs=max_epochs,
             cache_limit=int(cache_limit * GIGABYTE),
+            limit=limit,
             **common.probe_options,
         )
         tell(run, result)

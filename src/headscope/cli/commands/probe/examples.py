@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
@@ -12,6 +10,7 @@ from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.atlas import Example
+    from headscope.cli.page import Page
     from headscope.probes.pointing.answers import AtWork
 
 EXAMPLE = "Example: headscope probe examples demo --treebank dev.conllu --relation obj --head 7.4 --most 3"
@@ -32,6 +31,7 @@ def examples(
     direction: str | None = None,
     stack: shared.Stack = None,
     most: int = 5,
+    limit: shared.Limit = None,
     picture: Path | None = None,
     annotate: shared.Annotate = None,
     faithful: shared.FirstPiece = False,
@@ -55,7 +55,7 @@ def examples(
         raise OptionError("give one of --treebank FILE, --coreference FILE and --roles FILE")
     if picture is not None and picture.suffix.lower() not in PICTURES:
         raise OptionError(f"--picture {picture}: pictures are saved as {', '.join(PICTURES)}")
-    settings = common.probe_options | {"faithful": faithful}
+    settings = common.probe_options | {"limit": limit, "faithful": faithful}
     with session(common) as run:
         asks: Any = (
             hs.DependencyProbe if treebank else hs.CoreferenceProbe if coreference else hs.RelationsProbe
@@ -83,15 +83,14 @@ def _facts(found: "AtWork") -> dict[str, Any]:
     return {"right": list(map(_record, found.right)), "wrong": list(map(_record, found.wrong))}
 
 
-def _print(console: Console, found: "AtWork") -> None:
+def _print(page: "Page", found: "AtWork") -> None:
     first = (found.right or found.wrong)[0]
-    console.print(f"head {first.head}, {first.label}, {first.direction}", style="bold", soft_wrap=True)
-    console.print("[asking word]  {right word}  <chosen, wrong>", soft_wrap=True)
+    page.say(f"head {first.head}, {first.label}, {first.direction}", bold=True)
+    page.say("[asking word]  {right word}  <chosen, wrong>")
     for title, group in (("most sure and right", found.right), ("most sure and wrong", found.wrong)):
-        console.print()
-        console.print(title if group else f"{title}: none", style="bold")
+        page.say(f"\n{title if group else f'{title}: none'}", bold=True)
         for example in group:
-            console.print(f"  {example.confidence:.2f}  {_marked(example)}", soft_wrap=True)
+            page.say(f"  {example.confidence:.2f}  {_marked(example)}")
 
 
 def _marked(example: "Example") -> str:

@@ -1,16 +1,14 @@
 """What every probe command does with its probe: score, write into the atlas, print its table."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 from headscope.cli.session import Session
 from headscope.cli.tables.source import source_facts, source_line, stack_rows
-from headscope.cli.tables.text import print_table
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.probes.result import ProbeResult
 
 
@@ -29,37 +27,36 @@ def tell(run: Session, result: "ProbeResult") -> None:
     run.tell(result, _facts, _print)
 
 
-def _print(console: Console, result: "ProbeResult") -> None:
+def _print(page: "Page", result: "ProbeResult") -> None:
     source = result.source
-    console.print(f"{result.model.name} on {source_line(source)}", soft_wrap=True)
+    page.say(result.in_brief(), f"{result.model.name} on {source_line(source)}")
     if chosen := source.options.get("chosen_on"):
-        console.print(f"best heads chosen on {chosen}", soft_wrap=True)
+        page.say(f"best heads chosen on {chosen}", detail=True)
     if over := result.intervals():
-        console.print(f"95 % intervals {over}", soft_wrap=True)
+        page.say(f"95 % intervals {over}", detail=True)
     if source.annotator:
-        console.print(f"annotated automatically by {source.annotator}", soft_wrap=True)
+        page.say(f"annotated automatically by {source.annotator}")
     stacks = list(result.arrays())
     for stack in stacks:
-        console.print()
         if len(stacks) > 1:
-            console.print(stack, style="bold")
-        print_tables(console, result, stack)
+            page.say(f"\n{stack}", bold=True)
+        print_tables(page, result, stack)
 
 
-def print_tables(console: Console, result: "ProbeResult", stack: str) -> None:
-    """The tables that the probe describes, or its rows as they stand."""
+def print_tables(page: "Page", result: "ProbeResult", stack: str, *, detail: bool = False) -> None:
+    """The tables that the probe describes, or its rows as they stand; those with too few cases only with --full."""
     from headscope.facts.cells import plain_columns, table_cells  # loads torch, which --help does without
 
     rows = result.rows(stack=stack)
     described = result.description
     tables = [(table, table.rows_of(rows)) for table in described.tables] if described else []
-    shown = [(table.caption, table_cells(table.columns, own, nothing="-")) for table, own in tables if own]
-    for number, (caption, cells) in enumerate(
-        shown or [("", table_cells(plain_columns(rows), rows, nothing="-"))]
-    ):
-        if len(shown) > 1:
-            console.print(caption if not number else f"\n{caption}", style="bold", soft_wrap=True)
-        print_table(console, *cells)
+    shown = [
+        (table.caption, table_cells(table.columns, own, nothing="-"), own) for table, own in tables if own
+    ]
+    plain = ("", table_cells(plain_columns(rows), rows, nothing="-"), list[Mapping[str, Any]](rows))
+    for caption, (header, cells), own in shown or [plain]:
+        telling = [row.get("verdict", "") not in (None, "too few") for row in own]
+        page.table(header, cells, title=caption if len(shown) > 1 else "", telling=telling, detail=detail)
 
 
 def _facts(result: "ProbeResult") -> dict[str, Any]:

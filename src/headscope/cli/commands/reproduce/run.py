@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 import headscope as hs
 from headscope.cli.console import one_line, stderr
 from headscope.cli.options import Common, treebank
@@ -15,6 +13,7 @@ from headscope.cli.session import session
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.reproduce import Material, Reproduction
 
 PAGES = {".html": REPORT, ".md": MARKDOWN}
@@ -154,14 +153,14 @@ def run(paper: str, model: str, *, common: Common, **options: Any) -> None:
         told = {"papers": [result.facts() for result in results]} if paper == "all" else results[0].facts()
         return {"output_against": others, "page": page, **told}
 
-    def show(console: Console, results: "Sequence[Reproduction]") -> None:
+    def show(answer: "Page", results: "Sequence[Reproduction]") -> None:
         if paper == "all":
-            print_papers(console, results)
+            print_papers(answer, results)
         else:
-            print_reproduction(console, results[0])
-        if others:
-            console.print(f"\nthe atlases of --against are in {', '.join(others)}", soft_wrap=True)
-        if page is not None:
-            console.print(f"\n{page}: all tables and drawings; open it in a browser", soft_wrap=True)
+            print_reproduction(answer, results[0])
 
-    house.tell(results, facts, show)
+    written = [f"{page}: all tables and drawings; open it in a browser"] if page is not None else []
+    if others:
+        written.append(f"The atlases of --against are in {', '.join(others)}.")
+    has_more = comparison.output is not None or not (written or comparison.is_atlas)
+    house.tell(results, facts, show, then="report" if has_more else None, ending=written)

@@ -6,28 +6,49 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from headscope.cli.console import print_wrapped
-from headscope.cli.tables import blocks, print_table
+from headscope.cli.page import Page
+from headscope.cli.tables.text import blocks, print_table
 from headscope.reproduce import Grid, Reproduction, Section
 from headscope.reproduce import wording as words
 
 GAP = 2
 
 
-def print_reproduction(console: Console, result: Reproduction) -> None:
-    """Every section with its origins, table and notes; those left out in a line each."""
-    print_wrapped(console, "", result.citation)
+def print_reproduction(page: Page, result: Reproduction) -> None:
+    """The verdict on every finding; with --full every section with its origins, table and notes."""
+    _print_verdicts(page, result, detail=False)
+    page.say("", detail=True)
+    page.wrapped("", result.citation, detail=True)
     for section in result.sections:
+        page.say(f"\n{section.title}", bold=True, detail=True)
+        with page.block(detail=True) as console:
+            if section.needs:
+                print_wrapped(console, "  left out: ", section.needs)
+            else:
+                _print_section(console, section)
+    with page.block(detail=True) as console:
         console.print()
-        console.print(section.title, style="bold", soft_wrap=True)
+        for name, reason in result.not_covered.items():
+            print_wrapped(console, "not covered: ", f"{name}: {reason}")
+        for note in result.notes:
+            print_wrapped(console, "note: ", note)
+
+
+def print_papers(page: Page, results: Sequence[Reproduction]) -> None:
+    """How many findings of each paper are the same; with --full the verdict on each."""
+    for result in results:
+        _print_verdicts(page, result, detail=True)
+
+
+def _print_verdicts(page: Page, result: Reproduction, *, detail: bool) -> None:
+    """The paper and how many of its findings are the same, then, as a `detail`, the verdict on each."""
+    page.wrapped("", f"{words.paper_name(result)}: {words.summary(result)}")
+    for section in result.sections:
+        for tally in words.tallies(section):
+            page.wrapped("  ", f"{tally.finding}: {tally.outcome}", detail=detail)
+    for section in result.sections:
         if section.needs:
-            print_wrapped(console, "  left out: ", section.needs)
-        else:
-            _print_section(console, section)
-    console.print()
-    for name, reason in result.not_covered.items():
-        print_wrapped(console, "not covered: ", f"{name}: {reason}")
-    for note in result.notes:
-        print_wrapped(console, "note: ", note)
+            page.wrapped("  left out: ", f"{section.title}: {section.needs}", detail=detail)
 
 
 def _print_section(console: Console, section: Section) -> None:
@@ -66,15 +87,3 @@ def _print_grid(console: Console, grid: Grid) -> None:
     for block in blocks([max(cell_len(name), 2) for name in grid.columns], console.width - first):
         lines = [[name, *(str(numbers[c]) for c in block)] for name, numbers in grid.lines.items()]
         print_table(console, [grid.title, *(grid.columns[c] for c in block)], lines)
-
-
-def print_papers(console: Console, results: Sequence[Reproduction]) -> None:
-    """The verdicts of several papers in a few lines each; their tables are on the page."""
-    for result in results:
-        console.print(words.paper_name(result), style="bold", soft_wrap=True)
-        print_wrapped(console, "  ", words.summary(result))
-        for section in result.sections:
-            if section.needs:
-                print_wrapped(console, "  left out: ", f"{section.title}: {section.needs}")
-            for tally in words.tallies(section):
-                print_wrapped(console, "  ", f"{tally.finding}: {tally.outcome}")

@@ -129,6 +129,7 @@ def test_a_model_is_like_itself(architecture: str) -> None:
     assert any("have the same weights" in note for note in found.source.notes)
 
 
+@pytest.mark.slow
 def test_swapped_models_are_as_far_apart_and_change_the_other_way() -> None:
     there = compared(tiny("bert"), moved("bert")).arrays()["encoder"]
     back = compared(moved("bert"), tiny("bert")).arrays()["encoder"]
@@ -144,6 +145,7 @@ def test_swapped_models_are_as_far_apart_and_change_the_other_way() -> None:
         np.testing.assert_allclose(there[f"{name}_stderr"].values, back[f"{name}_stderr"].values, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["bert", "t5"])
 def test_nothing_depends_on_the_batch_size(architecture: str) -> None:
     alone, together = (
@@ -157,6 +159,7 @@ def test_nothing_depends_on_the_batch_size(architecture: str) -> None:
                 )
 
 
+@pytest.mark.slow
 def test_measures_change_by_what_analyze_says() -> None:
     first, second = tiny("bert"), moved("bert")
     before, after = (hs.analyze(model, PAIRS, max_length=48) for model in (first, second))
@@ -177,6 +180,7 @@ def test_measures_change_by_what_analyze_says() -> None:
     assert not row["sure"]  # four texts decide nothing
 
 
+@pytest.mark.slow
 def test_kinds_are_those_of_the_first_model() -> None:
     first, second = tiny("bert"), moved("bert")
     found = compared(first, second, k=3)
@@ -202,6 +206,7 @@ def test_kinds_are_those_of_the_first_model() -> None:
     assert compared(first, second, k=12).kinds() is None  # twelve heads make no twelve kinds
 
 
+@pytest.mark.slow
 def test_on_the_same_input_only_own_weights_count() -> None:
     """The query and key matrices of the second model, by hand, on the first model's hidden states."""
     first, second = tiny("bert"), moved("bert")
@@ -226,6 +231,7 @@ def test_on_the_same_input_only_own_weights_count() -> None:
     np.testing.assert_allclose(arrays["attention_js_input_a"].values, mean[..., 1], atol=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["mpnet", "deberta", "xlnet", "falcon", "convbert"])
 def test_models_out_of_the_hooks_reach_are_compared_as_far_as_can_be(architecture: str) -> None:
     found = compared(tiny(architecture), moved(architecture))
@@ -266,6 +272,7 @@ def test_bad_options_are_told() -> None:
         compared(tiny("bert"), moved("bert")).table(stack="decoder")
 
 
+@pytest.mark.slow
 def test_the_atlas_is_of_the_second_model_and_names_the_first(tmp_path: Path) -> None:
     first, second = tiny("bert"), moved("bert")
     found = compared(first, second, limit=3)
@@ -285,6 +292,7 @@ def test_the_atlas_is_of_the_second_model_and_names_the_first(tmp_path: Path) ->
         found.to_atlas(hs.analyze(first, PAIRS, measures=["entropy"], max_length=48))
 
 
+@pytest.mark.slow
 def test_linguistic_features_of_both_where_a_treebank_is_given() -> None:
     first, second = tiny("bert"), moved("bert")
     sentences = hs.read_treebank(hs.sample_path("treebank"))

@@ -1,0 +1,78 @@
+"""`headscope match`: which head of one model is which head of another."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import headscope as hs
+from headscope.cli import options as shared
+from headscope.cli.session import session
+from headscope.cli.tables.source import source_facts, source_line, stack_rows
+
+if TYPE_CHECKING:
+    from headscope.cli.page import Page
+    from headscope.comparison import Matching
+
+EXAMPLE = "Example: headscope match demo demo-qa --text articles.txt --limit 40"
+
+_NEAREST = 10
+
+
+@shared.with_common(without=("revision",), one_of=("text", "pairs"))
+def match(
+    model_a: str,
+    model_b: str,
+    *,
+    text: shared.TextFiles = None,
+    pairs: shared.PairsFile = None,
+    output: shared.Output = None,
+    max_length: shared.MaxLength = 128,
+    limit: Annotated[int | None, shared.limit("segments or pairs", least=4)] = None,
+    seed: Annotated[int, shared.seed("the untrained network")] = 0,
+    common: shared.Common,
+) -> None:
+    """Pair the heads of two models one to one: the same head elsewhere.
+
+    By the mean Jensen-Shannon divergence of their attention on the same texts, beside the distance to an untrained
+    network (floor) and whether both halves of the texts agree (ceiling). OUT.nc is an atlas of MODEL_B.
+
+    Options:
+        model_a MODEL_A: A demo model, a folder, or a name on the hub.
+        model_b MODEL_B: Another one with the same tokenizer; its shape may differ.
+    """
+    with session(common, output, inputs=shared.check_corpus(text, pairs)) as run:
+        result = hs.match(
+            common.load(model_a),
+            run.load(model_b),
+            shared.read_corpus(text, pairs),
+            max_length=max_length,
+            limit=limit,
+            seed=seed,
+            **common.run_options,
+        )
+        run.keep(result, notes=result.source.notes)
+        run.tell(result, _facts, _print)
+
+
+def _facts(result: "Matching") -> dict[str, Any]:
+    return {
+        "model_a": result.model_a.name,
+        "model_b": result.model.name,
+        **source_facts(result.source, "documents", "skipped"),
+        "summaries": [
+            {"stack": stack, **summary.counts, "sentences": list(summary.sentences)}
+            for stack, summary in ((stack, result.summary(stack=stack)) for stack in result.stacks)
+        ],
+        "rows": stack_rows(result, result.table),
+    }
+
+
+def _print(page: "Page", result: "Matching") -> None:
+    from headscope.facts.analyses.matching import PAIRS  # loads torch, which --help does without
+    from headscope.facts.cells import table_cells
+
+    for stack in result.stacks:
+        page.say(*result.summary(stack=stack).sentences)
+        headings, cells = table_cells(PAIRS, result.table(stack=stack), nothing="-")
+        telling = [number < _NEAREST for number in range(len(cells))]
+        title = f"The nearest pairs; A is {result.model_a.name}, B is {result.model.name}"
+        page.table(headings, cells, title=title, telling=telling)
+    page.say(f"\non {source_line(result.source)}")

@@ -1,0 +1,63 @@
+"""Whether the heads of models can be laid side by side: the same tokens, the same shape, the same batches."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+
+from headscope.capture import Capture
+from headscope.errors import OptionError
+from headscope.models import Model
+from headscope.run.options import BatchSize
+from headscope.run.reader import Reader, ReadText
+from headscope.run.watch import Watch
+from headscope.text.batching import bucketed
+from headscope.text.encode import TextEncoder
+
+
+def check_tokenizers(first: Model, second: Model) -> None:
+    """Raise OptionError unless both have the same vocabulary: maps of different tokens cannot be laid side by side."""
+    mine, theirs = first.tokenizer.get_vocab(), second.tokenizer.get_vocab()
+    if mine == theirs:
+        return
+    differing = next(token for token in [*mine, *theirs] if mine.get(token) != theirs.get(token))
+    raise OptionError(
+        f"{first.name} ({len(mine):,} entries) and {second.name} ({len(theirs):,} entries) have different tokenizers, "
+        f"such as at {differing!r}, so their attention maps are over different tokens; compare models that share one, "
+        "or what does not depend on tokens: headscope probe features A --against B --treebank FILE"
+    )
+
+
+def check_shapes(first: Capture, second: Capture) -> None:
+    """Raise OptionError unless both have the same stacks, layers and heads."""
+    if first.stacks.grids == second.stacks.grids:
+        return
+    shapes = [
+        ", ".join(f"{grid.stack} of {grid.layers} layers x {grid.heads} heads" for grid in stacks.grids)
+        for stacks in (first.stacks, second.stacks)
+    ]
+    raise OptionError(
+        f"{first.model.name} ({shapes[0]}) and {second.model.name} ({shapes[1]}) differ in shape, so no head of one "
+        "is the counterpart of a head of the other; what can still be compared are shares and layer means: run "
+        "headscope analyze and headscope types on each, or headscope patterns A B --text FILE"
+    )
+
+
+def same_tokens(reader: Reader, second: TextEncoder) -> Iterator[ReadText]:
+    """The texts as they come; raises OptionError for one that the `second` encoder turns into other tokens.
+
+    The same vocabulary does not make the same tokenizer: one may keep capitals, or leave out a [SEP].
+    """
+    for text in reader:
+        if second.encode(text.pair) != text.encoded:
+            raise OptionError(
+                f"the two models' tokenizers split text {text.number} (counted from 0) of {reader.corpus.name} into "
+                f"different tokens, so their attention maps cannot be compared: {text.pair.first[:40]!r}"
+            )
+        yield text
+
+
+def common_batches(
+    watches: Sequence[Watch], batch_size: BatchSize, longest: int
+) -> Callable[[Iterable[ReadText]], Iterator[list[ReadText]]]:
+    """What groups texts of at most `longest` tokens into batches that suit all models."""
+    sizes = [watch.texts_at(batch_size) for watch in watches]
+    return partial(bucketed, texts_at=lambda length: min(size(length) for size in sizes), longest=longest)

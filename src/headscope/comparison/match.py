@@ -1,0 +1,168 @@
+"""The same head elsewhere: heads of two models paired one to one by how they look at the same texts."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from headscope.accumulator import Sums
+from headscope.capture import Capture, survey
+from headscope.comparison.alike import check_tokenizers, common_batches, same_tokens
+from headscope.comparison.divergence import layers_divergence
+from headscope.comparison.match_result import Matching, StackMatch
+from headscope.errors import OptionError, TextError
+from headscope.measures.base import TextMean
+from headscope.models import Model, ModelName, loaded
+from headscope.probes.parser.table import untrained
+from headscope.probes.result import Source
+from headscope.run.one_pass import run_pass, whole
+from headscope.run.options import BatchSize, check_run_options
+from headscope.run.reader import Reader, ReadText
+from headscope.run.watch import Watch
+from headscope.text.corpus import Corpus, Text, as_corpus
+from headscope.text.items import TextPair
+from headscope.types import AttentionBatch, HeadGrid, StackName
+
+FEWEST_TEXTS = 4
+_WHY = "both halves of the texts need two"
+
+
+def match(
+    model_a: ModelName,
+    model_b: ModelName,
+    texts: Corpus | TextPair | Iterable[Text],
+    *,
+    max_length: int = 128,
+    limit: int | None = None,
+    batch_size: BatchSize = "auto",
+    seed: int = 0,
+    progress: bool = False,
+) -> Matching:
+    """Pair the heads of two models one to one, such as two seeds, two checkpoints or two sizes.
+
+    Pairs have the smallest mean Jensen-Shannon divergence on the same texts (those of `analyze`), by the Hungarian
+    method; so both need the same tokenizer, but not the same shape. Beside the distance stands that to the nearest head
+    of an untrained network (`seed`) shaped as `model_b`, and whether each half of the texts alone gives the same pair.
+    """
+    started = perf_counter()
+    first, second = map(loaded, (model_a, model_b))
+    check_tokenizers(first, second)
+    check_run_options(
+        first,
+        second,
+        max_length=max_length,
+        limit=limit,
+        batch_size=batch_size,
+        least=FEWEST_TEXTS,
+        least_why=_WHY,
+    )
+    three = _Three([survey(model) for model in (first, second, untrained(second, seed=seed))])
+    reader = Reader(as_corpus(texts), three.watches[0].encoder(max_length), limit)
+    sums = run_pass(
+        whole(same_tokens(reader, three.watches[1].encoder(max_length))),
+        three.sums(),
+        three.count,
+        batches=common_batches(three.watches, batch_size, max_length),
+        title=f"{first.name} and {second.name} on {reader.corpus.name}" if progress else None,
+        expected=reader.expected,
+    )
+    if reader.read < FEWEST_TEXTS:
+        raise TextError(
+            f"{reader.corpus.name} holds {reader.read} texts, and at least {FEWEST_TEXTS} are needed: {_WHY}"
+        )
+    options: dict[str, object] = {
+        "against": first.name,
+        "against_weights_hash": f"sha256:{first.weights_hash}",
+        "max_length": max_length,
+        "limit": limit,
+        "seed": seed,
+    }
+    duration, notes = perf_counter() - started, tuple(_notes(first, second, reader))
+    source = Source.of_corpus(reader, options=options, duration=duration, notes=notes)
+    return Matching(second, source, first, {stack: own.result() for stack, own in sums.stacks.items()})
+
+
+@dataclass
+class _StackSums(Sums):
+    """Distances of all pairs of heads in one stack."""
+
+    grid_a: HeadGrid
+    grid_b: HeadGrid
+    halves: tuple[TextMean, TextMean]  # (head of A, head of B)
+    untrained: TextMean  # (head of A, head of the untrained network)
+
+    @classmethod
+    def zeros(cls, grid_a: HeadGrid, grid_b: HeadGrid) -> "_StackSums":
+        """Nothing seen yet."""
+        shape = (grid_a.layers * grid_a.heads, grid_b.layers * grid_b.heads)
+        one, other, third = (TextMean.zeros(*shape) for _ in range(3))
+        return cls(grid_a, grid_b, (one, other), third)
+
+    def result(self) -> StackMatch:
+        """What the sums come to."""
+        both = self.halves[0].empty()
+        for half in self.halves:
+            both.merge(half)
+        return StackMatch(
+            self.grid_a,
+            self.grid_b,
+            both.mean(),
+            both.stderr(),
+            np.stack([half.mean() for half in self.halves]),
+            self.untrained.mean(),
+            self.untrained.stderr(),
+            int(both.texts.max()),
+        )
+
+
+@dataclass
+class _Sums(Sums):
+    stacks: Mapping[StackName, _StackSums]
+
+
+class _Three:
+    """How texts go through both models and an untrained one."""
+
+    def __init__(self, captures: list[Capture]) -> None:
+        self.watches = [Watch(capture, holds_all=True) for capture in captures]
+        grids_a, grids_b = ({grid.stack: grid for grid in one.stacks.grids} for one in captures[:2])
+        self.grids = {stack: (grids_a[stack], grids_b[stack]) for stack in grids_a if stack in grids_b}
+        if not self.grids:
+            names = [
+                f"{capture.model.name} ({', '.join(grid.stack for grid in capture.stacks.grids)})"
+                for capture in captures[:2]
+            ]
+            raise OptionError(
+                f"{' and '.join(names)} have no stack in common, so no head of one can be one of the other; match two "
+                "encoders, or two decoders"
+            )
+
+    def sums(self) -> _Sums:
+        """Nothing counted yet."""
+        return _Sums({stack: _StackSums.zeros(*grids) for stack, grids in self.grids.items()})
+
+    def count(self, sums: _Sums, texts: list[ReadText]) -> None:
+        """Show a batch to all, and count the distances between their heads."""
+        first, second, untrained_maps = (_held(watch, texts) for watch in self.watches)
+        for stack, own in sums.stacks.items():
+            distance = layers_divergence(first[stack], second[stack])
+            for half, mean in enumerate(own.halves):
+                chosen = [place for place, text in enumerate(texts) if text.number % 2 == half]
+                mean.add(distance[chosen])
+            own.untrained.add(layers_divergence(first[stack], untrained_maps[stack]))
+
+
+def _held(watch: Watch, texts: list[ReadText]) -> dict[StackName, list[AttentionBatch]]:
+    """Every layer's attention on a batch, by stack."""
+    held: dict[StackName, list[AttentionBatch]] = {}
+    batch = watch.batch([text.encoded for text in texts])
+    watch.run(batch, lambda stack, seen: held.setdefault(stack, []).append(seen))
+    return held
+
+
+def _notes(first: Model, second: Model, reader: Reader) -> Iterator[str]:
+    if first.weights_hash == second.weights_hash:
+        yield f"{first.name} and {second.name} have the same weights"
+    if note := reader.cut_note():
+        yield note

@@ -1,0 +1,87 @@
+"""How much of each head its names explain: the shares of groups of templates, and what is to be said of them."""
+
+from typing import Any
+
+import numpy as np
+
+from headscope.atlas import Atlas
+from headscope.facts.wording import share
+from headscope.types import HeadId
+
+Array = np.ndarray[Any, Any]
+
+MEASURE = "explained"
+NO_NAME = "no name yet"
+
+GROUPS = {
+    "near tokens": ("self", *(f"offset_{offset}" for offset in (-3, -2, -1, 1, 2, 3))),
+    "first token": ("first_token",),
+    "delimiters": ("delimiters",),
+    "punctuation": ("punctuation",),
+    "same word": ("same_word", "same_word_other_sentence", "induction"),
+    "sentence": ("own_sentence", "other_sentence"),
+}
+"""Names that are shown together, and their templates; even attention is no name."""
+
+TEMPLATE_NAMES = {
+    "even": "even attention",
+    "self": "the token itself",
+    "first_token": "the first token",
+    "delimiters": "delimiters",
+    "punctuation": "full stops and commas",
+    "same_word": "other places of the same word",
+    "same_word_other_sentence": "the same word in the other sentence",
+    "induction": "what followed an earlier copy (induction)",
+    "own_sentence": "its own sentence",
+    "other_sentence": "the other sentence",
+}
+
+
+def template_name(template: str) -> str:
+    """What a template looks at, in words."""
+    if template.startswith("offset_"):
+        offset = int(template.removeprefix("offset_"))
+        return f"{abs(offset)} token{'' if abs(offset) == 1 else 's'} {'back' if offset < 0 else 'ahead'}"
+    return TEMPLATE_NAMES.get(template, template.replace("_", " "))
+
+
+def named_parts(atlas: Atlas, *, stack: str) -> Array:
+    """(layer, head, group) the explained share of each head, dealt out to GROUPS by their weights.
+
+    What is missing to 1 has no name yet. A share below 0, or of a head that looks evenly, counts as 0.
+    """
+    arrays = atlas.stack(stack)
+    whole = np.nan_to_num(arrays[MEASURE].transpose("layer", "head").values).clip(0, 1)
+    weights = arrays[f"{MEASURE}_weight"].transpose("layer", "head", "template")
+    groups = np.stack(
+        [weights.sel(template=list(templates)).sum("template").values for templates in GROUPS.values()], -1
+    )
+    named = groups.sum(-1, keepdims=True)
+    parts: Array = whole[..., None] * np.divide(groups, named, out=np.zeros_like(groups), where=named > 0)
+    return parts
+
+
+def explained_sentences(atlas: Atlas, *, stack: str) -> tuple[str, ...]:
+    """The median head beside control and ceiling, and the heads that are explained best and least."""
+    arrays = atlas.stack(stack)
+    values = arrays[MEASURE].transpose("layer", "head").values
+    if not np.isfinite(values).any():
+        return ()
+    median, control, ceiling = (
+        float(np.nanmedian(arrays[f"{MEASURE}{ending}"].values)) for ending in ("", "_control", "_ceiling")
+    )
+    errors = arrays[f"{MEASURE}_stderr"].transpose("layer", "head").values
+    best, least = (
+        HeadId(*(int(at) for at in np.unravel_index(place, values.shape)))
+        for place in (np.nanargmax(values), np.nanargmin(values))
+    )
+
+    def told(head: HeadId) -> str:
+        error = float(errors[head.layer, head.head])
+        return share(float(values[head.layer, head.head]), error if np.isfinite(error) else None)
+
+    return (
+        f"Names explain {share(median)} of the median head's attention. Control, the names of another text of the same "
+        f"length: {share(control)}. Ceiling, its own mean attention by offset and class of token: {share(ceiling)}.",
+        f"Head {best} is explained best ({told(best)}), head {least} least ({told(least)}).",
+    )

@@ -1,0 +1,42 @@
+"""How much of each head its names explain, as stacked bars."""
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from headscope.atlas import Atlas
+from headscope.facts.analyses.explained import GROUPS, MEASURE, NO_NAME, named_parts
+from headscope.facts.slices import stack_with
+from headscope.figures.colours import NO_DATA, SERIES
+from headscope.figures.theme import TICK_SIZE, axes, dress, legend
+
+MOST_BARS = 200
+"""With more heads a bar stands for a layer."""
+_GAP = 1.5
+
+
+def explained_heads(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = None) -> Axes:
+    """A bar for every head, layer by layer: what its names explain of its attention; grey has no name yet.
+
+    A bar for every layer, the mean of its heads, where there are more than 200 heads.
+    """
+    parts = named_parts(atlas, stack=stack_with(atlas, MEASURE, stack))  # (layer, head, group)
+    if parts.shape[0] * parts.shape[1] > MOST_BARS:
+        parts = parts.mean(1, keepdims=True)
+    layers, heads = parts.shape[:2]
+    ax = axes(ax, size=(9.0, 3.2))
+    places = np.arange(layers)[:, None] * (heads + _GAP * (heads > 1)) + np.arange(heads)  # (layer, head)
+    rest = (1 - parts.sum(-1, keepdims=True)).clip(0)
+    sizes = np.concatenate([parts, rest], -1).reshape(layers * heads, -1)  # (bar, part)
+    starts = sizes.cumsum(1) - sizes
+    for number, (name, colour) in enumerate(zip([*GROUPS, NO_NAME], [*SERIES, NO_DATA], strict=True)):
+        ax.bar(
+            places.ravel(), sizes[:, number], bottom=starts[:, number], width=0.9, color=colour, label=name
+        )
+    unit = "heads by layer" if heads > 1 else "layer, mean of its heads"
+    dress(ax, title="How much of each head its names explain", x=unit, y="explained share")
+    ax.set_xticks(places.mean(1), [str(layer) for layer in range(layers)], fontsize=TICK_SIZE)
+    ax.set_xlim(places.min() - 1, places.max() + 1)
+    ax.set_ylim(0, 1)
+    ax.spines[["top", "right"]].set_visible(False)
+    legend(ax, columns=7)
+    return ax

@@ -1,0 +1,158 @@
+"""Texts through models: what every head attends to and what the model says, as it is and edited; runs in the worker."""
+
+import hashlib
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headscope.errors import CaptureError, OptionError
+from headscope.models import Model
+from headscope.pages.looking import labelled
+from headscope.pages.neurons import has_neurons, read_neurons
+from headscope.pages.quantise import FINE_WEIGHTS, quantise
+from headscope.pages.seen import Observed, map_key, observe
+from headscope.pages.shapes import Neurons, Seen
+from headscope.pages.views import view_json
+from headscope.server.edited import edited, in_words
+from headscope.server.predictions import predict
+from headscope.server.shapes import LookRequest, Predicted, PredictRequest
+from headscope.server.worker import Job
+
+if TYPE_CHECKING:
+    from headscope.server.explorer import Explorer
+
+
+@dataclass(frozen=True)
+class Look:
+    """A text as a model saw it, its maps as they are sent."""
+
+    seen: Seen
+    chunks: dict[str, bytes]
+    """As `Seen` has it, by maps/{stack}/{layer}."""
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes."""
+        return sum(map(len, self.chunks.values())) + 100 * len(self.seen.source.pieces)
+
+    def chunk(self, stack: str, layer: int) -> bytes:
+        """The maps of one layer."""
+        chunk = self.chunks.get(map_key(stack, layer))
+        if chunk is None:
+            has = ", ".join(f"{shape.name} with {shape.layers} layers" for shape in self.seen.stacks)
+            raise OptionError(f"{self.seen.model} has no layer {layer} in a stack {stack!r}; it has {has}")
+        return chunk
+
+
+class Texts:
+    """What can be asked of models."""
+
+    def __init__(self, explorer: "Explorer") -> None:
+        self.explorer = explorer
+
+    def look(self, job: Job[Any], asked: LookRequest) -> Look:
+        """A text through a model, unless that was done while the job waited."""
+        id = look_id(asked)
+        known = self.explorer.looks.find(id)
+        if known is not None:
+            return known
+        seen, chunks = self._difference(job, asked) if asked.difference else self._as_is(job, asked)
+        told = {"id": id, "model": asked.model, "edit": in_words(asked.edits)}
+        look = Look(seen.model_copy(update=told), chunks)
+        self.explorer.looks.keep(id, look)
+        self.explorer.requests.keep(id, asked)
+        return look
+
+    def neurons(self, job: Job[Any], asked: LookRequest, stack: str, layer: int, head: int) -> Neurons:
+        """Queries and keys of one head on a text."""
+        _check_no_difference(asked)
+        model = self._model(asked.model)
+        with self._edited(model, asked):
+            read = read_neurons(
+                model,
+                asked.text_a,
+                asked.text_b,
+                heads=[(stack, layer, head)],
+                max_length=self._length(model),
+                between=job.check,
+            )
+            for neurons in read:
+                return neurons
+        raise CaptureError(f"{model.name} did not come by its head {layer}.{head} of {stack}")
+
+    def predict(self, job: Job[Any], asked: PredictRequest) -> Predicted:
+        """What a model says, as it is and with heads switched off."""
+        self._model(asked.model)
+        offered = self.explorer.catalogue.model(asked.model)
+        model, task = offered.predicting(), offered.task
+        assert task is not None  # or `predicting` would have raised
+        self.explorer.worker.say(f"asking {asked.model}")
+        with job.watching(model.network):
+            atlas = self.explorer.catalogue.atlas_of(asked.model)
+            return predict(model, task, asked, atlas=atlas, longest=self.explorer.longest)
+
+    def view(self, job: Job[Any], name: str, asked: LookRequest) -> bytes:
+        """What a view of another package shows of a text, as JSON."""
+        _check_no_difference(asked)
+        return view_json(name, "text", self._observed(job, asked))
+
+    def _as_is(self, job: Job[Any], asked: LookRequest) -> tuple[Seen, dict[str, bytes]]:
+        """The text as the model reads it with the edits, if there are any."""
+        observed = self._observed(job, asked)
+        stored = quantise(observed.maps, words=observed.words, fine=observed.weights <= FINE_WEIGHTS)
+        return observed.seen(stored, has_neurons=has_neurons(self._model(asked.model))), stored.chunks
+
+    def _difference(self, job: Job[Any], asked: LookRequest) -> tuple[Seen, dict[str, bytes]]:
+        """What the edits change: weights with them less weights without, from -1 to 1."""
+        after = self._observed(job, asked)
+        before = self._observed(job, asked.model_copy(update={"edits": ()}))
+        # Stored on the scale of weights, from 0 to 1, and always in two bytes: most changes are small.
+        halves = {key: (after.maps[key] - weights + 1) / 2 for key, weights in before.maps.items()}
+        stored = quantise(halves, words=after.words, fine=True)
+        told = {
+            "levels": [2 * level - 1 for level in stored.code.table],
+            "max_error": 2 * stored.max_error,
+            "word_error": 2 * stored.word_error,
+            "signed": True,
+        }
+        return after.seen(stored, has_neurons=False).model_copy(update=told), stored.chunks
+
+    def _observed(self, job: Job[Any], asked: LookRequest) -> Observed:
+        """A text through a model, with the edits."""
+        model = self._model(asked.model)
+        self.explorer.worker.say(f"reading a text with {asked.model}")
+        with self._edited(model, asked):
+            observed = observe(
+                model, asked.text_a, asked.text_b, max_length=self._length(model), between=job.check
+            )
+        return labelled(observed, self.explorer.catalogue.atlas_of(asked.model))
+
+    def _edited(self, model: Model, asked: PredictRequest) -> Any:
+        if not asked.edits:
+            return nullcontext()
+        return edited(model, asked.edits, atlas=self.explorer.catalogue.atlas_of(asked.model))
+
+    def _model(self, name: str) -> Model:
+        """The model; says so when it must be loaded first."""
+        offered = self.explorer.catalogue.model(name)
+        if offered.loaded is None:
+            self.explorer.worker.say(f"loading {name}")
+        return offered.get()
+
+    def _length(self, model: Model) -> int:
+        longest = self.explorer.longest
+        return longest if model.max_length is None else min(longest, model.max_length)
+
+
+def _check_no_difference(asked: LookRequest) -> None:
+    if asked.difference:
+        raise OptionError(
+            "a difference between two passes has no queries and keys of its own; look at the text before or after the "
+            "edit"
+        )
+
+
+def look_id(request: LookRequest) -> str:
+    """The same for the same model, texts and edits."""
+    said = repr((request.model, request.text_a, request.text_b or None, request.edits, request.difference))
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
