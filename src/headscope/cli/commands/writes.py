@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.commands.probe.run import print_result, result_facts
-from headscope.cli.page import Page
 from headscope.cli.session import session
 from headscope.types import HeadId
 
 if TYPE_CHECKING:
+    from headscope.cli.page import Page
     from headscope.writing import WritesResult
 
 EXAMPLE = "Example: headscope writes demo-lm --text articles.txt --head 11.7 -o atlas.nc"
@@ -60,7 +60,7 @@ def _tokens(result: "WritesResult", head: HeadId) -> dict[str, Any]:
     }
 
 
-def _print(page: Page, result: "WritesResult", heads: Sequence[HeadId]) -> None:
+def _print(page: "Page", result: "WritesResult", heads: Sequence[HeadId]) -> None:
     print_result(page, result)
     for head in heads:
         raised, lowered = result.tokens(head)
