@@ -46,19 +46,18 @@ def test_effects_of_one_text_by_a_loop(decoder: hs.Model) -> None:
     unembedding = decoder.network.lm_head.weight.detach()
     centred = unembedding - unembedding.mean(0)
     length, norm = ids.shape[1], decoder.network.model.norm
-    for layer, head in ((4, 5), (11, 3), (0, 0)):
+
+    def effect(layer: int, head: int, place: int, token: int) -> float:
         columns = slice(32 * head, 32 * head + 32)
         matrix = decoder.network.model.layers[layer].self_attn.o_proj.weight.detach()[:, columns].T
+        spread = (stream[0][place].square().mean() + norm.variance_epsilon).sqrt()
+        added = kept[layer][place, columns] @ matrix / spread * norm.weight.detach()
+        return float(added @ centred[token])
+
+    for layer, head in ((4, 5), (11, 3), (0, 0)):
         sums: dict[str, list[tuple[float, float]]] = {"looked_at": [], "next": [], "current": []}
         for query in range(length):
             other = (query + length // 2) % length
-
-            def effect(place: int, token: int) -> float:
-                x = stream[0][place]
-                spread = (x.square().mean() + norm.variance_epsilon).sqrt()
-                return float(
-                    (kept[layer][place, columns] @ matrix / spread * norm.weight.detach()) @ centred[token]
-                )
 
             looked = int(maps[layer][0, head, query].argmax())
             tokens = {"next": int(ids[0, query + 1]) if query + 1 < length else None}
@@ -66,7 +65,7 @@ def test_effects_of_one_text_by_a_loop(decoder: hs.Model) -> None:
             tokens["looked_at"] = int(ids[0, looked]) if looked else None
             for name, token in tokens.items():
                 if token is not None:
-                    sums[name].append((effect(query, token), effect(other, token)))
+                    sums[name].append((effect(layer, head, query, token), effect(layer, head, other, token)))
         for at, name in enumerate(arrays["direct_effect"].coords["target"]):
             value, control = np.array(sums[str(name)]).mean(0) if sums[str(name)] else (np.nan, np.nan)
             assert arrays["direct_effect"].values[at, layer, head] == pytest.approx(

@@ -94,6 +94,7 @@ class Explained(Measure):
     name: ClassVar[str] = "explained"
     summary: ClassVar[str] = "share of a head's attention that a mixture of named templates explains"
     within_text: ClassVar[bool] = True  # templates are about one text's own tokens
+    weighable: ClassVar[bool] = False  # names are of where heads look
 
     grid: HeadGrid
     products: Tensor  # (template, template) sum over texts of the mean over queries of <T_k, T_l>

@@ -35,7 +35,7 @@ from headscope.types import Array, HeadId
 
 FEWEST_ON_A_MAP = 3
 
-_LEFT_OUT = ("example_map", "neuron_auc")
+_LEFT_OUT = ("example_map", "example_map_moved", "neuron_auc")
 _ENDINGS_LEFT_OUT = ("_low", "_high", "_p", "_count")
 """Ends of intervals and p values stand on the head's page, beside what they belong to."""
 

@@ -62,7 +62,8 @@ def find_readout(capture: Capture) -> Readout:
     """The readout of a model with a language-modelling head; CaptureError, in words, where it is no straight path."""
     model = capture.model
     name = f"{model.name} ({model.architecture})"
-    last = model.network.get_output_embeddings()
+    network: Any = model.network  # transformers gives this method no types
+    last = network.get_output_embeddings()
     if not isinstance(last, nn.Linear):
         raise CaptureError(f"{name} has no unembedding that turns its last layer into scores of tokens")
     given: list[Tensor] = []
@@ -160,7 +161,7 @@ def straight_paths(capture: Capture, readout: Readout) -> dict[Place, OutputProj
             raise CaptureError(
                 f"{capture.model.name} ({capture.model.architecture}): what layer {place.layer} writes is rescaled "
                 "before it reaches the output (a norm after the attention, or a layer of another form), so that its "
-                "heads have no direct effect on the scores; headscope ablate measures what the model loses without a head"
+                "heads have no direct effect on the scores; headscope ablate measures what is lost without them"
             )
     return projections
 

@@ -52,6 +52,7 @@ DESCRIPTION = Description(
     value="difference",
     value_name="effect, less that of the control",
     is_difference=True,
+    least=0.1,
     few_cases=2,
     tables=(
         Table(
@@ -168,6 +169,6 @@ class WritesResult(ProbeResult):
         tokenizer, order = self.model.tokenizer, effects.argsort(descending=True).tolist()
 
         def listed(places: list[int]) -> list[Token]:
-            return [Token(tokenizer.decode([place]), float(effects[place])) for place in places]
+            return [Token(str(tokenizer.decode([place])), float(effects[place])) for place in places]
 
         return listed(order[:most]), listed(order[::-1][:most])

@@ -1,15 +1,17 @@
 """What the heads of a decoder write into its output, over texts and from the weights."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from time import perf_counter
 
 import numpy as np
 import torch
+from torch import nn
 
 from headscope.capture import Capture, surveyed
 from headscope.errors import ModelError, TextError
-from headscope.models import Model
+from headscope.models import Model, load
+from headscope.models.stacks import Place
 from headscope.probes.result import Source
 from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize, check_run_options
@@ -42,12 +44,15 @@ def writes(
     stream is rescaled on its way to the output (BERT) are refused: what a head adds there does not arrive as it was.
     """
     started = perf_counter()
+    model = model if isinstance(model, Model) else load(model)
+    grids = surveyed(model).stacks.grids
+    if len(grids) > 1 or not grids[0].causal:
+        raise ModelError(
+            f"{model.name} ({model.architecture}) is not a decoder: in an encoder a norm or a transform after each layer "
+            "rescales what its heads write, so that they have no direct effect on the output; use headscope ablate"
+        )
     model = with_head(model, "next-token")
     capture = surveyed(model)
-    if len(capture.stacks.grids) > 1:
-        raise ModelError(
-            f"{model.name} ({model.architecture}) has several stacks; give a model with a decoder alone"
-        )
     grid = capture.stacks.grids[0]
     check_run_options(model, max_length=max_length, limit=limit, batch_size=batch_size)
     readout = find_readout(capture)
@@ -82,15 +87,14 @@ def writes(
 
 
 def _from_weights(
-    capture: Capture,
-    grid: HeadGrid,
-    matrices: dict,
-    readout: Readout,  # type: ignore[type-arg]
+    capture: Capture, grid: HeadGrid, matrices: Mapping[Place, HeadMatrices], readout: Readout
 ) -> FromWeights:
     """Copying and composition of all heads; without either where a layer's matrices are not known."""
-    layers: list[HeadMatrices] = list(matrices.values())
-    embedding = capture.model.network.get_input_embeddings().weight.detach().float()
-    if len(layers) < grid.layers or embedding.shape != readout.unembedding.shape:
+    layers, table = list(matrices.values()), capture.model.network.get_input_embeddings()
+    if len(layers) < grid.layers or not isinstance(table, nn.Embedding):
+        return FromWeights(None, None)
+    embedding = table.weight.detach().float()
+    if embedding.shape != readout.unembedding.shape:
         return FromWeights(None, None)
     with torch.inference_mode():
         copies = torch.stack([copying(layer, embedding, readout) for layer in layers])

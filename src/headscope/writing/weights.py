@@ -49,7 +49,8 @@ def head_matrices(capture: Capture, paths: dict[Place, OutputProjection]) -> dic
         ]  # (head or group, hidden, dim)
         whole = [matrix.repeat_interleave(heads // len(matrix), 0) for matrix in split]
         output, _ = paths[place].matrix(heads, width)
-        found[place] = HeadMatrices(*whole, output.float())
+        query, key, value = whole
+        found[place] = HeadMatrices(query, key, value, output.float())
     return found
 
 
@@ -73,7 +74,8 @@ def copying(matrices: HeadMatrices, embedding: Tensor, readout: Readout) -> Tens
     through = readout.directions.T @ embedding  # (hidden, hidden) from what is written to what is read
     small = matrices.output @ through @ matrices.value  # (head, dim, dim)
     values = torch.linalg.eigvals(small.double().cpu())
-    return values.real.sum(-1) / values.abs().sum(-1)
+    copies: Tensor = values.real.sum(-1) / values.abs().sum(-1)
+    return copies
 
 
 def composition(first: HeadMatrices, second: HeadMatrices) -> Tensor:
@@ -98,4 +100,7 @@ def _ratio(value: Tensor, output: Tensor, reads: Tensor, goes_on: Tensor) -> Ten
     left = torch.linalg.qr(value, mode="r").R  # (first, dim, dim): |V M| = |R M|
     right = torch.linalg.qr(goes_on.mT, mode="r").R.mT  # (second, dim, dim)
     whole = (left[None] @ inner @ right[:, None]).norm(dim=(-2, -1))
-    return whole / (left @ output).norm(dim=(-2, -1))[None] / (reads @ right).norm(dim=(-2, -1))[:, None]
+    ratio: Tensor = (
+        whole / (left @ output).norm(dim=(-2, -1))[None] / (reads @ right).norm(dim=(-2, -1))[:, None]
+    )
+    return ratio

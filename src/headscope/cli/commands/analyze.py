@@ -9,6 +9,7 @@ from headscope.cli import options as shared
 from headscope.cli.session import session
 from headscope.errors import HeadscopeWarning
 from headscope.registry import BUILT_IN
+from headscope.types import Weigh
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
@@ -33,6 +34,7 @@ def analyze(
         ),
     ] = "all",
     faithful: bool = False,
+    weigh: Weigh | None = None,
     sentences: int = 256,
     common: shared.Common,
 ) -> None:
@@ -42,6 +44,8 @@ def analyze(
         output OUT.nc: Where to write the atlas. Its folder must be there; an atlas of that name is replaced, but keeps
             what probes found in the same model.
         faithful: Compute what the papers' released code does, quirks included, to reproduce old numbers.
+        weigh: Weigh attention by where heads look, by what they move from there (variables that end in _moved), or
+            both, one beside the other. Both is the default for models whose output projections can be found.
         sentences N>=0: Out of how many sentences those are chosen where a head is most typical. The atlas quotes them;
             with 0 it holds no text.
     """
@@ -55,6 +59,7 @@ def analyze(
             max_length=max_length,
             limit=limit,
             faithful=faithful,
+            weigh=weigh,
             sentences=sentences,
             **common.run_options,
         )
@@ -106,5 +111,7 @@ def _print(page: "Page", atlas: "hs.Atlas", output: Path) -> None:
         f"{facts['tokens']:,} tokens, "
         f"{facts['duration_s']:.1f} s"
     )
+    if note := facts["options"].get("weigh_note"):
+        page.wrapped("- ", f"{note}.")
     for finding in leading(hs.findings(atlas)):
         page.wrapped("- ", f"{f'{finding.stack}: ' if several else ''}{finding.text}")
