@@ -77,7 +77,7 @@ def test_capped_scores_are_refused() -> None:
 
 
 def test_an_encoder_is_refused() -> None:
-    with pytest.raises(HeadscopeError, match="not a decoder.*ablate"):
+    with pytest.raises(HeadscopeError, match=r"not a decoder.*ablate"):
         hs.writes("demo", ["some text here"])
 
 
