@@ -49,7 +49,7 @@ def writes(
     if len(grids) > 1 or not grids[0].causal:
         raise ModelError(
             f"{model.name} ({model.architecture}) is not a decoder: in an encoder a norm or a transform after each "
-            "layer rescales what its heads write, so that they have no direct effect on the output; use headscope ablate"
+            "layer rescales what its heads write, so they have no direct effect on the output; use headscope ablate"
         )
     model = with_head(model, "next-token")
     capture = surveyed(model)
