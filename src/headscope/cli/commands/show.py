@@ -43,8 +43,8 @@ def show(
         measure MEASURE: One of its measures, or STACK/MEASURE as in decoder/entropy. Without it: findings.
         layer N>=0: Only heads of this layer, counted from 0.
         head HEAD: Only this head: 3.2; 3.* or --layer 3 for a layer; 2 for head 2 of every layer.
-        top N>=1: Only the N highest heads; of head_distance, the N nearest and farthest pairs.
-        by COLUMN: Rank heads by this column. With --top alone: by the one in which heads differ most.
+        top N>=1: Only the N highest heads; for head_distance, the N nearest and farthest pairs.
+        by COLUMN: Rank heads by this column; by default the one in which heads differ most.
         ascending: Rank from the lowest number up.
     """
     with session(common) as run:
