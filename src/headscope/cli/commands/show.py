@@ -107,9 +107,10 @@ def _print(page: "Page", atlas: "hs.Atlas", found: "list[Finding]") -> None:
         page.wrapped("- ", f"{stack}{finding.text}", detail=finding not in first)
     if not found:
         page.say("It has no measure or probe that findings are made of.")
-    with page.block(detail=True) as console:
-        console.print()
-        print_overview(console, atlas)
+    if page.full:  # reads every array, which findings do not need
+        with page.block() as console:
+            console.print()
+            print_overview(console, atlas)
 
 
 def _records(found: "list[Finding]") -> list[dict[str, str | None]]:
@@ -128,6 +129,7 @@ def _more(path: Path, atlas: "hs.Atlas", found: "list[Finding]") -> list[str]:
     commands = {
         f"headscope show {path} {measure}": "one measure, head by head",
         f"headscope head {path} {head}": "what one head does",
+        f"headscope show {path} --full": "all findings, and what the atlas holds",
         f"headscope report {path}": "everything, as a page",
     }
     width = max(map(len, commands))
