@@ -109,8 +109,11 @@ def main() -> None:
     for name, model in models().items():
         inputs = batches(model, texts)
         contenders: dict[str, tuple[Callable[[], object], float]] = {
-            "all but head_distance": (lambda m=model: hs.analyze(m, texts, measures=without, sentences=0), 1),
-            "all measures": (lambda m=model: hs.analyze(m, texts, sentences=0), 1),
+            "all but head_distance": (
+                lambda m=model: hs.analyze(m, texts, measures=without, weigh="looked", sentences=0),
+                1,
+            ),
+            "all measures": (lambda m=model: hs.analyze(m, texts, weigh="looked", sentences=0), 1),
             "2019: averages and entropy, numpy": (
                 lambda m=model, i=inputs: as_in_2019(m, i, distances=False),
                 1,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, Self, TypeVar
 
 import torch
@@ -54,22 +55,122 @@ class AttentionBatch:
     attention: Tensor  # (text, head, query, key) 0 wherever the query or the key is padding
     queries: TokenBatch
     keys: TokenBatch
+    carried: "Carried | None" = field(default=None, repr=False, compare=False)
+    """What the heads fetch and give, where that is asked for."""
     _reduced: dict[Callable[..., Any], Tensor] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def observed(cls, layer: int, weights: Tensor, queries: TokenBatch, keys: TokenBatch) -> Self:
+    def observed(
+        cls,
+        layer: int,
+        weights: Tensor,
+        queries: TokenBatch,
+        keys: TokenBatch,
+        carried: "Carried | None" = None,
+    ) -> Self:
         """Weights as a model gave them: at least float32, and cleared of what its padding queries hold."""
         if weights.dtype in (torch.float16, torch.bfloat16):
             weights = weights.float()
         if not queries.derive(_is_full):
             weights = weights.masked_fill(~queries.is_token[:, None, :, None], 0)
-        return cls(layer, weights, queries, keys)
+        return cls(layer, weights, queries, keys, carried)
 
     def reduce(self, reduction: Callable[["AttentionBatch"], Tensor]) -> Tensor:
         """`reduction(self)`, computed once however many measures ask for it."""
         if reduction not in self._reduced:
             self._reduced[reduction] = reduction(self)
         return self._reduced[reduction]
+
+    def map_of(self, text: int) -> Tensor:
+        """(head, query, key) the attention of one text."""
+        return self.attention[text]
+
+    @cached_property
+    def moved(self) -> "MovedBatch":
+        """The same by what the heads move instead of where they look; only where `carried` is there."""
+        assert self.carried is not None
+        lengths = self.carried.fetched.masked_fill(~self.keys.is_token[:, None], 0)  # padding may hold nan
+        return MovedBatch(self, lengths.to(self.attention.dtype))
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What the heads of one layer fetch at each key and give to each query, after the output projection.
+
+    Only lengths are told, since nothing else is asked: f_j = v_j W_O of a head is as long as v_j times the head's root.
+    """
+
+    value: Tensor  # (text, group, key, dim) the heads are split evenly among the groups
+    output: Tensor  # (text, query, head, dim) what each head gives before the projection
+    root: Tensor  # (head, dim, rank)
+    stream: Tensor | None = None  # (text, query, hidden) the residual stream that the output is added to
+
+    @cached_property
+    def fetched(self) -> Tensor:
+        """(text, head, key) |f_j|, the length of what a head fetches at each key."""
+        heads, width, rank = self.root.shape
+        groups = self.value.shape[1]
+        root = self.root.view(groups, heads // groups, width, rank)
+        value = self.value.to(self.root.dtype)[:, :, None]  # (text, group, 1, key, dim)
+        return _lengths(value @ root).flatten(1, 2)
+
+    @cached_property
+    def given(self) -> Tensor:
+        """(text, head, query) |y_i|, the length of what a head gives to each query."""
+        return self.lengths_of(self.output.transpose(1, 2))
+
+    @property
+    def residual(self) -> Tensor | None:
+        """(text, query) |x_i|, the length of the residual stream that heads add to; None where it is not known."""
+        return (
+            None if self.stream is None else torch.linalg.vector_norm(self.stream.to(self.root.dtype), dim=-1)
+        )
+
+    def lengths_of(self, outputs: Tensor) -> Tensor:
+        """(text, head, query) how long heads' outputs (text, head, query, dim) are after the projection."""
+        return _lengths(outputs.to(self.root.dtype) @ self.root)
+
+
+def _lengths(vectors: Tensor) -> Tensor:
+    """(...) the lengths of vectors (..., dim)."""
+    lengths: Tensor = torch.linalg.vector_norm(vectors, dim=-1)
+    return lengths
+
+
+class MovedBatch(AttentionBatch):
+    """Attention by what it moves: each weight times the length of what is fetched there, rows adding up to 1.
+
+    m[i, j] = A[i, j] |f_j| / sum_k A[i, k] |f_k| (Kobayashi et al. 2020): a scale of the columns and one of the rows,
+    so reductions need not form the map; `attention` does, for who wants it.
+    """
+
+    looked: AttentionBatch
+    lengths: Tensor  # (text, head, key) |f_j|, 0 for padding
+
+    def __init__(self, looked: AttentionBatch, lengths: Tensor) -> None:
+        """From weights and the lengths of what is fetched."""
+        own = {
+            "layer": looked.layer,
+            "queries": looked.queries,
+            "keys": looked.keys,
+            "carried": looked.carried,
+        }
+        self.__dict__.update(own, looked=looked, lengths=lengths, _reduced={})
+
+    @cached_property
+    def attention(self) -> Tensor:
+        """(text, head, query, key) rows add up to 1; 0 where nothing is fetched."""
+        return _moved_shares(self.looked.attention, self.lengths)
+
+    def map_of(self, text: int) -> Tensor:
+        """(head, query, key) the moved shares of one text."""
+        return _moved_shares(self.looked.attention[text], self.lengths[text])
+
+
+def _moved_shares(weights: Tensor, lengths: Tensor) -> Tensor:
+    """(..., head, query, key) weights times lengths (..., head, key), rows adding up to 1, 0 if nothing is fetched."""
+    moved = weights * lengths[..., None, :]
+    return moved / moved.sum(-1, keepdim=True).clamp_min(torch.finfo(moved.dtype).tiny)
 
 
 def _is_full(tokens: TokenBatch) -> bool:

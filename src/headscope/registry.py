@@ -18,6 +18,7 @@ BUILT_IN = {
         "example_map",
         "explained",
         "head_distance",
+        "loudness",
         "named_patterns",
         "offset_attention",
         "role_attention",

@@ -12,10 +12,11 @@ from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.batches import AttentionBatch as AttentionBatch
+    from headscope.batches import MovedBatch as MovedBatch
     from headscope.batches import TokenBatch as TokenBatch
     from headscope.batches import padded as padded
 
-_BATCHES = ("AttentionBatch", "TokenBatch", "padded")
+_BATCHES = ("AttentionBatch", "MovedBatch", "TokenBatch", "padded")
 
 Array = np.ndarray[Any, Any]
 Coords = Mapping[str, Sequence[str] | Sequence[int]]
@@ -25,6 +26,9 @@ StackName = Literal["encoder", "decoder", "cross"]
 
 Layout = Literal["pair", "joined", "source-target"]
 """How a model takes two texts: as a marked pair, as one running text, or as what it reads and what it writes."""
+
+Weigh = Literal["looked", "moved", "both"]
+"""What attention is weighed by: where heads look, what they move from there, or one beside the other."""
 
 TaskName = Literal["mlm", "qa", "classification", "lm"]
 """What a model can be asked to predict in the explorer, by the task of that name."""

@@ -62,7 +62,7 @@ def test_predictions_before_and_after(masked: hs.Model, from_server: Open) -> No
     with hs.edit(masked, "3.2, 5.0", how="zero"):
         same(shown(page, "after"), guesses(masked))
     page.get_by_role("button", name="uniform").click()
-    page.locator(".ti-heads input").fill("layer 2, 7.1")
+    page.locator(".ti-heads input[type=text]").fill("layer 2, 7.1")
     expect(page.locator(".ti-summary")).to_contain_text("layer 2, 7.1 looking evenly")
     with hs.edit(masked, "layer 2, 7.1", how="uniform"):
         same(shown(page, "after"), guesses(masked))
@@ -72,9 +72,9 @@ def test_predictions_before_and_after(masked: hs.Model, from_server: Open) -> No
 
 def test_what_cannot_be_done_is_said(from_server: Open) -> None:
     page = from_server("view=try&model=demo")
-    page.locator(".ti-heads input").fill("14.1")
+    page.locator(".ti-heads input[type=text]").fill("14.1")
     expect(page.get_by_role("alert")).to_contain_text("there is no head 14.1: layers go from 0 to 11")
-    page.locator(".ti-heads input").fill("")
+    page.locator(".ti-heads input[type=text]").fill("")
     page.get_by_label("Text", exact=True).fill("No word is hidden.")
     page.get_by_role("button", name="Predict").click()
     expect(page.get_by_role("note")).to_contain_text("The text has no [MASK]")
@@ -139,10 +139,10 @@ def test_a_name_that_is_refused_leaves_no_old_prediction(server: Server, browser
     with watching(browser, port=server.port, strict=False) as (open_page, _):  # browsers log every refusal
         page = open_page(server.at("view=try&model=demo&a=One+[MASK].&x-off=1.1"))
         expect(page.locator(".ti-summary")).to_contain_text("1.1 switched off")
-        page.locator(".ti-heads input").fill("type:nothing-like-it")
+        page.locator(".ti-heads input[type=text]").fill("type:nothing-like-it")
         expect(page.locator(".ti-results").get_by_role("alert")).to_be_visible()
         expect(page.locator(".ti-option")).to_have_count(0)
-        page.locator(".ti-heads input").fill("2.2")
+        page.locator(".ti-heads input[type=text]").fill("2.2")
         expect(page.locator(".ti-summary")).to_contain_text("2.2 switched off")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from headscope.batches import Carried
 from headscope.measures import MEASURES
 from headscope.types import (
     CLS,
@@ -170,6 +171,37 @@ def test_head_distance() -> None:
         first, second = np.array(asked), np.array(other)
         by_hand = entropy((first + second) / 2) - (entropy(first) + entropy(second)) / 2
         check("head_distance", {str(row): by_hand}, {str(row): written})
+
+
+# What the head of the running example fetches, what a second head fetches, and the stream they add to.
+FETCHED = torch.tensor([[[[2.0, 0.0], [0.0, 1.0], [0.0, 0.0], [2.0, 0.0]], [[0.0, 3.0]] * 4]])
+STREAM = torch.tensor([[[10.0, 0.0]] * 4])
+
+
+def carrying() -> AttentionBatch:
+    maps = torch.tensor([[RAIN_MAP, ALL_ON_RAIN]])
+    carried = Carried(FETCHED, (maps @ FETCHED).transpose(1, 2), torch.eye(2).expand(2, 2, 2), STREAM)
+    return AttentionBatch(0, maps, RAIN, RAIN, carried)
+
+
+def test_loudness() -> None:
+    state = MEASURES.get("loudness").empty(HeadGrid("encoder", layers=1, heads=2, causal=False))
+    state.update(carrying())
+    arrays = state.result()
+    page = (PAGES / "loudness.md").read_text(encoding="utf-8")
+    rows = {
+        "loudness": ("0.2273", "0.7727"),
+        "loudness_residual": ("0.0883", "0.3"),
+        "constancy": ("0.7301", "1"),
+    }
+    for name, row in rows.items():
+        assert f"| {name} | {' | '.join(row)} |" in page
+        np.testing.assert_allclose(arrays[name].values[0], list(map(float, row)), atol=5e-5, err_msg=name)
+
+
+def test_moved_shares() -> None:
+    assert "it takes 0.4, 0.2, 0 and 0.4 from them" in (PAGES / "index.md").read_text(encoding="utf-8")
+    np.testing.assert_allclose(carrying().moved.attention[0, 0, 0], [0.4, 0.2, 0, 0.4], atol=1e-6)
 
 
 def entropy(row: np.ndarray[Any, Any]) -> float:

@@ -6,9 +6,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headscope.batches import Carried
 from headscope.measures import Measure
 from headscope.types import CLS, COMMA, OTHER, PERIOD, SEP, AttentionBatch, HeadGrid, TokenBatch
 
+DIM = 3
+"""How many numbers a value of the random heads has."""
 WORD_ROLES = (OTHER, OTHER, OTHER, OTHER, PERIOD, COMMA)
 
 
@@ -94,8 +97,28 @@ def batches(
         for number, text in enumerate(texts):
             attention[number, :, : len(text), : len(text)] = text.maps[layer].to(dtype)
             attention[number, :, : len(text), len(text) :] = 0
-        layers.append(AttentionBatch.observed(layer, attention, tokens, tokens))
+        carried = _carried(grid, layer, texts, width, dtype)
+        layers.append(AttentionBatch.observed(layer, attention, tokens, tokens, carried))
     return layers
+
+
+def _carried(grid: HeadGrid, layer: int, texts: list[Text], width: int, dtype: torch.dtype) -> Carried:
+    """What each text's heads fetch and give, told by its own tokens; padding fetches and gives nan."""
+    value = torch.full((len(texts), grid.heads, width, DIM), torch.nan, dtype=dtype)
+    output = torch.full((len(texts), width, grid.heads, DIM), torch.nan, dtype=dtype)
+    stream = torch.full((len(texts), width, 2 * DIM), torch.nan, dtype=dtype)
+    for number, text in enumerate(texts):
+        rng = np.random.default_rng([layer, *text.ids])
+        own = torch.from_numpy(rng.normal(size=(grid.heads, len(text), DIM))).to(dtype)
+        value[number, :, : len(text)] = own
+        output[number, : len(text)] = (text.maps[layer].to(dtype) @ own).transpose(0, 1)
+        stream[number, : len(text)] = torch.from_numpy(rng.normal(size=(len(text), 2 * DIM))).to(dtype)
+    return Carried(value, output, root_of(grid, layer).to(dtype), stream)
+
+
+def root_of(grid: HeadGrid, layer: int) -> Tensor:
+    """(head, dim, dim) the same for all texts."""
+    return torch.from_numpy(np.random.default_rng(layer).normal(size=(grid.heads, DIM, DIM)))
 
 
 def measured(

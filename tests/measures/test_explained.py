@@ -106,11 +106,17 @@ def test_the_sample_is_bounded_and_the_same_in_any_order(monkeypatch: pytest.Mon
     monkeypatch.setattr(module, "SCORED_TEXTS", 3)
     texts = random_texts(GRID, LENGTHS)
     forth = measured(Explained, GRID, [[text] for text in texts])
-    back = measured(Explained, GRID, [texts[6:], texts[:6]][::-1])
+    back = measured(Explained, GRID, [texts[6:], texts[:6]])
     assert list(forth.sample.texts) == list(back.sample.texts)
     assert len(forth.sample.texts) == 3
     twice = measured(Explained, GRID, [texts, texts])  # the same text again is no other text
     assert list(twice.sample.texts) == list(forth.sample.texts)
+
+
+def test_large_models_keep_fewer_texts() -> None:
+    sizes = {8: 128, 128: 128, 256: 64, 4096: 16}
+    for heads, texts in sizes.items():
+        assert Explained.empty(HeadGrid("encoder", 1, heads, causal=False)).sample.most == texts
 
 
 def test_rows_add_up_to_one_and_see_nothing_they_should_not() -> None:

@@ -33,7 +33,7 @@ def sent_maps(client: TestClient, seen: dict, stack: dict) -> list[np.ndarray]:
         planes = codes.reshape(2 if seen["fine"] else 1, stack["heads"], queries, keys)
         levels = np.array(seen["levels"])
         if seen["fine"]:
-            middles = np.array([0, *(levels[1:] + levels[:-1]) / 2, 1])
+            middles = np.array([levels[0], *(levels[1:] + levels[:-1]) / 2, 1])
             low, high = middles[planes[0]], middles[planes[0].astype(int) + 1]
             found.append(low + planes[1] / 255 * (high - low))
         else:

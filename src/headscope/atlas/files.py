@@ -32,6 +32,9 @@ COMPANIONS = ("_stderr", "_uniform", "_uniform_stderr", "_folds", "_fold_texts",
 """What stands beside a measure: its standard error, what even attention would give, that one's error, the
 measure on each of several parts of the texts, and how long the texts are that it shows."""
 
+MOVED = "_moved"
+"""How the names of measures end that were shown what heads move instead of where they look."""
+
 _ONLY_DIMENSION = b"This is a netCDF dimension but not a netCDF variable"
 _OF_FORMAT = {
     "CLASS",

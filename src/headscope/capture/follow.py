@@ -47,9 +47,14 @@ class Capture:
             self.look_through(inputs, maps, see)
             return
 
+        self.run_calls(inputs, lambda place, call: see(place, call.weights))
+
+    def run_calls(self, inputs: Inputs, see: Callable[[Place, AttentionCall], None]) -> None:
+        """The same for models that the hook reaches, with all that the calls show."""
+
         def look(place: Place, call: AttentionCall) -> None:
             self._check(place, call.weights, inputs)
-            see(place, call.weights)
+            see(place, call)
 
         run_calls(self, inputs, look)
 

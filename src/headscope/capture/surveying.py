@@ -114,9 +114,14 @@ def attention_modules(capture: Capture) -> dict[Place, str]:
     """The name in the core of the module that computes each layer's attention; where the hook reaches it."""
     names = {module: name for name, module in capture.model.core.named_modules()}
     modules: dict[Place, str] = {}
-    inputs = probe_inputs(capture.model, [(_SOURCE, _TARGET)])
+    inputs = longest_probe(capture.model)
     run_calls(capture, inputs, lambda place, call: modules.update({place: names[call.module]}))
     return modules
+
+
+def longest_probe(model: Model) -> dict[str, Tensor]:
+    """The one short text, without padding."""
+    return probe_inputs(model, [(_SOURCE, _TARGET)])
 
 
 def probe_inputs(model: Model, lengths: list[tuple[int, int]]) -> dict[str, Tensor]:

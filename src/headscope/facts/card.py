@@ -11,6 +11,7 @@ from headscope.facts.analyses.sweeps import MetricFacts, SweepFacts, sweeps_of
 from headscope.facts.description import ALL, Description
 from headscope.facts.findings.know import object_of
 from headscope.facts.findings.measures import is_noticeable
+from headscope.facts.findings.moved import takes
 from headscope.facts.head_arrays import HeadArrays, head_arrays
 from headscope.facts.scores import EVEN, HeadScore, Score, mean_ends
 from headscope.facts.slices import Choice
@@ -149,7 +150,10 @@ def _looks(subject: Subject, arrays: HeadArrays, *, heads: int) -> Iterator[Clai
         value, error, even = (arrays.number(measure + end, **labels) for end in ("", "_stderr", "_uniform"))
         low, _ = mean_interval(value, error, units, comparisons=heads * len(places))
         if math.isfinite(even) and low > even and is_noticeable(value, even):
-            text = f"{does}: {share(value)}, evenly {share(even)}."
+            compared = takes(arrays, measure, units, comparisons=heads * len(places), **labels)
+            moves = compared is not None and compared.verdict != "unclear"
+            taken = f"; takes {share(compared.moved)} from there" if compared and moves else ""
+            text = f"{does}: {share(value)}, evenly {share(even)}{taken}."
             score = Score("share of attention", value, *(mean_ends(value, error, units) or ()))
             seen.append(Claim(text, score, Score(EVEN, even)))
     seen.sort(key=lambda claim: (claim.text.startswith("Rests"), -claim.score.value))

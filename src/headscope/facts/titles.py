@@ -23,6 +23,9 @@ _GROUPS = {
     "importance": "Importance by gradient",
 }
 _TITLES = {
+    "loudness": "Loudness: how much the head adds",
+    "loudness_residual": "Loudness beside the residual stream",
+    "constancy": "Constancy: how much is the same whatever the query",
     "head_type_certainty": "How clearly the head is of its kind",
     "head_importance": "Importance by gradient",
     "attention_cosine": "Likeness of both models' maps (cosine)",

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from headscope.atlas import Atlas
+from headscope.atlas.files import MOVED
 from headscope.facts.analyses.explained import template_name
 from headscope.facts.description import Description, array_text, description_of, descriptions, direction_name
 from headscope.facts.slices import Choice, HeadValues
@@ -37,6 +38,9 @@ _UNITS = {
     "pattern_share": "share of texts",
     "head_type_certainty": "certainty",
     "head_type_changed": "fits of ten that changed it",
+    "loudness": "share of the layer",
+    "loudness_residual": "of the residual stream",
+    "constancy": "share that is the same for all queries",
 }
 
 _STACKS = {
@@ -104,7 +108,10 @@ def class_name(atlas: Atlas, stack: str, feature: Choice) -> str:
 def slice_title(atlas: Atlas, picked: HeadValues) -> str:
     """A title for one number per head."""
     measure, is_error = picked.measure.removesuffix("_stderr"), picked.measure.endswith("_stderr")
-    title = _probe_title(atlas, picked, measure) or _title(atlas, picked, measure)
+    looked = measure.removesuffix(MOVED)
+    title = _probe_title(atlas, picked, measure) or _title(atlas, picked, looked)
+    if measure != looked:
+        title = title.replace("Attention", "Moved attention").replace("of attention", "of moved attention")
     return f"Standard error: {title[0].lower()}{title[1:]}" if is_error else title
 
 
@@ -156,7 +163,8 @@ def value_name(picked: HeadValues) -> str:
     if picked.text is not None:
         return picked.text.unit
     measure = picked.measure.removesuffix("_stderr").removesuffix("_against")
-    return _UNITS.get(measure) or ("share of attention" if picked.is_share else picked.units)
+    of_what = "what is moved" if measure.endswith(MOVED) else "attention"
+    return _UNITS.get(measure) or (f"share of {of_what}" if picked.is_share else picked.units)
 
 
 def _asked_by(atlas: Atlas, stack: str, query_roles: tuple[Choice, ...]) -> str:

@@ -6,6 +6,7 @@ from headscope.measures.entropy import Entropy
 from headscope.measures.example_map import ExampleMap
 from headscope.measures.explained import Explained
 from headscope.measures.head_distance import HeadDistance
+from headscope.measures.loudness import Loudness
 from headscope.measures.named_patterns import NamedPatterns
 from headscope.measures.offset_attention import OffsetAttention
 from headscope.measures.role_attention import RoleAttention
@@ -17,6 +18,7 @@ __all__ = [
     "ExampleMap",
     "Explained",
     "HeadDistance",
+    "Loudness",
     "Measure",
     "NamedPatterns",
     "OffsetAttention",

@@ -97,6 +97,12 @@ class Measure(ABC):
     within_text: ClassVar[bool] = False
     """Whether it means nothing between two different texts, and so does not fit cross attention."""
 
+    weighable: ClassVar[bool] = True
+    """Whether it is about attention, which can be weighed by what it moves."""
+
+    needs_carried: ClassVar[bool] = False
+    """Whether it asks what heads fetch and give, so that the model's output projections must be found."""
+
     @classmethod
     def fits(cls, grid: HeadGrid) -> bool:
         """Whether the measure makes sense for this stack; where it does not, the atlas has no such array."""

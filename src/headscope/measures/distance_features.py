@@ -83,7 +83,7 @@ class DistanceFeatures(PerTextMeasure):
         mass = batch.reduce(class_mass)[:, :, QueryGroup.ALL]  # (text, head, class)
         special = mass[..., [role for _, role in SPECIAL_FEATURES]]
         ordinary = (batch.keys.role == OTHER) & batch.keys.is_token
-        sums = diagonal_sums(batch.attention, batch.keys, keys=ordinary)  # (text, head, offset + queries)
+        sums = diagonal_sums(batch, keys=ordinary)  # (text, head, offset + queries)
         table = batch.keys.derive(_window_table)  # (text, offset + queries, self and windows)
         by_distance = sums @ table.to(sums.dtype) / batch.queries.lengths[:, None, None]
         return torch.cat([special, by_distance], -1), None

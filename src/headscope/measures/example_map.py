@@ -49,7 +49,7 @@ class ExampleMap(Measure):
             return
         rows, columns = int(batch.queries.lengths[text]), int(batch.keys.lengths[text])
         self.rank, self.lengths = rank, (rows, columns)
-        weights = batch.attention[text, :, :rows, :columns].detach().float()  # (head, query, key)
+        weights = batch.map_of(text)[:, :rows, :columns].detach().float()  # (head, query, key)
         self.maps[batch.layer] = functional.adaptive_max_pool2d(weights, (SIDE, SIDE)).cpu()
 
     def merge(self, other: Self) -> None:

@@ -20,7 +20,8 @@ FITTED_QUERIES = 16
 """How many queries of a text the weights are fitted on."""
 SCORED_QUERIES = 4
 SCORED_TEXTS = 128
-"""How many queries of how many held-out texts are kept to score the weights on."""
+"""How many queries of how many held-out texts are kept to score the weights on; of large models fewer texts."""
+_FEWEST_TEXTS, _TEXTS_TIMES_HEADS = 16, 1 << 14
 
 FARTHEST = 127
 """The offset from which on the ceiling makes no difference."""
@@ -64,11 +65,18 @@ class _HeldOut:
 class _Sample:
     """The texts with the smallest numbers: the same whatever they were dealt into."""
 
+    most: int
     texts: dict[int, _HeldOut] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, grid: HeadGrid) -> "_Sample":
+        """No texts yet, and room for as many as what is kept of a stack may take."""
+        fitting = _TEXTS_TIMES_HEADS // (grid.layers * grid.heads)
+        return cls(min(SCORED_TEXTS, max(_FEWEST_TEXTS, fitting)))
 
     def empty(self) -> "_Sample":
         """No texts."""
-        return _Sample()
+        return _Sample(self.most)
 
     def merge(self, other: "_Sample") -> None:
         """Take in the texts of `other`."""
@@ -77,7 +85,7 @@ class _Sample:
 
     def cut(self) -> None:
         """Keep as many as may be kept."""
-        self.texts = {number: self.texts[number] for number in sorted(self.texts)[:SCORED_TEXTS]}
+        self.texts = {number: self.texts[number] for number in sorted(self.texts)[: self.most]}
 
 
 @MEASURES.register("explained")
@@ -94,6 +102,7 @@ class Explained(Measure):
     name: ClassVar[str] = "explained"
     summary: ClassVar[str] = "share of a head's attention that a mixture of named templates explains"
     within_text: ClassVar[bool] = True  # templates are about one text's own tokens
+    weighable: ClassVar[bool] = False  # names are of where heads look
 
     grid: HeadGrid
     products: Tensor  # (template, template) sum over texts of the mean over queries of <T_k, T_l>
@@ -107,7 +116,12 @@ class Explained(Measure):
         """Nothing seen yet."""
         heads, size = (grid.layers, grid.heads), len(TEMPLATES)
         return cls(
-            grid, _zeros(size, size), _zeros(*heads, size), _zeros(*heads, _BINS), _zeros(_BINS), _Sample()
+            grid,
+            _zeros(size, size),
+            _zeros(*heads, size),
+            _zeros(*heads, _BINS),
+            _zeros(_BINS),
+            _Sample.of(grid),
         )
 
     def update(self, batch: AttentionBatch) -> None:

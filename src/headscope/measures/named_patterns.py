@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from headscope.measures.base import MEASURES, PerTextMeasure
-from headscope.measures.reductions import KeyClass, QueryGroup, class_mass, groups_present
+from headscope.measures.reductions import KeyClass, QueryGroup, class_mass, groups_present, pair_sums
 from headscope.types import AttentionBatch, TokenBatch
 
 PAIR_PATTERNS = (
@@ -37,9 +37,7 @@ class NamedPatterns(PerTextMeasure):
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, pattern)."""
         pairs, weights, pairs_apply = batch.keys.derive(_pairs)
-        maps = batch.attention.flatten(2)  # (text, head, query and key)
-        followed = maps.gather(2, pairs[:, None, :].expand(-1, maps.shape[1], -1))  # (text, head, pair)
-        by_pair = followed @ weights.to(maps.dtype)  # (text, head, pattern)
+        by_pair = pair_sums(batch, pairs, weights)  # (text, head, pattern)
         by_class, classes_apply = _by_class(batch)
         return (
             torch.cat([by_pair, by_class], -1),

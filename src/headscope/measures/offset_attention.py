@@ -6,9 +6,8 @@ import torch
 from torch import Tensor
 
 from headscope.measures.base import MEASURES, PerTextMeasure
+from headscope.measures.reductions import FARTHEST, near_diagonals
 from headscope.types import AttentionBatch
-
-FARTHEST = 8
 
 
 @MEASURES.register("offset_attention")
@@ -28,11 +27,7 @@ class OffsetAttention(PerTextMeasure):
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, offset)."""
-        # With room on both sides and rows read one element longer, each offset stands in a column of its own.
-        padded = torch.nn.functional.pad(batch.attention, (FARTHEST, FARTHEST))
-        shape = (*padded.shape[:3], 2 * FARTHEST + 1)
-        band = padded.as_strided(shape, (*padded.stride()[:2], padded.shape[-1] + 1, 1))
-        sums = band.sum(2)  # (text, head, offset); padding is 0 and adds nothing
+        sums = near_diagonals(batch)  # (text, head, offset); padding is 0 and adds nothing
         offsets = torch.arange(-FARTHEST, FARTHEST + 1, device=sums.device)
         neighbours = batch.queries.lengths[:, None] - offsets.abs()  # (text, offset) queries that have one
         return sums / neighbours.clamp_min(1)[:, None, :], (neighbours > 0)[:, None, :]

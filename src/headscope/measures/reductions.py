@@ -3,6 +3,9 @@
 A reduction takes an `AttentionBatch` and returns a tensor without the (query, key) plane. Measures call
 `batch.reduce(reduction)`; what depends on the tokens alone is derived once for all layers with
 `tokens.derive(function)`.
+
+Of a moved batch (each weight times the length of what is fetched, rows adding up to 1) no map is formed: its columns
+are those of the weights, scaled, and its rows are scaled afterwards. The logarithms, which cost most, serve both.
 """
 
 from enum import IntEnum
@@ -10,7 +13,7 @@ from enum import IntEnum
 import torch
 from torch import Tensor
 
-from headscope.types import CLS, ROLES, SEP, AttentionBatch, TokenBatch
+from headscope.types import CLS, ROLES, SEP, AttentionBatch, MovedBatch, TokenBatch
 
 
 class KeyClass(IntEnum):
@@ -46,19 +49,101 @@ class QueryGroup(IntEnum):
 _TABLE_WIDTH = 16
 
 
+FARTHEST = 8
+"""The farthest offset that is looked at by itself."""
+
+_LOG_LENGTHS = len(KeyClass)
+"""The column of the class table in which a moved batch sums weights times f log f."""
+
+
 def class_mass(batch: AttentionBatch) -> Tensor:
     """(text, head, group, class) mean attention from each QueryGroup to each KeyClass."""
+    mass = batch.reduce(_mass)  # (text, head, query, class)
+    if isinstance(batch, MovedBatch):
+        mass = mass * batch.reduce(row_scale)[..., None]
+    weights = batch.queries.derive(_group_weights).to(mass.dtype)  # (text, group, query)
+    return weights[:, None] @ mass
+
+
+def row_scale(batch: AttentionBatch) -> Tensor:
+    """(text, head, query) one over sum_k A[i, k] |f_k| of a moved batch; 0 where nothing is fetched."""
+    total = batch.reduce(_mass)[..., : len(ROLES)].sum(-1)  # every token has one role
+    return torch.where(total > 0, 1 / total, 0)
+
+
+def _mass(batch: AttentionBatch) -> Tensor:
+    """(text, head, query, class) the sum of each query's attention to each KeyClass; moved: before rows are scaled."""
     table = batch.keys.derive(_class_table)  # (text, key, class)
+    if isinstance(batch, MovedBatch):
+        weights, lengths = batch.looked.attention, batch.lengths
+        scaled = table.to(weights.dtype)[:, None] * lengths[..., None]  # (text, head, key, class)
+        scaled[..., _LOG_LENGTHS] = torch.special.xlogy(lengths, lengths)
+        return weights @ scaled
     texts, heads, queries, keys = batch.attention.shape
     flat = batch.attention.reshape(texts, heads * queries, keys)
-    mass = torch.bmm(flat, table.to(flat.dtype)).view(texts, heads, queries, -1)  # (text, head, query, class)
-    weights = batch.queries.derive(_group_weights).to(flat.dtype)  # (text, group, query)
-    return weights[:, None] @ mass
+    return torch.bmm(flat, table.to(flat.dtype)).view(texts, heads, queries, -1)
 
 
 def mean_entropy(batch: AttentionBatch) -> Tensor:
     """(text, head, group) mean entropy of each QueryGroup's attention, in nats."""
-    return mean_over_groups(entropy_of(batch.attention), batch.queries)
+    return mean_over_groups(batch.reduce(entropies), batch.queries)
+
+
+def entropies(batch: AttentionBatch) -> Tensor:
+    """(text, head, query) the entropy of each query's attention, in nats.
+
+    Of a moved batch m = a f / z it is log z - sum a f (log a + log f) / z: the logarithms of the weights serve both.
+    """
+    if not isinstance(batch, MovedBatch):
+        return batch.reduce(_weights_log_weights).sum(-1).neg_()
+    # Not a matrix product, which is slow with a single column.
+    logarithms = batch.looked.reduce(_weights_log_weights)
+    of_weights: Tensor = torch.linalg.vecdot(logarithms, batch.lengths[:, :, None])  # (text, head, query)
+    scale = batch.reduce(row_scale)
+    entropy = -(of_weights + batch.reduce(_mass)[..., _LOG_LENGTHS]) * scale
+    return (entropy - scale.clamp_min(torch.finfo(scale.dtype).tiny).log()).where(scale > 0, 0).clamp_min_(0)
+
+
+def _weights_log_weights(batch: AttentionBatch) -> Tensor:
+    """(text, head, query, key) a log a; 0 log 0 is 0."""
+    # Not torch.special.entr, which is not vectorised on the CPU and costs twice as much.
+    smallest = torch.finfo(batch.attention.dtype).tiny
+    return batch.attention.clamp_min(smallest).log_().mul_(batch.attention)
+
+
+def pair_sums(batch: AttentionBatch, pairs: Tensor, weights: Tensor) -> Tensor:
+    """(text, head, sum) weighted sums over (query, key) pairs (text, pair), places in the flattened map.
+
+    `weights` are (text, pair, sum).
+    """
+    looked = batch.looked if isinstance(batch, MovedBatch) else batch
+    maps = looked.attention.flatten(2)  # (text, head, query and key)
+
+    def at(values: Tensor, places: Tensor) -> Tensor:
+        return values.gather(2, places[:, None, :].expand(-1, values.shape[1], -1))  # (text, head, pair)
+
+    followed = at(maps, pairs)
+    if isinstance(batch, MovedBatch):
+        keys = looked.attention.shape[-1]
+        followed = followed * at(batch.lengths, pairs % keys) * at(batch.reduce(row_scale), pairs // keys)
+    return followed @ weights.to(followed.dtype)
+
+
+def near_diagonals(batch: AttentionBatch) -> Tensor:
+    """(text, head, offset) attention summed along each diagonal up to FARTHEST from the middle one."""
+    if not isinstance(batch, MovedBatch):
+        return batch.reduce(_band).sum(2)
+    room = torch.nn.functional.pad(batch.lengths, (FARTHEST, FARTHEST))
+    band = batch.looked.reduce(_band) * room.unfold(-1, 2 * FARTHEST + 1, 1)
+    return (batch.reduce(row_scale)[..., None, :] @ band)[..., 0, :]
+
+
+def _band(batch: AttentionBatch) -> Tensor:
+    """(text, head, query, offset) the attention near the diagonal; 0 where there is no such neighbour."""
+    # With room on both sides and rows read one element longer, each offset stands in a column of its own.
+    padded = torch.nn.functional.pad(batch.attention, (FARTHEST, FARTHEST))
+    shape = (*padded.shape[:3], 2 * FARTHEST + 1)
+    return padded.as_strided(shape, (*padded.stride()[:2], padded.shape[-1] + 1, 1)).contiguous()
 
 
 def mean_over_groups(values: Tensor, queries: TokenBatch) -> Tensor:
@@ -73,23 +158,34 @@ def groups_present(tokens: TokenBatch) -> Tensor:
 
 def entropy_of(attention: Tensor) -> Tensor:
     """(...) entropy over the last axis, in nats; 0 log 0 is 0."""
-    # Not torch.special.entr, which is not vectorised on the CPU and costs twice as much.
     smallest = torch.finfo(attention.dtype).tiny
     return attention.clamp_min(smallest).log_().mul_(attention).sum(-1).neg_()
 
 
-def diagonal_sums(attention: Tensor, tokens: TokenBatch, *, keys: Tensor) -> Tensor:
+def diagonal_sums(batch: AttentionBatch, *, keys: Tensor) -> Tensor:
     """(text, head, offset + queries) attention to the chosen keys (text, key), summed along every diagonal.
 
     Offset is key minus query. The map is laid into a wider zeroed buffer; read back with rows one element
     longer, its diagonals stand in columns, and one column sum does all offsets at once.
     """
+    looked = batch.looked if isinstance(batch, MovedBatch) else batch
+    attention, columns = looked.attention, keys[:, None].to(looked.attention.dtype)  # (text, 1, key)
+    scale = None
+    if isinstance(batch, MovedBatch):
+        columns, scale = columns * batch.lengths, batch.reduce(row_scale)
     texts, heads, queries, width = attention.shape
     width += queries
-    buffer = tokens.derive(_Zeros).like(attention, (texts, heads, queries * (width + 1)))
-    laid = buffer.as_strided(attention.shape, (*buffer.stride()[:2], width, 1), storage_offset=queries)
-    torch.mul(attention, keys[:, None, None, :].to(attention.dtype), out=laid)
-    return buffer.view(texts, heads, queries, width + 1).sum(2)
+    # On a CPU texts go one by one, so that the buffer stays in cache.
+    step = 1 if attention.device.type == "cpu" else texts
+    buffer = batch.keys.derive(_Zeros).like(attention, (step, heads, queries * (width + 1)))
+    laid = buffer.as_strided((step, *attention.shape[1:]), (*buffer.stride()[:2], width, 1), queries)
+    rows = buffer.view(step, heads, queries, width + 1)
+    sums = attention.new_empty(texts, heads, width + 1)
+    for start in range(0, texts, step):
+        part = slice(start, start + step)
+        torch.mul(attention[part], columns[part, :, None], out=laid)
+        sums[part] = rows.sum(2) if scale is None else (scale[part, :, None, :] @ rows)[:, :, 0]
+    return sums
 
 
 class _Zeros:

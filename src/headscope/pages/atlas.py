@@ -35,7 +35,7 @@ from headscope.types import Array, HeadId
 
 FEWEST_ON_A_MAP = 3
 
-_LEFT_OUT = ("example_map", "neuron_auc")
+_LEFT_OUT = ("example_map", "example_map_moved", "neuron_auc")
 _ENDINGS_LEFT_OUT = ("_low", "_high", "_p", "_count")
 """Ends of intervals and p values stand on the head's page, beside what they belong to."""
 
@@ -303,7 +303,16 @@ def _numbers(
             values=picked.values.ravel().tolist(),
             stderr=None if stderr is None else stderr.ravel().tolist(),
             about=words.about(name, array),
+            rank=_rank(name, list(map(str, select.values()))),
         )
+
+
+def _rank(name: str, labels: list[str]) -> str:
+    """How `select_heads` names one number a head: a label that stands for all need not be said before the last."""
+    said = [label for label in labels if label != "all"]
+    if said and said != labels[-1:]:
+        said = labels
+    return "/".join((name, *said))
 
 
 def _maps(atlas: Atlas, stack: str, shape: tuple[int, int]) -> Iterator[HeadMap]:

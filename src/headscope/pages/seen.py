@@ -197,7 +197,7 @@ def observe(
         maps[map_key(stack, attention.layer)] = weights
 
     prepared.watch.run(prepared.batch, see)
-    source, target = _tokens(prepared)
+    source, target = tokens_in(prepared)
     return Observed(
         model=model.name,
         architecture=model.architecture,
@@ -240,7 +240,7 @@ def _shape(model: Model, grid: HeadGrid) -> StackShape:
     )
 
 
-def _tokens(prepared: Prepared) -> tuple[Tokens, Tokens | None]:
+def tokens_in(prepared: Prepared) -> tuple[Tokens, Tokens | None]:
     """Those that were read and, of a model that writes, those that are written."""
     encoder, encoded, text = prepared.encoder, prepared.encoded, prepared.text
     texts = [text.first] if text.second is None else [text.first, text.second]

@@ -19,8 +19,10 @@ from headscope.run.reader import Reader, ReadText
 from headscope.run.sample import SentenceSample
 from headscope.run.typical import typical_sentences
 from headscope.run.watch import Watch
+from headscope.run.weighing import choose_weighing
 from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
+from headscope.types import Weigh
 
 UNKNOWN_WORTH_TELLING = 0.1
 
@@ -37,6 +39,7 @@ def analyze(
     limit: int | None = None,
     batch_size: BatchSize = "auto",
     faithful: bool = False,
+    weigh: Weigh | None = None,
     sentences: int = SENTENCES,
     progress: bool = False,
 ) -> Atlas:
@@ -45,7 +48,9 @@ def analyze(
     `texts` is what `read_text` or `read_pairs` return, or any iterable of strings (documents, split into
     sentences and packed into segments) and (first, second) pairs, taken as they are. `limit` stops after that
     many segments or pairs. `measures` are names, or classes that are in no registry. `faithful` computes the
-    published forms, quirks included. Out of so many `sentences` of the texts the atlas quotes those on which a head
+    published forms, quirks included. `weigh` counts attention by where heads look (`"looked"`), by what they move from
+    there (`"moved"`: variables that end in `_moved`), or `"both"`, which is what None means where the model's output
+    projections can be found. Out of so many `sentences` of the texts the atlas quotes those on which a head
     is most typical; with 0 it holds no text. Nothing depends on `batch_size` but speed and memory.
     """
     started = perf_counter()
@@ -55,8 +60,9 @@ def analyze(
     if sentences < 0:
         raise OptionError(f"sentences must be at least 0, not {sentences}; with 0 the atlas quotes none")
     capture = survey(model)
-    states = Measures.of(capture, kinds, faithful=faithful)
-    watch = Watch(capture, holds_all=HeadDistance in kinds, one_segment=faithful)
+    weighing = choose_weighing(capture, kinds, weigh, faithful=faithful, named=measures != "all")
+    states = Measures.of(capture, weighing.kinds, faithful=faithful, weigh=weighing.weigh)
+    watch = Watch(capture, holds_all=HeadDistance in kinds, one_segment=faithful, carrier=weighing.carrier)
     sample = SentenceSample(sentences)
     reader = Reader(as_corpus(texts), watch.encoder(max_length), limit, sample=sample, faithful=faithful)
 
@@ -79,7 +85,9 @@ def analyze(
     for warning in _warnings(model, reader):
         warnings.warn(warning, HeadscopeWarning, stacklevel=2)
     options = {
-        "measures": [kind.name for kind in kinds],
+        "measures": [kind.name for kind in weighing.kinds],
+        "weigh": weighing.weigh,
+        **({"weigh_note": weighing.note} if weighing.note else {}),
         "max_length": max_length,
         "limit": limit,
         "batch_size": batch_size,

@@ -1,42 +1,63 @@
-"""Measures of all stacks of a model, filled together."""
+"""Measures of all stacks of a model, filled together, by where heads look and by what they move."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Self
 
+from headscope.atlas.files import COMPANIONS, MOVED, measure_names
 from headscope.capture import Capture
 from headscope.errors import OptionError
 from headscope.measures import Measure
 from headscope.run.watch import Watch
 from headscope.text.batching import TextBatch
-from headscope.types import AttentionBatch, HeadGrid, LabelledArray, StackName
+from headscope.types import AttentionBatch, HeadGrid, LabelledArray, StackName, Weigh
 
 
 class Measures:
-    """Every measure in every stack that it fits."""
+    """Every measure in every stack that it fits; those that are about attention once for each way to weigh it."""
 
     def __init__(
-        self, kinds: Sequence[type[Measure]], grids: Sequence[HeadGrid], *, faithful: bool = False
+        self,
+        kinds: Sequence[type[Measure]],
+        grids: Sequence[HeadGrid],
+        *,
+        faithful: bool = False,
+        weigh: Weigh = "looked",
     ) -> None:
         self.kinds = kinds
         self.grids = grids
         self.faithful = faithful
-        self.by_stack: dict[StackName, list[Measure]] = {
-            grid.stack: [kind.empty(grid, faithful=faithful) for kind in kinds if kind.fits(grid)]
-            for grid in grids
+        self.weigh: Weigh = weigh
+        looks = [kind for kind in kinds if weigh != "moved" or not kind.weighable]
+        moves = [kind for kind in kinds if weigh != "looked" and kind.weighable]
+        self.by_stack: dict[StackName, list[Measure]] = self._started(looks)
+        self.moved_by_stack: dict[StackName, list[Measure]] = self._started(moves)
+
+    def _started(self, kinds: Sequence[type[Measure]]) -> dict[StackName, list[Measure]]:
+        return {
+            grid.stack: [kind.empty(grid, faithful=self.faithful) for kind in kinds if kind.fits(grid)]
+            for grid in self.grids
         }
 
     @classmethod
-    def of(cls, capture: Capture, kinds: Sequence[type[Measure]], *, faithful: bool = False) -> Self:
+    def of(
+        cls,
+        capture: Capture,
+        kinds: Sequence[type[Measure]],
+        *,
+        faithful: bool = False,
+        weigh: Weigh = "looked",
+    ) -> Self:
         """The measures for a model; raises OptionError where none fits it."""
-        measures = cls(kinds, capture.stacks.grids, faithful=faithful)
-        if not any(measures.by_stack.values()):
+        measures = cls(kinds, capture.stacks.grids, faithful=faithful, weigh=weigh)
+        if not any((*measures.by_stack.values(), *measures.moved_by_stack.values())):
             names = ", ".join(kind.name for kind in kinds)
             raise OptionError(f"none of the measures asked for ({names}) fits {capture.model.name}")
         return measures
 
     def empty(self) -> Self:
         """The same measures, nothing seen."""
-        return type(self)(self.kinds, self.grids, faithful=self.faithful)
+        return type(self)(self.kinds, self.grids, faithful=self.faithful, weigh=self.weigh)
 
     def update(self, watch: Watch, batch: TextBatch) -> None:
         """Show a batch to the model, and count what its heads do."""
@@ -44,24 +65,40 @@ class Measures:
         def see(stack: StackName, seen: AttentionBatch) -> None:
             for measure in self.by_stack[stack]:
                 measure.update(seen)
+            for measure in self.moved_by_stack[stack]:
+                measure.update(seen.moved)
 
         watch.run(batch, see)
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted."""
-        for stack, measures in self.by_stack.items():
-            for measure, addition in zip(measures, other.by_stack[stack], strict=True):
-                measure.merge(addition)
+        for mine, theirs in ((self.by_stack, other.by_stack), (self.moved_by_stack, other.moved_by_stack)):
+            for stack, measures in mine.items():
+                for measure, addition in zip(measures, theirs[stack], strict=True):
+                    measure.merge(addition)
 
     def result(self) -> dict[str, dict[str, LabelledArray]]:
         """The arrays of every stack that any measure fits, by name."""
         results: dict[str, dict[str, LabelledArray]] = {}
-        for stack, measures in self.by_stack.items():
-            for measure in measures:
-                for name, array in measure.result().items():
-                    if name in results.setdefault(stack, {}):
-                        raise OptionError(
-                            f"two measures both give an array called {name!r}; leave one of them out"
-                        )
-                    results[stack][name] = array
+        for stack, looked in self.by_stack.items():
+            arrays = [measure.result() for measure in looked]
+            arrays += [_as_moved(measure.result()) for measure in self.moved_by_stack[stack]]
+            for name, array in (pair for named in arrays for pair in named.items()):
+                if name in results.setdefault(stack, {}):
+                    raise OptionError(
+                        f"two measures both give an array called {name!r}; leave one of them out"
+                    )
+                results[stack][name] = array
         return results
+
+
+def _as_moved(arrays: Mapping[str, LabelledArray]) -> dict[str, LabelledArray]:
+    """The arrays of a measure that was shown what heads move: `entropy` as `entropy_moved`, with all beside it."""
+    return {
+        f"{name}{MOVED}{ending}": replace(
+            arrays[name + ending], description=f"by what heads move: {arrays[name + ending].description}"
+        )
+        for name in measure_names(arrays)
+        for ending in ("", *COMPANIONS)
+        if name + ending in arrays
+    }

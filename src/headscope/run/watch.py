@@ -6,7 +6,8 @@ from typing import TypeVar
 
 from torch import Tensor
 
-from headscope.capture import Capture
+from headscope.batches import Carried
+from headscope.capture import AttentionCall, Capture, Carrier
 from headscope.capture.inputs import model_inputs
 from headscope.models import Model
 from headscope.models.stacks import Place
@@ -30,12 +31,23 @@ See = Callable[[StackName, AttentionBatch], None]
 class Watch:
     """How texts go through one model: how it takes them, how many at a time, and what is seen."""
 
-    def __init__(self, capture: Capture, *, holds_all: bool = False, one_segment: bool = False) -> None:
-        """`holds_all`: what looks on keeps all layers' maps of a batch. `one_segment`: see `collate`."""
+    def __init__(
+        self,
+        capture: Capture,
+        *,
+        holds_all: bool = False,
+        one_segment: bool = False,
+        carrier: Carrier | None = None,
+    ) -> None:
+        """`holds_all`: what looks on keeps all layers' maps of a batch. `one_segment`: see `collate`.
+
+        With a `carrier`, what is seen also says what heads fetch and give.
+        """
         self.capture = capture
         self.model: Model = capture.model
         self.holds_all = holds_all or not capture.hooked
         self.one_segment = one_segment
+        self.carrier = carrier
 
     @property
     def layout(self) -> Layout:
@@ -79,11 +91,20 @@ class Watch:
     def run(self, batch: TextBatch, see: See) -> None:
         """One forward pass; `see(stack, attention)` is called for every layer of every stack, in order."""
 
-        def watcher(place: Place, attention: Tensor) -> None:
+        def show(place: Place, attention: Tensor, carried: Carried | None = None) -> None:
             queries, keys = sides_of(batch, place.stack)
-            see(place.stack, AttentionBatch.observed(place.layer, attention, queries, keys))
+            see(place.stack, AttentionBatch.observed(place.layer, attention, queries, keys, carried))
 
-        self.capture.run(batch.inputs, watcher)
+        carrier = self.carrier
+        if carrier is None:
+            self.capture.run(batch.inputs, show)
+            return
+
+        def look(place: Place, call: AttentionCall) -> None:
+            show(place, call.weights, carrier.carried(place, call))
+
+        with carrier.watching():
+            self.capture.run_calls(batch.inputs, look)
 
 
 def sides_of(batch: TextBatch, stack: StackName) -> tuple[TokenBatch, TokenBatch]:

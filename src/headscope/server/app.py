@@ -15,13 +15,13 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
 from headscope.errors import HeadscopeError
-from headscope.pages.shapes import About, AtlasData, Embedded, HeadPage, Neurons, Seen, Selection
+from headscope.pages.shapes import About, AtlasData, Embedded, HeadPage, Neurons, Seen, SeenRequest, Selection
 from headscope.pages.views import VIEWS
 from headscope.server.catalogue import Catalogue
 from headscope.server.explorer import Explorer, check_request
 from headscope.server.guard import Guard
 from headscope.server.problems import StoppedError, explained
-from headscope.server.shapes import LookRequest, Predicted, PredictRequest, Problem, Status
+from headscope.server.shapes import LookRequest, NamedHeads, Predicted, PredictRequest, Problem, Status
 from headscope.types import HeadId
 
 LONGEST = 512
@@ -144,6 +144,18 @@ def _model_routes(explorer: Explorer) -> APIRouter:
         """What a model says, as it is and with heads switched off."""
         check_request(asked)
         return await explorer.work(request, "asking a model", lambda job: explorer.texts.predict(job, asked))
+
+    @routes.post("/heads", response_model=AtlasData)
+    async def heads(request: Request, asked: Annotated[SeenRequest, Body()]) -> Response:
+        """What the heads of a model do on one text, as an atlas of it."""
+        check_request(asked)
+        return _Json(await explorer.work(request, "reading a text", lambda job: explorer.texts.heads(asked)))
+
+    @routes.post("/select")
+    async def selected(request: Request, asked: Annotated[PredictRequest, Body()]) -> NamedHeads:
+        """The heads that the edits name."""
+        check_request(asked)
+        return await explorer.work(request, "looking heads up", lambda job: explorer.texts.select(asked))
 
     @routes.get("/seen/{id}/view/{name}", response_class=_Json)
     async def view_of_text(request: Request, id: str, name: str) -> Response:

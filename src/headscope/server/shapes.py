@@ -46,15 +46,49 @@ class Guess(Shape):
     """Whether the best option is another one after the edits."""
 
 
-class Predicted(Shape):
-    """What the model says as it is, and with the edits."""
+class TokenChange(Shape):
+    """How far a token's vector of the last layer moves."""
 
-    task: Literal["mlm", "qa", "classification", "lm"]
+    token: str
+    place: int
+    """Its place in the text, counted from 0."""
+    distance: float
+    """Cosine distance: 0 for none, 1 at a right angle, 2 at most."""
+
+
+class EmbeddingChange(Shape):
+    """How far the embedding of a text moves: the mean of the last layer's vectors over all tokens."""
+
+    distance: float
+    """Cosine distance."""
+    tokens: list[TokenChange]
+    """Those that move farthest, the farthest first."""
+
+
+class Predicted(Shape):
+    """What the model says as it is, and with the edits; of one that predicts nothing, where its embedding moves."""
+
+    task: Literal["mlm", "qa", "classification", "lm", "embedding"]
     before: list[Guess]
     after: list[Guess]
+    embedding: EmbeddingChange | None = None
     said: str = ""
     """What the edits changed, in a sentence."""
     note: str = ""
+
+
+class HeadName(Shape):
+    """One head."""
+
+    stack: str
+    layer: int
+    head: int
+
+
+class NamedHeads(Shape):
+    """The heads that the edits of a request name."""
+
+    heads: list[HeadName]
 
 
 class Status(Shape):

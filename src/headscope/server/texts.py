@@ -1,25 +1,36 @@
 """Texts through models: what every head attends to and what the model says, as it is and edited; runs in the worker."""
 
 import hashlib
+import re
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headscope.atlas import Atlas
+from headscope.capture import surveyed
+from headscope.edits import HeadSet, select_heads
 from headscope.errors import CaptureError, OptionError
 from headscope.models import Model
+from headscope.pages.atlas import atlas_data
 from headscope.pages.looking import labelled
 from headscope.pages.neurons import has_neurons, read_neurons
 from headscope.pages.quantise import FINE_WEIGHTS, quantise
 from headscope.pages.seen import Observed, map_key, observe
-from headscope.pages.shapes import Neurons, Seen
+from headscope.pages.shapes import Neurons, Seen, SeenRequest
 from headscope.pages.views import view_json
+from headscope.run import analyze
 from headscope.server.edited import edited, in_words
+from headscope.server.embedding import embedding_change
 from headscope.server.predictions import predict
-from headscope.server.shapes import LookRequest, Predicted, PredictRequest
+from headscope.server.shapes import HeadName, LookRequest, NamedHeads, Predicted, PredictRequest
 from headscope.server.worker import Job
 
 if TYPE_CHECKING:
     from headscope.server.explorer import Explorer
+
+TEXT_MEASURES = ("entropy", "offset_attention", "role_attention")
+"""What heads are coloured and ranked by where there is no atlas of the model."""
+_RANKED = re.compile(r"\b(?:top|bottom) +\d+ +by\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -49,6 +60,7 @@ class Texts:
 
     def __init__(self, explorer: "Explorer") -> None:
         self.explorer = explorer
+        self._last: tuple[tuple[str, str, str | None], Atlas] | None = None
 
     def look(self, job: Job[Any], asked: LookRequest) -> Look:
         """A text through a model, unless that was done while the job waited."""
@@ -81,15 +93,33 @@ class Texts:
         raise CaptureError(f"{model.name} did not come by its head {layer}.{head} of {stack}")
 
     def predict(self, job: Job[Any], asked: PredictRequest) -> Predicted:
-        """What a model says, as it is and with heads switched off."""
-        self._model(asked.model)
+        """What a model says, as it is and with heads switched off; without a task head, how its embedding moves."""
+        model = self._model(asked.model)
         offered = self.explorer.catalogue.model(asked.model)
-        model, task = offered.predicting(), offered.task
-        assert task is not None  # or `predicting` would have raised
+        atlas = self._atlas_for(asked)
+        task = offered.task
+        if task is not None:
+            model = offered.predicting()
         self.explorer.worker.say(f"asking {asked.model}")
         with job.watching(model.network):
-            atlas = self.explorer.catalogue.atlas_of(asked.model)
+            if task is None:
+                return embedding_change(model, asked, atlas=atlas, length=self._length(model))
             return predict(model, task, asked, atlas=atlas, longest=self.explorer.longest)
+
+    def select(self, asked: PredictRequest) -> NamedHeads:
+        """The heads that the edits name."""
+        model = self._model(asked.model)
+        stacks, atlas = surveyed(model).stacks, self._atlas_for(asked)
+        chosen = HeadSet.union(select_heads(stacks, edit.heads, atlas=atlas) for edit in asked.edits)
+        return NamedHeads(
+            heads=[HeadName(stack=stack, layer=head.layer, head=head.head) for stack, head in chosen]
+        )
+
+    def heads(self, asked: SeenRequest) -> bytes:
+        """What all heads do on one text: the JSON of its `AtlasData`."""
+        return (
+            atlas_data(self._text_atlas(asked), name="this text", with_maps=False).model_dump_json().encode()
+        )
 
     def view(self, job: Job[Any], name: str, asked: LookRequest) -> bytes:
         """What a view of another package shows of a text, as JSON."""
@@ -128,9 +158,32 @@ class Texts:
         return labelled(observed, self.explorer.catalogue.atlas_of(asked.model))
 
     def _edited(self, model: Model, asked: PredictRequest) -> Any:
-        if not asked.edits:
-            return nullcontext()
-        return edited(model, asked.edits, atlas=self.explorer.catalogue.atlas_of(asked.model))
+        return edited(model, asked.edits, atlas=self._atlas_for(asked)) if asked.edits else nullcontext()
+
+    def _atlas_for(self, asked: PredictRequest) -> Atlas | None:
+        """Where heads are looked up that are named by what they do: an atlas of the model, or else of the text."""
+        known = self.explorer.catalogue.atlas_of(asked.model)
+        if known is None and any(_RANKED.search(edit.heads) for edit in asked.edits):
+            return self._text_atlas(asked)
+        return known
+
+    def _text_atlas(self, asked: SeenRequest) -> Atlas:
+        """An atlas of one text; that of the last one is kept."""
+        key = (asked.model, asked.text_a, asked.text_b or None)
+        if self._last is None or self._last[0] != key:
+            model = self._model(asked.model)
+            self.explorer.worker.say(f"reading a text with {asked.model}")
+            text = asked.text_a if key[2] is None else (asked.text_a, key[2])
+            atlas = analyze(
+                model,
+                [text],
+                measures=TEXT_MEASURES,
+                max_length=self._length(model),
+                batch_size=1,
+                sentences=0,
+            )
+            self._last = (key, atlas)
+        return self._last[1]
 
     def _model(self, name: str) -> Model:
         """The model; says so when it must be loaded first."""

@@ -77,7 +77,7 @@ function Numbers({ look, dark, hovered, setPick, setStretched, colouring }: Give
 }
 
 /** The ramp, with the span of the values below it, the threshold, and the value of the head pointed at. */
-function Scale({
+export function Scale({
   look,
   dark,
   colouring,

@@ -94,6 +94,7 @@ export interface Colouring {
   labels?: string[] | null;
   stderr?: (number | null)[] | null;
   about: string;
+  rank?: string | null;
 }
 
 /** Heads to switch off, as in "3.2, layer 7". */
@@ -111,6 +112,12 @@ export interface Embedded {
   head_pages?: Record<string, HeadPage>;
   start?: string;
   chunks?: Chunk[];
+}
+
+/** How far the embedding of a text moves: the mean of the last layer's vectors over all tokens. */
+export interface EmbeddingChange {
+  distance: number;
+  tokens: TokenChange[];
 }
 
 /** The head's attention on one text of the corpus, the same for all heads; a cell holds its largest weight. */
@@ -168,6 +175,13 @@ export interface HeadMap {
   points: [number, number][];
 }
 
+/** One head. */
+export interface HeadName {
+  stack: string;
+  layer: number;
+  head: number;
+}
+
 /** All that an atlas knows of one head; what it does not know is empty or null. */
 export interface HeadPage {
   stack: string;
@@ -200,6 +214,11 @@ export interface ModelInfo {
   task: string | null;
   max_length: number | null;
   pairs: boolean;
+}
+
+/** The heads that the edits of a request name. */
+export interface NamedHeads {
+  heads: HeadName[];
 }
 
 /** A head that does much the same. */
@@ -246,11 +265,12 @@ export interface PredictRequest {
   edits?: Edit[];
 }
 
-/** What the model says as it is, and with the edits. */
+/** What the model says as it is, and with the edits; of one that predicts nothing, where its embedding moves. */
 export interface Predicted {
-  task: "mlm" | "qa" | "classification" | "lm";
+  task: "mlm" | "qa" | "classification" | "lm" | "embedding";
   before: Guess[];
   after: Guess[];
+  embedding?: EmbeddingChange | null;
   said?: string;
   note?: string;
 }
@@ -304,6 +324,13 @@ export interface Seen {
   sharpest?: Record<string, [number, number]>;
 }
 
+/** A text to look at, or a pair; for models that read one text and write another, text_b is what is written. */
+export interface SeenRequest {
+  model: string;
+  text_a: string;
+  text_b?: string | null;
+}
+
 /** Some heads against the rest. */
 export interface Selection {
   rows: SelectionRow[];
@@ -336,6 +363,13 @@ export interface StackShape {
 export interface Status {
   working: string;
   waiting: number;
+}
+
+/** How far a token's vector of the last layer moves. */
+export interface TokenChange {
+  token: string;
+  place: number;
+  distance: number;
 }
 
 /** The tokens of a text, or of the two texts of a pair, in the order in which the model read them. */

@@ -8,10 +8,12 @@ import type {
   AtlasData,
   HeadPage,
   LookRequest,
+  NamedHeads,
   Neurons,
   Predicted,
   PredictRequest,
   Seen,
+  SeenRequest,
   Selection,
   StackShape,
   ViewInfo,
@@ -60,6 +62,10 @@ export interface Source {
   /** Loads the script of such a view, where it is not in the page. */
   script?(name: string): Promise<void>;
   predict?(request: PredictRequest, signal?: AbortSignal): Promise<Predicted>;
+  /** What the heads of a model do on one text, as an atlas of it. */
+  textAtlas?(request: SeenRequest, signal?: AbortSignal): Promise<AtlasData>;
+  /** The heads that edits name. */
+  select?(request: PredictRequest, signal?: AbortSignal): Promise<NamedHeads>;
 }
 
 /** Fails with words for the reader. */
@@ -74,6 +80,12 @@ export function atlasId({ atlases }: Pick<About, "atlases">, wanted: string): st
       ? atlases[0]
       : (atlases.find(({ id }) => id === wanted) ?? atlases.find(({ name }) => name === wanted));
   return found?.id ?? null;
+}
+
+/** Whose attention it is: a model's, an edited model's, or what an edit changes. */
+export function subjectOf({ model, edit, signed }: Pick<Seen, "model" | "edit" | "signed">): string {
+  if (!edit) return model;
+  return signed ? `${model}, what changes with ${edit}` : `${model} with ${edit}`;
 }
 
 export function stackOf(seen: Seen, name: string): StackShape {

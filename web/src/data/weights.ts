@@ -44,23 +44,41 @@ class Between implements Stored {
   }
 }
 
+/** Changes: what cannot be told from 0, by how they are stored, is 0. */
+class Changes implements Stored {
+  constructor(
+    private readonly stored: Stored,
+    private readonly error: number,
+  ) {}
+
+  at(place: number): number {
+    const change = this.stored.at(place);
+    return Math.abs(change) <= this.error ? 0 : change;
+  }
+}
+
 export function weightsOf(maps: LayerMaps, head: number, levels: readonly number[]): Stored {
   const codes = headCodes(maps, head);
   if (maps.second === null) return new Levels(codes, Float32Array.from(levels));
   const second = maps.second.subarray(head * codes.length, (head + 1) * codes.length);
   // Nothing is below the first level, and nothing above 1.
   const middle = (level: number): number =>
-    level <= 0 ? 0 : level >= levels.length ? 1 : (levels[level - 1]! + levels[level]!) / 2;
-  return new Between(
-    codes,
-    second,
-    Float32Array.from(levels, (_, level) => middle(level)),
-    Float32Array.from(levels, (_, level) => (middle(level + 1) - middle(level)) / 255),
-  );
+    level <= 0 ? levels[0]! : level >= levels.length ? 1 : (levels[level - 1]! + levels[level]!) / 2;
+  const low = Float32Array.from(levels, (_, level) => middle(level));
+  const step = Float32Array.from(levels, (_, level) => (middle(level + 1) - middle(level)) / 255);
+  const stored = new Between(codes, second, low, step);
+  return levels[0]! < 0
+    ? new Changes(
+        stored,
+        step.reduce((most, each) => Math.max(most, each), 0),
+      )
+    : stored;
 }
 
 /** Weights between the tokens that are shown. */
 export interface WeightGrid {
+  /** Whether these are changes, which may be below 0. */
+  readonly signed: boolean;
   readonly queries: number;
   readonly keys: number;
   at(query: number, key: number): number;
@@ -89,6 +107,7 @@ class Pieces implements WeightGrid {
   constructor(
     readonly queries: number,
     readonly keys: number,
+    readonly signed: boolean,
     private readonly stored: Stored,
   ) {}
 
@@ -101,6 +120,7 @@ class Words implements WeightGrid {
   constructor(
     readonly queries: number,
     readonly keys: number,
+    readonly signed: boolean,
     private readonly weights: Float32Array,
   ) {}
 
@@ -112,10 +132,11 @@ class Words implements WeightGrid {
 /** One head's weights between the axes' tokens. */
 export function gridOf(maps: LayerMaps, head: number, levels: readonly number[], axes: Axes): WeightGrid {
   const { queries, keys } = axes;
+  const signed = levels[0]! < 0;
   const stored = weightsOf(maps, head, levels);
   if (queries.length === maps.queries && keys.length === maps.keys) {
-    return new Pieces(maps.queries, maps.keys, stored);
+    return new Pieces(maps.queries, maps.keys, signed, stored);
   }
   const weights = Float32Array.from({ length: maps.queries * maps.keys }, (_, place) => stored.at(place));
-  return new Words(queries.length, keys.length, fold(weights, queries, keys));
+  return new Words(queries.length, keys.length, signed, fold(weights, queries, keys));
 }

@@ -57,7 +57,13 @@ function OfToken({ axes, heads, grids, active, layer, dark, pin }: Props & { act
         </thead>
         <tbody>
           {links.slice(0, MOST).map((link) => (
-            <Row key={link[other]} {...{ link, several, heads, layer, dark }} index={link[other]} error={axes.error}>
+            <Row
+              key={link[other]}
+              {...{ link, several, heads, layer, dark }}
+              index={link[other]}
+              error={axes.error}
+              signed={grids[0]!.signed}
+            >
               <button type="button" class="hs-link" onClick={() => pin(other, link[other])}>
                 <Token axis={across} twice={twice[other]} index={link[other]} />
               </button>
@@ -66,7 +72,7 @@ function OfToken({ axes, heads, grids, active, layer, dark, pin }: Props & { act
           {links.length > MOST && (
             <tr class="hs-muted">
               <td>{links.length - MOST} more</td>
-              <td class="hs-number">{asNumber(rest, axes.error)}</td>
+              <td class="hs-number">{asNumber(rest, axes.error, grids[0]?.signed)}</td>
               {several && <td />}
             </tr>
           )}
@@ -81,21 +87,22 @@ interface RowProps {
   index: number;
   error: number;
   several: boolean;
+  signed: boolean;
   heads: number[];
   layer: number;
   dark: boolean;
   children: preact.ComponentChildren;
 }
 
-function Row({ link, index, error, several, heads, layer, dark, children }: RowProps) {
+function Row({ link, index, error, several, signed, heads, layer, dark, children }: RowProps) {
   const head = heads[link.head]!;
   return (
     <tr data-index={index} data-weight={link.mean.toFixed(6)}>
       <td>{children}</td>
-      <td class="hs-number">{asNumber(link.mean, error)}</td>
+      <td class="hs-number">{asNumber(link.mean, error, signed)}</td>
       {several && (
         <td class="hs-number">
-          {asNumber(link.weight, error)} <HeadMark {...{ head, layer, dark }} />
+          {asNumber(link.weight, error, signed)} <HeadMark {...{ head, layer, dark }} />
         </td>
       )}
     </tr>
@@ -140,7 +147,7 @@ function Strongest({ axes, heads, grids, layer, threshold, dark, pin }: Props) {
   }, [grids, axes, threshold]);
   return (
     <>
-      <h3>Strongest links</h3>
+      <h3>{grids[0]?.signed ? "Largest changes" : "Strongest links"}</h3>
       <table class="hs-weights">
         <tbody>
           {links.map((link) => (
@@ -157,7 +164,7 @@ function Strongest({ axes, heads, grids, layer, threshold, dark, pin }: Props) {
                 </button>
               </td>
               <td class="hs-number">
-                {asNumber(link.weight, axes.error)}{" "}
+                {asNumber(link.weight, axes.error, grids[0]?.signed)}{" "}
                 {heads.length > 1 && <HeadMark {...{ layer, dark }} head={heads[link.head]!} />}
               </td>
             </tr>
@@ -166,7 +173,7 @@ function Strongest({ axes, heads, grids, layer, threshold, dark, pin }: Props) {
       </table>
       <p class="hs-muted">
         {links.length === 0
-          ? "No weight is as large as the threshold."
+          ? `No ${grids[0]?.signed ? "change" : "weight"} is as large as the threshold.`
           : "Point at a token for its weights; click to hold it."}
       </p>
     </>

@@ -1,9 +1,8 @@
 /** The lines of the head view as an SVG document. */
 import { visible } from "../data/tokens";
 import type { Axes, WeightGrid } from "../data/weights";
-import { headColour } from "../parts/colour";
 import { escaped } from "../parts/save";
-import { linesOf, opacity, reachOf } from "./lines";
+import { lineColour, linesOf, opacity, reachOf } from "./lines";
 
 const ROW = 18;
 const COLUMN = 130;
@@ -24,8 +23,8 @@ export function linesSvg(
   const middle = (index: number): number => (index + 0.5) * ROW + 6;
   const drawn = Array.from({ length: lines.count }, (_, at) => {
     const weight = lines.weight[at]!;
-    const colour = headColour(heads[lines.head[at]!]!, false);
-    return `<line x1="${COLUMN}" y1="${middle(lines.query[at]!)}" x2="${COLUMN + BETWEEN}" y2="${middle(lines.key[at]!)}" stroke="${colour}" stroke-width="${(0.7 + 2.3 * weight).toFixed(2)}" stroke-opacity="${opacity(weight, reach, heads.length).toFixed(3)}"/>`;
+    const colour = lineColour(heads[lines.head[at]!]!, weight, grids[0]!.signed, false);
+    return `<line x1="${COLUMN}" y1="${middle(lines.query[at]!)}" x2="${COLUMN + BETWEEN}" y2="${middle(lines.key[at]!)}" stroke="${colour}" stroke-width="${(0.7 + 2.3 * Math.abs(weight)).toFixed(2)}" stroke-opacity="${opacity(weight, reach, heads.length).toFixed(3)}"/>`;
   });
   const column = (labels: readonly string[], x: number, anchor: string): string[] =>
     labels.map(

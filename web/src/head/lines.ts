@@ -1,6 +1,7 @@
 /** Which lines the head view draws. */
 
 import type { WeightGrid } from "../data/weights";
+import { headColour, rampColour } from "../parts/colour";
 
 /** Lines as columns of equal length. */
 export interface Lines {
@@ -49,7 +50,7 @@ function each(grid: WeightGrid, wanted: Wanted, use: (query: number, key: number
     const last = inSight ? toKey : Math.min(toKey, rows.to);
     for (let key = inSight ? fromKey : Math.max(fromKey, rows.from); key < last; key++) {
       const weight = grid.at(query, key);
-      if (weight >= least && wanted.key[key]) least = use(query, key, weight);
+      if (Math.abs(weight) >= least && wanted.key[key]) least = use(query, key, weight);
     }
   }
 }
@@ -67,7 +68,7 @@ export function faintest(keys: number): number {
  */
 export function reachOf({ count, weight }: Pick<Lines, "count" | "weight">): number {
   let strongest = 0;
-  for (let line = 0; line < count; line++) strongest = Math.max(strongest, weight[line]!);
+  for (let line = 0; line < count; line++) strongest = Math.max(strongest, Math.abs(weight[line]!));
   return reachTo(strongest);
 }
 
@@ -78,7 +79,12 @@ export function reachTo(strongest: number): number {
 
 /** How opaque a line is; the lines of many heads lie above each other. */
 export function opacity(weight: number, reach: number, heads: number): number {
-  return Math.min(1, 0.02 + 0.98 * (weight / reach) ** (heads === 1 ? 0.75 : 1.1));
+  return Math.min(1, 0.02 + 0.98 * (Math.abs(weight) / reach) ** (heads === 1 ? 0.75 : 1.1));
+}
+
+/** The colour of a line: its head's, or for a change whether it is more or less. */
+export function lineColour(head: number, weight: number, signed: boolean, dark: boolean): string {
+  return signed ? rampColour("signed", dark, weight > 0 ? 0.9 : 0.1) : headColour(head, dark);
 }
 
 const BINS = 1024;
@@ -123,7 +129,7 @@ export function linesOf(grids: readonly WeightGrid[], wanted: Wanted): Lines {
 
 /** Finer for small weights, of which there are many. */
 function binOf(weight: number): number {
-  return Math.round(Math.sqrt(Math.min(1, weight)) * BINS);
+  return Math.round(Math.sqrt(Math.min(1, Math.abs(weight))) * BINS);
 }
 
 export interface Link {
@@ -151,32 +157,32 @@ export function linksOf(
     if (!allowed[other]) continue;
     const query = side === "query" ? index : other;
     const key = side === "query" ? other : index;
-    const link: Link = { query, key, mean: 0, head: 0, weight: -1 };
+    const link: Link = { query, key, mean: 0, head: 0, weight: 0 };
     grids.forEach((each, head) => {
       const weight = each.at(query, key);
       link.mean += weight / grids.length;
-      if (weight > link.weight) {
+      if (Math.abs(weight) > Math.abs(link.weight)) {
         link.weight = weight;
         link.head = head;
       }
     });
     links.push(link);
   }
-  return links.sort((one, other) => other.mean - one.mean);
+  return links.sort((one, other) => Math.abs(other.mean) - Math.abs(one.mean));
 }
 
 /** The strongest links of all, one head each, strongest first. */
 export function strongest(grids: readonly WeightGrid[], wanted: Wanted, most: number): Link[] {
   const found: Link[] = [];
-  const byWeight = (one: Link, other: Link): number => other.weight - one.weight;
+  const byWeight = (one: Link, other: Link): number => Math.abs(other.weight) - Math.abs(one.weight);
   let least = Math.max(wanted.threshold, Number.MIN_VALUE);
   grids.forEach((grid, head) => {
     each(grid, { ...wanted, threshold: least }, (query, key, weight) => {
-      if (found.length === most && weight <= found[most - 1]!.weight) return least;
+      if (found.length === most && Math.abs(weight) <= Math.abs(found[most - 1]!.weight)) return least;
       found.push({ query, key, mean: weight, head, weight });
       found.sort(byWeight);
       if (found.length > most) found.length = most;
-      if (found.length === most) least = found[most - 1]!.weight;
+      if (found.length === most) least = Math.abs(found[most - 1]!.weight);
       return least;
     });
   });

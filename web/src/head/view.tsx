@@ -1,13 +1,14 @@
 /** Head view: tokens left and right, lines between them as strong as the attention (after Vig 2019). */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { StackShape } from "../data/api";
-import { stackOf } from "../data/source";
+import { stackOf, subjectOf } from "../data/source";
 import { type Axis, matches, shortened, visible } from "../data/tokens";
 import { type Axes, gridOf, useAxes } from "../data/weights";
 import { weightRows } from "../matrix/export";
+import { SignedBar } from "../matrix/legend";
 import { largestIn } from "../matrix/pixels";
 import { prepare } from "../parts/canvas";
-import { headColour, translucent } from "../parts/colour";
+import { translucent } from "../parts/colour";
 import { Busy, Trouble } from "../parts/controls";
 import { useLayerMaps, useSize } from "../parts/hooks";
 import { asNumber } from "../parts/numbers";
@@ -18,7 +19,7 @@ import type { WeightGrid } from "../data/weights";
 import type { Spot, View, ViewProps } from "../shell/view";
 import { HeadDetail } from "./detail";
 import { linesSvg } from "./export";
-import { faintest, type Lines, linesOf, opacity, reachOf, reachTo, type Window } from "./lines";
+import { faintest, type Lines, lineColour, linesOf, opacity, reachOf, reachTo, type Window } from "./lines";
 
 const ROW = 20; // CSS pixels
 const LIMIT = 5000; // lines in one picture; more take longer than a blink to draw
@@ -71,10 +72,11 @@ function HeadView({ source, seen, state, setState, dark, across }: ViewProps) {
         held={held === null ? null : { side: state.side, index: held }}
       />
       <HeadDetail {...{ axes, active, threshold, dark, pin }} {...shown} layer={maps.layer}>
+        {seen!.signed && <SignedBar {...{ dark }} />}
         <Save
-          name={`${seen!.model} layer ${maps.layer}`}
+          name={`${subjectOf(seen!)} layer ${maps.layer}`}
           svg={() =>
-            linesSvg(axes, shown.heads, shown.grids, threshold, `Attention of ${seen!.model}, layer ${maps.layer}`)
+            linesSvg(axes, shown.heads, shown.grids, threshold, `Attention of ${subjectOf(seen!)}, layer ${maps.layer}`)
           }
           table={() =>
             weightRows(
@@ -205,15 +207,15 @@ function drawLines(canvas: HTMLCanvasElement, props: LineProps, limit: number): 
   const { heads, grids, width, height, top } = props;
   const lines = linesOf(grids, { ...props, ...props.axes, limit });
   const context = prepare(canvas, width, height);
-  const colours = heads.map((head) => headColour(head, props.dark));
+  const signed = grids[0]?.signed ?? false;
   const reach = props.reach ?? reachOf(lines);
   canvas.dataset.reach = String(reach);
   const middle = ROW / 2 - top;
   for (let line = 0; line < lines.count; line++) {
     const weight = lines.weight[line]!;
     context.globalAlpha = opacity(weight, reach, heads.length);
-    context.lineWidth = 0.7 + 2.3 * weight;
-    context.strokeStyle = colours[lines.head[line]!]!;
+    context.lineWidth = 0.7 + 2.3 * Math.abs(weight);
+    context.strokeStyle = lineColour(heads[lines.head[line]!]!, weight, signed, props.dark);
     context.beginPath();
     context.moveTo(0, lines.query[line]! * ROW + middle);
     context.lineTo(width, lines.key[line]! * ROW + middle);
@@ -248,6 +250,7 @@ function Column(props: ColumnProps) {
   const { axis, axes, side, first, last, column, active, held, heads, grids, dark } = props;
   const found = useMemo(() => matches(axis, props.searched), [axis, props.searched]);
   const passes = axes[side];
+  const signed = grids[0]?.signed ?? false;
   const rows = [];
   for (let index = first; index < Math.min(last, axis.length); index++) {
     const label = visible(axis.labels[index]!);
@@ -275,14 +278,14 @@ function Column(props: ColumnProps) {
         style={{
           top: `${index * ROW}px`,
           width: `${column}px`,
-          background: weights === null || !passes[index] ? "" : stripes(weights, heads, dark),
+          background: weights === null || !passes[index] ? "" : stripes(weights, heads, signed, dark),
         }}
         onPointerEnter={() => props.setOver({ side, index })}
         onClick={() => props.pin(side, index)}
       >
         <bdi>{shortened(label, 60)}</bdi>
-        {weights !== null && passes[index] && mean >= props.threshold && (
-          <span class="hs-number">{asNumber(mean, axes.error)}</span>
+        {weights !== null && passes[index] && Math.abs(mean) >= props.threshold && (
+          <span class="hs-number">{asNumber(mean, axes.error, signed)}</span>
         )}
       </button>,
     );
@@ -296,11 +299,12 @@ function weightsTo(grids: readonly WeightGrid[], side: Active["side"], active: n
 }
 
 /** One stripe a head, as strong as its weight. */
-function stripes(weights: readonly number[], heads: readonly number[], dark: boolean): string {
+function stripes(weights: readonly number[], heads: readonly number[], signed: boolean, dark: boolean): string {
   const step = 100 / weights.length;
   const stops = weights.map((weight, at) => {
-    const colour = translucent(headColour(heads[at]!, dark), Math.min(0.6, weight ** 0.7 * 0.6));
-    return `${colour} ${(at * step).toFixed(1)}% ${((at + 1) * step).toFixed(1)}%`;
+    const colour = lineColour(heads[at]!, weight, signed, dark);
+    const shade = translucent(colour, Math.min(0.6, Math.abs(weight) ** 0.7 * 0.6));
+    return `${shade} ${(at * step).toFixed(1)}% ${((at + 1) * step).toFixed(1)}%`;
   });
   return `linear-gradient(90deg, ${stops.join(", ")})`;
 }

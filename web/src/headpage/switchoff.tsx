@@ -2,8 +2,8 @@
 
 import { useState } from "preact/hooks";
 import type { HeadPage } from "../data/api";
+import { off } from "../shell/edit";
 import type { SetState } from "../shell/state";
-import { off } from "../tryit/settings";
 
 interface ChosenProps {
   /** The heads, as Try it and the command line name them. */

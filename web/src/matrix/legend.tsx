@@ -1,42 +1,45 @@
 /** What the colours of weights mean. */
+import type { Seen } from "../data/api";
+import { errorOf } from "../data/tokens";
 import { placed, rampOf, type Scale } from "../parts/colour";
 import { Switch } from "../parts/controls";
-import { asNumber } from "../parts/numbers";
+import { withinError } from "../parts/numbers";
 import type { SetState } from "../shell/state";
 
 const TICKS = { root: [0, 0.05, 0.2, 0.5, 1], linear: [0, 0.25, 0.5, 0.75, 1], max: [0, 0.25, 0.5, 0.75, 1] };
+const SIGNED_TICKS = { root: [-1, -0.2, 0, 0.2, 1], linear: [-1, -0.5, 0, 0.5, 1], max: [-1, -0.5, 0, 0.5, 1] };
 
 interface Props {
+  seen: Seen;
   scale: Scale;
   setState: SetState;
   dark: boolean;
   /** The largest weight of the map; null where every map has its own. */
   largest: number | null;
-  /** How far a weight may be off. */
-  error?: number;
 }
 
-export function Legend({ scale, setState, dark, largest, error = 0 }: Props) {
+export function Legend({ seen, scale, setState, dark, largest }: Props) {
+  const signed = seen.signed ?? false;
   const top = scale === "max" ? largest : 1;
-  const end = top === null ? "each map's largest weight" : `weight ${asNumber(top, error)}`;
+  const written = (value: number): string => withinError(value, errorOf(seen, "piece"));
+  const what = signed ? "change" : "weight";
+  const end = top === null ? `each map's largest ${what}` : `${what} ${written(top)}`;
+  const from = signed ? `minus ${top === null ? "the same" : written(top)}` : "0";
+  const left = (tick: number): number => {
+    const strength = Math.sign(tick) * placed(Math.abs(tick), scale);
+    return 100 * (signed ? (1 + strength) / 2 : strength);
+  };
+  const label = (tick: number): string => {
+    if (top !== null) return written(tick * top);
+    return Math.abs(tick) === 1 ? (tick < 0 ? "−max" : "max") : tick === 0 ? "0" : "";
+  };
   return (
     <div class="hs-legend-part">
-      <div class="hs-legend" role="img" aria-label={`Colours from weight 0 to ${end}`}>
-        <div
-          class="hs-legend-bar"
-          style={{ background: `linear-gradient(90deg, ${rampOf("share", dark).join(", ")})` }}
-        />
-        {TICKS[scale].map((tick) => (
-          <span key={tick} style={{ left: `${placed(tick, scale) * 100}%` }}>
-            {top === null
-              ? tick === 0
-                ? "0"
-                : tick === 1
-                  ? "max"
-                  : ""
-              : top === 1
-                ? tick
-                : asNumber(tick * top, error)}
+      <div class="hs-legend" role="img" aria-label={`Colours from ${from} to ${end}`}>
+        <div class="hs-legend-bar" style={{ background: gradient(signed, dark) }} />
+        {(signed ? SIGNED_TICKS : TICKS)[scale].map((tick) => (
+          <span key={tick} style={{ left: `${left(tick)}%` }}>
+            {label(tick)}
           </span>
         ))}
       </div>
@@ -51,5 +54,20 @@ export function Legend({ scale, setState, dark, largest, error = 0 }: Props) {
         onChange={(changed) => setState({ scale: changed })}
       />
     </div>
+  );
+}
+
+function gradient(signed: boolean, dark: boolean): string {
+  return `linear-gradient(90deg, ${rampOf(signed ? "signed" : "share", dark).join(", ")})`;
+}
+
+/** What the two colours of changes mean, where their strength is not read off a scale. */
+export function SignedBar({ dark }: { dark: boolean }) {
+  return (
+    <p class="hs-signed">
+      <span>less</span>
+      <span class="hs-legend-bar" style={{ background: gradient(true, dark) }} />
+      <span>more attention after the edit</span>
+    </p>
   );
 }

@@ -1,7 +1,7 @@
 /** Model view: every layer and head as a small map. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { cardOf, stackOf } from "../data/source";
-import { headCodes, useAxes } from "../data/weights";
+import { useAxes } from "../data/weights";
 import { prepare } from "../parts/canvas";
 import { CardLine, Trouble } from "../parts/controls";
 import { inWords, useSize } from "../parts/hooks";
@@ -72,7 +72,7 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
         const maps = await one;
         if (!wanted) return;
         for (let each = 0; each < stack.heads; each++) {
-          const image = thumbnail(headCodes(maps, each), axes, sharp, seen!.levels, paint);
+          const image = thumbnail(maps, each, axes, sharp, seen!.levels, paint);
           context.imageSmoothingEnabled = false;
           context.drawImage(image, SIDE + each * step, TOP + layer * step, size, size);
         }
@@ -92,9 +92,10 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
   return (
     <div class="hs-model">
       <div class="hs-model-bar">
-        <Legend {...{ setState, dark }} scale={state.scale} largest={null} />
+        <Legend {...{ setState, dark }} scale={state.scale} largest={null} seen={seen!} />
         <span class="hs-muted">
-          {stack.layers} layers down, {stack.heads} heads across; a pixel is the largest weight it stands for.{" "}
+          {stack.layers} layers down, {stack.heads} heads across; a pixel is the largest{" "}
+          {seen!.signed ? "change" : "weight"} it stands for.{" "}
           {beside ? "Point at one to see it beside, click to open it." : "Click to enlarge."}
         </span>
         {!beside && <CardLine head={`${shown.layer}.${shown.head}`} card={card(shown.layer, shown.head)} />}

@@ -1,6 +1,7 @@
 /** Weights as colours. */
 
-import type { Axes, WeightGrid } from "../data/weights";
+import type { LayerMaps } from "../data/source";
+import { type Axes, gridOf, headCodes, type WeightGrid } from "../data/weights";
 import { picture } from "../parts/canvas";
 import { pixel, placed, rampOf, type Scale } from "../parts/colour";
 
@@ -15,7 +16,9 @@ export function largestIn(grid: WeightGrid, axes: Axes): number {
   let largest = 0;
   for (let query = 0; query < grid.queries; query++) {
     if (!axes.query[query]) continue;
-    for (let key = 0; key < grid.keys; key++) if (axes.key[key]) largest = Math.max(largest, grid.at(query, key));
+    for (let key = 0; key < grid.keys; key++) {
+      if (axes.key[key]) largest = Math.max(largest, Math.abs(grid.at(query, key)));
+    }
   }
   return largest;
 }
@@ -23,11 +26,13 @@ export function largestIn(grid: WeightGrid, axes: Axes): number {
 const NOTHING = 0; // transparent
 
 /** The pixel of a weight of a map whose largest weight is `largest`. */
-export function painter({ threshold, scale, dark }: Paint, largest = 1): (weight: number) => number {
-  const ramp = Uint32Array.from(rampOf("share", dark), pixel);
+export function painter({ threshold, scale, dark }: Paint, largest = 1, signed = false): (weight: number) => number {
+  const ramp = Uint32Array.from(rampOf(signed ? "signed" : "share", dark), pixel);
   const last = ramp.length - 1;
-  return (weight) =>
-    weight < threshold ? ramp[0]! : ramp[Math.round(Math.min(1, placed(Math.min(1, weight), scale, largest)) * last)]!;
+  const strength = (weight: number): number =>
+    weight < threshold ? 0 : Math.min(1, placed(Math.min(1, weight), scale, largest));
+  if (!signed) return (weight) => ramp[Math.round(strength(weight) * last)]!;
+  return (weight) => ramp[Math.round(((1 + Math.sign(weight) * strength(Math.abs(weight))) / 2) * last)]!;
 }
 
 /**
@@ -41,7 +46,7 @@ export function matrixPicture(
   largest = paint.scale === "max" ? largestIn(grid, axes) : 1,
 ): HTMLCanvasElement {
   const { queries, keys } = grid;
-  const colour = painter(paint, largest);
+  const colour = painter(paint, largest, grid.signed);
   const pixels = new Uint32Array(queries * keys);
   for (let query = 0; query < queries; query++) {
     for (let key = 0; key < keys; key++) {
@@ -79,9 +84,26 @@ export function pooled(
   return largest;
 }
 
+/** The same of changes: what is farthest from 0 in each block. */
+function pooledChanges(grid: WeightGrid, rows: number, columns: number, axes: Axes): Float32Array {
+  const largest = new Float32Array(rows * columns);
+  for (let query = 0; query < grid.queries; query++) {
+    if (!axes.query[query]) continue;
+    const start = Math.floor((query * rows) / grid.queries) * columns;
+    for (let key = 0; key < grid.keys; key++) {
+      if (!axes.key[key]) continue;
+      const place = start + Math.floor((key * columns) / grid.keys);
+      const change = grid.at(query, key);
+      if (Math.abs(change) > Math.abs(largest[place]!)) largest[place] = change;
+    }
+  }
+  return largest;
+}
+
 /** A small picture of one head's map, at most size x size pixels. */
 export function thumbnail(
-  codes: Uint8Array,
+  maps: LayerMaps,
+  head: number,
   axes: Axes,
   size: number,
   levels: readonly number[],
@@ -91,7 +113,13 @@ export function thumbnail(
   const keys = axes.keys.length;
   const rows = Math.min(queries, size);
   const columns = Math.min(keys, size);
-  const blocks = pooled(codes, queries, keys, rows, columns, axes.query, axes.key);
+  const grid = gridOf(maps, head, levels, axes);
+  if (grid.signed) {
+    const changes = pooledChanges(grid, rows, columns, axes);
+    const most = changes.reduce((so, change) => Math.max(so, Math.abs(change)), 0);
+    return picture(Uint32Array.from(changes, painter(paint, most, true)), columns, rows);
+  }
+  const blocks = pooled(headCodes(maps, head), queries, keys, rows, columns, axes.query, axes.key);
   const largest = levels[blocks.reduce((most, code) => Math.max(most, code), 0)] ?? 1;
   const table = Uint32Array.from(levels, painter(paint, largest));
   return picture(

@@ -1,7 +1,7 @@
 /** Matrix view: one head's map as a heat map. */
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Seen, StackShape } from "../data/api";
-import { type Source, stackOf } from "../data/source";
+import { type Source, stackOf, subjectOf } from "../data/source";
 import { shortened, visible } from "../data/tokens";
 import type { WeightGrid } from "../data/weights";
 import { type Axes, gridOf, useAxes } from "../data/weights";
@@ -131,14 +131,14 @@ function Matrix(props: MatrixProps) {
             +
           </button>
         </div>
-        <Legend {...{ setState, dark, largest }} scale={state.scale} error={axes.error} />
+        <Legend {...{ setState, dark, largest, seen }} scale={state.scale} />
         <Save
-          name={`${seen.model} ${layer}.${head}`}
+          name={`${subjectOf(seen)} ${layer}.${head}`}
           svg={() =>
             matrixSvg(
               matrixPicture(grid, axes, { threshold, scale: state.scale, dark: false }, largest),
               axes,
-              `Attention of head ${layer}.${head} of ${seen.model}`,
+              `Attention of head ${layer}.${head} of ${subjectOf(seen)}`,
             )
           }
           table={() => weightRows([`${layer}.${head}`], [grid], axes)}
@@ -186,7 +186,7 @@ function Read({ grid, axes, over }: ReadProps) {
     <span class="hs-read" role="status" data-query={query} data-key={key} data-weight={weight.toFixed(6)}>
       <bdi>{visible(shortened(axes.queries.labels[query]!, 24))}</bdi> <span class="hs-muted">({query})</span> →{" "}
       <bdi>{visible(shortened(axes.keys.labels[key]!, 24))}</bdi> <span class="hs-muted">({key})</span>{" "}
-      <strong class="hs-number">{asNumber(weight, axes.error)}</strong>
+      <strong class="hs-number">{asNumber(weight, axes.error, grid.signed)}</strong>
       {out && <span class="hs-muted"> (left out by the filter)</span>}
     </span>
   );

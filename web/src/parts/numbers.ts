@@ -37,8 +37,12 @@ function decimals(error: number): number {
   return error > 0 ? Math.floor(-Math.log10(error) + 1e-9) : 6;
 }
 
-/** A weight as a number: three decimals, four when it is small, and none that `error`, the largest there is, leaves no meaning. */
-export function asNumber(weight: number, error = 0): string {
+/**
+ * A weight as a number: three decimals, four when it is small, and none that `error`, the largest there is, leaves no meaning.
+ * Changes have a sign.
+ */
+export function asNumber(weight: number, error = 0, signed = false): string {
+  if (signed && weight !== 0) return `${weight < 0 ? "−" : "+"}${asNumber(Math.abs(weight), error)}`;
   const places = Math.min(weight < 0.01 ? 4 : 3, Math.max(1, decimals(error)));
   if (weight === 0) return "0";
   if (weight < 0.5 * 10 ** -places) return `<${(10 ** -places).toFixed(places)}`;
@@ -58,4 +62,9 @@ export function withError(value: number, error: number, among = 0): string {
     return `${shown(value, 3, among)} ± ${shown(error, 3, among)}`.replace("± <", "± under");
   const said = (number: number): string => number.toFixed(Math.max(0, places)).replace("-", "−");
   return `${said(value)} ± ${said(error)}`;
+}
+
+/** A number on a scale, with no more decimals than its error leaves: 0.12 for an error of 0.005. */
+export function withinError(value: number, error: number): string {
+  return String(Number(value.toFixed(Math.max(1, Math.min(4, decimals(error)))))).replace("-", "−");
 }

@@ -3,12 +3,13 @@ import { Component, type ComponentChildren, Fragment } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { headNamed } from "../atlas/filter";
 import type { Seen } from "../data/api";
-import type { Source } from "../data/source";
+import { type Source, subjectOf } from "../data/source";
 import { axesOf, errorWords } from "../data/tokens";
 import { Busy, Trouble } from "../parts/controls";
 import { inWords, useDark } from "../parts/hooks";
 import { useAddress } from "./address";
 import { atLevel, stepped, within } from "./choices";
+import { EditBar } from "./editbar";
 import { Help } from "./help";
 import { useKeys } from "./keys";
 import { Beyond, Missing, missingIn } from "./missing";
@@ -128,6 +129,7 @@ export function App({ source }: { source: Source }) {
           </button>
         </TextBar>
       )}
+      {source.seen !== undefined && ofText && <EditBar {...{ state, setState }} />}
       {seen !== null && ofText && view !== undefined && (
         <Toolbar {...{ view, seen, state, setState, dark }} isOne={beside === null || beside.model === seen.model} />
       )}
@@ -245,6 +247,12 @@ function Shown({ source, view, seen, beside, state, setState, dark, ofText, isRe
   }
   const Part = view.component;
   const show = (props: ViewProps) => {
+    if (view.needs === "neurons" && props.seen?.signed)
+      return (
+        <Busy>
+          Two passes have a query and a key each, and no difference of theirs makes a weight. Choose before or after.
+        </Busy>
+      );
     if (view.needs === "neurons" && props.seen?.has_neurons === false)
       return <Trouble>The queries and keys of this text are not there. {props.seen.note}</Trouble>;
     return (
@@ -289,7 +297,7 @@ function Footer({ source, seen, level }: { source: Source; seen: readonly Seen[]
         return (
           <Fragment key={index}>
             <span>
-              {each.model}
+              {subjectOf(each)}
               {architecture && ` (${architecture})`}
             </span>
             <span>{sides.map(({ pieces }) => pieces.length).join(" + ")} tokens</span>

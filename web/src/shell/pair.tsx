@@ -5,6 +5,7 @@ import type { Seen } from "../data/api";
 import { type Source, stackOf } from "../data/source";
 import { axesOf, errorOf, hasSentences, paired, shortened } from "../data/tokens";
 import { within } from "./choices";
+import { off } from "./edit";
 import { AS_IS, setting } from "./setting";
 import type { SetState, State } from "./state";
 import type { Across, Spot, View, ViewProps } from "./view";
@@ -18,9 +19,11 @@ export const PAIR_SETTINGS = [model, textA, textB];
 
 /** The state as the second text has it, on a page that can read one; null where none is asked for. */
 export function besideState(state: State): State | null {
-  return model.of(state) === ""
-    ? null
-    : { ...state, model: model.of(state), a: textA.of(state), b: textB.of(state), token: null };
+  const name = model.of(state);
+  if (name === "") return null;
+  // Heads of one model that are switched off mean nothing in another.
+  const settings = name === state.model ? state.settings : { ...state.settings, ...off.to("") };
+  return { ...state, settings, model: name, a: textA.of(state), b: textB.of(state), token: null };
 }
 
 /** The change that shows such a text beside; without one, none is. */

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ModelInfo, Seen } from "../data/api";
 import type { Source } from "../data/source";
 import { inWords } from "../parts/hooks";
+import { type Wish, wishIn } from "./edit";
 import type { SetState, State } from "./state";
 
 const SAMPLE = "The keys to the old cabinet were on the table, but nobody had seen them.";
@@ -20,19 +21,30 @@ export interface Typed {
   b: string;
 }
 
+/** What is to be read, and how the model is to be edited meanwhile. */
+export type Wanted = Typed & Wish;
+
 /** What an address says should be read; without a text the sample, without a model the first. */
-export function typedIn(state: State, models: readonly ModelInfo[]): Typed {
+export function typedIn(state: State, models: readonly ModelInfo[]): Wanted {
   const model = state.model === "" ? models[0] : models.find((each) => each.name === state.model);
-  return { model: model?.name ?? state.model, a: state.a || sampleOf(model), b: model?.pairs ? state.b : "" };
+  const text = { model: model?.name ?? state.model, a: state.a || sampleOf(model), b: model?.pairs ? state.b : "" };
+  return { ...text, ...wishIn(state) };
 }
 
-export function same(one: Typed, other: Typed): boolean {
-  return one.model === other.model && one.a === other.a && one.b === other.b;
+export function same(one: Wanted, other: Wanted): boolean {
+  const sameText = one.model === other.model && one.a === other.a && one.b === other.b;
+  return sameText && sameWish(one, other);
 }
+
+export function sameWish(one: Wish, other: Wish): boolean {
+  return one.difference === other.difference && JSON.stringify(one.edits) === JSON.stringify(other.edits);
+}
+
+const NO_WISH: Wish = { edits: [], difference: false };
 
 /** A text that was read, and what was asked for to get it. */
 export interface Read {
-  typed: Typed;
+  typed: Wanted;
   seen: Seen;
 }
 
@@ -61,13 +73,18 @@ export function useReading(source: Source, state: State, setState: SetState, isS
   const [busy, setBusy] = useState(isShown);
   const [trouble, setTrouble] = useState<string | null>(null);
   const underway = useRef<AbortController | null>(null);
-  const asked = useRef<Typed | null>(null);
-  const arrived = useRef<Typed | null>(null);
+  const asked = useRef<Wanted | null>(null);
+  const arrived = useRef<Wanted | null>(null);
   // The second text as well where this model takes none: the next one may.
   const [typed, setTyped] = useState<Typed>({ ...wanted, b: state.b });
   useEffect(() => setTyped({ ...wanted, b: state.b }), [wanted.model, wanted.a, state.b]);
   const takesPairs = (name: string): boolean => models.find((model) => model.name === name)?.pairs ?? false;
-  const sent = (text: Typed): Typed => ({ ...text, b: takesPairs(text.model) && text.b.trim() !== "" ? text.b : "" });
+  // Heads of one model mean nothing in another.
+  const wish = (name: string): Wish => (name === wanted.model ? wishIn(state) : NO_WISH);
+  const sent = ({ model, a, b }: Typed): Wanted => ({
+    ...{ model, a, b: takesPairs(model) && b.trim() !== "" ? b : "" },
+    ...wish(model),
+  });
 
   // What did not arrive is asked for again when the views of texts are back.
   const stop = (): void => {
@@ -84,7 +101,9 @@ export function useReading(source: Source, state: State, setState: SetState, isS
     try {
       const typed = sent(text);
       asked.current = typed;
-      const request = { model: typed.model, text_a: typed.a, text_b: typed.b === "" ? null : typed.b };
+      const { edits, difference } = typed;
+      const texts = { model: typed.model, text_a: typed.a, text_b: typed.b === "" ? null : typed.b };
+      const request = { ...texts, edits, difference };
       const seen = await source.seen!(request, control.signal);
       if (control.signal.aborted) return;
       arrived.current = typed;
@@ -107,7 +126,7 @@ export function useReading(source: Source, state: State, setState: SetState, isS
   useLayoutEffect(() => {
     if (!isShown) cancel();
     else if (asked.current === null || !same(asked.current, wanted)) void look(wanted);
-  }, [isShown, wanted.model, wanted.a, wanted.b]);
+  }, [isShown, wanted.model, wanted.a, wanted.b, JSON.stringify(wanted.edits), wanted.difference]);
   const change = (part: Partial<Typed>): void => setTyped((before) => ({ ...before, ...part }));
   const stale = read !== null && !same(read.typed, sent(typed));
   return { typed, change, read, stale, busy, trouble, look, cancel };

@@ -1,6 +1,7 @@
 /** Where new texts are typed, on pages that can send them through a model. */
 import type { ComponentChildren } from "preact";
 import type { ModelInfo } from "../data/api";
+import { subjectOf } from "../data/source";
 import { shortened } from "../data/tokens";
 import { Trouble } from "../parts/controls";
 import type { Read, Reading } from "./reading";
@@ -74,10 +75,11 @@ export function TextBar({ models, reading, children }: Props) {
 }
 
 /** What the picture is of, as long as that is not what the fields say. */
-function Stale({ read: { typed }, busy }: { read: Read; busy: boolean }) {
+function Stale({ read: { typed, seen }, busy }: { read: Read; busy: boolean }) {
   return (
     <span class="hs-stale-note" role="note">
-      The picture is of <strong>{typed.model}</strong>, for “<bdi>{shortened(typed.a, 60)}</bdi>”
+      The picture is of <strong>{subjectOf({ ...seen, model: typed.model })}</strong>, for “
+      <bdi>{shortened(typed.a, 60)}</bdi>”
       {typed.b !== "" && (
         <>
           {" "}

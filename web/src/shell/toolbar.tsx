@@ -70,7 +70,7 @@ export function Toolbar({ view, seen, state, setState, dark, isOne }: Props) {
           />
         </Field>
       )}
-      {has("threshold") && <Threshold threshold={leastDrawn(view, state, seen, stack)} setState={setState} />}
+      {has("threshold") && <Threshold {...{ setState, seen }} threshold={leastDrawn(view, state, seen, stack)} />}
       {(has("head") || has("heads")) && seen.cards?.[stack.name] !== undefined && (
         <CardLine
           head={said === null ? "" : `${isOne ? "" : `${seen.model} `}${state.layer}.${said}`}
@@ -134,15 +134,16 @@ function LevelSwitch({ seen, state, setState }: { seen: Seen; state: State; setS
 }
 
 /** The slider moves in even steps of the root: most weights are small. */
-function Threshold({ threshold, setState }: { threshold: number; setState: SetState }) {
+function Threshold({ threshold, setState, seen }: { threshold: number; setState: SetState; seen: Seen }) {
+  const what = seen.signed ? "change" : "weight";
   return (
-    <Field label="Weights from">
+    <Field label={seen.signed ? "Changes from" : "Weights from"}>
       <input
         type="range"
         min="0"
         max="1"
         step="0.01"
-        aria-label="Smallest weight that is drawn"
+        aria-label={`Smallest ${what} that is drawn`}
         aria-valuetext={percent(threshold)}
         value={Math.sqrt(threshold)}
         onInput={(event) => setState({ threshold: rounded(Number(event.currentTarget.value) ** 2) })}

@@ -1,50 +1,43 @@
-/** The heads to switch off: by name, or by clicks on a grid. */
+/** The heads to switch off: by name, by clicks on a grid, or by what they do. */
 
 import { useMemo, useRef, useState } from "preact/hooks";
-import type { ModelInfo, Seen } from "../data/api";
-import { rampColour } from "../parts/colour";
-import { Switch, Trouble } from "../parts/controls";
+import { type AtlasLook, lookAt } from "../atlas/data";
+import { described } from "../atlas/frame";
+import { Scale } from "../atlas/legend";
+import { Picker } from "../atlas/picker";
+import { colour } from "../atlas/settings";
+import type { AtlasData } from "../data/api";
+import { kindColour } from "../parts/colour";
+import { Busy, Switch, Trouble } from "../parts/controls";
 import { type Grid, HeadGrid } from "../parts/headgrid";
-import { useLoaded, useSize } from "../parts/hooks";
+import { useSize } from "../parts/hooks";
+import type { How } from "../shell/edit";
+import * as settings from "../shell/edit";
+import type { State } from "../shell/state";
 import type { ViewProps } from "../shell/view";
 import { headKey, printHeads } from "./headnames";
-import type { How } from "./settings";
-import * as settings from "./settings";
 
-/** The grids of a model's stacks, from the text that it has read; empty when it has read none. */
-export function gridsOf(model: ModelInfo | undefined, seen: Seen | null): readonly Grid[] {
-  return seen !== null && model !== undefined && seen.model === model.name ? seen.stacks : NO_GRIDS;
-}
-
-/** The same, with an atlas of the model as the last place to look. */
-export function useGrids(
-  source: ViewProps["source"],
-  model: ModelInfo | undefined,
-  seen: Seen | null,
-): readonly Grid[] {
-  const known = gridsOf(model, seen);
-  const atlas = source.about.atlases.find((one) => one.model === model?.name)?.id;
-  const load = source.atlas;
-  const wanted = known.length === 0 && atlas !== undefined && load !== undefined;
-  const { value } = useLoaded(wanted ? () => load(atlas) : null, [source, atlas, wanted]);
-  return wanted ? (value?.stacks ?? NO_GRIDS) : known;
-}
-
-const NO_GRIDS: readonly Grid[] = [];
+const MOST = 24; // pixels a head
 
 interface HeadsProps {
+  /** What colours the heads: an atlas of the model, or of the text. */
+  atlas: AtlasData | null;
+  ofText: boolean;
   grids: readonly Grid[];
   heads: ReadonlySet<string>;
   off: string;
   how: How;
   error: string;
   dark: boolean;
+  state: State;
   setState: ViewProps["setState"];
 }
 
-export function Heads({ grids, heads, off, how, error, dark, setState }: HeadsProps) {
+export function Heads(props: HeadsProps) {
+  const { atlas, ofText, grids, heads, off, how, error, dark, state, setState } = props;
   const place = useRef<HTMLDivElement>(null);
   const size = useSize(place);
+  const [over, setOver] = useState<string>("");
   const write = (text: string) => setState({ settings: settings.off.to(text) });
   const toggle = (keys: readonly string[]) => {
     const next = new Set(heads);
@@ -55,6 +48,11 @@ export function Heads({ grids, heads, off, how, error, dark, setState }: HeadsPr
     }
     write(printHeads(next, grids));
   };
+  const looks = useMemo(
+    () => grids.map(({ name }) => (atlas === null ? null : lookAt(atlas, { ...state, stack: name, heads: [] }, dark))),
+    [atlas, grids, colour.of(state), dark],
+  );
+  const first = looks[0] ?? null;
   return (
     <fieldset class="ti-heads">
       <legend>Heads to switch off</legend>
@@ -63,7 +61,7 @@ export function Heads({ grids, heads, off, how, error, dark, setState }: HeadsPr
           type="text"
           aria-label="Heads to switch off"
           aria-invalid={error !== ""}
-          placeholder="3.2, layer 7, layers 9-11 …"
+          placeholder="3.2, layer 7, top 10 by entropy …"
           value={off}
           onInput={(event) => write(event.currentTarget.value)}
         />
@@ -81,64 +79,131 @@ export function Heads({ grids, heads, off, how, error, dark, setState }: HeadsPr
         </button>
       </div>
       {error !== "" && <Trouble>{error}</Trouble>}
-      <div ref={place}>
+      <div ref={place} class="ti-grids">
         {size.width > 0 &&
-          grids.map((grid) => (
+          grids.map((grid, index) => (
             <Switches
               key={grid.name}
-              {...{ grid, heads, how, dark, toggle }}
+              {...{ grid, heads, toggle, setOver }}
+              look={looks[index] ?? null}
               room={size.width}
               titled={grids.length > 1}
             />
           ))}
+        {grids.length === 0 && <Busy>The heads are on their way …</Busy>}
       </div>
       {grids.length > 0 && (
-        <p class="at-about">Click heads, or the number of a layer. {heads.size > 0 ? `${heads.size} off.` : ""}</p>
+        <p class="at-about">
+          {over || `Click heads, or the number of a layer. ${heads.size > 0 ? `${heads.size} off.` : ""}`}
+        </p>
       )}
+      {first !== null && <Colours {...{ look: first, dark, setState, ofText, write }} several={grids.length > 1} />}
     </fieldset>
+  );
+}
+
+interface ColoursProps {
+  look: AtlasLook;
+  dark: boolean;
+  /** Whether the colours are of the text alone. */
+  ofText: boolean;
+  several: boolean;
+  setState: ViewProps["setState"];
+  write: (text: string) => void;
+}
+
+/** What the colours are, and the heads that have most of it. */
+function Colours({ look, dark, ofText, several, setState, write }: ColoursProps) {
+  const [count, setCount] = useState(10);
+  const { colouring, stack } = look;
+  if (colouring === null) return null;
+  const named = (end: string) => `${several ? `${stack.name} ` : ""}${end} ${count} by ${colouring.rank}`;
+  return (
+    <div class="ti-colours">
+      <div class="ti-row">
+        <span class="hs-label">{ofText ? "Coloured by, on this text:" : "Coloured by:"}</span>
+        <Picker
+          colourings={stack.colourings}
+          chosen={colouring}
+          onChoose={(key) => setState({ settings: colour.to(key) })}
+        />
+      </div>
+      {colouring.kind === "category" ? (
+        <p class="ti-kinds">
+          {(colouring.labels ?? []).map((label, index) => (
+            <span key={label}>
+              <i style={{ background: kindColour(index, dark) }} /> {label}
+            </span>
+          ))}
+        </p>
+      ) : (
+        <Scale {...{ look, dark, colouring }} value={null} />
+      )}
+      {colouring.rank != null && (
+        <div class="ti-row">
+          <span class="hs-label">Switch off the</span>
+          <input
+            type="number"
+            min="1"
+            max={stack.layers * stack.heads}
+            aria-label="How many heads"
+            value={count}
+            onInput={(event) => setCount(event.currentTarget.valueAsNumber || 1)}
+          />
+          <button type="button" class="hs-button" onClick={() => write(named("top"))}>
+            highest
+          </button>
+          <button type="button" class="hs-button" onClick={() => write(named("bottom"))}>
+            lowest
+          </button>
+        </div>
+      )}
+    </div>
   );
 }
 
 interface SwitchesProps {
   grid: Grid;
+  look: AtlasLook | null;
   heads: ReadonlySet<string>;
-  how: How;
-  dark: boolean;
   room: number;
   titled: boolean;
   toggle: (keys: readonly string[]) => void;
+  setOver: (words: string) => void;
 }
 
-function Switches({ grid, heads, how, dark, room, titled, toggle }: SwitchesProps) {
+function Switches({ grid, look, heads, room, titled, toggle, setOver }: SwitchesProps) {
   const [cursor, setCursor] = useState<number | null>(null);
   const count = grid.layers * grid.heads;
-  const keyOf = (index: number) => headKey(grid.name, Math.floor(index / grid.heads), index % grid.heads);
-  const on = rampColour("share", dark, 0.28);
-  const away = how === "zero" ? rampColour("signed", dark, 0.1) : rampColour("amount", dark, 0.6);
-  const colours = useMemo(
-    () => Array.from({ length: count }, (_, index) => (heads.has(keyOf(index)) ? away : on)),
-    [heads, count, on, away],
+  const nameOf = (index: number) => `${Math.floor(index / grid.heads)}.${index % grid.heads}`;
+  const isOff = (index: number) => heads.has(headKey(grid.name, Math.floor(index / grid.heads), index % grid.heads));
+  const none = useMemo(() => Array<string>(count).fill(""), [count]);
+  const bright = useMemo(() => Array.from({ length: count }, (_, index) => !isOff(index)), [heads, count]);
+  const framed = useMemo(
+    () =>
+      new Set(
+        Array.from({ length: count }, (_, index) => index)
+          .filter(isOff)
+          .map(nameOf),
+      ),
+    [heads, count],
   );
-  const bright = useMemo(() => Array<boolean>(count).fill(true), [count]);
+  const describe = (index: number): string =>
+    `${look === null ? `Head ${nameOf(index)}` : described(look, index)} · ${isOff(index) ? "off" : "on"}`;
   return (
     <>
       {titled && <p class="hp-what">{grid.name}</p>}
       <HeadGrid
-        grid={grid}
-        colours={colours}
-        bright={bright}
-        framed={new Set()}
+        {...{ grid, bright, framed, room, describe }}
+        colours={look?.colours ?? none}
         current={cursor}
-        room={room}
-        largest={24}
+        largest={MOST}
         label={`Heads of the ${grid.name} to switch off`}
-        describe={(index) =>
-          `Head ${Math.floor(index / grid.heads)}.${index % grid.heads} is ${heads.has(keyOf(index)) ? "off" : "on"}.`
-        }
+        onHover={(index) => setOver(index === null ? "" : describe(index))}
         onMove={setCursor}
         onChoose={(index) => {
           setCursor(index);
-          toggle([keyOf(index)]);
+          toggle([headKey(grid.name, Math.floor(index / grid.heads), index % grid.heads)]);
         }}
         onLayer={(layer) => toggle(Array.from({ length: grid.heads }, (_, head) => headKey(grid.name, layer, head)))}
       />

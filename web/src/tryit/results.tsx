@@ -1,7 +1,8 @@
 /** Predictions before and after, next to each other. */
 
-import type { Guess, Option, Predicted, PredictRequest } from "../data/api";
+import type { EmbeddingChange, Guess, Option, Predicted, PredictRequest } from "../data/api";
 import { shortened, visible } from "../data/tokens";
+import { largestOf, shown } from "../parts/numbers";
 import { percent } from "./percent";
 
 const SIGNS = { new: "new", up: "▲", down: "▼", same: "" } as const;
@@ -23,8 +24,11 @@ export function Results({ answer, request }: { answer: Predicted; request: Predi
           {answer.note}
         </p>
       )}
-      {places === 0 && !answer.note && <p class="at-hint">The model has nothing to predict in this text.</p>}
+      {places === 0 && !answer.note && !answer.embedding && (
+        <p class="at-hint">The model has nothing to predict in this text.</p>
+      )}
       {answer.said && <p class="ti-summary">{answer.said}</p>}
+      {answer.embedding && <Moved change={answer.embedding} />}
       {answer.after.map((after, index) => (
         <Place key={index} before={answer.before[index] ?? after} after={after} edited={edited} />
       ))}
@@ -34,6 +38,34 @@ export function Results({ answer, request }: { answer: Predicted; request: Predi
         </p>
       )}
     </>
+  );
+}
+
+/** The tokens whose vectors move farthest. */
+function Moved({ change }: { change: EmbeddingChange }) {
+  const most = largestOf(change.tokens.map(({ distance }) => distance));
+  return (
+    <section class="ti-place" data-distance={change.distance}>
+      <h3>Tokens that move most</h3>
+      <ol class="ti-moved">
+        {change.tokens.map(({ token, place, distance }) => (
+          <li key={place} class="ti-option" data-token={token} data-distance={distance}>
+            <span class="ti-word" dir="auto">
+              {shortened(visible(token), 60)} <span class="hs-muted">{place}</span>
+            </span>
+            <span />
+            <svg class="ti-bar" aria-hidden="true">
+              <rect class="ti-after" width={`${(100 * distance) / (most || 1)}%`} height="100%" />
+            </svg>
+            <span class="ti-percent">{shown(distance)}</span>
+          </li>
+        ))}
+      </ol>
+      <p class="at-about">
+        Cosine distance between a token's last vector before and after: 0 is no change, 1 a right angle. The longest bar
+        is the largest of these.
+      </p>
+    </section>
   );
 }
 

@@ -39,7 +39,13 @@ const SAMPLES: Record<string, Sample> = {
     hint: "The model predicts the next token.",
   },
 };
-const ANY: Sample = { first: "Text", second: "Second text (may be empty)", a: "", b: "", hint: "" };
+const ANY: Sample = {
+  first: "Text",
+  second: "Second text (may be empty)",
+  a: "The keys to the old cabinet were on the table.",
+  b: "",
+  hint: "This model predicts nothing: switch heads off and see how far the text's embedding moves.",
+};
 
 export function sampleFor(task: string | null | undefined): Sample {
   return SAMPLES[task ?? ""] ?? ANY;

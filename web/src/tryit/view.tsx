@@ -1,16 +1,17 @@
 /** Try it: what the model predicts, and what it predicts with heads switched off. */
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { ModelInfo, PredictRequest } from "../data/api";
 import { Field, Trouble } from "../parts/controls";
+import * as settings from "../shell/edit";
 import type { SetState, State } from "../shell/state";
 import type { View, ViewProps } from "../shell/view";
 import { type Asked, useFollow, usePrediction } from "./asked";
-import { parseHeads } from "./headnames";
-import { Heads, useGrids } from "./heads";
+import { Heads } from "./heads";
+import { useChosen, useKnown } from "./known";
+import { MASK, masked } from "./mask";
 import { Results } from "./results";
-import { sampleFor, TASKS } from "./samples";
-import * as settings from "./settings";
+import { type Sample, sampleFor, TASKS } from "./samples";
 import "./tryit.css";
 
 /** The texts that the address names; null for none, so that a sample may stand there. */
@@ -37,21 +38,20 @@ function TryView({ source, seen, state, setState, dark }: ViewProps) {
   const sample = sampleFor(model?.task);
   const [{ a, b }, setTexts] = useTexts(state, model?.name ?? "", sample);
   const [off, how] = [settings.off.of(state), settings.how.of(state)];
-  const grids = useGrids(source, model, seen);
-  const choice = useMemo(() => parseHeads(off, grids), [off, grids]);
-  const known = grids.length > 0 ? choice.error : "";
   const { asked, ask, cancel, sent } = usePrediction(source);
   const answered = asked.request?.model === model?.name ? asked : { ...asked, answer: null };
   const requestFor = (texts: Texts): PredictRequest => ({
     model: model?.name ?? "",
     text_a: texts.a,
     text_b: model?.pairs && texts.b.trim() !== "" ? texts.b : null,
-    edits: off.trim() === "" ? [] : [{ heads: off.trim(), how }],
+    edits: settings.editsIn(state),
   });
-  const ready = model !== undefined && a.trim() !== "" && known === "";
   const named = textsIn(state);
-  // A model without a task is asked when somebody insists, and then says why not.
-  const asks = ready && model.task !== null && (named !== null || off.trim() !== "" || answered.answer !== null);
+  const known = useKnown(source, state, model, seen, requestFor(named ?? sample));
+  const chosen = useChosen(source, known.grids, requestFor(named ?? sample));
+  const error = known.grids.length > 0 ? chosen.error : known.error;
+  const ready = model !== undefined && a.trim() !== "" && (known.grids.length === 0 || chosen.error === "");
+  const asks = ready && (named !== null || off.trim() !== "" || answered.answer !== null);
   const predict = () => {
     if (!ready) return;
     const isSample = a === sample.a && (!model.pairs || b === sample.b) && state.a !== a;
@@ -80,17 +80,87 @@ function TryView({ source, seen, state, setState, dark }: ViewProps) {
           }}
         >
           <Models {...{ models, model, setState }} />
-          <Text label={sample.first} value={a} onInput={(text) => setTexts({ a: text, b })} onEnter={predict} />
-          {model.pairs && (
-            <Text label={sample.second} value={b} onInput={(text) => setTexts({ a, b: text })} onEnter={predict} />
-          )}
-          <p class="at-about">{sample.hint}</p>
-          <Heads {...{ grids, off, how, dark, setState }} heads={choice.heads} error={known} />
-          <Actions busy={asked.busy} ready={ready} cancel={cancel} />
+          <Fields {...{ model, sample, setTexts }} texts={{ a, b }} onEnter={predict} />
+          <Heads {...known} {...{ off, how, dark, state, setState, error }} heads={chosen.heads} />
+          <Actions busy={asked.busy} ready={ready} cancel={cancel} verb={model.task ? "Predict" : "Compare"} />
         </form>
-        <Answer asked={answered} />
+        <div>
+          <Answer asked={answered} />
+          {off.trim() !== "" && chosen.error === "" && <Attention setState={setState} />}
+        </div>
       </div>
     </div>
+  );
+}
+
+interface FieldsProps {
+  model: ModelInfo;
+  sample: Sample;
+  texts: Texts;
+  setTexts: (texts: Texts) => void;
+  onEnter: () => void;
+}
+
+/** The texts, and for masked words a button that hides one. */
+function Fields({ model, sample, texts, setTexts, onEnter }: FieldsProps) {
+  const last = useRef<HTMLTextAreaElement | null>(null);
+  const place = useRef<HTMLDivElement>(null);
+  const hide = (): void => {
+    const field = last.current ?? place.current?.querySelector("textarea");
+    if (!field) return;
+    const isFirst = field === place.current?.querySelector("textarea");
+    // Never touched, the cursor of a field stands before its first word; the end is where one goes on.
+    const start = last.current === null ? field.value.length : field.selectionStart;
+    const { text, cursor } = masked(field.value, start, last.current === null ? start : field.selectionEnd);
+    setTexts(isFirst ? { ...texts, a: text } : { ...texts, b: text });
+    requestAnimationFrame(() => {
+      field.focus();
+      field.setSelectionRange(cursor, cursor);
+    });
+  };
+  const touched = (field: HTMLTextAreaElement): void => {
+    last.current = field;
+  };
+  const shared = { onEnter, touched };
+  return (
+    <div ref={place}>
+      <Text {...shared} label={sample.first} value={texts.a} onInput={(a) => setTexts({ ...texts, a })} />
+      {model.pairs && (
+        <Text {...shared} label={sample.second} value={texts.b} onInput={(b) => setTexts({ ...texts, b })} />
+      )}
+      <p class="at-about ti-hint">
+        {model.task === "mlm" && (
+          <button type="button" class="hs-button" title="Over the selected word, or at the cursor" onClick={hide}>
+            Insert {MASK}
+          </button>
+        )}
+        <span>{sample.hint}</span>
+      </p>
+    </div>
+  );
+}
+
+/** Where the attention of the edited model is. */
+function Attention({ setState }: { setState: SetState }) {
+  const views = [
+    ["head", "Heads"],
+    ["matrix", "Matrix"],
+    ["model", "All heads"],
+  ] as const;
+  return (
+    <p class="ti-row">
+      <span class="hs-label">What the edit changes in the attention:</span>
+      {views.map(([view, title]) => (
+        <button
+          key={view}
+          type="button"
+          class="hs-button"
+          onClick={() => setState({ view, settings: settings.shows.to("difference") })}
+        >
+          {title}
+        </button>
+      ))}
+    </p>
   );
 }
 
@@ -119,11 +189,11 @@ function Models({ models, model, setState }: ModelsProps) {
   );
 }
 
-function Actions({ busy, ready, cancel }: { busy: boolean; ready: boolean; cancel: () => void }) {
+function Actions({ busy, ready, cancel, verb }: { busy: boolean; ready: boolean; cancel: () => void; verb: string }) {
   return (
     <div class="ti-actions">
       <button type="submit" class="hs-button hs-main" disabled={busy || !ready}>
-        Predict
+        {verb}
       </button>
       {busy && (
         <>
@@ -157,11 +227,13 @@ function Text({
   value,
   onInput,
   onEnter,
+  touched,
 }: {
   label: string;
   value: string;
   onInput: (text: string) => void;
   onEnter: () => void;
+  touched: (field: HTMLTextAreaElement) => void;
 }) {
   return (
     <label class="ti-text">
@@ -170,6 +242,7 @@ function Text({
         rows={value.length > 90 ? 4 : 2}
         dir="auto"
         value={value}
+        onFocus={(event) => touched(event.currentTarget)}
         onInput={(event) => onInput(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key !== "Enter" || event.shiftKey) return;
@@ -187,6 +260,6 @@ export const tryView: View = {
   about: "Type a text, switch heads off, and see the predictions change beside those of the untouched model.",
   needs: "predict",
   controls: [],
-  settings: [settings.off, settings.how],
+  settings: settings.EDIT_SETTINGS,
   component: TryView,
 };

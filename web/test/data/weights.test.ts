@@ -33,3 +33,16 @@ test("a second byte lies between the middles around the level", () => {
   close(1, [0.05, 0.3, 0.3 + 0.45 / 5, 1]);
   assert.throws(() => layerMaps({ ...SEEN, fine: true }, "encoder", 0, new Uint8Array(8)), /4 weights; 2 x 2 x 2/);
 });
+
+test("changes are from -1 to 1, and what cannot be told from 0 is 0", () => {
+  const levels = [-1, -0.5, 0, 0.5, 1];
+  const first = [0, 1, 2, 2, 2, 3, 4, 2];
+  const second = [0, 0, 127, 128, 255, 0, 255, 0];
+  const maps = layerMaps({ ...SEEN, fine: true }, "encoder", 0, Uint8Array.from([...first, ...second]));
+  const close = (head: number, wanted: number[]): void => {
+    const found = weightsOf(maps, head, levels);
+    for (const [place, change] of wanted.entries()) assert.ok(Math.abs(found.at(place) - change) < 1e-6);
+  };
+  close(0, [-1, -0.75, 0, 0]);
+  close(1, [0.25, 0.25, 1, -0.25]);
+});

@@ -4,7 +4,12 @@ import type { WeightGrid } from "../../src/data/weights";
 import { linesOf, linksOf, opacity, reachOf, strongest, type Wanted } from "../../src/head/lines";
 
 function gridOf(rows: number[][]): WeightGrid {
-  return { queries: rows.length, keys: rows[0]!.length, at: (query, key) => rows[query]![key]! };
+  return {
+    queries: rows.length,
+    keys: rows[0]!.length,
+    signed: rows.flat().some((value) => value < 0),
+    at: (query, key) => rows[query]![key]!,
+  };
 }
 
 const ONE = gridOf([
@@ -120,4 +125,29 @@ test("the strongest line that is shown is nearly opaque, however weak", () => {
     assert.ok(opacity(0.01, reach(0.01, 1), heads) < 0.06);
     assert.equal(opacity(1, 1, heads), 1);
   }
+});
+
+test("changes are chosen by their size, whatever their sign", () => {
+  const changes = gridOf([
+    [-0.5, 0.3],
+    [0.1, -0.2],
+  ]);
+  const wanted: Wanted = {
+    ...{ threshold: 0.15, query: [true, true], key: [true, true] },
+    ...{ rows: { from: 0, to: 2 }, only: null, limit: 100 },
+  };
+  const lines = linesOf([changes], wanted);
+  assert.deepEqual(
+    [...lines.weight].map((weight) => Number(weight.toFixed(2))),
+    [-0.2, 0.3, -0.5],
+  );
+  assert.equal(reachOf(lines), 0.5);
+  assert.deepEqual(
+    strongest([changes], wanted, 2).map(({ weight }) => weight),
+    [-0.5, 0.3],
+  );
+  assert.deepEqual(
+    linksOf([changes], "query", 0, [true, true]).map(({ mean }) => mean),
+    [-0.5, 0.3],
+  );
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { shownValue } from "../../src/atlas/filter";
 import type { Colouring } from "../../src/data/api";
-import { asNumber, shown, stored } from "../../src/parts/numbers";
+import { asNumber, shown, stored, withinError } from "../../src/parts/numbers";
 
 const numbers = (values: (number | null)[], more: Partial<Colouring> = {}): Colouring => ({
   key: "k",
@@ -52,6 +52,14 @@ test("numbers have no more digits than are stored", () => {
   assert.deepEqual(rounded(0.0005), ["0", "<0.001", "0.012", "0.679"]);
   assert.deepEqual(rounded(0.002), ["0", "<0.01", "0.01", "0.68"]);
   assert.deepEqual(rounded(0.005), ["0", "<0.01", "0.01", "0.68"]);
+  assert.deepEqual(
+    [0, 0.0123, -0.0004].map((change) => asNumber(change, 0.0001, true)),
+    ["0", "+0.012", "−0.0004"],
+  );
+  assert.deepEqual(
+    [0.005, 0.0008, 0.00002].map((error) => withinError(-0.123456, error)),
+    ["−0.12", "−0.123", "−0.1235"],
+  );
   assert.equal(stored(0.123456789, 0.002), 0.12);
   assert.equal(stored(0.123456789, 0.0000001), 0.123457);
 });

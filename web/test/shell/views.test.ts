@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { selected, stretched } from "../../src/atlas/settings";
+import { how } from "../../src/shell/edit";
 import { changed, DEFAULTS, parseState, printState, type State, stepOf } from "../../src/shell/state";
 import { SETTINGS } from "../../src/shell/views";
-import { how } from "../../src/tryit/settings";
 
 const LINK =
   "colour=a:b%3D1&selected=3.2,11.0&x-box=1,2,3&x-how=uniform&x-map=tsne&x-off=3.2&x-pick=is:dense&x-piece=4&x-stretch=1";
@@ -14,7 +14,7 @@ test("links name the settings of views as they always have", () => {
   assert.deepEqual(selected.of(state), ["3.2", "11.0"]);
   assert.deepEqual([stretched.of(state), how.of(state)], [true, "uniform"]);
   assert.equal(printState(state), LINK);
-  assert.equal(SETTINGS.length, 14, "each has its own name");
+  assert.equal(SETTINGS.length, 15, "each has its own name");
 });
 
 test("what cannot be read is as if it were not there", () => {

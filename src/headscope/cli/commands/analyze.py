@@ -9,6 +9,7 @@ from headscope.cli import options as shared
 from headscope.cli.session import session
 from headscope.errors import HeadscopeWarning
 from headscope.registry import BUILT_IN
+from headscope.types import Weigh
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
@@ -33,6 +34,7 @@ def analyze(
         ),
     ] = "all",
     faithful: bool = False,
+    weigh: Weigh | None = None,
     sentences: int = 256,
     common: shared.Common,
 ) -> None:
@@ -42,6 +44,8 @@ def analyze(
         output OUT.nc: Write the atlas here. Its folder must exist. An atlas of that name is replaced, but keeps the
             results of probes on the same model.
         faithful: Compute what the papers' released code computes, quirks included, to reproduce their numbers.
+        weigh: Weigh attention by where heads look, by what they move from there (variables that end in _moved), or
+            both, one beside the other. Both is the default for models whose output projections can be found.
         sentences N>=0: Choose each head's typical sentences out of N. The atlas quotes them; with 0 it holds no text.
     """
     inputs, names = shared.check_corpus(text, pairs), shared.measure_names(measures)
@@ -54,6 +58,7 @@ def analyze(
             max_length=max_length,
             limit=limit,
             faithful=faithful,
+            weigh=weigh,
             sentences=sentences,
             **common.run_options,
         )
@@ -105,5 +110,7 @@ def _print(page: "Page", atlas: "hs.Atlas", output: Path) -> None:
         f"{facts['tokens']:,} tokens, "
         f"{facts['duration_s']:.1f} s"
     )
+    if note := facts["options"].get("weigh_note"):
+        page.wrapped("- ", f"{note}.")
     for finding in leading(hs.findings(atlas)):
         page.wrapped("- ", f"{f'{finding.stack}: ' if several else ''}{finding.text}")

@@ -11,11 +11,13 @@ from headscope.facts.findings.importance import importance
 from headscope.facts.findings.kinds import kinds, patterns
 from headscope.facts.findings.know import knowledge
 from headscope.facts.findings.measures import breadth, distances, habits, likeness, neighbours, roles
+from headscope.facts.findings.moved import taking
 from headscope.facts.subject import Subject
 
 _LOOKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     neighbours,
     roles,
+    taking,
     breadth,
     distances,
     kinds,

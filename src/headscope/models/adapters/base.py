@@ -71,6 +71,10 @@ class Adapter:
             partly = there | partly
         return partly
 
+    def output_projection(self, attention: nn.Module) -> nn.Module | None:
+        """The linear map that the output of an attention module goes through, where that is not found by watching."""
+        return None
+
     def layout(self, config: Any, *, causal: bool) -> Layout:
         """How a pair of texts is given to a model, which is `causal` if no token sees what follows it."""
         if config.is_encoder_decoder:

@@ -130,6 +130,8 @@ class Colouring(Shape):
     labels: list[str] | None = None
     stderr: list[Coarse] | None = None
     about: str
+    rank: str | None = None
+    """How heads are chosen by it, as in "top 10 by entropy"; null where they have no order."""
 
 
 class FindingPart(Shape):

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gridsOf } from "../../src/tryit/heads";
+import { gridsOf } from "../../src/tryit/known";
 
 test("the grids of a model come from the text that it has read", () => {
   const model = { name: "m", architecture: "bert", task: "mlm", max_length: 512, pairs: true };

@@ -1,0 +1,71 @@
+"""Loudness: how much a head adds to the residual stream, and whether it adds the same whatever the query."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import torch
+
+from headscope.measures.base import MEASURES, Measure, TextMean
+from headscope.types import AttentionBatch, HeadGrid, LabelledArray
+
+SUMMARIES = {
+    "loudness": "mean length of what a head adds, as a share of the sum over its layer's heads",
+    "loudness_residual": "mean length of what a head adds, against the residual stream that it is added to",
+    "constancy": "length of the mean of what a head adds over queries, against the root mean square of its length",
+}
+
+
+@MEASURES.register("loudness")
+@dataclass
+class Loudness(Measure):
+    """How long a head's output y is after the output projection, and how much of it is always the same.
+
+    `loudness`: the mean over queries of |y_i|, as a share of the sum over the heads of the layer. `loudness_residual`:
+    the mean over queries of |y_i| / |x_i|, x being the residual stream that it is added to; nan where that is not seen.
+    `constancy`: |mean of y| / root mean square of |y|, which is 1 when every query of a text gets the same vector and
+    about 1 over the root of n when n queries get unrelated ones. Each for every text, then the mean over texts.
+    """
+
+    name: ClassVar[str] = "loudness"
+    summary: ClassVar[str] = SUMMARIES["loudness"]
+    weighable: ClassVar[bool] = False
+    needs_carried: ClassVar[bool] = True
+
+    grid: HeadGrid
+    share: TextMean  # (layer, head)
+    residual: TextMean  # (layer, head)
+    constancy: TextMean  # (layer, head)
+
+    @classmethod
+    def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
+        """Nothing seen yet."""
+        return cls(grid, *(TextMean.zeros(grid.layers, grid.heads) for _ in SUMMARIES))
+
+    def update(self, batch: AttentionBatch) -> None:
+        """Count one layer of one batch of texts."""
+        carried = batch.carried
+        assert carried is not None
+        real = batch.queries.is_token[:, None]  # (text, 1, query)
+        count = real.sum(-1)  # (text, 1)
+        given = carried.given.masked_fill(~real, 0)  # (text, head, query)
+        mean = given.sum(-1) / count  # (text, head)
+        total = mean.sum(-1, keepdim=True)
+        self.share.add(mean / total, applies=total > 0, layer=batch.layer)
+        outputs = carried.output.transpose(1, 2).masked_fill(~real[..., None], 0)  # (text, head, query, dim)
+        together = carried.lengths_of(outputs.sum(2, keepdim=True) / count[..., None, None])[..., 0]
+        square = given.square().sum(-1) / count
+        self.constancy.add(together / square.sqrt(), applies=square > 0, layer=batch.layer)
+        stream = carried.residual
+        if stream is not None:
+            ratio = torch.where(real & (stream > 0)[:, None], given / stream[:, None], 0)
+            self.residual.add(ratio.sum(-1) / count, layer=batch.layer)
+
+    def result(self) -> dict[str, LabelledArray]:
+        """`loudness`, `loudness_residual` and `constancy`, (layer, head), and their standard errors."""
+        coords = {"layer": range(self.grid.layers), "head": range(self.grid.heads)}
+        arrays: dict[str, LabelledArray] = {}
+        for (name, summary), means in zip(
+            SUMMARIES.items(), (self.share, self.residual, self.constancy), strict=True
+        ):
+            arrays |= means.labelled(name, dims=("layer", "head"), coords=coords, description=summary)
+        return arrays
