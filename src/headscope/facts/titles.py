@@ -8,7 +8,7 @@ from typing import Any
 import xarray as xr
 
 from headscope.atlas import Atlas
-from headscope.atlas.files import COMPANIONS
+from headscope.atlas.files import COMPANIONS, MOVED
 from headscope.errors import AtlasError
 from headscope.facts.analyses.comparisons import MEASURES
 from headscope.facts.analyses.sweeps import SweepFacts, sweep_facts
@@ -22,6 +22,7 @@ _GROUPS = {
     "ablation": "Ablation",
     "importance": "Importance by gradient",
 }
+_MEASURE_GROUPS = {"loudness_residual": "Loudness", "constancy": "Loudness"}
 _TITLES = {
     "loudness": "Loudness: how much the head adds",
     "loudness_residual": "Loudness beside the residual stream",
@@ -76,7 +77,9 @@ class AtlasWords:
         if probe is not None:
             known = description_of(self.atlas, probe).group or _GROUPS.get(probe)
             return known or probe.replace("_", " ").capitalize()
-        return measure.replace("_", " ").capitalize()
+        looked = measure.removesuffix(MOVED)
+        group = _MEASURE_GROUPS.get(looked) or looked.replace("_", " ").capitalize()
+        return group if looked == measure else f"{group}, moved"
 
     def about(self, measure: str, array: xr.DataArray) -> str:
         """What the numbers are, and what they were found on."""

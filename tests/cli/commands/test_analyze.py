@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
+from tests.helpers.tiny import tiny
 
 import headscope as hs
 from headscope.errors import HeadscopeWarning
@@ -92,7 +93,7 @@ def test_passes_every_option_on(
     )
     options = (
         "--limit 2 --max-length 32 --measures entropy --faithful --batch-size 3 --device cpu --dtype float32 "
-        "--sentences 7"
+        "--sentences 7 --weigh looked"
     )
     more = "--revision main --allow-pickle --quiet"
     result = run(
@@ -109,6 +110,7 @@ def test_passes_every_option_on(
         "limit": 2,
         "batch_size": 3,
         "faithful": True,
+        "weigh": "looked",
         "sentences": 7,
         "progress": False,
     }
@@ -149,7 +151,8 @@ def test_json_is_one_object(run: Run, model: Path, tmp_path: Path) -> None:
     assert told["output"] == str(out)
     assert told["model"] == str(model)
     assert (told["texts"], told["tokens"]) == (facts["texts"], facts["tokens"])
-    assert told["measures"] == ["entropy", "offset_attention"]
+    names = ["entropy", "offset_attention"]
+    assert told["measures"] == [*names, *(f"{name}_moved" for name in names)]
     assert len(told["notes"]) == 1
     assert "unknown" in told["notes"][0]
 
@@ -249,3 +252,16 @@ def test_a_file_that_is_no_atlas_is_not_replaced(run: Run, model: Path, corpus: 
     for _ in range(2):  # an atlas, and an atlas in place of an atlas
         options = ("--max-length", 32, "--measures", "entropy", "-o", tmp_path / "a.nc")
         assert run("analyze", model, "--text", corpus, *options).exit_code == 0
+
+
+def test_a_model_that_shows_no_values_is_told_of(run: Run, corpus: Path, tmp_path: Path) -> None:
+    folder, out = tmp_path / "mpnet", tmp_path / "out.nc"
+    tiny("mpnet").network.save_pretrained(folder)
+    tiny("mpnet").tokenizer.save_pretrained(folder)
+    asked = ("analyze", folder, "--text", corpus, "--limit", 2, "--max-length", 32, "-o", out)
+    told = json.loads(run(*asked, "--measures", "entropy", "--json").stdout)
+    assert any("cannot tell what its heads move, only where they look" in note for note in told["notes"])
+    assert told["measures"] == ["entropy"]
+    refused = run(*asked, "--weigh", "moved")
+    assert refused.exit_code != 0
+    assert "give --weigh looked" in refused.stderr

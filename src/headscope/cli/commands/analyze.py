@@ -62,6 +62,8 @@ def analyze(
             sentences=sentences,
             **common.run_options,
         )
+        if note := atlas.provenance["options"].get("weigh_note"):
+            warnings.warn(note, HeadscopeWarning, stacklevel=2)
         atlas = _with_old_probes(atlas, output)
         atlas.save(output)
         run.tell(
@@ -110,7 +112,5 @@ def _print(page: "Page", atlas: "hs.Atlas", output: Path) -> None:
         f"{facts['tokens']:,} tokens, "
         f"{facts['duration_s']:.1f} s"
     )
-    if note := facts["options"].get("weigh_note"):
-        page.wrapped("- ", f"{note}.")
     for finding in leading(hs.findings(atlas)):
         page.wrapped("- ", f"{f'{finding.stack}: ' if several else ''}{finding.text}")
