@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from headscope.text import read_treebank as read_treebank
     from headscope.text.annotated.spacy import annotate as annotate
     from headscope.widget import view as view
+    from headscope.writing import writes as writes
 
     open = open_atlas  # by assignment: type checkers take a renaming import for a private one
 
@@ -93,6 +94,7 @@ _MODULES = {
     ),
     "headscope.text.annotated.spacy": ("annotate",),
     "headscope.widget": ("view",),
+    "headscope.writing": ("writes",),
 }
 """Where the public names are."""
 

@@ -12,6 +12,7 @@ from tests.cli.conftest import CORPUS, Run
 from tests.helpers.tasks import headed
 from tests.helpers.tiny import tiny
 from tests.helpers.treebanks import as_file, random_sentences
+from transformers import AutoModelForCausalLM
 from typer.main import get_command
 
 import headscope as hs
@@ -40,6 +41,7 @@ COMMANDS = {
     "reproduce all": "ATLAS --page PAGE",
     "patterns": f"MODEL {MEASURED} --limit 1",
     "known": "DECODER --made 2 --length 5",
+    "writes": f"DECODER {MEASURED} --limit 2 --head 1.2",
     "ablate": "MODEL --task mlm --data CORPUS --max-length 32 --limit 2 --sweep layers",
     "importance": "MODEL --task mlm --data CORPUS --max-length 32 --limit 2",
     "explain": f"MODEL --head 1.2 {MEASURED} --limit 2",
@@ -64,7 +66,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     model.network.save_pretrained(folder / "model")
     model.tokenizer.save_pretrained(folder / "model")
     decoder = tiny("llama")
-    decoder.network.save_pretrained(folder / "decoder")
+    AutoModelForCausalLM.from_config(decoder.config).save_pretrained(folder / "decoder")
     decoder.tokenizer.save_pretrained(folder / "decoder")
     (folder / "corpus.txt").write_text(CORPUS, encoding="utf-8")
     sentences = as_file(random_sentences(8, seed=3, documents=4))

@@ -8,7 +8,7 @@ from tests.helpers.tiny import tiny
 from headscope.capture import survey
 from headscope.errors import OptionError
 from headscope.run.options import check_run_options, longest_text
-from headscope.run.reader import Reader
+from headscope.run.reader import Reader, expected_texts
 from headscope.run.sample import SentenceSample
 from headscope.run.watch import Watch
 from headscope.text.corpus import Text, as_corpus
@@ -131,3 +131,10 @@ def test_how_long_a_text_may_be() -> None:
     assert longest_text(unbounded, None) == 512
     assert longest_text(unbounded, None, 384) == 384
     assert longest_text(unbounded, None, 700) == 700
+
+
+def test_progress_counts_what_was_asked_for() -> None:
+    assert expected_texts(5, 10, 0.1) == 100
+    assert expected_texts(5, 10, 0.1, limit=20) == 20
+    assert expected_texts(5, 10, 1.0, limit=20) == 10, "the file has fewer"
+    assert expected_texts(5, 10, None, limit=20) == 20

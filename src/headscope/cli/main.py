@@ -25,6 +25,7 @@ from headscope.cli.commands import (
     show,
     types,
     view,
+    writes,
 )
 from headscope.cli.commands.probe import probe
 from headscope.cli.commands.reproduce.commands import reproduce
@@ -66,7 +67,7 @@ usage.add(app, analyze)
 app.add_typer(probe)
 usage.add(app, types)
 app.add_typer(reproduce, name="reproduce")
-for command in (patterns, known, find, ablate, importance, explain, compare, match, redundancy):
+for command in (patterns, known, writes, find, ablate, importance, explain, compare, match, redundancy):
     usage.add(app, command)
 usage.add(app, map, function="map_heads")
 for command in (explore, show, head, view, report):

@@ -49,23 +49,23 @@ def output(help_text: str, metavar: str = "OUT.nc") -> Any:
 
 def limit(what: str = "texts", *, least: int = 1) -> Any:
     """`--limit` of a corpus, which is read from its beginning."""
-    return option(f"Stop after N {what}; all are read without it.", "N", least=least)
+    return option(f"Stop after N {what}; by default read all.", "N", least=least)
 
 
 def examples_limit(how: str = "") -> Any:
     """`--limit` of a task's examples."""
-    return option(f"Take N examples of the data only{how}.", "N", least=1)
+    return option(f"Use only N examples of the data{how}.", "N", least=1)
 
 
 def max_length(default: str = "", *, cut: str = "") -> Any:
     """`--max-length`; `default` says in words what it is where no number is."""
     ending = f"; by default {default}" if default else ""
-    return option(f"Most tokens in one text{ending}. Longer ones are cut{cut}.", "N", least=1)
+    return option(f"Maximum tokens per text{ending}. Longer texts are cut{cut}.", "N", least=1)
 
 
 def seed(of: str) -> Any:
     """`--seed`, and what it is for."""
-    return option(f"Where chance starts from: for {of}.", "N", least=0, most=2**32 - 1)
+    return option(f"Random seed, for {of}.", "N", least=0, most=2**32 - 1)
 
 
 def parse_batch_size(text: str) -> str:
@@ -120,15 +120,15 @@ SHARED_HELP = """
     text FILE...: One or more files: plain text (a blank line between documents), .jsonl, .tsv pairs or .conllu, each
         also with .gz.
     pairs FILE: Text pairs taken as they are: two tab-separated columns, or .jsonl with text_a and text_b.
-    output OUT.nc: Write what is found here, or add it to the atlas of the same model that is there.
+    output OUT.nc: Write the result to this atlas, or add it to the one there, which must be of the same model.
     data FILE...: SQuAD's JSON for qa, labelled .tsv or .jsonl for classes and scores, text for mlm and lm.
-    stride N>=0: For qa: tokens by which windows over long passages move on, 128 by default; 0 cuts passages instead.
+    stride N>=0: For qa: split a long passage into overlapping windows, N tokens apart (128 by default); 0 cuts it off.
     k N>=2: How many kinds of heads.
-    at DIM=LABEL: Only this part of another dimension, such as query_role=sep; can be given several times.
-    stack: Which part of an encoder-decoder; without it the encoder.
-    atlas_stack NAME: encoder, decoder or cross; without it the first that was measured.
-    annotate spacy:NAME: The files are raw text: annotate them with this spaCy pipeline, which must be installed.
-    faithful: Take attention from a split word's first piece, as the code of Clark et al. does, not the mean.
+    at DIM=LABEL: Only this label of another dimension, such as query_role=sep; repeatable.
+    stack: Part of an encoder-decoder; the encoder by default.
+    atlas_stack NAME: encoder, decoder or cross; by default the first one in the atlas.
+    annotate spacy:NAME: The files are raw text; annotate them with this installed spaCy pipeline.
+    faithful: Read a split word's attention from its first piece, as the code of Clark et al. does, not their mean.
 """
 _SHARED = _entries(SHARED_HELP)
 TEXT_HELP, PAIRS_HELP, DATA_HELP = (_SHARED[name]["help"] for name in ("text", "pairs", "data"))
@@ -166,7 +166,7 @@ BatchSize = Annotated[
     typer.Option(
         metavar="auto|N",
         parser=parse_batch_size,
-        help="Texts that go through the model together; changes speed and memory, not the result.",
+        help="Texts per forward pass; changes speed and memory, not the result.",
     ),
 ]
 
@@ -182,7 +182,7 @@ class Common:
         device NAME: auto, cpu, cuda, cuda:1, mps.
         dtype: auto is float32 on a CPU and the weights' own precision elsewhere.
         revision NAME: Branch, tag or commit on the hub.
-        allow_pickle: Also load pickled weights, which can run code; only from a source you trust.
+        allow_pickle: Also load pickled weights. They can run code: only from a source you trust.
         full: Print every row and note, not only the answer in 25 lines.
         quiet: Print nothing but errors.
         json: Print one JSON object and nothing else; on failure it has an 'error'.

@@ -10,8 +10,8 @@ import numpy as np
 from headscope.atlas import Results
 from headscope.facts.description import ArrayText, Column, Description, EveryHead, Sentences, Table
 from headscope.known_heads import reading
-from headscope.known_heads.sums import KindMeans, KnownSums
 from headscope.probes.result import COUNT, OVER, ProbeResult, Row
+from headscope.run.controlled import ControlledMean, ControlledMeans
 from headscope.stats.intervals import mean_interval
 from headscope.types import HeadGrid, HeadId, LabelledArray
 
@@ -137,7 +137,7 @@ class KnownResult(ProbeResult):
     description = DESCRIPTION
 
     grid: HeadGrid
-    sums: KnownSums
+    sums: ControlledMeans
 
     def intervals(self) -> str:
         """What intervals are over, in words."""
@@ -145,26 +145,9 @@ class KnownResult(ProbeResult):
 
     def arrays(self) -> Results:
         """`known_heads` (kind, layer, head), its control and its difference, with standard errors over texts."""
-        kinds = list(self.sums.kinds)
-        coords: dict[str, Sequence[str] | Sequence[int]] = {
-            "kind": kinds,
-            "layer": range(self.grid.layers),
-            "head": range(self.grid.heads),
-        }
-        arrays: dict[str, LabelledArray] = {}
-        for ending, words in _QUANTITIES.items():
-            name = f"known_heads{ending}"
-            means = [
-                getattr(kind, ending.removeprefix("_") or "attention") for kind in self.sums.kinds.values()
-            ]
-            for suffix, numbers, said in (
-                ("", [mean.mean() for mean in means], words),
-                ("_stderr", [mean.stderr() for mean in means], f"standard error over texts of {name}"),
-            ):
-                arrays[f"{name}{suffix}"] = LabelledArray(
-                    np.stack(numbers), ("kind", "layer", "head"), coords, said
-                )
-        texts = np.array([kind.texts for kind in self.sums.kinds.values()])
+        kinds = list(self.sums.by_name)
+        arrays = self.sums.labelled("known_heads", "kind", self.grid, _QUANTITIES)
+        texts = np.array([kind.texts for kind in self.sums.by_name.values()])
         for name in ("known_count", "known_units"):
             arrays[name] = LabelledArray(texts, ("kind",), {"kind": kinds}, "how many texts have a case")
         return {self.grid.stack: arrays}
@@ -172,17 +155,17 @@ class KnownResult(ProbeResult):
     def table(self, *, stack: str | None = None) -> list[Row]:
         """A row for each kind: its best head, and all heads that are clearly of it."""
         self.stack_of([self.grid.stack], stack)
-        return [_row(kind, means) for kind, means in self.sums.kinds.items()]
+        return [_row(kind, means) for kind, means in self.sums.by_name.items()]
 
 
 _QUANTITIES = {
-    "": "attention by which a head is one of a known kind",
-    "_control": "the same attention where there is no reason for it",
-    "_difference": "known_heads less known_heads_control, text by text",
+    "value": "attention by which a head is one of a known kind",
+    "control": "the same attention where there is no reason for it",
+    "difference": "known_heads less known_heads_control, text by text",
 }
 
 
-def _row(kind: str, means: KindMeans) -> Row:
+def _row(kind: str, means: ControlledMean) -> Row:
     row: Row = {"kind": kind, "cases": means.texts, OVER: "texts", COUNT: means.texts}
     columns = ("head", "attention", "control", "difference", "low", "high", "heads", "named")
     if means.texts < 2:
@@ -191,7 +174,7 @@ def _row(kind: str, means: KindMeans) -> Row:
     ends = mean_interval(difference, error, means.texts, comparisons=difference.size)
     low, high = (end.clip(-1, 1) for end in ends)
     best = np.unravel_index(int(difference.argmax()), difference.shape)
-    numbers = (means.attention.mean(), means.control.mean(), difference, low, high)
+    numbers = (means.value.mean(), means.control.mean(), difference, low, high)
     clear = [HeadId(*map(int, place)) for place in np.argwhere(low > LEAST)]
     clear.sort(key=lambda head: -difference[head.layer, head.head])
     named = str(HeadId(*map(int, best)))

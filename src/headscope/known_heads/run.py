@@ -17,10 +17,10 @@ from headscope.known_heads import reading
 from headscope.known_heads.made import MadeTexts
 from headscope.known_heads.needle import SUCCESS, Needle, Trial, draw, retrieve
 from headscope.known_heads.result import IN_TEXT, MADE, RETRIEVAL, SINK_WITHOUT_START, KnownResult
-from headscope.known_heads.sums import KnownSums
 from headscope.models import Model, load
 from headscope.models.stacks import Place
 from headscope.probes.result import Source
+from headscope.run.controlled import ControlledMeans
 from headscope.run.one_pass import in_chunks, run_pass, whole
 from headscope.run.options import BatchSize, check_run_options
 from headscope.run.reader import Reader, ReadText
@@ -113,12 +113,12 @@ class _Run:
     def _title(self, what: str) -> str | None:
         return f"{self.capture.model.name} on {what}" if self.progress else None
 
-    def on_made(self, words: MadeTexts, texts: int) -> KnownSums:
+    def on_made(self, words: MadeTexts, texts: int) -> ControlledMeans:
         """Random tokens: the same ones again, fresh ones, and fresh ones without a start token."""
         kinds = [kind for kind in MADE if kind != SINK_WITHOUT_START or words.start is not None]
         size = max(1, self.watch.texts_at()(2 * words.half + 1))
 
-        def count(part: KnownSums, numbers: list[int]) -> None:
+        def count(part: ControlledMeans, numbers: list[int]) -> None:
             drawn, fresh = words.draw(numbers)
             start = int(words.start is not None)
             copied: dict[int, tuple[Tensor, Tensor]] = {}
@@ -139,10 +139,10 @@ class _Run:
                     "sink": reading.first_token(weights),
                 }
                 for kind, (attention, control) in numbers.items():
-                    part.kinds[kind].add(layer, attention, control)
+                    part.add(kind, layer, attention, control)
 
             def on_unbegun(place: Place, weights: Tensor) -> None:
-                part.kinds[SINK_WITHOUT_START].add(place.layer, *reading.first_token(weights))
+                part.add(SINK_WITHOUT_START, place.layer, *reading.first_token(weights))
 
             self._show(words.begun(torch.cat([drawn, drawn], 1)), on_repeated)
             self._show(words.begun(torch.cat([drawn, fresh], 1)), on_fresh)
@@ -151,7 +151,7 @@ class _Run:
 
         return run_pass(
             whole(range(texts)),
-            KnownSums.zeros(self.grid, kinds),
+            ControlledMeans.zeros(self.grid, kinds),
             count,
             batches=in_chunks(size),
             title=self._title("made text"),
@@ -163,15 +163,17 @@ class _Run:
         ids = ids.to(self.capture.model.device)
         self.capture.run({"input_ids": ids, "attention_mask": torch.ones_like(ids)}, see)
 
-    def on_text(self, reader: Reader, batch_size: BatchSize, *, keeps: bool) -> tuple[KnownSums, Tensor]:
+    def on_text(
+        self, reader: Reader, batch_size: BatchSize, *, keeps: bool
+    ) -> tuple[ControlledMeans, Tensor]:
         """Natural text; and its tokens one after the other, where a needle is to be hidden in them."""
         watch, ids = self.watch, list[int]()
 
-        def see(part: KnownSums, stack: StackName, batch: AttentionBatch) -> None:
+        def see(part: ControlledMeans, stack: StackName, batch: AttentionBatch) -> None:
             for kind, read in IN_TEXT.items():
-                part.kinds[kind].add(batch.layer, *read(batch))
+                part.add(kind, batch.layer, *read(batch))
 
-        def count(part: KnownSums, texts: list[ReadText]) -> None:
+        def count(part: ControlledMeans, texts: list[ReadText]) -> None:
             watch.run(watch.batch([text.encoded for text in texts]), partial(see, part))
 
         def kept(texts: Iterable[ReadText]) -> Iterator[ReadText]:
@@ -186,7 +188,7 @@ class _Run:
         shards = whole(kept(reader))
         sums = run_pass(
             shards,
-            KnownSums.zeros(self.grid, IN_TEXT),
+            ControlledMeans.zeros(self.grid, IN_TEXT),
             count,
             batches=watch.batches(batch_size, reader.encoder.max_length),
             title=self._title(reader.corpus.name),
@@ -196,11 +198,11 @@ class _Run:
             raise TextError(f"{reader.corpus.name} holds no text that could be looked at")
         return sums, torch.tensor(ids, dtype=torch.long)
 
-    def on_needle(self, drawn: list[Trial], notes: list[str]) -> KnownSums:
+    def on_needle(self, drawn: list[Trial], notes: list[str]) -> ControlledMeans:
         """Trials with a needle; those count in which the model repeated it."""
-        sums, repeated = KnownSums.zeros(self.grid, [RETRIEVAL]), 0
+        sums, repeated = ControlledMeans.zeros(self.grid, [RETRIEVAL]), 0
 
-        def count(part: KnownSums, some: list[Trial]) -> None:
+        def count(part: ControlledMeans, some: list[Trial]) -> None:
             nonlocal repeated
             for trial in some:
                 retrieved = retrieve(self.capture, trial)
@@ -210,7 +212,7 @@ class _Run:
                 for layer, (fetched, control) in enumerate(
                     zip(retrieved.fetched, retrieved.control, strict=True)
                 ):
-                    part.kinds[RETRIEVAL].add(layer, fetched[None], control[None])
+                    part.add(RETRIEVAL, layer, fetched[None], control[None])
 
         run_pass(
             whole(drawn),

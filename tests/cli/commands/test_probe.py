@@ -251,3 +251,17 @@ def test_a_pipe_is_refused_before_anything_runs(run: Run, model: Path, tmp_path:
     result = run("probe", "dependency", model, "--treebank", tmp_path / "pipe.conllu")
     assert result.exit_code == 2
     assert "not a regular file" in result.stderr
+
+
+def test_every_probe_takes_a_limit(run: Run, model: Path, treebank: Path, roles: Path) -> None:
+    for asked in (
+        ("dependency", model, "--treebank", treebank),
+        ("relations", model, "--data", roles),
+        ("features", model, "--treebank", treebank),
+        ("coreference", model, "--data", hs.sample_path("treebank"), "--max-length", 64),
+    ):
+        told = json.loads(run("probe", *asked, "--limit", 3, "--json").stdout)
+        assert (told["texts"], told["options"]["limit"]) == (3, 3), asked
+    parts = ("--train", treebank, "--dev", treebank, "--test", treebank)
+    told = json.loads(run("probe", "parser", model, *parts, "--max-epochs", 1, "--limit", 2, "--json").stdout)
+    assert told["texts"] == 6, "two of each file"

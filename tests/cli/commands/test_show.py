@@ -255,7 +255,7 @@ def test_overview_tells_which_probes_were_run(run: Run, probed_path: Path, tmp_p
     assert " 1 to 900\n" in told
     alone = tmp_path / "alone.nc"
     with_dependency(empty_atlas(), annotated_by="spacy:x").save(alone)
-    told = run("show", alone).stdout
+    told = run("show", alone, "--full").stdout
     assert "annotated by spacy:x" in told
     assert "corpus" not in told  # it is only that of the probe
 
@@ -280,4 +280,4 @@ def test_what_is_not_about_heads_is_a_plain_table(run: Run, probed_path: Path) -
     assert told["rows"][0] == {"stack": "encoder", "relation": "det", "value": 900, "stderr": None}
     result = run("show", probed_path, "dependency_count", "--head", 1)
     assert result.exit_code == 2
-    assert "dependency_count has no head; it has relation" in result.stderr
+    assert "dependency_count has no head; choose from relation" in result.stderr

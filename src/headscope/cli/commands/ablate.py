@@ -45,22 +45,22 @@ def ablate(
 ) -> None:
     """Edit heads and measure what a task loses.
 
-    Every edit is held against the untouched model on the same examples: the change of the task's metrics, a 95 %
-    interval, and whether it is significant among so many edits. Layers below an edited one run once.
+    Compares every edit with the unedited model on the same examples: the change of each metric, its 95 % confidence
+    interval, and whether it is significant after correction for all edits.
 
     Options:
-        sweep: Each head alone; each layer; each kind of head, and all but each; every two kinds; attention within or
-            between sentences removed from each kind, and from all but each; ever more heads.
-        edit: Heads look nowhere; look evenly at all tokens; give their mean output over the same data.
-        atlas ATLAS: Where kinds of heads are looked up, and for cumulative what to order by; what it lacks is found on
+        sweep: What to edit, one after the other: each head; each layer; each kind of head, and all others; each pair
+            of kinds; attention within or between sentences, kind by kind; or more and more heads.
+        edit: Remove the heads' output (zero), make them attend evenly (uniform), or replace their output by its mean.
+        atlas ATLAS: Take kinds of heads, and for cumulative the order, from this atlas; without it they are computed on
             the data.
-        k N>=2: How many kinds heads are sorted into, where --atlas has none.
-        order: For cumulative: heads of least gradient importance first, or of least effect alone, beside random orders;
-            or random orders only.
-        random_orders N>=1: For cumulative: how many random orders.
-        steps N>=1: For cumulative: points of a curve.
-        correction: How p values allow for the number of edits; see the guide.
-        renormalise: For sentence-masks: scale the attention that is left up again.
+        k N>=2: Number of kinds, where --atlas has none.
+        order: For cumulative: remove first the heads with the least gradient importance, or with the least effect
+            alone, beside random orders; or random orders only.
+        random_orders N>=1: For cumulative: number of random orders.
+        steps N>=1: For cumulative: points per curve.
+        correction: Correction of p values for the number of edits; see the guide.
+        renormalise: For sentence-masks: rescale the remaining attention to sum to 1.
     """
     _check_used(common.context, sweep)
     shared.check_stride(stride, task)

@@ -41,13 +41,12 @@ def analyze(
     """Observe every attention head of MODEL on texts; write an atlas.
 
     Options:
-        output OUT.nc: Where to write the atlas. Its folder must be there; an atlas of that name is replaced, but keeps
-            what probes found in the same model.
-        faithful: Compute what the papers' released code does, quirks included, to reproduce old numbers.
+        output OUT.nc: Write the atlas here. Its folder must exist. An atlas of that name is replaced, but keeps the
+            results of probes on the same model.
+        faithful: Compute what the papers' released code computes, quirks included, to reproduce their numbers.
         weigh: Weigh attention by where heads look, by what they move from there (variables that end in _moved), or
             both, one beside the other. Both is the default for models whose output projections can be found.
-        sentences N>=0: Out of how many sentences those are chosen where a head is most typical. The atlas quotes them;
-            with 0 it holds no text.
+        sentences N>=0: Choose each head's typical sentences out of N. The atlas quotes them; with 0 it holds no text.
     """
     inputs, names = shared.check_corpus(text, pairs), shared.measure_names(measures)
     with session(common, output, inputs=inputs, replaces=True) as run:

@@ -38,7 +38,7 @@ def compare(
     match: bool = False,
     common: shared.Common,
 ) -> None:
-    """Lay two models side by side, head by head.
+    """Compare two models head by head.
 
     How much attention changed from MODEL_A to MODEL_B; how far each layer's weights moved, and whether that explains
     it; which heads changed their kind; what changed by every measure. OUT.nc is an atlas of MODEL_B.

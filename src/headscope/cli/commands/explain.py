@@ -30,10 +30,10 @@ def explain(
     seed: Annotated[int, shared.seed("the random neurons to compare with")] = 0,
     common: shared.Common,
 ) -> None:
-    """Say why heads do what they do.
+    """Explain what makes a head's pattern.
 
     How few products of query and key neurons carry a head's score, which neurons tell the query's own sentence and
-    [SEP] from other keys, and what of its pattern is left when embeddings are replaced by their mean.
+    [SEP] from other keys, and what remains of its pattern when embeddings are replaced by their mean.
 
     Options:
         head HEAD...: layer.head from 0, such as 7.4; 7.* or 'layer 7' for a layer, all for all; decoder:2.3 where

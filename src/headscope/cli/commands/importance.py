@@ -28,8 +28,8 @@ def importance(
 ) -> None:
     """Weigh heads by the gradient of a task's loss.
 
-    The size of the gradient with respect to attention weights by what is looked at, attention times gradient, and how
-    fast the loss changes as each head is turned down. Where the atlas has ablations, how well both agree.
+    The size of the gradient with respect to attention weights by kind of key, attention times gradient, and how fast
+    the loss changes as each head is turned down. Where the atlas has ablations, whether the two agree.
     """
     shared.check_stride(stride, task)
     with session(common, output, inputs=data) as run:

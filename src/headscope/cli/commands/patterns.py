@@ -25,9 +25,9 @@ def patterns(
     limit: Annotated[int | None, shared.limit("texts of each file")] = None,
     common: shared.Common,
 ) -> None:
-    """Sort every attention map into five patterns; print shares.
+    """Sort every attention map into five patterns.
 
-    Vertical, diagonal, both, block (within one's own text of two) and heterogeneous, told by small networks that
+    Vertical, diagonal, both, block (within one's own text of two) and heterogeneous, recognised by small networks that
     come with the package. With several models or files, one table for all.
 
     Options:

@@ -23,18 +23,14 @@ def redundancy(
     *,
     head: Annotated[
         str | None,
-        shared.option(
-            "The neighbours of this head only, counted from 0: 3.2; 3.* for those of a layer.", "HEAD"
-        ),
+        shared.option("Only the neighbours of this head, layer.head from 0: 3.2; 3.* for a layer.", "HEAD"),
     ] = None,
-    neighbours: Annotated[
-        int, shared.option("How many of the nearest heads to show for each head.", "N", least=1)
-    ] = 3,
+    neighbours: Annotated[int, shared.option("Nearest heads to show for each head.", "N", least=1)] = 3,
     threshold: Annotated[
         float,
         shared.option(
-            "Heads of a group are all nearer to each other than this. 0.69 is the farthest there is, unless "
-            "the atlas is faithful: then distances are sums.",
+            "Largest distance between two heads of a group. 0.69 is the maximum, unless the atlas is faithful: then "
+            "distances are sums.",
             "NATS",
         ),
     ] = 0.05,

@@ -43,8 +43,8 @@ def show(
         measure MEASURE: One of its measures, or STACK/MEASURE as in decoder/entropy. Without it: findings.
         layer N>=0: Only heads of this layer, counted from 0.
         head HEAD: Only this head: 3.2; 3.* or --layer 3 for a layer; 2 for head 2 of every layer.
-        top N>=1: Only the N highest heads; of head_distance, the N nearest and farthest pairs.
-        by COLUMN: Rank heads by this column. With --top alone: by the one in which heads differ most.
+        top N>=1: Only the N highest heads; for head_distance, the N nearest and farthest pairs.
+        by COLUMN: Rank heads by this column; by default the one in which heads differ most.
         ascending: Rank from the lowest number up.
     """
     with session(common) as run:
@@ -107,9 +107,10 @@ def _print(page: "Page", atlas: "hs.Atlas", found: "list[Finding]") -> None:
         page.wrapped("- ", f"{stack}{finding.text}", detail=finding not in first)
     if not found:
         page.say("It has no measure or probe that findings are made of.")
-    with page.block(detail=True) as console:
-        console.print()
-        print_overview(console, atlas)
+    if page.full:  # reads every array, which findings do not need
+        with page.block() as console:
+            console.print()
+            print_overview(console, atlas)
 
 
 def _records(found: "list[Finding]") -> list[dict[str, str | None]]:
@@ -128,6 +129,7 @@ def _more(path: Path, atlas: "hs.Atlas", found: "list[Finding]") -> list[str]:
     commands = {
         f"headscope show {path} {measure}": "one measure, head by head",
         f"headscope head {path} {head}": "what one head does",
+        f"headscope show {path} --full": "all findings, and what the atlas holds",
         f"headscope report {path}": "everything, as a page",
     }
     width = max(map(len, commands))

@@ -25,13 +25,9 @@ def print_overview(console: Console, atlas: hs.Atlas) -> None:
     """The overview as text."""
     data = overview(atlas)
     probes = data["provenance"].get("probes") or {}
-    # Without measures of its own, the corpus of an atlas is only that of its first probe.
-    is_measured = bool(
-        set(atlas.measures) - {name for facts in probes.values() for name in facts.get("arrays", ())}
-    )
     lines = [_probe(name, facts) for name, facts in probes.items()]
     told = [("" if number else "probes", line) for number, line in enumerate(lines)]
-    for name, text in [*_facts(data["provenance"], is_measured=is_measured), *told]:
+    for name, text in [*_facts(data["provenance"], is_measured=_is_measured(atlas)), *told]:
         print_wrapped(console, f"{name:<11}", text)
     for name, stack in data["stacks"].items():
         console.print()
@@ -47,16 +43,22 @@ def print_overview(console: Console, atlas: hs.Atlas) -> None:
             print_wrapped(console, "    ", about["description"])
 
 
+def _is_measured(atlas: hs.Atlas) -> bool:
+    """Whether it has measures of its own; without, its corpus is only that of its first probe."""
+    probes = atlas.provenance.get("probes") or {}
+    return bool(set(atlas.measures) - {name for facts in probes.values() for name in facts.get("arrays", ())})
+
+
 def source_of(atlas: hs.Atlas) -> str:
     """Model, shape and corpus in a line."""
     facts = atlas.provenance
     shapes = [
         f"{layers} layers x {heads} heads" for layers, heads in filter(None, map(atlas.shape, atlas.stacks))
     ]
-    return (
-        f"{facts.get('model')} ({', '.join(dict.fromkeys(shapes))}) on {facts.get('corpus')}: "
-        f"{facts.get('texts'):,} texts, {facts.get('tokens'):,} tokens"
-    )
+    model = f"{facts.get('model')} ({', '.join(dict.fromkeys(shapes))})"
+    if not _is_measured(atlas):
+        return model
+    return f"{model} on {facts.get('corpus')}: {facts.get('texts'):,} texts, {facts.get('tokens'):,} tokens"
 
 
 def _stack(atlas: hs.Atlas, stack: str) -> dict[str, Any]:

@@ -37,8 +37,8 @@ def dependency(
     Every head guesses the syntactic head of every word, in both directions, beside fixed offsets.
 
     Options:
-        treebank FILE.conllu...: What heads are scored on.
-        select FILE.conllu...: What best heads and offsets are chosen on. Without it: half of the documents of
+        treebank FILE.conllu...: Score heads on these sentences.
+        select FILE.conllu...: Choose the best heads and offsets on these; by default on half of the documents of
             --treebank.
         base_relations: Count subtypes as their base relation: nmod:poss as nmod.
     """
@@ -69,8 +69,8 @@ def coreference(
     Every head guesses the antecedent of every mention, beside rules that look at no attention.
 
     Options:
-        data FILE...: CoNLL-U with Entity= (CorefUD, GUM), CoNLL-2012 columns, or LitBank's CoNLL; told by content.
-        select FILE...: What best heads are chosen on. Without it: half of the documents of --data.
+        data FILE...: CoNLL-U with Entity= (CorefUD, GUM), CoNLL-2012 columns, or LitBank's CoNLL, by content.
+        select FILE...: Choose the best heads on these; by default on half of the documents of --data.
     """
     with session(common, output, inputs=[*data, *(select or [])]) as run:
         probe = hs.CoreferenceProbe(run.load(model), limit=limit, faithful=faithful, **common.probe_options)
@@ -99,7 +99,7 @@ def relations(
 
     Options:
         data FILE...: Semantic roles: PropBank-style .jsonl, or FrameNet 1.7 .xml files or a folder of them.
-        select FILE...: What best heads are chosen on. Without it: half of --data.
+        select FILE...: Choose the best heads on these; by default on half of --data.
         paper_filters: Only what Kovaleva et al. kept: sentences of at most 12 tokens, elements of at most 3, 2 apart.
         max_words N>=2: Leave out longer sentences.
         max_argument N>=1: Leave out longer arguments.
@@ -135,7 +135,7 @@ def features(
     """Measure attention to kinds of words.
 
     Nouns, verbs, pronouns, subjects, objects, negation, [CLS] and [SEP]; from all tokens and from [CLS] alone. A change
-    is sure when it is after correction for the many heads and classes looked at.
+    is clear when its interval excludes 0 after correction for all heads and classes.
 
     Options:
         treebank FILE.conllu...: Parsed sentences.
@@ -169,13 +169,12 @@ def parser(
     With attention alone, and with attention and words, beside their baselines in one table.
 
     Options:
-        train FILE.conllu...: What the probes learn from.
-        test FILE.conllu...: What all parsers are scored on.
-        dev FILE.conllu...: What decides when learning stops. Without it: every tenth document of --train, held out.
+        train FILE.conllu...: Train on these sentences.
+        test FILE.conllu...: Score all parsers on these.
+        dev FILE.conllu...: Stop training by the score on these; by default every tenth document of --train, held out.
         vectors FILE|model: Word vectors: a GloVe or word2vec text file, or the model's own input embeddings.
-        max_epochs N>=1: Most rounds over --train.
-        cache_limit GB>=0<=1000000: Most disk space for the attention of --train; what does not fit is computed again in
-            every round.
+        max_epochs N>=1: Maximum epochs over --train.
+        cache_limit GB>=0<=1000000: Maximum disk space for the attention of --train; the rest is recomputed every epoch.
     """
     with session(common, output, inputs=[*train, *test, *(dev or [])]) as run:
         result = hs.parser_table(

@@ -24,10 +24,11 @@ def scored(
 def tell(run: Session, result: "ProbeResult") -> None:
     """Write what a probe found, and print its table."""
     run.keep(result, notes=result.source.notes)
-    run.tell(result, _facts, _print)
+    run.tell(result, result_facts, print_result)
 
 
-def _print(page: "Page", result: "ProbeResult") -> None:
+def print_result(page: "Page", result: "ProbeResult") -> None:
+    """What a probe found: the answer, where it comes from, and its tables."""
     source = result.source
     page.say(result.in_brief(), f"{result.model.name} on {source_line(source)}")
     if chosen := source.options.get("chosen_on"):
@@ -59,7 +60,8 @@ def print_tables(page: "Page", result: "ProbeResult", stack: str, *, detail: boo
         page.table(header, cells, title=caption if len(shown) > 1 else "", telling=telling, detail=detail)
 
 
-def _facts(result: "ProbeResult") -> dict[str, Any]:
+def result_facts(result: "ProbeResult") -> dict[str, Any]:
+    """The same for --json."""
     return {
         "model": result.model.name,
         "probe": result.probe,

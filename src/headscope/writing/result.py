@@ -1,0 +1,174 @@
+"""What heads were found to write."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from headscope.atlas import Results
+from headscope.facts.description import ArrayText, Column, Description, Table
+from headscope.probes.result import COUNT, OVER, ProbeResult, Row
+from headscope.stats.intervals import mean_interval
+from headscope.types import HeadGrid, HeadId, LabelledArray
+from headscope.writing.effects import CURRENT, LOOKED_AT, NEXT, WrittenSums
+from headscope.writing.weights import READS
+
+Array = np.ndarray[Any, Any]
+
+MOST = 10
+"""How many tokens are listed that a head raises, and that it lowers."""
+
+_ROWS = {
+    "copying": (LOOKED_AT, 1),
+    "copy_suppression": (LOOKED_AT, -1),
+    "raises_next": (NEXT, 1),
+    "lowers_next": (NEXT, -1),
+    "raises_current": (CURRENT, 1),
+    "lowers_current": (CURRENT, -1),
+}
+"""What a row is about: whose score, and whether it is raised or lowered."""
+
+_NUMBERS = "score of a token, in logits"
+DESCRIPTION = Description(
+    "writes",
+    title="What do heads write into the output?",
+    question="How much a head's output adds, on a straight path, to the score of a token: of the token it looks at "
+    "most, of the token that really follows, of the token itself. The final norm is frozen as it was, and scores are "
+    "less their mean over the vocabulary. The control is the head's output at another position of the same text. "
+    "Intervals allow for all {heads} heads.",
+    subject="what is written",
+    group="What heads write",
+    label="effect",
+    labels="effects",
+    names={
+        "copying": "raises the token it looks at (copying)",
+        "copy_suppression": "lowers the token it looks at (copy suppression)",
+        "raises_next": "raises the token that follows",
+        "lowers_next": "lowers the token that follows",
+        "raises_current": "raises the token itself",
+        "lowers_current": "lowers the token itself",
+    },
+    value="difference",
+    value_name="effect, less that of the control",
+    is_difference=True,
+    least=0.1,
+    few_cases=2,
+    tables=(
+        Table(
+            (
+                Column("effect", "effect"),
+                Column("head", "most in head"),
+                Column("logits", "logits", "number", digits=2),
+                Column("control", "control", "number", digits=2),
+                Column("difference", "difference", "number", digits=2, low="low", high="high"),
+                Column("verdict", "clearly above", "verdict"),
+            ),
+            "The head of each effect",
+        ),
+    ),
+    arrays={
+        "direct_effect": ArrayText("Direct effect: {}", _NUMBERS, "number"),
+        "direct_effect_control": ArrayText("Direct effect, control: {}", _NUMBERS, "number"),
+        "direct_effect_difference": ArrayText("Direct effect, less its control: {}", _NUMBERS, "number"),
+        "copying": ArrayText("Copying, from the weights", "from -1 to 1", "number"),
+    },
+    texts="texts",
+)
+
+
+@dataclass(frozen=True)
+class FromWeights:
+    """What the weights alone say; None where they are kept in an unknown form."""
+
+    copying: Array | None  # (layer, head)
+    composition: Array | None  # (read, layer, head, layer of the first, head of the first)
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token and what a head adds to its score on average."""
+
+    token: str
+    effect: float
+
+
+@dataclass(frozen=True)
+class WritesResult(ProbeResult):
+    """Direct effects of every head, the tokens it raises and lowers, copying and composition."""
+
+    description = DESCRIPTION
+
+    grid: HeadGrid
+    sums: WrittenSums
+    directions: Tensor
+    weights: FromWeights
+
+    def intervals(self) -> str:
+        """What intervals are over, in words."""
+        return f"over texts, after correction for {self.grid.layers * self.grid.heads} heads"
+
+    def arrays(self) -> Results:
+        """`direct_effect` (target, layer, head) with control and difference, `copying` and `composition`."""
+        words = {
+            "value": "what a head adds to the score of a token on a straight path, less the vocabulary's mean",
+            "control": "the same of the head's output at another position of the same text",
+            "difference": "direct_effect less direct_effect_control, text by text",
+        }
+        arrays = self.sums.effects.labelled("direct_effect", "target", self.grid, words, "logits")
+        layers, heads = range(self.grid.layers), range(self.grid.heads)
+        if self.weights.copying is not None and self.weights.composition is not None:
+            arrays["copying"] = LabelledArray(
+                self.weights.copying,
+                ("layer", "head"),
+                {"layer": layers, "head": heads},
+                "sum of the eigenvalues of embedding, value, output and unembedding over the sum of their sizes",
+            )
+            arrays["composition"] = LabelledArray(
+                self.weights.composition,
+                ("read", "layer", "head", "from_layer", "from_head"),
+                {"read": READS, "layer": layers, "head": heads, "from_layer": layers, "from_head": heads},
+                "how much of what an earlier head writes a head reads, as a ratio of Frobenius norms; random matrices "
+                f"have {self.chance:.3f}",
+            )
+        return {self.grid.stack: arrays}
+
+    @property
+    def chance(self) -> float:
+        """The composition of random matrices: one over the root of the stream's width."""
+        return float(self.directions.shape[1] ** -0.5)
+
+    def table(self, *, stack: str | None = None) -> list[Row]:
+        """A row for each effect: the head that has most of it."""
+        self.stack_of([self.grid.stack], stack)
+        return [self._row(name, *about) for name, about in _ROWS.items()]
+
+    def _row(self, name: str, target: str, sign: int) -> Row:
+        means = self.sums.effects.by_name[target]
+        row: Row = {"effect": name, "cases": means.texts, OVER: "texts", COUNT: means.texts}
+        columns = ("logits", "control", "difference", "low", "high")
+        difference, error = sign * means.difference.mean(), means.difference.stderr()
+        value = sign * means.value.mean()
+        does = np.where(
+            value > 0, difference, -np.inf
+        )  # less than its control is not yet the other way round
+        if not np.isfinite(np.nanmax(does)):
+            return row | dict.fromkeys(("head", *columns))
+        best = np.unravel_index(int(np.nanargmax(does)), difference.shape)
+        texts = float(means.difference.texts[best])
+        low, high = mean_interval(difference, error, texts, comparisons=difference.size)
+        numbers = (value, sign * means.control.mean(), difference, low, high)
+        values = {column: float(array[best]) for column, array in zip(columns, numbers, strict=True)}
+        return row | {"head": str(HeadId(*map(int, best)))} | values
+
+    def tokens(self, head: HeadId | str, *, most: int = MOST) -> tuple[list[Token], list[Token]]:
+        """The tokens whose scores a head raises, and lowers, most on average over the texts."""
+        at = HeadId.parse(str(head))
+        mean = self.sums.written[at.layer, at.head] / max(self.sums.tokens, 1)  # (hidden,)
+        effects = self.directions.double().cpu() @ mean  # (token,)
+        tokenizer, order = self.model.tokenizer, effects.argsort(descending=True).tolist()
+
+        def listed(places: list[int]) -> list[Token]:
+            return [Token(str(tokenizer.decode([place])), float(effects[place])) for place in places]
+
+        return listed(order[:most]), listed(order[::-1][:most])

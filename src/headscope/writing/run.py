@@ -1,0 +1,106 @@
+"""What the heads of a decoder write into its output, over texts and from the weights."""
+
+import os
+from collections.abc import Iterable, Mapping
+from time import perf_counter
+
+import numpy as np
+import torch
+from torch import nn
+
+from headscope.capture import Capture, surveyed
+from headscope.errors import ModelError, TextError
+from headscope.models import Model, load
+from headscope.models.stacks import Place
+from headscope.probes.result import Source
+from headscope.run.one_pass import run_pass
+from headscope.run.options import BatchSize, check_run_options
+from headscope.run.reader import Reader, ReadText
+from headscope.run.watch import Watch
+from headscope.tasks import with_head
+from headscope.text.corpus import Corpus, Text, as_corpus
+from headscope.text.items import TextPair
+from headscope.types import HeadGrid
+from headscope.writing.effects import WrittenSums, count
+from headscope.writing.readout import Readout, find_readout, straight_paths
+from headscope.writing.result import FromWeights, WritesResult
+from headscope.writing.weights import READS, HeadMatrices, composition, copying, head_matrices
+
+
+def writes(
+    model: Model | str | os.PathLike[str],
+    texts: Corpus | TextPair | Iterable[Text],
+    *,
+    max_length: int = 128,
+    limit: int | None = None,
+    batch_size: BatchSize = "auto",
+    progress: bool = False,
+) -> WritesResult:
+    """What every head of a decoder writes into its output scores (Elhage et al. 2021).
+
+    Over `texts` (those of `analyze`): the direct effect on the token it looks at most, on the token that really
+    follows and on the token itself, each less that of its output at another position of the same text; and the tokens
+    that it raises and lowers most. From the weights: whether it copies, and which earlier heads it reads. Models whose
+    stream is rescaled on its way to the output (BERT) are refused: what a head adds there does not arrive as it was.
+    """
+    started = perf_counter()
+    model = model if isinstance(model, Model) else load(model)
+    grids = surveyed(model).stacks.grids
+    if len(grids) > 1 or not grids[0].causal:
+        raise ModelError(
+            f"{model.name} ({model.architecture}) is not a decoder: in an encoder a norm or a transform after each "
+            "layer rescales what its heads write, so they have no direct effect on the output; use headscope ablate"
+        )
+    model = with_head(model, "next-token")
+    capture = surveyed(model)
+    grid = capture.stacks.grids[0]
+    check_run_options(model, max_length=max_length, limit=limit, batch_size=batch_size)
+    readout = find_readout(capture)
+    paths = straight_paths(capture, readout)
+    watch = Watch(capture, holds_all=True)
+    reader = Reader(as_corpus(texts), watch.encoder(max_length), limit)
+
+    def add(part: WrittenSums, some: list[ReadText]) -> None:
+        count(part, capture, paths, readout, watch.batch([text.encoded for text in some]))
+
+    sums = run_pass(
+        reader.shards(),
+        WrittenSums.zeros(grid, readout.unembedding.shape[1]),
+        add,
+        batches=watch.batches(batch_size, max_length),
+        title=f"{model.name} on {reader.corpus.name}" if progress else None,
+        expected=reader.expected,
+    )
+    if not reader.read:
+        raise TextError(f"{reader.corpus.name} holds no text that could be looked at")
+    weights = _from_weights(capture, grid, head_matrices(capture, paths), readout)
+    note = (
+        ()
+        if weights.copying is not None
+        else (
+            f"{model.architecture} keeps queries, keys and values in an unknown form; nothing is said from its weights",
+        )
+    )
+    options = {"max_length": max_length, "limit": limit}
+    source = Source.of_corpus(reader, options=options, duration=perf_counter() - started, notes=note)
+    return WritesResult(model, source, grid, sums, readout.directions, weights)
+
+
+def _from_weights(
+    capture: Capture, grid: HeadGrid, matrices: Mapping[Place, HeadMatrices], readout: Readout
+) -> FromWeights:
+    """Copying and composition of all heads; without either where a layer's matrices are not known."""
+    layers, table = list(matrices.values()), capture.model.network.get_input_embeddings()
+    if len(layers) < grid.layers or not isinstance(table, nn.Embedding):
+        return FromWeights(None, None)
+    embedding = table.weight.detach().float()
+    if embedding.shape != readout.unembedding.shape:
+        return FromWeights(None, None)
+    with torch.inference_mode():
+        copies = torch.stack([copying(layer, embedding, readout) for layer in layers])
+        shape = (len(READS), grid.layers, grid.heads, grid.layers, grid.heads)
+        reads = np.full(shape, np.nan, np.float32)
+        for later in range(grid.layers):
+            for earlier in range(later):
+                reads[:, later, :, earlier] = composition(layers[earlier], layers[later]).cpu().numpy()
+    return FromWeights(copies.numpy(), reads)

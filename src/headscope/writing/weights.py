@@ -1,0 +1,106 @@
+"""What the weights alone say of a head: whether it copies what it looks at, and whose output it reads."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers.pytorch_utils import Conv1D
+
+from headscope.capture import Capture, attention_modules
+from headscope.capture.projection import OutputProjection
+from headscope.models.stacks import Place
+from headscope.writing.readout import Readout
+
+Array = np.ndarray[Any, Any]
+
+READS = ("query", "key", "value")
+"""Through what a later head may read what an earlier one wrote."""
+
+
+@dataclass(frozen=True)
+class HeadMatrices:
+    """The matrices of one layer's heads, the gain of the norm before them multiplied in."""
+
+    query: Tensor  # (head, hidden, dim)
+    key: Tensor  # (head, hidden, dim)
+    value: Tensor  # (head, hidden, dim)
+    output: Tensor  # (head, dim, hidden)
+
+
+def head_matrices(capture: Capture, paths: dict[Place, OutputProjection]) -> dict[Place, HeadMatrices]:
+    """Those of every layer whose projections are known; the others are left out."""
+    modules = dict(capture.model.core.named_modules())
+    found: dict[Place, HeadMatrices] = {}
+    for place, name in attention_modules(capture).items():
+        parts = capture.model.adapter.projections_of(name, modules)
+        heads = capture.stacks.grid(place.stack).heads
+        if len(parts) < 4 or not hasattr(modules[name], "head_dim"):
+            continue
+        width = int(modules[name].head_dim)
+        inputs = _inputs(parts, heads * width)
+        if inputs is None or any(matrix.shape[1] % width for matrix in inputs):
+            continue
+        gain = getattr(paths[place].residual, "weight", None)
+        scaled = [matrix if gain is None else matrix * gain.detach().float()[:, None] for matrix in inputs]
+        split = [
+            matrix.unflatten(1, (-1, width)).transpose(0, 1) for matrix in scaled
+        ]  # (head or group, hidden, dim)
+        whole = [matrix.repeat_interleave(heads // len(matrix), 0) for matrix in split]
+        output, _ = paths[place].matrix(heads, width)
+        query, key, value = whole
+        found[place] = HeadMatrices(query, key, value, output.float())
+    return found
+
+
+def _inputs(parts: dict[str, Any], width: int) -> list[Tensor] | None:
+    """(hidden, width) of query, key and value; apart, or side by side in one matrix."""
+    matrices = [
+        part.weight.detach().float() if isinstance(part, Conv1D) else part.weight.detach().float().T
+        for part in (parts[name] for name in READS)
+    ]
+    if parts["query"] is not parts["key"]:
+        return matrices
+    return list(matrices[0].chunk(3, 1)) if matrices[0].shape[1] == 3 * width else None
+
+
+def copying(matrices: HeadMatrices, embedding: Tensor, readout: Readout) -> Tensor:
+    """(head,) sum(lambda) / sum|lambda| of W_E W_V W_O W_U: 1 when every token raises itself, -1 when it lowers itself.
+
+    The eigenvalues other than 0 are those of the product taken the other way round, which is as small as a head is wide
+    (Elhage et al. 2021).
+    """
+    through = readout.directions.T @ embedding  # (hidden, hidden) from what is written to what is read
+    small = matrices.output @ through @ matrices.value  # (head, dim, dim)
+    values = torch.linalg.eigvals(small.double().cpu())
+    copies: Tensor = values.real.sum(-1) / values.abs().sum(-1)
+    return copies
+
+
+def composition(first: HeadMatrices, second: HeadMatrices) -> Tensor:
+    """(read, head of the second, head of the first) how much of what one head writes the other reads.
+
+    The Frobenius norm of the product of both circuits over the product of their norms (Elhage et al. 2021). Random
+    matrices with the same singular values have 1 / sqrt(hidden) on average (root mean square), whatever these are.
+    """
+    return torch.stack([
+        _ratio(first.value, first.output, *sides)
+        for sides in (
+            (second.query, second.key.mT),
+            (second.key, second.query.mT),
+            (second.value, second.output),
+        )
+    ])  # fmt: skip
+
+
+def _ratio(value: Tensor, output: Tensor, reads: Tensor, goes_on: Tensor) -> Tensor:
+    """(second, first) |V O R G| / (|V O| |R G|), without a product as large as the stream is wide."""
+    inner = output[None] @ reads[:, None]  # (second, first, dim, dim)
+    left = torch.linalg.qr(value, mode="r").R  # (first, dim, dim): |V M| = |R M|
+    right = torch.linalg.qr(goes_on.mT, mode="r").R.mT  # (second, dim, dim)
+    whole = (left[None] @ inner @ right[:, None]).norm(dim=(-2, -1))
+    ratio: Tensor = (
+        whole / (left @ output).norm(dim=(-2, -1))[None] / (reads @ right).norm(dim=(-2, -1))[:, None]
+    )
+    return ratio
