@@ -18,7 +18,9 @@ def section_of(page: HeadPage, key: str) -> Section | None:
 def bars_of(page: HeadPage, key: str) -> list[Bar]:
     """All numbers of one analysis on a head's page."""
     section = section_of(page, key)
-    return [] if section is None else [bar for chart in section.charts for bar in chart.bars]
+    return (
+        [] if section is None else [bar for chart in (*section.charts, *section.folded) for bar in chart.bars]
+    )
 
 
 def with_kinds(atlas: Atlas, kinds: np.ndarray[Any, Any]) -> Atlas:

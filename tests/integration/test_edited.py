@@ -65,7 +65,7 @@ def test_an_atlas_names_the_edits_in_force(tmp_path: Path) -> None:
     assert "Attention heads of tiny-bert, edited" in page
     assert "zero: 0.3, 1.2" in page
     shown = CliRunner().invoke(app, ["show", str(tmp_path / "edited.nc")])
-    assert "edited     zero: 0.3, 1.2; mean (means" in " ".join(shown.stdout.split("\n"))
+    assert "tiny-bert, edited (zero: 0.3, 1.2; mean (means" in " ".join(shown.stdout.split("\n"))
 
 
 @PROBES

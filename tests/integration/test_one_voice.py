@@ -41,7 +41,8 @@ def told(tmp_path_factory: pytest.TempPathFactory, tiny_folder: Path) -> Told:
     asked = ["probe", "dependency", tiny_folder, "--treebank", treebank, "--select", treebank]
     out = folder / "atlas.nc"
     table, as_json = (
-        CliRunner().invoke(app, [str(word) for word in (*asked, *more)]) for more in (["-o", out], ["--json"])
+        CliRunner().invoke(app, [str(word) for word in (*asked, *more)])
+        for more in (["-o", out, "--full"], ["--json"])
     )
     assert (table.exit_code, as_json.exit_code) == (0, 0), table.stderr + as_json.stderr
     return Told(table.stdout, json.loads(as_json.stdout)["rows"], hs.open(out))

@@ -14,6 +14,7 @@ from tests.helpers.tiny import tiny
 
 from headscope.accumulator import Sums
 from headscope.capture import survey
+from headscope.capture.projection import Carrier
 from headscope.measures import MEASURES
 from headscope.run import one_pass
 from headscope.run.measured import Measures
@@ -151,7 +152,8 @@ def measured(parts: Iterable[Shard[ReadText]], watch: Watch) -> dict[str, np.nda
     def shown(part: Measures, texts: list[ReadText]) -> None:
         part.update(watch, watch.batch([text.encoded for text in texts]))
 
-    states = run_pass(parts, Measures.of(watch.capture, kinds), shown, batches=watch.batches("auto", 24))
+    states = Measures.of(watch.capture, kinds, weigh="both")
+    states = run_pass(parts, states, shown, batches=watch.batches("auto", 24))
     states = pickle.loads(pickle.dumps(states))  # it may travel
     return {
         f"{stack}/{name}": array.values
@@ -162,7 +164,8 @@ def measured(parts: Iterable[Shard[ReadText]], watch: Watch) -> dict[str, np.nda
 
 @pytest.mark.parametrize("architecture", ["bert", "t5"])
 def test_what_is_measured_depends_on_no_shard_and_no_order(architecture: str) -> None:
-    watch = Watch(survey(tiny(architecture)), holds_all=True)
+    capture = survey(tiny(architecture))
+    watch = Watch(capture, holds_all=True, carrier=Carrier(capture))
     reader = Reader(as_corpus(TEXTS), watch.encoder(24))
     expected = measured(reader.shards(), watch)
     assert len(expected) > 10

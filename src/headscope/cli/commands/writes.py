@@ -8,10 +8,10 @@ import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.commands.probe.run import print_result, result_facts
 from headscope.cli.session import session
-from headscope.types import HeadId
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
+    from headscope.types import HeadId
     from headscope.writing import WritesResult
 
 EXAMPLE = "Example: headscope writes demo-lm --text articles.txt --head 11.7 -o atlas.nc"
@@ -37,6 +37,8 @@ def writes(
         text FILE...: Plain text (a blank line between documents), .jsonl, .tsv pairs or .conllu, each also with .gz.
         head L.H: List the tokens that this head raises and lowers most; can be given several times.
     """
+    from headscope.types import HeadId  # loads numpy, which --help does without
+
     wanted = [HeadId.parse(name) for name in head or []]
     with session(common, output, inputs=text) as run:
         loaded = run.load(model)
@@ -46,12 +48,12 @@ def writes(
         run.keep(result, notes=result.source.notes)
         run.tell(
             result,
-            lambda result: {**result_facts(result), "tokens": [_tokens(result, head) for head in wanted]},
+            lambda result: {**result_facts(result), "written": [_tokens(result, head) for head in wanted]},
             lambda page, result: _print(page, result, wanted),
         )
 
 
-def _tokens(result: "WritesResult", head: HeadId) -> dict[str, Any]:
+def _tokens(result: "WritesResult", head: "HeadId") -> dict[str, Any]:
     raised, lowered = result.tokens(head)
     return {
         "head": str(head),
@@ -60,7 +62,7 @@ def _tokens(result: "WritesResult", head: HeadId) -> dict[str, Any]:
     }
 
 
-def _print(page: "Page", result: "WritesResult", heads: Sequence[HeadId]) -> None:
+def _print(page: "Page", result: "WritesResult", heads: "Sequence[HeadId]") -> None:
     print_result(page, result)
     for head in heads:
         raised, lowered = result.tokens(head)

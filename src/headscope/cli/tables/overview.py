@@ -55,7 +55,8 @@ def source_of(atlas: hs.Atlas) -> str:
     shapes = [
         f"{layers} layers x {heads} heads" for layers, heads in filter(None, map(atlas.shape, atlas.stacks))
     ]
-    model = f"{facts.get('model')} ({', '.join(dict.fromkeys(shapes))})"
+    edited = f", edited ({'; '.join(atlas.edits)})" if atlas.edits else ""
+    model = f"{facts.get('model')}{edited} ({', '.join(dict.fromkeys(shapes))})"
     if not _is_measured(atlas):
         return model
     return f"{model} on {facts.get('corpus')}: {facts.get('texts'):,} texts, {facts.get('tokens'):,} tokens"
