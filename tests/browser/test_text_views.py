@@ -166,7 +166,7 @@ def test_colours_can_be_scaled_to_the_largest_weight(demo_file: Written, from_fi
     page = from_file(f"{demo_file.address}#view=matrix&layer={LAYER}&heads={HEAD}")
     exact = demo_file.observed.layer("encoder", LAYER)[HEAD]
     page.get_by_role("button", name="to max").click()
-    legend = page.get_by_role("img", name="Colours from weight 0 to weight")
+    legend = page.get_by_role("img", name="Colours from 0 to weight")
     assert float(str(legend.get_attribute("aria-label")).split()[-1]) == pytest.approx(exact.max(), abs=CLOSE)
     settled(page)
     assert "scale=max" in page.url

@@ -102,7 +102,7 @@ def test_the_probe_prints_its_table_with_baseline_and_verdict(told: dict[str, st
     ]  # fmt: skip
     rows = {line.split()[0]: line for line in lines[lines.index(heading) + 1 :] if line[:1].isalpha()}
     assert "100.0%" in rows["nothing"]  # the nearest noun
-    assert re.search(r"verb to subject|subject to verb", rows["noun"])
+    assert re.search(r"verb to subject|subject to verb", rows["nothing"])
 
 
 def test_the_probe_has_json_with_its_options_and_a_limit(told: dict[str, str]) -> None:

@@ -2,14 +2,13 @@
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
 from headscope.errors import HeadscopeWarning
 from headscope.registry import BUILT_IN
-from headscope.types import Weigh
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
@@ -34,7 +33,7 @@ def analyze(
         ),
     ] = "all",
     faithful: bool = False,
-    weigh: Weigh | None = None,
+    weigh: Literal["looked", "moved", "both"] | None = None,
     sentences: int = 256,
     common: shared.Common,
 ) -> None:
