@@ -14,6 +14,7 @@ from tests.browser.watching import watching
 import headscope as hs
 from headscope.pages.page import write_view
 from headscope.pages.seen import observe
+from headscope.pages.start import Start
 
 TOKENS = 512
 OPENED_WITHIN, TURNED_WITHIN = 3_000, 1_000  # milliseconds
@@ -47,7 +48,7 @@ layer => new Promise((resolve) => {
 def long_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("long") / "long.html"
     text = hs.sample_path("articles").read_text(encoding="utf-8")
-    write_view(path, observe(demo(), text, max_length=TOKENS))
+    write_view(path, observe(demo(), text, max_length=TOKENS), start=Start(view="head", layer=0))
     return path
 
 
