@@ -30,6 +30,9 @@ Layout = Literal["pair", "joined", "source-target"]
 Weigh = Literal["looked", "moved", "both"]
 """What attention is weighed by: where heads look, what they move from there, or one beside the other."""
 
+MapWeigh = Literal["looked", "moved", "signed"]
+"""What a map of one text holds: attention weights, shares of what is moved, or signed shares of a head's output."""
+
 TaskName = Literal["mlm", "qa", "classification", "lm"]
 """What a model can be asked to predict in the explorer, by the task of that name."""
 

@@ -19,6 +19,7 @@ from headscope.pages.shapes.head import (
 )
 from headscope.pages.shapes.views import (
     About,
+    AlsoStored,
     AtlasData,
     AtlasInfo,
     AtlasStack,
@@ -36,12 +37,14 @@ from headscope.pages.shapes.views import (
     Selection,
     SelectionRow,
     StackShape,
+    StoredMaps,
     Tokens,
     ViewInfo,
 )
 
 __all__ = [
     "About",
+    "AlsoStored",
     "AtlasData",
     "AtlasInfo",
     "AtlasStack",
@@ -68,6 +71,7 @@ __all__ = [
     "SelectionRow",
     "Shape",
     "StackShape",
+    "StoredMaps",
     "Tokens",
     "TypicalSentence",
     "ViewInfo",
