@@ -181,6 +181,8 @@ class Description:
     value: str = ""
     """The column of the score; `low` and `high` are the ends of its interval."""
     value_name: str = ""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """What the numbers of a label are counted in, where they are no shares: logits."""
     is_difference: bool = False
     """Whether the control is taken off the score already, so that it is held against 0."""
     least: float = 0.0
