@@ -42,7 +42,6 @@ from headscope.pages.shapes.views import (
     ViewInfo,
 )
 
-__all__ = [
     "About",
     "AlsoStored",
     "AtlasData",
@@ -76,3 +75,4 @@ __all__ = [
     "TypicalSentence",
     "ViewInfo",
 ]
+__all__ = [
