@@ -1,13 +1,16 @@
 """What an analysis says of its result: what was asked, what rows and numbers are called, what they are held against.
 
-A description is plain data. It stands beside the probe, in the probe's own file, and is written into the atlas
-together with the numbers. The command line, `--json`, the report, head pages, charts and findings all render it, so a
-probe that has one is shown everywhere, and an atlas can be read without the package that made it.
+A description is plain data. It stands beside the probe, in its own file or in a TOML file of the same name, and is
+written into the atlas together with the numbers. The command line, `--json`, the report, head pages, charts and
+findings all render it, so a probe that has one is shown everywhere, and an atlas can be read without the package that
+made it.
 """
 
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from functools import cache
+from pathlib import Path
 from types import UnionType
 from typing import (
     TYPE_CHECKING,
@@ -194,6 +197,8 @@ class Description:
     value: str = ""
     """The column of the score; `low` and `high` are the ends of its interval."""
     value_name: str = ""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """What the numbers of a label are counted in, where they are no shares: logits."""
     is_difference: bool = False
     """Whether the control is taken off the score already, so that it is held against 0."""
     least: float = 0.0
@@ -274,7 +279,12 @@ def _usual(of: Field[Any]) -> Any:
     return of.default if of.default_factory is MISSING else of.default_factory()
 
 
-def from_data(kind: type[T], data: Mapping[str, Any]) -> T:
+def described_in(module: str, kind: Callable[..., Description] = Description) -> Description:
+    """What the TOML file beside a module says; `kind` makes the description of its fields."""
+    return from_data(kind, tomllib.loads(Path(module).with_suffix(".toml").read_text(encoding="utf-8")))
+
+
+def from_data(kind: Callable[..., T], data: Mapping[str, Any]) -> T:
     """A dataclass from plain data, as `Description.to_data` writes it; TypeError or ValueError for anything else.
 
     So are the dataclasses in it, by the types of its fields. Keys that a later version added are passed over.

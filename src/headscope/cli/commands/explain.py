@@ -83,7 +83,6 @@ def _print(page: "Page", result: "Explanation") -> None:
 def _print_head(page: "Page", row: "HeadExplanation") -> None:
     """What carries the score, what it tells apart, and what of the pattern is left."""
     from headscope.facts.analyses.explanations import CARRIES, LEFT, SEPARATES, columns_of
-    from headscope.facts.cells import table_cells  # loads torch, which --help does without
     from headscope.facts.wording import amount
 
     page.say(*row.words)
@@ -109,5 +108,4 @@ def _print_head(page: "Page", row: "HeadExplanation") -> None:
         ),
     }
     for title, (columns, parts) in tables.items():
-        header, rows = table_cells(columns, [columns_of(part) for part in parts], nothing="-")
-        page.table(header, rows, title=title, detail=True)
+        page.rows(columns, [columns_of(part) for part in parts], title=title, detail=True)

@@ -61,17 +61,15 @@ def _check_other(atlas: "hs.Atlas", target: Path) -> None:
 
 def _print(page: "Page", kinds: "HeadKinds") -> None:
     from headscope.facts.analyses.kinds import COLUMNS, counted, how_sure, kind_rows, recommended, stability
-    from headscope.facts.cells import table_cells  # loads torch, which --help does without
 
     facts, features = kinds.facts(), kinds.features
     page.say(counted(kinds.table(), facts), how_sure(facts))
-    header, rows = table_cells(COLUMNS, kind_rows(kinds.table()), nothing="-")
     goes = (
         "what each kind's centre moves comes from"
         if "weigh" in facts
         else "the attention of each kind's centre goes"
     )
-    page.table(header, rows, title=f"Where {goes}")
+    page.rows(COLUMNS, kind_rows(kinds.table()), title=f"Where {goes}")
     by_layer = [[name, *map(str, kinds.by_layer[:, number])] for number, name in enumerate(kinds.names)]
     page.table(["kind", *map(str, range(features.layers))], by_layer, title="Heads by layer")
     silhouettes = ", ".join(f"{k} {value:.2f}" for k, value in facts["silhouettes"].items())

@@ -153,7 +153,8 @@ class _OneHead:
         elif sample.cases is not None:
             ends = share_ends(value, stderr, sample.cases, sample.units, comparisons=comparisons)
         low, high = ends or (None, None)
-        return Score(name, value, low, high, detail)
+        unit = self.described.units.get(str(cell[self.described.label]), "")
+        return Score(name, value, low, high, detail, unit)
 
     def _baselines(self, cell: Place, sample: _Sample, comparisons: int) -> tuple[Score, ...]:
         """What rules get right of the same cases, the best first, or the head's own control."""
@@ -162,7 +163,9 @@ class _OneHead:
             return ()
         if set(array.dims) <= set(cell):
             # The interval of the score is that of its difference to the control, so the control has none.
-            return (Score(self.every.baseline_name, array.number(**{dim: cell[dim] for dim in array.dims})),)
+            value = array.number(**{dim: cell[dim] for dim in array.dims})
+            unit = self.described.units.get(str(cell[self.described.label]), "")
+            return (Score(self.every.baseline_name, value, unit=unit),)
         by_label = {baseline.label: baseline.name for baseline in self.described.baselines}
         label_dim, best_only = self.described.label, "" in by_label
         [rule_dim] = [dim for dim in array.dims if dim != label_dim] if len(array.dims) == 2 else [label_dim]
