@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headscope.atlas import Atlas
+from headscope.atlas.files import MOVED
 from headscope.errors import AtlasError, OptionError
 from headscope.facts.description import Description, EveryHead, description_of, descriptions
 from headscope.facts.head_arrays import HeadArray, HeadArrays, head_arrays, stack_arrays
@@ -42,7 +43,9 @@ def check_probed(atlas: Atlas, probe: str) -> None:
     probes = atlas.probes
     if probe not in probes:
         has = f"it has {', '.join(probes)}" if probes else "it has no probe's results"
-        raise AtlasError(f"this atlas has no {probe!r} probe; {has}; add it with: headscope probe {probe}")
+        looked = probe.removesuffix(MOVED)
+        command = looked if looked == probe else f"{looked} --weigh moved"
+        raise AtlasError(f"this atlas has no {probe!r} probe; {has}; add it with: headscope probe {command}")
 
 
 def head_scores(atlas: Atlas, stack: str, head: HeadId) -> list[tuple[Description, HeadScore]]:
@@ -121,7 +124,7 @@ class _OneHead:
 
     def _sample(self, place: Place) -> _Sample:
         cases, units, documents = (
-            self.arrays.number(f"{self.every.start}_{name}", **place)
+            self.arrays.number(f"{self.every.start}_{name}{self.every.ending}", **place)
             for name in ("count", "units", "documents")
         )
         if not np.isfinite(
