@@ -37,6 +37,20 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return called
 
 
+def run_alone(script: Path, folder: Path) -> str:
+    """The same in a process of its own, for scripts that add to headscope: other tests must not meet what they add."""
+    done = subprocess.run(
+        [sys.executable, script],
+        cwd=folder,
+        env={**os.environ, "MPLBACKEND": "agg", "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @pytest.fixture
 def few_words(tmp_path: Path) -> Path:
     """A short text, so that an example that takes one is quick."""
@@ -61,25 +75,15 @@ def test_compare_layers(run: Run, tmp_path: Path) -> None:
 
 
 def test_own_measure(tmp_path: Path) -> None:
-    """In a process of its own: other tests must not meet its measure."""
-    done = subprocess.run(
-        [sys.executable, EXAMPLES / "own_measure.py"],
-        cwd=tmp_path,
-        env={**os.environ, "HF_HUB_OFFLINE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "the sharpest head is 2.5" in done.stdout
+    assert "the sharpest head is 2.5" in run_alone(EXAMPLES / "own_measure.py", tmp_path)
 
 
-def test_python_guide(run: Run, tmp_path: Path) -> None:
+def test_python_guide(tmp_path: Path) -> None:
     """The blocks of `Python by example`, one after another, as a reader would type them."""
     page = (ROOT / "docs" / "guide" / "python.md").read_text(encoding="utf-8")
     script = tmp_path / "guide.py"
     script.write_text("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), encoding="utf-8")
-    printed = run(script)
+    printed = run_alone(script, tmp_path)
     assert printed.startswith("2.6: 0.98")
     assert "is not a demo model" in printed
     assert (tmp_path / "roles.csv").exists()
