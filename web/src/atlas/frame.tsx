@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { StackedHeads } from "../headpage/stacked";
 import { SelectionBar } from "../map/selection";
 import { Busy, Field, Switch, Trouble } from "../parts/controls";
 import { moved } from "../parts/headgrid";
@@ -172,6 +173,9 @@ function Body({ props, look, plot }: BodyProps) {
           {size.width > 0 &&
             plot.picture({ look, state, setState, dark, size: room, hovered, setHovered, describe, choose, letGo })}
           <Below {...{ props, look }} />
+          {stack.stacked && (
+            <StackedHeads stacked={stack.stacked} nameOf={(index) => nameOf(stack, index)} {...{ dark, open }} />
+          )}
           {size.width > 0 && <Findings {...{ look, wide, open }} />}
         </div>
         {source.headPage && <Beside {...{ props, look, asked }} />}
