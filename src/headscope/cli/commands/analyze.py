@@ -37,14 +37,14 @@ def analyze(
     sentences: int = 256,
     common: shared.Common,
 ) -> None:
-    """Observe every attention head of MODEL on texts; write an atlas.
+    """Observe every attention head of MODEL on texts and write an atlas.
 
     Options:
         output OUT.nc: Write the atlas here. Its folder must exist. An atlas of that name is replaced, but keeps the
             results of probes on the same model.
         faithful: Compute what the papers' released code computes, quirks included, to reproduce their numbers.
         weigh: Weigh attention by where heads look, by what they move from there (variables that end in _moved), or
-            both, one beside the other. Both is the default for models whose output projections can be found.
+            both. By default both, where the model's output projections can be found.
         sentences N>=0: Choose each head's typical sentences out of N. The atlas quotes them; with 0 it holds no text.
     """
     inputs, names = shared.check_corpus(text, pairs), shared.measure_names(measures)

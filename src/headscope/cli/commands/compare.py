@@ -40,14 +40,14 @@ def compare(
 ) -> None:
     """Compare two models head by head.
 
-    How much attention changed from MODEL_A to MODEL_B; how far each layer's weights moved, and whether that explains
-    it; which heads changed their kind; what changed by every measure. OUT.nc is an atlas of MODEL_B.
+    Reports how much attention changed from MODEL_A to MODEL_B, how far each layer's weights moved and whether that
+    explains the change, which heads changed their kind, and the change in every measure. OUT.nc is an atlas of MODEL_B.
 
     Options:
         model_a MODEL_A: The model before: a demo model, a folder, or a name on the hub.
         model_b MODEL_B: The model after: of the same shape, with the same tokenizer.
         treebank FILE.conllu...: Parsed sentences: also compare attention to nouns, verbs, subjects and the like.
-        match: Hold each head of MODEL_B against its partner in MODEL_A, as headscope match pairs them.
+        match: Compare each head of MODEL_B with its partner in MODEL_A, as headscope match pairs them.
     """
     inputs = [*shared.check_corpus(text, pairs), *(treebank or [])]
     with session(common, output, inputs=inputs) as run:

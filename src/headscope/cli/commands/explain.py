@@ -27,13 +27,13 @@ def explain(
     output: shared.Output = None,
     limit: Annotated[int | None, shared.limit("segments or pairs", least=2)] = None,
     max_length: shared.MaxLength = 128,
-    seed: Annotated[int, shared.seed("the random neurons to compare with")] = 0,
+    seed: Annotated[int, shared.seed("the random neurons of the control")] = 0,
     common: shared.Common,
 ) -> None:
     """Explain what makes a head's pattern.
 
-    How few products of query and key neurons carry a head's score, which neurons tell the query's own sentence and
-    [SEP] from other keys, and what remains of its pattern when embeddings are replaced by their mean.
+    Reports how few products of query and key neurons carry a head's score, which neurons distinguish the query's own
+    sentence and [SEP] from other keys, and what remains of the pattern when embeddings are replaced by their mean.
 
     Options:
         head HEAD...: layer.head from 0, such as 7.4; 7.* or 'layer 7' for a layer, all for all; decoder:2.3 where

@@ -25,7 +25,7 @@ def head(
 ) -> None:
     """Say what one head does, and whether the model needs it.
 
-    Only what is clear of its control: rules that need no attention, even attention, the untouched model.
+    Reports only what is clearly above its control: rules that use no attention, even attention, or the unedited model.
     """
     with session(common) as run:
         opened = hs.open(atlas)

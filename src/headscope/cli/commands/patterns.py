@@ -27,12 +27,12 @@ def patterns(
 ) -> None:
     """Sort every attention map into five patterns.
 
-    Vertical, diagonal, both, block (within one's own text of two) and heterogeneous, recognised by small networks that
-    come with the package. With several models or files, one table for all.
+    The patterns are vertical, diagonal, vertical + diagonal, block (attention stays within each text of a pair) and
+    heterogeneous. Small networks that come with the package recognise them. Several models or files share one table.
 
     Options:
-        models MODEL...: One or more: demo, demo-mrpc, demo-qa, a folder that save_pretrained wrote, or a name on the
-            hub.
+        models MODEL...: One or more: a demo model (demo, demo-mrpc, demo-qa, demo-lm), a folder that save_pretrained
+            wrote, or a name on the hub.
         text FILE...: One or more files, each a data set of its own: plain text, .jsonl, .tsv pairs or .conllu.
         output OUT.nc: Write pattern_share of every head here, or add it to the atlas of the same model that is there.
             For one model and one file.

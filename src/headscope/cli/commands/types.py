@@ -28,14 +28,14 @@ def types(
 ) -> None:
     """Sort heads into kinds by where they look.
 
-    Clusters on the 21 distance features, named by what their centres look like, with how stable they are when
-    half of the heads or half of the texts are left out. Written into the atlas as head_type.
+    Clusters heads by 21 distance features, names each cluster by its centre, and tests how stable the clusters are when
+    half of the heads or half of the texts are left out. Writes head_type into the atlas.
 
     Options:
         atlas ATLAS: A file that headscope analyze wrote, with distance_features.
         method: k-means, or a mixture of Gaussians.
-        stack NAME: encoder or decoder; without it the first that has the features.
-        output OUT.nc: Where to write the atlas with the kinds in it; by default into ATLAS itself.
+        stack NAME: encoder or decoder; by default the first with distance features.
+        output OUT.nc: Write the atlas with its kinds here; by default to ATLAS itself.
     """
     target = output or atlas
     with session(common, target, replaces=True, checks=output is not None) as run:
