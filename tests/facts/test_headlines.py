@@ -21,19 +21,19 @@ def test_the_clearest_answer_to_each_question_leads() -> None:
     leading = headlines(
         [
             finding("Neighbours", 0.7),
-            finding("Named habits", 0.8),
+            finding("Named patterns", 0.8),
             finding("Syntax", 0.7, verdict="above"),
             finding("Roles", 0.9, verdict="above"),
             finding("Ablation", 0.65, verdict="above"),
             finding("Why", 0.99),
         ]
     )
-    assert [one.topic for one in leading] == ["Roles", "Ablation", "Named habits"]
+    assert [one.topic for one in leading] == ["Roles", "Ablation", "Named patterns"]
 
 
 def test_one_topic_may_lead_with_several_heads() -> None:
     habits = [
-        finding("Named habits", low, head=head) for low, head in ((0.9, 1), (0.85, 1), (0.8, 2), (0.7, 3))
+        finding("Named patterns", low, head=head) for low, head in ((0.9, 1), (0.85, 1), (0.8, 2), (0.7, 3))
     ]
     assert headlines(habits) == [habits[0], habits[2], habits[3]]
 
@@ -42,7 +42,7 @@ def test_noise_never_leads() -> None:
     noise = [
         finding("Syntax", 0.9, verdict="unclear"),
         finding("Coreference", 0.9, verdict="below"),
-        finding("Named habits", 0.55),  # within the control's interval
+        finding("Named patterns", 0.55),  # within the control's interval
         finding("Neighbours", 0.9, control=None),  # held against nothing
     ]
     assert headlines(noise) == []

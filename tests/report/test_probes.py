@@ -152,7 +152,7 @@ def test_automatic_annotation_and_choosing_on_the_same_texts_are_said() -> None:
         )
     )
     assert "automatic, by spacy:en_core_web_sm" in words
-    assert "chosen on the very texts it is scored on, which flatters it" in words
+    assert "chosen on the same texts it is scored on, which inflates its score" in words
     _, _, words = read(with_dependency(empty_atlas(), options={}))
     assert "the best of many looks better than it is" in words
 
@@ -264,7 +264,7 @@ def test_roles_are_a_finding_where_the_difference_is_above_0() -> None:
     atlas = with_table("relations", [row("ARG1", 0.21), row("ARG2", -0.01)], arrays)
     found = about(atlas, "Roles")
     assert [str(finding).split(":")[0] for finding in found] == [
-        "Head 0.1 ties predicates to ARG1 (mostly what it is done to), predicate to argument"
+        "Head 0.1 links predicates to ARG1 (mostly what it is done to), predicate to argument"
     ]
     _, _, words = read(atlas)
     assert "45.00%18.00%27.00%21.00 to 33.00%clearly" in words

@@ -133,9 +133,7 @@ SHARED_HELP = """
 _SHARED = _entries(SHARED_HELP)
 TEXT_HELP, PAIRS_HELP, DATA_HELP = (_SHARED[name]["help"] for name in ("text", "pairs", "data"))
 
-MODEL_HELP = (
-    "A demo model (demo, demo-mrpc, demo-qa, demo-lm), a folder that save_pretrained wrote, or a name on the hub."
-)
+MODEL_HELP = "demo, demo-mrpc, demo-qa, demo-lm, a folder that save_pretrained wrote, or a name on the hub."
 ModelName = Annotated[str, argument("MODEL", MODEL_HELP)]
 AtlasFile = Annotated[Path, argument("ATLAS", "A file that headscope analyze wrote.")]
 TextFiles = Annotated[list[Path] | None, _option(_SHARED["text"])]
@@ -329,7 +327,7 @@ def treebank(paths: list[Path], annotate: str | None) -> "Treebank":
         name = path.name.lower().removesuffix(".gz")
         if name.endswith((".txt", ".jsonl", ".tsv")):
             raise OptionError(
-                f"{path} is no treebank by its name; give a CoNLL-U file, or --annotate spacy:NAME for raw text"
+                f"{path} does not look like a treebank; give a CoNLL-U file, or --annotate spacy:NAME for raw text"
             )
     return hs.read_treebank(*paths)
 

@@ -13,7 +13,7 @@ MOST = 3
 _QUESTIONS = (
     ("Syntax", "Coreference", "Roles"),
     ("Change", "Ablation", "Importance"),
-    ("Named habits", "Special tokens and punctuation", "Neighbours", "Distance"),
+    ("Named patterns", "Special tokens and punctuation", "Neighbours", "Distance"),
 )
 """What heads know, what the model needs or what changed, where heads look: topics of findings that answer each."""
 _WHERE = ("offset_attention", "role_attention", "named_patterns")

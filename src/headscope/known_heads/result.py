@@ -53,12 +53,12 @@ MOST = 8
 DESCRIPTION = Description(
     "known",
     title="Which heads are of a known kind: induction, previous token, sink, retrieval?",
-    question="Random tokens, then the same ones again: a duplicate-token head looks at the earlier copy of a token, an "
-    "induction head at the token that followed it. The control is the same place when the second half is fresh. For "
-    "the token before and for the first token (the sink) the control is even attention. In natural text the control "
-    "of copies is what the head gives other keys as far away. Retrieval is the share of a needle's tokens that the "
+    question="Random tokens, then the same ones again: a duplicate-token head looks at the earlier copy of a token, "
+    "an induction head at the token that followed it. The control is the same place when the second half is fresh. "
+    "For the previous token and the first token (the sink) the control is even attention. For copies in natural text "
+    "it is what the head gives other keys at the same distance. Retrieval is the share of a needle's tokens that the "
     "model repeats while the head's largest weight lies on that token; its control is another stretch of the text. "
-    "Intervals allow for all {heads} heads, and a head is named only if it is a tenth above its control.",
+    "Intervals are corrected for all {heads} heads, and a head is named only if it is 0.1 above its control.",
     subject="known kinds",
     group="Known kinds of heads",
     label="kind",
@@ -74,7 +74,7 @@ DESCRIPTION = Description(
         "sink_in_text": "sink on the first token, natural text",
     },
     value="difference",
-    value_name="attention, less that of the control",
+    value_name="attention, minus that of the control",
     is_difference=True,
     least=LEAST,
     few_cases=2,
@@ -90,16 +90,18 @@ DESCRIPTION = Description(
                 Column("verdict", "clearly above", "verdict"),
                 Column("named", "heads of this kind"),
             ),
-            "The best head of each kind, and all that are clearly of it",
+            "The best head of each kind, and all heads clearly of that kind",
         ),
     ),
     chart="Best head of each kind",
-    chart_caption="A dot is the attention that makes a head one of its kind, less that of its control; its bar is the "
-    "95% interval after correction for all heads.",
+    chart_caption="A dot is the attention that defines the kind, minus that of its control; its bar is the 95% "
+    "interval after correction for all heads.",
     arrays={
         "known_heads": ArrayText("Known kinds: {}"),
         "known_heads_control": ArrayText("Known kinds, control: {}"),
-        "known_heads_difference": ArrayText("Known kinds, less their control: {}", "difference of attention"),
+        "known_heads_difference": ArrayText(
+            "Known kinds, minus their control: {}", "difference of attention"
+        ),
     },
     every_head=EveryHead(
         "known_heads_difference",
@@ -117,12 +119,12 @@ DESCRIPTION = Description(
             "previous": "is a previous-token head",
             "duplicate": "is a duplicate-token head",
             "induction": "is an induction head",
-            "sink": "rests on the first token",
-            SINK_WITHOUT_START: "rests on the first token even without a start token",
+            "sink": "attends to the first token (sink)",
+            SINK_WITHOUT_START: "attends to the first token (sink) even without a start token",
             "previous_in_text": "looks at the token before in natural text",
             "duplicate_in_text": "looks at earlier copies in natural text",
             "induction_in_text": "looks at what followed earlier copies in natural text",
-            "sink_in_text": "rests on the first token of natural text",
+            "sink_in_text": "attends to the first token of natural text (sink)",
             RETRIEVAL: "fetches the needle",
         },
         more="of attention more than its control",
@@ -159,9 +161,9 @@ class KnownResult(ProbeResult):
 
 
 _QUANTITIES = {
-    "value": "attention by which a head is one of a known kind",
+    "value": "attention that defines each known kind of head",
     "control": "the same attention where there is no reason for it",
-    "difference": "known_heads less known_heads_control, text by text",
+    "difference": "known_heads minus known_heads_control, text by text",
 }
 
 

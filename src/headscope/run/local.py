@@ -73,7 +73,7 @@ def analyze(
     batches = watch.batches(batch_size, max_length)
     run_pass(reader.shards(), states, count, batches=batches, title=title, expected=reader.expected)
     if not reader.read:
-        raise TextError(f"{reader.corpus.name} holds no text that could be analysed")
+        raise TextError(f"{reader.corpus.name} holds no usable text")
     results = states.result()
     typical = typical_sentences(
         watch,

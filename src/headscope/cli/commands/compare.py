@@ -123,7 +123,7 @@ def _print_measures(page: "Page", found: "Comparison", stack: str) -> None:
 
     by_measure = groupby(found.measures(stack=stack), key=itemgetter("measure"))
     largest = [max(rows, key=lambda row: abs(float(row["change"]))) for _, rows in by_measure]
-    title = "Largest change by each measure; clear: after correction for heads and labels"
+    title = "Largest change in each measure; clear: after correction for heads and labels"
     rows = [{**row, "of": _labels(row)} for row in largest]
     _print_rows(page, title, LARGEST, rows, telling=[bool(row["sure"]) for row in largest])
 
@@ -133,11 +133,12 @@ def _print_layers(page: "Page", found: "Comparison", stack: str) -> None:
     from headscope.facts.analyses.comparisons import CONTROL, LAYERS, change_name
 
     rows = found.table(stack=stack)
-    title = "Attention changed by (± standard error over texts) and weights moved by ||dW|| / ||W||"
+    title = "Change of attention (± standard error over texts) and of weights, ||dW|| / ||W||, by layer"
     _print_rows(page, title, LAYERS, rows, detail=True)
     if "change_cosine_input_a" in rows[0]:
         page.say(
-            "own: 1 - cosine when both models' attention gets the same hidden states, so by its own weights alone",
+            "own: 1 - cosine when both models' attention gets the same hidden states; the effect of its own weights "
+            "alone",
             detail=True,
         )
     page.say("", detail=True)
@@ -173,7 +174,7 @@ def _print_kinds(page: "Page", kinds: dict[str, Any] | None) -> None:
         detail=True,
     )
     chance = kinds["moved_by_chance"]
-    by_chance = "" if chance is None else f"; between halves of the texts {chance:.1f} change it on average"
+    by_chance = "" if chance is None else f"; between halves of the texts {chance:.1f} do on average"
     page.say(f"{len(kinds['moved'])} of {kinds['heads']} heads changed their kind{by_chance}", detail=True)
 
 

@@ -79,7 +79,7 @@ def _print_head(page: "Page", row: "HeadExplanation") -> None:
 
     page.say(*row.words)
     page.say(
-        f"Both halves of the texts choose {row.alike} of the best {len(row.best)} neurons alike.", detail=True
+        f"Both halves of the texts agree on {row.alike} of the best {len(row.best)} neurons.", detail=True
     )
     if row.bias is not None and row.bias.value is not None:
         bias = amount(row.bias.value, row.bias.stderr, units="", digits=3)

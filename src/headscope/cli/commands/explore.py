@@ -37,7 +37,7 @@ def explore(
     with --quiet. Loads each model when it is first used. Stop it with Ctrl-C.
 
     Options:
-        sources MODEL|ATLAS...: Demo models (demo, demo-mrpc, demo-qa, demo-lm), folders that save_pretrained wrote,
+        sources MODEL|ATLAS...: demo, demo-mrpc, demo-qa, demo-lm, folders that save_pretrained wrote,
             names on the hub, and .nc files of atlases, in any number and mix; without any, demo.
         port N>=0<=65535: Port to listen on; by default a free one.
     """

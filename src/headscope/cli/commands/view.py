@@ -36,7 +36,9 @@ def view(
     beside_text: str | None = None,
     svg: Path | None = None,
     neurons: bool | None = None,
-    max_length: Annotated[int | None, shared.max_length("512, or the model's maximum if that is less")] = None,
+    max_length: Annotated[
+        int | None, shared.max_length("512, or the model's maximum if that is less")
+    ] = None,
     common: shared.Common,
 ) -> None:
     """Write one HTML page that shows every head at work on a text.

@@ -20,13 +20,13 @@ PAIRS = (
 
 DESCRIPTION = Description(
     PROBE,
-    title="Which head of the other model is this one?",
+    title="Which heads of two models match?",
     question="Heads of two models, A and B, are paired one to one so that the mean Jensen-Shannon divergence of their "
-    "attention on the same texts is smallest. Beside each distance stands the distance of A's head to the nearest head "
-    "of an untrained network shaped as B. A pair is a counterpart where the whole 95% interval lies below that of the "
+    "attention on the same texts is smallest. The baseline is the distance of A's head to the nearest head of an "
+    "untrained network of B's shape. A pair is a counterpart if its whole 95% interval lies below that of the "
     "untrained network, and each half of the texts alone gives the same pair.",
-    outlook="which head of another model each head is",
-    group="The same head elsewhere (match)",
+    outlook="which heads match those of another model",
+    group="Matching heads (match)",
     tables=(Table(PAIRS, "Pairs of heads, the nearest first", title="Pairs"),),
     arrays={
         "match_distance": ArrayText("Distance to its partner in the other model", "nats", "number"),

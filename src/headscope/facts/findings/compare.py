@@ -20,7 +20,7 @@ def changes(subject: Subject) -> Iterator[Finding]:
     values = by_name["cosine"]
     third, most = thirds(len(values)), int(values.argmax())
     text = (
-        f"Beside {other_model(subject.probes[PROBE])}, attention changed most in layer {most} (1 - cosine "
+        f"Compared with {other_model(subject.probes[PROBE])}, attention changed most in layer {most} (1 - cosine "
         f"{values[most]:.2f}); the last {count(third, 'layer')} by {values[-third:].mean():.2f}, the first by "
         f"{values[:third].mean():.2f}."
     )

@@ -212,7 +212,7 @@ def distances(subject: Subject) -> Iterator[Finding]:
 
 
 def habits(subject: Subject) -> Iterator[Finding]:
-    """The strongest head for each named habit."""
+    """The strongest head for each named pattern."""
     known = choices(subject.array("named_patterns"), "pattern") if subject.has("named_patterns") else []
     for pattern in known:
         best = _best(subject, "named_patterns", {"pattern": pattern})
@@ -222,7 +222,7 @@ def habits(subject: Subject) -> Iterator[Finding]:
         name = f"{name[0].upper()}{name[1:]}"
         beside = "" if best.even is None else f" (evenly: {share(best.even.value)})"
         does = f"{name}: most in head {HEAD}, {best.share}{beside}."
-        yield best.finding(subject, "Named habits", does, f"{name}: no head does this")
+        yield best.finding(subject, "Named patterns", does, f"{name}: no head does this")
 
 
 def _evenly(subject: Subject, measure: str, select: Select) -> Score | None:

@@ -73,8 +73,8 @@ DESCRIPTION = Description(
     question="How much attention a class of words gets: that of its most attended token in a text, from all tokens on "
     "average, then the mean over the texts that have the class. A class with many words has a better chance of one "
     "that is attended, so compare it with the control, as many tokens drawn at random, and with even attention. The "
-    "preference is free of that: 1 is none. The head named for a class is the highest of {heads} on these same texts, "
-    "which flatters it a little.",
+    "preference does not depend on that: 1 is none. The head named for a class is the highest of {heads} on these "
+    "same texts, which inflates its number a little.",
     subject="kinds of words",
     group="Kinds of words (features probe)",
     label="feature",
@@ -106,8 +106,8 @@ DESCRIPTION = Description(
     ),
     arrays={
         "feature_attention": ArrayText("Attention to {}"),
-        "feature_control": ArrayText("Attention to as many tokens at random as there are {}"),
-        "feature_excess": ArrayText("Attention to {}, less that to as many tokens at random", _DIFFERENCE),
+        "feature_control": ArrayText("Attention to as many random tokens as there are {}"),
+        "feature_excess": ArrayText("Attention to {}, minus that to as many random tokens", _DIFFERENCE),
         "feature_preference": ArrayText("Preference for {}", _RATIO, "number"),
         "feature_preference_change": ArrayText("Change of preference for {}", f"{_RATIO}, change", "number"),
         "feature_change": ArrayText("Change of attention to {}", _DIFFERENCE),

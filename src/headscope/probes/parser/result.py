@@ -40,8 +40,8 @@ DESCRIPTION = Description(
     title="How much syntax do all heads together hold?",
     question="A small parser chooses the head of every word by the weighted sum of all heads' attention in both "
     "directions; only the weights of the {heads} heads are learned, on other sentences than those scored here. With "
-    "word vectors the weights depend on the two words. What needs no attention stands beside it, and so do the same "
-    "parsers on a model of the same shape with random weights: what these reach is not knowledge of the model.",
+    "word vectors the weights depend on the two words. The baselines need no attention, or are the same parsers on a "
+    "model of the same shape with random weights: what these reach is not knowledge of the model.",
     subject="syntax",
     group="Parser probe",
     label="parser",
@@ -72,7 +72,7 @@ DESCRIPTION = Description(
             "Scores",
         ),
     ),
-    chart="Parsers made of attention, and what needs none",
+    chart="Parsers made of attention, and baselines without it",
     chart_caption="A dot is the share of words whose head is found (UAS), its bar the 95% interval.",
     arrays={"parser_weight": ArrayText("Learned weight of every head", "weight", "number")},
     directions=DIRECTIONS,

@@ -29,10 +29,10 @@ WINDOW_WORDS = 128
 DESCRIPTION = pointing_description(
     "coreference",
     title="Which head finds what a mention refers to?",
-    question="A mention asks with its head word for an earlier mention of the same thing. Among the head words of all "
-    "earlier mentions in the text, the head's guess is the one that the asking word looks at most (mention to "
-    "antecedent), or that looks at it most (antecedent to mention). Beside it stand three rules without attention: the "
-    "nearest mention, the nearest with the same head word, and a cascade of string match, number, gender and person.",
+    question="For each mention a head guesses an earlier mention of the same thing: among the head words of all "
+    "earlier mentions in the text, the one that the mention's head word looks at most (mention to antecedent), or "
+    "that looks at it most (antecedent to mention). The baselines are three rules that use no attention: the nearest "
+    "mention, the nearest with the same head word, and a cascade of string match, number, gender and person.",
     subject="coreference",
     group="Coreference probe",
     texts="windows",
@@ -67,7 +67,7 @@ DESCRIPTION = pointing_description(
     above="above all",
     chart="Best head for each kind of mention",
     chart_caption="A dot is a share of right guesses, its bar the 95% interval. Filled: the best head. Hollow: rules "
-    "that know the words but look at no attention.",
+    "that know the words but use no attention.",
     sentences=Sentences("Coreference", "finds the antecedent of {}", only_above=False),
 )
 

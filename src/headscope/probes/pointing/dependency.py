@@ -23,9 +23,9 @@ OFFSETS = tuple(offset for offset in range(-FARTHEST, FARTHEST + 1) if offset)
 DESCRIPTION = pointing_description(
     "dependency",
     title="Which head finds which syntactic relation?",
-    question="A head's guess for the syntactic head of a word is the other word that the word looks at most (dependent "
-    "to head), or the one that looks at it most (head to dependent). Punctuation and roots are not scored. Beside "
-    "every head stands what needs no attention: the best fixed offset, such as always guessing the next word.",
+    question="A head's guess for the syntactic head of a word is the other word that the word looks at most "
+    "(dependent to head), or the one that looks at it most (head to dependent). Punctuation and roots are not scored. "
+    "The baseline needs no attention: the best fixed offset, such as always guessing the next word.",
     subject="syntax",
     group="Syntax (dependency probe)",
     label="relation",
@@ -42,7 +42,8 @@ DESCRIPTION = pointing_description(
     above="above offset",
     chart="Best head for each relation",
     chart_caption="A dot is a share of right guesses, its bar the 95% interval. Filled: the best head of the "
-    "relation. Hollow: the best fixed offset. Only where the bars are apart does the head know more than a distance.",
+    "relation. Hollow: the best fixed offset. Only where the bars do not overlap does the head know more than a "
+    "distance.",
     sentences=Sentences(
         "Syntax",
         objects=phrases("relations"),

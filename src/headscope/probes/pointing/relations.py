@@ -128,11 +128,11 @@ def distance(predicate: Predicate, argument: Argument) -> int:
 
 DESCRIPTION = Description(
     "relations",
-    title="Which head ties a predicate to its arguments?",
+    title="Which head links a predicate to its arguments?",
     question="How much attention passes between a predicate and its argument: the strongest between any of their "
     "words, from predicate to argument or from argument to predicate, as a mean over pairs. The control is the same "
-    "for all other places in the sentence at which such a pair would stand as far apart. A head that only looks a "
-    "fixed distance away has a difference of 0.",
+    "for all other pairs of places in the sentence at the same distance. A head that only looks a fixed distance away "
+    "has a difference of 0.",
     subject="semantic roles",
     group="Semantic roles (relations probe)",
     label="role",
@@ -148,7 +148,7 @@ DESCRIPTION = Description(
         "ARGM-CAU": "ARGM-CAU (why)",
     },
     value="difference",
-    value_name="attention of the pair, less that of other pairs as far apart",
+    value_name="attention of the pair, minus that of other pairs at that distance",
     is_difference=True,
     is_choice=True,
     tables=(
@@ -167,15 +167,15 @@ DESCRIPTION = Description(
         ),
     ),
     chart="Best head for each role",
-    chart_caption="A dot is the attention between a predicate and its argument less that between other words of the "
-    "same sentence that stand as far apart, its bar the 95% interval. At 0 the head does not care about the role.",
+    chart_caption="A dot is the attention between a predicate and its argument minus that between other words of the "
+    "same sentence at that distance, its bar the 95% interval. At 0 the head ignores the role.",
     arrays={
         f"relation_{part}{name}": ArrayText(f"{title}: {of}", unit)
         for part, of in (("", "{}"), ("overall_", "all roles"))
         for name, title, unit in (
             ("attention", "Attention", "share of attention"),
-            ("control", "Attention of other pairs as far apart", "share of attention"),
-            ("difference", "Attention less that of other pairs", "difference of attention"),
+            ("control", "Attention of other pairs at that distance", "share of attention"),
+            ("difference", "Attention minus that of other pairs", "difference of attention"),
         )
     },
     every_head=EveryHead(
@@ -185,13 +185,13 @@ DESCRIPTION = Description(
         value="relation_attention",
         value_name="attention between predicate and argument",
         baseline="relation_control",
-        baseline_name="other words as far apart",
+        baseline_name="other words at that distance",
     ),
     directions=("predicate_to_argument", "argument_to_predicate"),
     sentences=Sentences(
         "Roles",
-        "ties predicates to {}",
-        more="of attention more than between other words as far apart",
+        "links predicates to {}",
+        more="of attention more than between other words at that distance",
     ),
 )
 
@@ -205,9 +205,9 @@ class RelationsResult(PointingResult):
     quantities: ClassVar[Mapping[str, Quantity]] = {
         name: Quantity(f"relation_{name}", f"relation_overall_{name}", words)
         for name, words in (
-            ("difference", "strongest attention less its control,"),
+            ("difference", "strongest attention minus its control,"),
             ("attention", "strongest attention between predicate and argument,"),
-            ("control", "the same between words placed alike elsewhere in the sentence,"),
+            ("control", "the same between other words of the sentence at that distance,"),
         )
     }
     counts: ClassVar[Mapping[str, Count]] = {

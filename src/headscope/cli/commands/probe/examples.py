@@ -86,7 +86,7 @@ def _facts(found: "AtWork") -> dict[str, Any]:
 def _print(page: "Page", found: "AtWork") -> None:
     first = (found.right or found.wrong)[0]
     page.say(f"head {first.head}, {first.label}, {first.direction}", bold=True)
-    page.say("[asking word]  {right word}  <chosen, wrong>")
+    page.say("[query word]  {right word}  <chosen, wrong>")
     for title, group in (("most sure and right", found.right), ("most sure and wrong", found.wrong)):
         page.say(f"\n{title if group else f'{title}: none'}", bold=True)
         for example in group:

@@ -17,7 +17,9 @@ Files = list[Path] | None
 PARSED = "FILE.conllu..."
 ModelOrAtlas = Annotated[
     str,
-    argument("MODEL", "A model, as for headscope analyze, or an .nc file it wrote; an .nc file takes no data."),
+    argument(
+        "MODEL", "A model, as for headscope analyze, or an .nc file it wrote; an .nc file takes no data."
+    ),
 ]
 TASK_HELP = (
     f"Tasks to ablate heads for ({', '.join(BUILT_IN['task'])}), as for headscope ablate; with --data. Each task goes "
@@ -31,7 +33,7 @@ PAIRS_HELP = (
 )
 TREEBANK_HELP = "Parsed sentences to score heads on: Clark's table 1, Kovaleva's figures 6 and 7."
 CHOOSE_HELP = (
-    "Parsed sentences to choose heads on, for Clark's table 1; by default half of the documents of --treebank."
+    "Parsed sentences to choose heads on, for Clark's table 1; by default half of --treebank's documents."
 )
 DEV_HELP = "Parsed sentences that decide when training stops; by default every tenth document of --train."
 VECTORS_HELP = (
@@ -73,7 +75,8 @@ OPTIONS: dict[str, Any] = {
         bool, option("Compute what the authors' code does, quirks included.", None, "--faithful")
     ],
     "output": Annotated[
-        Path | None, option("Write the atlas behind our figures to this new file.", "OUT.nc", "--output", "-o")
+        Path | None,
+        option("Write the atlas behind our figures to this new file.", "OUT.nc", "--output", "-o"),
     ],
     "page": Annotated[Path | None, option(PAGE_HELP, "PAGE.html")],
 }
@@ -103,8 +106,8 @@ COMMANDS = {
     ),
     "guan2020": PaperCommand(
         "Compare kinds of heads with Guan et al. 2020.\n\n"
-        "The number, shares, stability and layers of the kinds, beside BERT-large's, for MODEL and each model --against "
-        "it. With --task and --data also what a task loses when each kind is pruned, made to attend evenly or masked. "
+        "The number, shares, stability and layers of the kinds, beside BERT-large's, for MODEL and models --against. "
+        "With --task and --data also what a task loses when each kind is pruned, made to attend evenly or masked. "
         f"{COMPANIONS}",
         "demo --against demo-qa --text corpus.txt",
         "against text limit k seed task data examples",
