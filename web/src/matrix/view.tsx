@@ -121,13 +121,13 @@ function Matrix(props: MatrixProps) {
           </strong>
         </span>
         <div class="hs-switch" role="group" aria-label="Zoom">
-          <button type="button" aria-label="Farther" title="Zoom out (−)" onClick={() => zoom(1 / STEP)}>
+          <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => zoom(1 / STEP)}>
             −
           </button>
           <button type="button" aria-label="Whole map" title="Whole map (0)" onClick={() => setPlace(whole(room))}>
             all
           </button>
-          <button type="button" aria-label="Nearer" title="Zoom in (+)" onClick={() => zoom(STEP)}>
+          <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoom(STEP)}>
             +
           </button>
         </div>
