@@ -1,25 +1,32 @@
-"""A head's card: in a few sentences what it does, beside what needs no such head, and whether the model needs it."""
+"""A head's card: in a few sentences what it does, beside what needs no such head, and whether the model needs it.
+
+What few heads do, and do far above their control, comes first: a sink that most heads of a decoder are does not hide
+that one of them is an induction head.
+"""
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
-from headscope.facts.analyses.probes import head_scores
+from headscope.facts.analyses.probes import head_scores, heads_that_find
 from headscope.facts.analyses.sweeps import MetricFacts, SweepFacts, sweeps_of
 from headscope.facts.description import ALL, Description
 from headscope.facts.findings.know import object_of
 from headscope.facts.findings.measures import is_noticeable
 from headscope.facts.findings.moved import takes
-from headscope.facts.head_arrays import HeadArrays, head_arrays
+from headscope.facts.head_arrays import HeadArrays, head_arrays, stack_arrays
+from headscope.facts.rarity import rarity
 from headscope.facts.scores import EVEN, HeadScore, Score, mean_ends
 from headscope.facts.slices import Choice
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import offset_name, pattern_name, role_name
 from headscope.facts.wording import count, share
 from headscope.stats.intervals import mean_interval
-from headscope.types import HeadId, split_stack
+from headscope.types import Array, HeadId, split_stack
 
 MOST = 2
 """How many things a card says that a head finds, and how many that it looks at."""
@@ -36,6 +43,8 @@ class Claim:
     probe: str = ""
     label: str = ""
     """The probe and the row of it that say so; empty for a measure."""
+    doing: int = 1
+    """How many heads of the stack do it."""
 
     def __str__(self) -> str:
         """The sentence."""
@@ -91,73 +100,123 @@ def card(atlas: Atlas, head: HeadId | str, *, stack: str | None = None) -> Card:
         raise AtlasError(
             f"there is no head {wanted}; the {stack} of this atlas has {layers} layers of {heads} heads, counted from 0"
         )
-    return _card(Subject(atlas, stack), wanted, heads=layers * heads)
+    return _Cards(Subject(atlas, stack)).of(wanted)
 
 
 def cards(atlas: Atlas, stack: str) -> list[Card]:
     """The cards of all heads of a stack, layer by layer."""
-    layers, heads = atlas.shape(stack) or (0, 0)
-    subject = Subject(atlas, stack)
-    sweep = sweeps_of(subject).get("heads")
-    every = (HeadId(layer, head) for layer in range(layers) for head in range(heads))
-    return [_card(subject, head, heads=layers * heads, sweep=sweep) for head in every]
+    every = _Cards(Subject(atlas, stack))
+    return [every.of(head) for head in every.heads]
 
 
-def _card(subject: Subject, head: HeadId, *, heads: int, sweep: SweepFacts | None = None) -> Card:
-    """The card of one of so many heads; `sweep` is the sweep over single heads, where it is at hand."""
-    arrays = head_arrays(subject.atlas, subject.stack, head)
-    return Card(
-        head,
-        subject.stack,
-        str(arrays["head_type"].values) if "head_type" in arrays else None,
-        tuple(_finds(subject.atlas, subject.stack, head)),
-        tuple(_looks(subject, arrays, heads=heads)),
-        _without(sweep or sweeps_of(subject).get("heads"), arrays),
-    )
+@dataclass
+class _Cards:
+    """The cards of a stack; how many heads do a thing is counted once."""
+
+    subject: Subject
+    counted: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Look up what all cards share."""
+        self.atlas, self.stack = self.subject.atlas, self.subject.stack
+        layers, heads = self.atlas.shape(self.stack) or (0, 0)
+        self.heads = [HeadId(layer, head) for layer in range(layers) for head in range(heads)]
+        self.sweep = sweeps_of(self.subject).get("heads")
+        self.places = list(_places(self.subject))
+        self.units = self.atlas.sample_size("offset_attention")
+
+    def of(self, head: HeadId) -> Card:
+        """The card of one head."""
+        arrays = head_arrays(self.atlas, self.stack, head)
+        claims = [*self._finds(head), *self._looks(head, arrays)]
+        rare = [claim for claim in claims if 2 * claim.doing <= len(self.heads)]
+        claims = rare or sorted(claims, key=self._surprise, reverse=True)[:1]
+        finds, looks = (
+            [claim for claim in claims if bool(claim.probe) is is_find] for is_find in (True, False)
+        )
+        return Card(
+            head,
+            self.stack,
+            str(arrays["head_type"].values) if "head_type" in arrays else None,
+            self._foremost(finds),
+            self._foremost(looks),
+            _without(self.sweep, arrays),
+        )
+
+    def _foremost(self, claims: Sequence[Claim]) -> tuple[Claim, ...]:
+        return tuple(sorted(claims, key=self._surprise, reverse=True)[:MOST])
+
+    def _surprise(self, claim: Claim) -> float:
+        """How far above its control it is, the less the more heads do it."""
+        return (claim.score.value - claim.control.value) * rarity(claim.doing, len(self.heads))
+
+    def _finds(self, head: HeadId) -> Iterator[Claim]:
+        """What it finds clearly more often than any rule."""
+        for described, score in head_scores(self.atlas, self.stack, head):
+            rule, does = score.best_baseline, object_of(described, score.label, with_label=False)
+            if score.label != ALL and score.stands_out and rule is not None and does is not None:
+                text = f"{does[0].upper()}{does[1:]}: {_beside(described, score, rule)}."
+                doing = self._finding(described.name, score.label)
+                yield Claim(text, score.score, rule, described.name, score.label, doing)
+
+    def _finding(self, probe: str, label: str) -> int:
+        """How many heads find this."""
+        if (probe, label) not in self.counted:
+            self.counted[probe, label] = heads_that_find(self.atlas, self.stack, probe, label)
+        return self.counted[probe, label]
+
+    def _looks(self, head: HeadId, arrays: HeadArrays) -> Iterator[Claim]:
+        """What it looks at far more than even attention would."""
+        tests = len(self.heads) * len(self.places)
+        for place in self.places:
+            seen = self._looking(place)
+            if not seen[head.layer, head.head]:
+                continue
+            value, error, even = (
+                arrays.number(place.measure + end, **place.labels) for end in ("", "_stderr", "_uniform")
+            )
+            compared = takes(arrays, place.measure, self.units, comparisons=tests, **place.labels)
+            moves = compared is not None and compared.verdict != "unclear"
+            taken = f"; takes {share(compared.moved)} from there" if compared and moves else ""
+            text = f"{place.does}: {share(value)}, evenly {share(even)}{taken}."
+            score = Score("share of attention", value, *(mean_ends(value, error, self.units) or ()))
+            yield Claim(text, score, Score(EVEN, even), doing=int(seen.sum()))
+
+    def _looking(self, place: "_Place") -> Array:
+        """(layer, head) whether a head looks there far more than even attention would."""
+        arrays = stack_arrays(self.atlas, self.stack)
+        known = [arrays.get(place.measure + end) for end in ("", "_stderr", "_uniform")]
+        numbers = [array.of_heads(**place.labels) for array in known if array is not None]
+        if len(numbers) < len(known):
+            return np.zeros(self.atlas.shape(self.stack) or (0, 0), dtype=bool)
+        value, error, even = numbers
+        low, _ = mean_interval(value, error, self.units, comparisons=value.size * len(self.places))
+        return np.asarray((low > even) & is_noticeable(value, even))
 
 
-def _finds(atlas: Atlas, stack: str, head: HeadId) -> Iterator[Claim]:
-    """What it finds clearly more often than any rule, the farthest above first."""
-    scores = [pair for pair in head_scores(atlas, stack, head) if pair[1].label != ALL and pair[1].stands_out]
-    for described, score in sorted(scores, key=lambda pair: -pair[1].lead)[:MOST]:
-        rule, does = score.best_baseline, object_of(described, score.label, with_label=False)
-        if rule is not None and does is not None:
-            text = f"{does[0].upper()}{does[1:]}: {_beside(described, score, rule)}."
-            yield Claim(text, score.score, rule, described.name, score.label)
+@dataclass(frozen=True)
+class _Place:
+    """Somewhere a head may look: in words, and the number that says how much."""
+
+    does: str
+    measure: str
+    labels: dict[str, Choice]
+
+
+def _places(subject: Subject) -> Iterator[_Place]:
+    for offset in (-1, 0, 1):
+        yield _Place(f"Looks at {offset_name(offset)}", "offset_attention", {"offset": offset})
+    for role in ("cls", "sep", "period", "comma"):
+        name = role_name(subject.atlas, subject.stack, role)
+        yield _Place(f"Looks at {name}", "role_attention", {"role": role, "query_role": "all"})
+    for pattern in ("same_word", "induction", "duplicate_token"):
+        yield _Place(f"Looks at {pattern_name(pattern)}", "named_patterns", {"pattern": pattern})
 
 
 def _beside(described: Description, score: HeadScore, rule: Score) -> str:
-    if described.is_difference:
-        return f"{share(score.score.value)} of attention, {share(rule.value)} between {rule.name}"
     phrases = {baseline.name: baseline.phrase for baseline in described.baselines}
-    return f"{share(score.score.value)}, {phrases.get(rule.name, rule.name)} {share(rule.value)}"
-
-
-def _looks(subject: Subject, arrays: HeadArrays, *, heads: int) -> Iterator[Claim]:
-    """What it looks at far more than even attention would, most first; where a decoder's head rests, last."""
-    places: list[tuple[str, str, dict[str, Choice]]] = []
-    for offset in (-1, 0, 1):
-        places.append((f"Looks at {offset_name(offset)}", "offset_attention", {"offset": offset}))
-    for role in ("cls", "sep", "period", "comma"):
-        does = "Rests on" if subject.is_causal and role == "cls" else "Looks at"
-        name = role_name(subject.atlas, subject.stack, role)
-        places.append((f"{does} {name}", "role_attention", {"role": role, "query_role": "all"}))
-    for pattern in ("same_word", "induction", "duplicate_token"):
-        places.append((f"Looks at {pattern_name(pattern)}", "named_patterns", {"pattern": pattern}))
-    units = subject.atlas.sample_size("offset_attention")
-    seen: list[Claim] = []
-    for does, measure, labels in places:
-        value, error, even = (arrays.number(measure + end, **labels) for end in ("", "_stderr", "_uniform"))
-        low, _ = mean_interval(value, error, units, comparisons=heads * len(places))
-        if math.isfinite(even) and low > even and is_noticeable(value, even):
-            compared = takes(arrays, measure, units, comparisons=heads * len(places), **labels)
-            moves = compared is not None and compared.verdict != "unclear"
-            taken = f"; takes {share(compared.moved)} from there" if compared and moves else ""
-            text = f"{does}: {share(value)}, evenly {share(even)}{taken}."
-            score = Score("share of attention", value, *(mean_ends(value, error, units) or ()))
-            seen.append(Claim(text, score, Score(EVEN, even)))
-    seen.sort(key=lambda claim: (claim.text.startswith("Rests"), -claim.score.value))
-    yield from seen[:MOST]
+    of = " of attention" if described.is_difference else ""
+    return f"{share(score.score.value)}{of}, {phrases.get(rule.name, rule.name)} {share(rule.value)}"
 
 
 def _without(sweep: SweepFacts | None, arrays: HeadArrays) -> str:
