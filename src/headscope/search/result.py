@@ -27,7 +27,7 @@ class StackSearch:
 
     grid: HeadGrid
     attention: Array  # (text, layer and head) given to the targets
-    scores: Array  # (text, layer and head) less that given to other words as far
+    scores: Array  # (text, layer and head) less that given to other words
     drawn: Array  # (draw, layer and head) mean score with targets at random
 
     @cached_property
@@ -44,7 +44,7 @@ class StackSearch:
 
     @cached_property
     def p_values(self) -> Array:
-        """(layer and head,) how often any head scores as much with targets at random."""
+        """(layer and head,) how often any head scores as much with random targets."""
         highest = self.drawn.max(1)
         return np.array([p_value(highest, float(score)) for score in self.score])
 

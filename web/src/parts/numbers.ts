@@ -44,6 +44,7 @@ function places(weight: number, error: number): number {
 
 /** A weight as a number, with the decimals of `places`. Changes have a sign. */
 export function asNumber(weight: number, error = 0, signed = false): string {
+  if (Number.isNaN(weight)) return "–";
   if (signed && weight !== 0) return `${weight < 0 ? "−" : "+"}${asNumber(Math.abs(weight), error)}`;
   if (weight === 0) return "0";
   const digits = places(weight, error);

@@ -1,6 +1,5 @@
 """`headscope compare`: two models of one shape side by side, and whether weights that moved explain the difference."""
 
-from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -15,7 +14,6 @@ from headscope.cli.tables.source import source_facts, source_line
 if TYPE_CHECKING:
     from headscope.cli.page import Page
     from headscope.comparison import Comparison
-    from headscope.facts.description import Column
 
 _TOP = 5
 
@@ -36,6 +34,7 @@ def compare(
     k: shared.Kinds = 4,
     seed: Annotated[int, shared.seed("kinds and intervals")] = 0,
     match: bool = False,
+    weigh: shared.Weigh = "looked",
     common: shared.Common,
 ) -> None:
     """Compare two models head by head.
@@ -56,7 +55,7 @@ def compare(
         models = (common.load(model_a), run.load(model_b))
         options = {"max_length": max_length, "limit": limit, "seed": seed, **common.run_options}
         matched = hs.match(*models, corpus, **options) if match else None
-        result = hs.compare(*models, corpus, k=k, treebank=parsed, match=matched, **options)
+        result = hs.compare(*models, corpus, k=k, treebank=parsed, match=matched, weigh=weigh, **options)
         run.keep(result, notes=result.source.notes)
         run.tell(result, _facts, _print)
 
@@ -114,7 +113,7 @@ def _print_heads(page: "Page", found: "Comparison", stack: str) -> None:
     shown = ranked if len(ranked) <= 2 * _TOP else [*ranked[:_TOP], *ranked[-_TOP:]]
     telling = [number < _TOP for number in range(len(shown))]
     title = "Heads that changed most and least" if page.full else "Heads that changed most"
-    _print_rows(page, title, HEADS, shown, telling=telling)
+    page.rows(HEADS, shown, title=title, telling=telling)
 
 
 def _print_measures(page: "Page", found: "Comparison", stack: str) -> None:
@@ -125,7 +124,7 @@ def _print_measures(page: "Page", found: "Comparison", stack: str) -> None:
     largest = [max(rows, key=lambda row: abs(float(row["change"]))) for _, rows in by_measure]
     title = "Largest change in each measure; clear: after correction for heads and labels"
     rows = [{**row, "of": _labels(row)} for row in largest]
-    _print_rows(page, title, LARGEST, rows, telling=[bool(row["sure"]) for row in largest])
+    page.rows(LARGEST, rows, title=title, telling=[bool(row["sure"]) for row in largest])
 
 
 def _print_layers(page: "Page", found: "Comparison", stack: str) -> None:
@@ -134,7 +133,7 @@ def _print_layers(page: "Page", found: "Comparison", stack: str) -> None:
 
     rows = found.table(stack=stack)
     title = "Change of attention (± standard error over texts) and of weights, ||dW|| / ||W||, by layer"
-    _print_rows(page, title, LAYERS, rows, detail=True)
+    page.rows(LAYERS, rows, title=title, detail=True)
     if "change_cosine_input_a" in rows[0]:
         page.say(
             "own: 1 - cosine when both models' attention gets the same hidden states; the effect of its own weights "
@@ -155,7 +154,7 @@ def _print_layers(page: "Page", found: "Comparison", stack: str) -> None:
         page.say("\ntoo few layers to correlate change with weights", detail=True)
         return
     title = "Does attention change where weights moved? Spearman over layers; all four matrices together"
-    _print_rows(page, title, CONTROL, control, name=change_name, detail=True)
+    page.rows(CONTROL, control, title=title, name=change_name, detail=True)
     page.say(
         "last third, times: how many times more the last third of the layers changed than the others, at equal "
         "weight change",
@@ -182,19 +181,3 @@ def _labels(row: dict[str, Any]) -> str:
     """Which slice of a measure it is: what stands between the measure and the head."""
     keys = list(row)
     return ", ".join(f"{key} {row[key]}" for key in keys[1 : keys.index("head")])
-
-
-def _print_rows(
-    page: "Page",
-    title: str,
-    columns: "Sequence[Column]",
-    rows: list[dict[str, Any]],
-    *,
-    name: Callable[[str], str] = str,
-    telling: Sequence[bool] | None = None,
-    detail: bool = False,
-) -> None:
-    from headscope.facts.cells import table_cells  # loads torch, which --help does without
-
-    header, cells = table_cells(columns, rows, nothing="-", name=name)
-    page.table(header, cells, title=title, telling=telling, detail=detail)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import headscope as hs
 from headscope.cli import options as shared
+from headscope.cli.commands.probe.run import print_tables
 from headscope.cli.session import session
 from headscope.cli.tables.source import source_facts, source_line, stack_rows
 
@@ -65,10 +66,7 @@ def _facts(result: "Search") -> dict[str, Any]:
 
 
 def _print(page: "Page", result: "Search") -> None:
-    from headscope.facts.analyses.search import HEADS  # loads torch, which --help does without
-    from headscope.facts.cells import table_cells
-
     for stack in result.stacks:
         page.say(*result.answer(stack=stack).sentences)
-        page.table(*table_cells(HEADS, result.table(stack=stack), nothing="-"))
+        print_tables(page, result, stack)
     page.say(f"\n{result.model.name} on {source_line(result.source)}")

@@ -28,8 +28,9 @@ def known(
 ) -> None:
     """Find heads of known kinds in a decoder.
 
-    Scores previous-token, duplicate-token and induction heads and sinks on the first token, each against a control, on
-    repeated random tokens and, with --text, on natural text. --needle adds retrieval heads.
+    Previous token, duplicate token, induction, the sink on the first token, copying and copy suppression, each beside a
+    control: on random tokens, and with --text on natural text. Successor heads by their weights. With --needle also
+    retrieval.
 
     Options:
         needle CUE|ANSWER: A sentence to hide in the texts. The prompt ends with the cue; the model should continue with

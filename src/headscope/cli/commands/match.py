@@ -67,13 +67,10 @@ def _facts(result: "Matching") -> dict[str, Any]:
 
 
 def _print(page: "Page", result: "Matching") -> None:
-    from headscope.facts.analyses.matching import PAIRS  # loads torch, which --help does without
-    from headscope.facts.cells import table_cells
-
     for stack in result.stacks:
         page.say(*result.summary(stack=stack).sentences)
-        headings, cells = table_cells(PAIRS, result.table(stack=stack), nothing="-")
-        telling = [number < _NEAREST for number in range(len(cells))]
+        rows = result.table(stack=stack)
+        telling = [number < _NEAREST for number in range(len(rows))]
         title = f"The nearest pairs; A is {result.model_a.name}, B is {result.model.name}"
-        page.table(headings, cells, title=title, telling=telling)
+        page.rows(result.description.tables[0].columns, rows, title=title, telling=telling)
     page.say(f"\non {source_line(result.source)}")

@@ -10,6 +10,7 @@ from headscope.cli.outputs import PICTURE, REPORT, check_output
 from headscope.cli.session import session
 from headscope.errors import OptionError
 from headscope.pages import ViewName
+from headscope.types import MapWeigh
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
@@ -34,6 +35,7 @@ def view(
     atlas: Path | None = None,
     beside: str | None = None,
     beside_text: str | None = None,
+    weigh: MapWeigh | None = None,
     svg: Path | None = None,
     neurons: bool | None = None,
     max_length: Annotated[
@@ -55,6 +57,9 @@ def view(
         atlas FILE.nc: Label every head with what it does, from this atlas of the model.
         beside MODEL: Show a second model on the same text beside the first.
         beside_text TEXT: Show another text beside the first; with --beside, the text that model reads.
+        weigh: What lines and cells are: where heads look (looked), by default; the share of what they move from there
+            (moved); or the share of what a head gives, negative where it works against it (signed). The page can
+            switch to the others where there is room for them.
         svg FILE: Also draw the heads shown first as lines (with --view matrix: the head's map), as .svg, .pdf or .png.
         neurons: Also store queries and keys, of all heads if they fit, else of the head shown first; by default where
             the model exposes them.
@@ -90,9 +95,17 @@ def view(
                 max_length=max_length,
                 neurons=neurons,
                 atlas=known,
+                weigh=weigh,
             )
         with run.status(f"writing {output}"):
-            packed = write_view(output, looked.observed, start=start, neurons=looked.neurons, beside=second)
+            packed = write_view(
+                output,
+                looked.observed,
+                start=start,
+                neurons=looked.neurons,
+                also=looked.also,
+                beside=second,
+            )
             if svg is not None:
                 _draw(looked.observed, start.on(looked.observed), svg)
         run.notes[:0] = [
@@ -169,6 +182,8 @@ def _facts(observed: "Observed", packed: "Packed", output: Path, svg: Path | Non
         "tokens": len(observed.source.pieces) + (len(observed.target.pieces) if observed.target else 0),
         "stacks": [stack.model_dump() for stack in observed.stacks],
         "heads": sum(stack.layers * stack.heads for stack in observed.stacks),
+        "weigh": seen.weigh,
+        "also": [other.weigh for other in seen.also],
         "max_error": seen.max_error,
         "word_error": seen.word_error,
         "neurons": "none"

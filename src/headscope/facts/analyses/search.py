@@ -4,38 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headscope.facts.description import ArrayText, Column, Description, Table
+from headscope.facts.description import described_in
 from headscope.facts.wording import count, interval, share
 from headscope.stats.correction import SIGNIFICANT
 
-HEADS = (
-    Column("head"),
-    Column("attention", "to the target", "percent"),
-    Column("others", "to other words", "percent"),
-    Column("score", "difference", "percent", low="low", high="high"),
-    Column("p_value", "p", "p_value"),
-    Column("chosen", "best in rounds"),
-)
-
-DESCRIPTION = Description(
-    "find",
-    title="Which head looks along these arrows?",
-    question="Arrows go from one word to another. A head's score is the attention that the first word gives the "
-    "second, minus the mean of what it gives to other words on the same side at about the same distance. p is the "
-    "share of random choices of targets among those words in which any of the {heads} heads scores as much. In each "
-    "round one text is left out and the best head chosen on the others.",
-    outlook="which heads look along given arrows",
-    group="Arrows (find)",
-    tables=(Table(HEADS, "The best heads", title="Heads"),),
-    arrays={
-        "find_score": ArrayText(
-            "Attention along the arrows, minus other words at that distance", "difference of attention"
-        ),
-        "find_attention": ArrayText("Attention along the arrows"),
-        "find_p": ArrayText("p of attention along the arrows", "p", "number"),
-    },
-    texts="texts",
-)
+DESCRIPTION = described_in(__file__)
 
 
 @dataclass(frozen=True)
