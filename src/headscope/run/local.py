@@ -96,7 +96,7 @@ def analyze(
         tokens=lambda some: sum(map(len, some)),
     )
     if not reader.read:
-        raise TextError(f"{reader.corpus.name} holds no text that could be analysed")
+        raise TextError(f"{reader.corpus.name} holds no usable text")
     with clock.timed(RESULTS):
         results = states.result()
     with clock.timed(QUOTING):

@@ -7,7 +7,7 @@ import numpy as np
 from torch import Tensor
 
 from headscope.atlas import Results
-from headscope.facts.description import ArrayText, Column, Description, Table
+from headscope.facts.description import described_in
 from headscope.probes.result import COUNT, OVER, ProbeResult, Row
 from headscope.stats.intervals import mean_interval
 from headscope.types import HeadGrid, HeadId, LabelledArray
@@ -29,52 +29,7 @@ _ROWS = {
 }
 """What a row is about: whose score, and whether it is raised or lowered."""
 
-_NUMBERS = "score of a token, in logits"
-DESCRIPTION = Description(
-    "writes",
-    title="What do heads write into the output?",
-    question="How much a head's output adds, on a straight path, to the score of a token: of the token it looks at "
-    "most, of the token that really follows, of the token itself. The final norm is frozen as it was, and scores are "
-    "less their mean over the vocabulary. The control is the head's output at another position of the same text. "
-    "Intervals allow for all {heads} heads.",
-    subject="what is written",
-    group="What heads write",
-    label="effect",
-    labels="effects",
-    names={
-        "copying": "raises the token it looks at (copying)",
-        "copy_suppression": "lowers the token it looks at (copy suppression)",
-        "raises_next": "raises the token that follows",
-        "lowers_next": "lowers the token that follows",
-        "raises_current": "raises the token itself",
-        "lowers_current": "lowers the token itself",
-    },
-    value="difference",
-    value_name="effect, less that of the control",
-    is_difference=True,
-    least=0.1,
-    few_cases=2,
-    tables=(
-        Table(
-            (
-                Column("effect", "effect"),
-                Column("head", "most in head"),
-                Column("logits", "logits", "number", digits=2),
-                Column("control", "control", "number", digits=2),
-                Column("difference", "difference", "number", digits=2, low="low", high="high"),
-                Column("verdict", "clearly above", "verdict"),
-            ),
-            "The head of each effect",
-        ),
-    ),
-    arrays={
-        "direct_effect": ArrayText("Direct effect: {}", _NUMBERS, "number"),
-        "direct_effect_control": ArrayText("Direct effect, control: {}", _NUMBERS, "number"),
-        "direct_effect_difference": ArrayText("Direct effect, less its control: {}", _NUMBERS, "number"),
-        "copying": ArrayText("Copying, from the weights", "from -1 to 1", "number"),
-    },
-    texts="texts",
-)
+DESCRIPTION = described_in(__file__)
 
 
 @dataclass(frozen=True)
@@ -111,9 +66,9 @@ class WritesResult(ProbeResult):
     def arrays(self) -> Results:
         """`direct_effect` (target, layer, head) with control and difference, `copying` and `composition`."""
         words = {
-            "value": "what a head adds to the score of a token on a straight path, less the vocabulary's mean",
+            "value": "what a head adds directly to the logit of a token, minus the vocabulary's mean",
             "control": "the same of the head's output at another position of the same text",
-            "difference": "direct_effect less direct_effect_control, text by text",
+            "difference": "direct_effect minus direct_effect_control, text by text",
         }
         arrays = self.sums.effects.labelled("direct_effect", "target", self.grid, words, "logits")
         layers, heads = range(self.grid.layers), range(self.grid.heads)

@@ -249,7 +249,7 @@ def test_a_file_that_is_no_atlas_is_not_replaced(run: Run, model: Path, corpus: 
     notes.write_text("mine", encoding="utf-8")
     result = run("analyze", model, "--text", corpus, "--max-length", 32, "-o", notes)
     assert result.exit_code == 2
-    assert "is there already and is no atlas" in result.stderr
+    assert "already exists and is not an atlas" in result.stderr
     assert notes.read_text(encoding="utf-8") == "mine"
     for _ in range(2):  # an atlas, and an atlas in place of an atlas
         options = ("--max-length", 32, "--measures", "entropy", "-o", tmp_path / "a.nc")
@@ -262,7 +262,7 @@ def test_a_model_that_shows_no_values_is_told_of(run: Run, corpus: Path, tmp_pat
     tiny("mpnet").tokenizer.save_pretrained(folder)
     asked = ("analyze", folder, "--text", corpus, "--limit", 2, "--max-length", 32, "-o", out)
     told = json.loads(run(*asked, "--measures", "entropy", "--json").stdout)
-    assert any("cannot tell what its heads move, only where they look" in note for note in told["notes"])
+    assert any("can tell where its heads look, not what they move" in note for note in told["notes"])
     assert told["measures"] == ["entropy"]
     refused = run(*asked, "--weigh", "moved")
     assert refused.exit_code != 0

@@ -39,14 +39,14 @@ def analyze(
     profile: bool = False,
     common: shared.Common,
 ) -> None:
-    """Observe every attention head of MODEL on texts; write an atlas.
+    """Observe every attention head of MODEL on texts and write an atlas.
 
     Options:
         output OUT.nc: Write the atlas here. Its folder must exist. An atlas of that name is replaced, but keeps the
             results of probes on the same model.
         faithful: Compute what the papers' released code computes, quirks included, to reproduce their numbers.
         weigh: Weigh attention by where heads look, by what they move from there (variables that end in _moved), or
-            both, one beside the other. Both is the default for models whose output projections can be found.
+            both. By default both, where the model's output projections can be found.
         distances: Compare heads with each other on 32 queries of each text, on all queries, or not at all.
         sentences N>=0: Choose each head's typical sentences out of N. The atlas quotes them; with 0 it holds no text.
         profile: Print where the time went, by measure, and keep it in the atlas.

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from headscope.facts.analyses.probes import best_heads
+from headscope.facts.analyses.probes import best_heads, heads_that_find
 from headscope.facts.description import ALL, Description, Sentences, direction_name
 from headscope.facts.findings.finding import Finding
+from headscope.facts.rarity import rarity
 from headscope.facts.scores import HeadScore, compared, convincing
 from headscope.facts.subject import Subject
-from headscope.facts.wording import Part, count, interval, listed, sentence, share
+from headscope.facts.wording import Part, count, listed, sentence, share
 
 MOST = 6
 
@@ -42,7 +43,7 @@ class _Probe:
         ranked = convincing(self.rows)
         yield from (self._row(row) for row in [row for row in ranked if row.stands_out][:MOST])
         if self.described.baselines and len(ranked) > 1:
-            above = sum(row.is_above for row in ranked) / len(ranked)
+            above = sum(row.stands_out for row in ranked) / len(ranked)
             yield Finding(
                 self.sentences.topic, self.subject.stack, (tally(self.described, self.rows),), above
             )
@@ -53,7 +54,7 @@ class _Probe:
         does = object_of(self.described, row.label) or ""
         if self.sentences.more:
             way = f", {direction_name(row.direction)}" if row.direction else ""
-            told = f"{share(row.score.value)} {self.sentences.more}{_sure(row)} in {_cases(row)}"
+            told = f"{row.score.text} {self._more(row)}{_sure(row)} in {_cases(row)}"
         else:
             is_inward = row.direction in self.described.directions[1:]
             way = f" ({direction_name(row.direction)})" if is_inward else ""
@@ -73,6 +74,10 @@ class _Probe:
             over = f"Over all {self.described.labels} no head is clearly above {rules}; head "
             start = (over, row.head or "", " is the best")
         return self._finding(row, sentence(start, f": {self._beside(row)}."))
+
+    def _more(self, row: HeadScore) -> str:
+        """What a difference is more than; `of attention` only where it is a share."""
+        return self.sentences.more.removeprefix("of attention ") if row.score.unit else self.sentences.more
 
     def _beside(self, row: HeadScore) -> str:
         """The share of the head, and those of its baselines."""
@@ -97,7 +102,7 @@ class _Probe:
         """That no head gives any row enough more attention to matter."""
         best = max(ranked, key=lambda row: row.score.value)
         does = self.sentences.does.replace("{}", f"any of the {self.described.labels} tested")
-        most = f"; the most is {share(best.score.value)} {self.sentences.more}{_sure(best)}, by head "
+        most = f"; the most is {best.score.text} {self._more(best)}{_sure(best)}, by head "
         name = self.described.row_name(best.label)
         return self._finding(best, sentence(f"No head {does}", most, best.head or "", f" for {name}."))
 
@@ -111,7 +116,13 @@ class _Probe:
             interval=row.score.interval,
             control=row.best_baseline,
             verdict="unclear" if row.is_above and not row.stands_out else row.verdict,
+            rarity=self._rarity(row) if row.stands_out and self.described.every_head else 1.0,
         )
+
+    def _rarity(self, row: HeadScore) -> float:
+        atlas, stack = self.subject.atlas, self.subject.stack
+        layers, heads = atlas.shape(stack) or (0, 0)
+        return rarity(heads_that_find(atlas, stack, self.described.name, row.label), layers * heads)
 
     def beside_rows(self, rows: Sequence[HeadScore]) -> Iterator[Finding]:
         """One row of a table beside others: what all heads together know."""
@@ -138,11 +149,11 @@ class _Probe:
 
 
 def tally(described: Description, rows: Sequence[HeadScore]) -> str:
-    """In how many rows with enough cases the best head is clearly above what it is held against, and where not."""
+    """In how many rows with enough cases the best head stands out from what it is held against, and where not."""
     ranked = convincing(rows)
     clear, unclear = (
-        [row for row in ranked if row.is_above],
-        [row.label for row in ranked if not row.is_above],
+        [row for row in ranked if row.stands_out],
+        [row.label for row in ranked if not row.stands_out],
     )
     rules = listed([baseline.phrase for baseline in described.baselines]) or "the control"
     if not ranked:
@@ -152,6 +163,8 @@ def tally(described: Description, rows: Sequence[HeadScore]) -> str:
         f"Of {len(ranked):,} {described.labels} with {described.few_cases} cases or more, "
         f"{len(clear) or 'none'} {'have' if len(clear) > 1 else 'has'} a head clearly above {rules}"
     )
+    if least := max(row.least_lead for row in ranked):
+        text += f", by {100 * least:.0f} points of attention or more"
     return text + (f"; not {listed(unclear)}." if clear and 0 < len(unclear) <= MOST else ".")
 
 
@@ -169,8 +182,7 @@ def object_of(described: Description, label: str, *, with_label: bool = True) ->
 
 
 def _sure(row: HeadScore) -> str:
-    ends = interval(row.score.low, row.score.high)
-    return f" (95% interval {ends})" if ends else ""
+    return f" (95% interval {row.score.ends})" if row.score.ends else ""
 
 
 def _cases(row: HeadScore) -> str:

@@ -28,7 +28,7 @@ from headscope.types import HeadId
 NEAREST = 8
 _EVEN = "The tick is what even attention would give."
 _INTERVALS = "Lines across bars and columns are 95 % intervals."
-_NOTHING = "The atlas knows nothing more of this head."
+_NOTHING = "The atlas has nothing more on this head."
 _NO_SENTENCES = (
     "This atlas keeps no sentences; headscope analyze keeps those where each head is most typical."
 )
@@ -62,11 +62,13 @@ def head_page(atlas: Atlas, stack: str, layer: int, head: int) -> HeadPage:
 
 
 def card_lines(known: Card) -> list[CardLine]:
-    """What a card says that a head does, each beside its control."""
+    """What a card says but for what the model loses; what a head does stands beside its control."""
     lines = [
         CardLine(
             text=claim.text,
-            bar=Bar(
+            bar=None
+            if claim.score.unit
+            else Bar(
                 label=claim.score.name,
                 value=claim.score.value,
                 low=claim.score.low,
@@ -77,7 +79,8 @@ def card_lines(known: Card) -> list[CardLine]:
         )
         for claim in known.claims
     ]
-    return lines or [CardLine(text=NOTHING)]
+    others = [known.is_not, known.explained]
+    return [*(lines or [CardLine(text=NOTHING)]), *(CardLine(text=text) for text in others if text)]
 
 
 def grid_shape(atlas: Atlas, stack: str) -> tuple[int, int] | None:
