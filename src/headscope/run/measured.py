@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Self
 
-from headscope.atlas.files import moved_arrays
+from headscope.atlas.files import MOVED, moved_arrays
 from headscope.capture import Capture
 from headscope.errors import OptionError
 from headscope.measures import Measure
