@@ -69,9 +69,9 @@ class WritesResult(ProbeResult):
     def arrays(self) -> Results:
         """`direct_effect` (target, layer, head) with control and difference, tokens, `copying` and `composition`."""
         words = {
-            "value": "what a head adds to the score of a token on a straight path, less the vocabulary's mean",
+            "value": "what a head adds directly to the logit of a token, minus the vocabulary's mean",
             "control": "the same of the head's output at another position of the same text",
-            "difference": "direct_effect less direct_effect_control, text by text",
+            "difference": "direct_effect minus direct_effect_control, text by text",
         }
         arrays = self.sums.effects.labelled("direct_effect", "target", self.grid, words, "logits")
         layers, heads = range(self.grid.layers), range(self.grid.heads)

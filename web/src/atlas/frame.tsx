@@ -81,7 +81,7 @@ export function AtlasFrame({ props, plot }: { props: ViewProps; plot: Plot }) {
         <Trouble>{error}</Trouble>
       ) : (
         look === null &&
-        (busy ? <Busy>The atlas is being read …</Busy> : <Trouble>This atlas says nothing about single heads.</Trouble>)
+        (busy ? <Busy>Loading the atlas …</Busy> : <Trouble>This atlas has no numbers for single heads.</Trouble>)
       )}
     </div>
   );
@@ -242,7 +242,7 @@ function Below({ props, look }: { props: ViewProps; look: AtlasLook }) {
     <>
       <p class="at-selection">
         {left === 0 && searched
-          ? `No head answers “${searched}”`
+          ? `No head matches “${searched}”`
           : left < bright.length
             ? `${left} of ${bright.length} heads${searched ? ` answer “${searched}”` : ""}`
             : `${left} heads`}

@@ -31,7 +31,7 @@ from headscope.types import HeadId
 NEAREST = 8
 _EVEN = "The tick is what even attention would give."
 _INTERVALS = "Lines across bars and columns are 95 % intervals."
-_NOTHING = "The atlas knows nothing more of this head."
+_NOTHING = "The atlas has nothing more on this head."
 _NO_SENTENCES = (
     "This atlas keeps no sentences; headscope analyze keeps those where each head is most typical."
 )

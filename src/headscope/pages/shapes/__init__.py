@@ -20,6 +20,7 @@ from headscope.pages.shapes.head import (
 )
 from headscope.pages.shapes.views import (
     About,
+    AlsoStored,
     AtlasData,
     AtlasInfo,
     AtlasStack,
@@ -37,6 +38,7 @@ from headscope.pages.shapes.views import (
     Selection,
     SelectionRow,
     StackShape,
+    StoredMaps,
     Tokens,
     ViewInfo,
 )
