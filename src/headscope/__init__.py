@@ -45,11 +45,13 @@ if TYPE_CHECKING:
     from headscope.tasks import with_head as with_head
     from headscope.text import read_arrows as read_arrows
     from headscope.text import read_coreference as read_coreference
+    from headscope.text import read_minimal_pairs as read_minimal_pairs
     from headscope.text import read_pairs as read_pairs
     from headscope.text import read_roles as read_roles
     from headscope.text import read_text as read_text
     from headscope.text import read_treebank as read_treebank
     from headscope.text.annotated.spacy import annotate as annotate
+    from headscope.usage import uses as uses
     from headscope.widget import view as view
     from headscope.writing import writes as writes
 
@@ -87,12 +89,14 @@ _MODULES = {
     "headscope.text": (
         "read_arrows",
         "read_coreference",
+        "read_minimal_pairs",
         "read_pairs",
         "read_roles",
         "read_text",
         "read_treebank",
     ),
     "headscope.text.annotated.spacy": ("annotate",),
+    "headscope.usage": ("uses",),
     "headscope.widget": ("view",),
     "headscope.writing": ("writes",),
 }

@@ -8,6 +8,7 @@ from headscope.atlas import Atlas
 from headscope.errors import AtlasError
 from headscope.facts.analyses.probes import head_scores
 from headscope.facts.analyses.sweeps import MetricFacts, SweepFacts, sweeps_of
+from headscope.facts.analyses.uses import NOT_SHOWN, uses_of
 from headscope.facts.description import ALL, Description
 from headscope.facts.findings.know import object_of
 from headscope.facts.findings.measures import is_noticeable
@@ -57,6 +58,9 @@ class Card:
     without: str
     """What the model loses without it; empty where that was not tried."""
 
+    used: tuple[str, ...] = ()
+    """Whether the model uses what it finds, a sentence each; only what was shown."""
+
     @property
     def claims(self) -> tuple[Claim, ...]:
         """All that it does."""
@@ -66,7 +70,7 @@ class Card:
     def sentences(self) -> list[str]:
         """All that is said, a sentence each."""
         said = [claim.text for claim in self.claims] or [NOTHING]
-        return [*said, self.without] if self.without else said
+        return [*said, *self.used, *([self.without] if self.without else [])]
 
     @property
     def text(self) -> str:
@@ -113,6 +117,7 @@ def _card(subject: Subject, head: HeadId, *, heads: int, sweep: SweepFacts | Non
         tuple(_finds(subject.atlas, subject.stack, head)),
         tuple(_looks(subject, arrays, heads=heads)),
         _without(sweep or sweeps_of(subject).get("heads"), arrays),
+        tuple(use.brief for use in uses_of(subject.atlas, subject.stack, head) if use.verdict != NOT_SHOWN),
     )
 
 

@@ -22,6 +22,7 @@ from headscope.pages.head.changes import comparisons
 from headscope.pages.head.explanation import explanation
 from headscope.pages.head.relations import relations
 from headscope.pages.head.sentences import examples, typical_sentences
+from headscope.pages.head.uses import used
 from headscope.pages.shapes import Bar, CardLine, Chart, ExampleMap, HeadPage, NearHead, Section
 from headscope.types import HeadId
 
@@ -249,6 +250,7 @@ _SECTIONS: tuple[Callable[[_Subject], Iterable[Section]], ...] = (
     _profile,
     _roles,
     lambda subject: relations(subject.atlas, subject.stack, subject.head),
+    lambda subject: used(subject.atlas, subject.stack, subject.head),
     lambda subject: ablation_effects(subject.arrays, AtlasWords(subject.atlas)),
     lambda subject: explanation(subject.atlas, subject.stack, subject.head),
     _nearest,
