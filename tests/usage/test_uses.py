@@ -72,7 +72,7 @@ def test_the_loss_is_that_of_an_edit_made_by_hand(found: UsesResult, bank: Path)
     plain = model.network(**words).logits[0, place].log_softmax(-1)[token]
     with hs.edit(model, "0.0"):
         silent = model.network(**words).logits[0, place].log_softmax(-1)[token]
-    assert found.uses[0].change == pytest.approx(float(plain - silent), rel=0.05)
+    assert found.uses[0].change == pytest.approx((plain - silent).item(), rel=0.05)
 
 
 def test_pairs_of_a_file_are_scored_and_bad_lines_told(bank: Path, tmp_path: Path) -> None:

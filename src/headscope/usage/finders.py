@@ -1,6 +1,7 @@
 """Which heads find a relation: the best of the dependency probe, by an atlas or by half of the treebank."""
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from headscope.facts.analyses.probes import best_heads, head_scores
 from headscope.models import Model
 from headscope.probes import DependencyProbe
 from headscope.probes.halves import SCORE, SELECT
-from headscope.probes.pointing.dependency import DependencyResult
+from headscope.probes.pointing.result import PointingResult
 from headscope.text.annotated.treebank import ParsedSentence, Treebank
 from headscope.types import HeadId
 from headscope.usage.result import Found
@@ -33,15 +34,18 @@ class _Sentences(Treebank):
 def finders(
     model: Model,
     sentences: Sequence[ParsedSentence],
-    relation: str,
+    relations: Sequence[str],
     *,
     heads: Sequence[HeadId | str],
     best: int,
     atlas: Atlas | None,
     progress: bool,
-    data: Treebank,
-) -> list[Found]:
-    """The heads to test for a relation, and how well each finds it on texts that took no part in the choice."""
+    name: str,
+) -> dict[str, list[Found]]:
+    """By relation the heads to test, and how well each finds it on texts that took no part in the choice.
+
+    `name` is that of the treebank. The probe runs once, or once more where only some relations are subtypes.
+    """
     if best < 1:
         raise OptionError(f"best must be at least 1, not {best}")
     grid = surveyed(model).stacks.grids[0]
@@ -51,16 +55,20 @@ def finders(
             raise OptionError(
                 f"there is no head {head}: {model.name} has {grid.layers} layers of {grid.heads} heads, counted from 0"
             )
-    known = _of_atlas(atlas, grid.stack, relation, named)
-    if known:
-        return known
-    probe = DependencyProbe(model, base_relations=":" not in relation, progress=progress)
-    result = probe.fit_score(_Sentences(sentences, data.name))
-    assert isinstance(result, DependencyResult)
-    return _of_probe(result, relation, named, best)
+
+    @cache
+    def probed(*, base_relations: bool) -> PointingResult:
+        probe = DependencyProbe(model, base_relations=base_relations, progress=progress)
+        return probe.fit_score(_Sentences(sentences, name))
+
+    return {
+        relation: _of_atlas(atlas, grid.stack, relation, named)
+        or _of_probe(probed(base_relations=":" not in relation), relation, named, best)
+        for relation in relations
+    }
 
 
-def _of_probe(result: DependencyResult, relation: str, named: Sequence[HeadId], best: int) -> list[Found]:
+def _of_probe(result: PointingResult, relation: str, named: Sequence[HeadId], best: int) -> list[Found]:
     tally = next(iter(result.tallies.values()))
     chosen_on = tally.scores[SELECT]
     if not chosen_on.count(relation) or not tally.scores[SCORE].count(relation):

@@ -13,6 +13,7 @@ from headscope.capture.observe import evaluating
 from headscope.edits import Edge, without_edges
 from headscope.models.stacks import Place
 from headscope.run.options import BatchSize
+from headscope.run.progress import RunProgress, Tell
 from headscope.run.watch import Watch
 from headscope.tasks.batches import output_of
 from headscope.text.batching import TextBatch, by_length
@@ -29,13 +30,17 @@ class Cut:
     key: int
 
 
-@dataclass(frozen=True)
+@dataclass
 class Network:
     """One model with its head, ready to be scored."""
 
     capture: Capture
     rows: Rows
+    tell: Tell = lambda progress: None
+    expected: int | None = None
+    """How many rows there will be in all passes together."""
     batch_size: BatchSize = "auto"
+    done: int = 0
 
     def untouched(self, heads: Sequence[HeadId]) -> tuple[Array, list[dict[HeadId, Array]]]:
         """(case,) the score of the model as it is; and for every case (word, word) attention of these heads."""
@@ -79,7 +84,10 @@ class Network:
         return self.capture.stacks.grids[0].stack
 
     def _batches(self, rows: Sequence[Row]) -> Iterator[list[Row]]:
-        return by_length(rows, Watch(self.capture).texts_at(self.batch_size))
+        for chosen in by_length(rows, Watch(self.capture).texts_at(self.batch_size)):
+            yield chosen
+            self.done += len(chosen)
+            self.tell(RunProgress(self.done, self.expected))
 
     def _score(self, rows: Sequence[Row], scores: Array) -> None:
         """Add the rows' log probabilities to the scores of their cases."""

@@ -19,6 +19,7 @@ from headscope.probes.halves import SCORE, Turns
 from headscope.probes.observe import Account
 from headscope.probes.result import Source
 from headscope.run.options import BatchSize, longest_text
+from headscope.run.progress import progress_bar
 from headscope.run.watch import Watch
 from headscope.tasks import with_head
 from headscope.text.annotated.minimal_pairs import MinimalPairs, read_minimal_pairs
@@ -72,13 +73,9 @@ def uses(
     headed, capture = _scoring(loaded)
     sentences = list(islice(bank, limit))
     _check_relations(sentences, names, bank.name)
-    found = [
-        each
-        for name in names
-        for each in finders(
-            headed, sentences, name, heads=heads, best=best, atlas=atlas, progress=progress, data=bank
-        )
-    ]
+    found = finders(
+        headed, sentences, names, heads=heads, best=best, atlas=atlas, progress=progress, name=bank.name
+    )
     tested = [text for text, half, _ in Turns(sentences, kind="sentence") if half == SCORE]
     runner = _Runner(capture, max_length, batch_size, seed, progress)
     account, file_pairs = Account(), _pairs(pairs)
@@ -86,7 +83,7 @@ def uses(
         each
         for name in names
         for each in runner.test(
-            [entry for entry in found if entry.relation == name],
+            found[name],
             _cases(score, tested, name, file_pairs),
             score,
             account,
@@ -187,15 +184,18 @@ class _Runner:
                 f"{FEWEST_SENTENCES} sentences are needed{left}; give more sentences{_hint(score)}"
             )
         self.tokens += sum(map(len, rows.rows))
-        network = Network(self.capture, rows, self.batch_size)
-        base, maps = network.untouched([each.head for each in found])
         sentence = np.array([case.sentence for case in rows.cases])
-        words = _words(score, causal=causal)
+        words, heads = _words(score, causal=causal), [each.head for each in found]
         result = []
-        for each in found:
-            cuts = self._cuts(each, [entry.head for entry in found], rows.cases, maps, causal=causal)
-            change, control, random = (base - network.without(part) for part in cuts)
-            result.append(Lost(each, words, sentence, change, control, random))
+        with progress_bar(f"{model.name}, {relation} without edges" if self.progress else None) as tell:
+            network = Network(
+                self.capture, rows, tell, len(rows.rows) * (1 + 3 * len(found)), self.batch_size
+            )
+            base, maps = network.untouched(heads)
+            for each in found:
+                cuts = self._cuts(each, heads, rows.cases, maps, causal=causal)
+                change, control, random = (base - network.without(part) for part in cuts)
+                result.append(Lost(each, words, sentence, change, control, random))
         return result
 
     def _cuts(
