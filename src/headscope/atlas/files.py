@@ -4,6 +4,7 @@ import contextlib
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ raise it."""
 PLAIN_FORMAT = 1
 """What a file is written as that holds numbers only; one with the tables and examples of probes needs FORMAT."""
 
-NESTED = ("options", "versions", "probes", "edits")
+NESTED = ("options", "versions", "probes", "edits", "profile")
 """Attributes that hold JSON, since NetCDF attributes are flat."""
 
 Results = Mapping[str, Mapping[str, LabelledArray]]
@@ -89,6 +90,18 @@ def labelled(array: xr.DataArray) -> LabelledArray:
 def name_of(path: str) -> str:
     """The last part of a group's path: the name of a measure, or of lines."""
     return path.rpartition("/")[2]
+
+
+def moved_arrays(arrays: Mapping[str, LabelledArray]) -> dict[str, LabelledArray]:
+    """The arrays of what was shown what heads move: `entropy` as `entropy_moved`, with all beside it."""
+    return {
+        f"{name}{MOVED}{ending}": replace(
+            arrays[name + ending], description=f"by what heads move: {arrays[name + ending].description}"
+        )
+        for name in measure_names(arrays)
+        for ending in ("", *COMPANIONS)
+        if name + ending in arrays
+    }
 
 
 def measure_names(names: Iterable[str]) -> list[str]:

@@ -14,23 +14,3 @@ from headscope.capture.follow import (
 from headscope.capture.projection import Carrier, OutputProjection, output_projections
 from headscope.capture.scores import TextScores
 from headscope.capture.surveying import attention_modules, survey, surveyed
-
-__all__ = [
-    "AttentionCall",
-    "Capture",
-    "Carrier",
-    "FiniteCheck",
-    "Follower",
-    "Forward",
-    "OutputProjection",
-    "TextScores",
-    "attention_modules",
-    "check_reachable",
-    "following",
-    "nan_advice",
-    "output_projections",
-    "retained",
-    "run_calls",
-    "survey",
-    "surveyed",
-]

@@ -1,15 +1,19 @@
 """What a command prints: the answer in at most 25 lines, then how to see more."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from textwrap import shorten
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
 
 from headscope.cli.console import print_notes, print_wrapped, stdout
 from headscope.cli.tables.text import print_table
+
+if TYPE_CHECKING:
+    from headscope.facts.description import Column
 
 MOST_LINES = 25
 LONG_NOTE = 200
@@ -76,6 +80,22 @@ class Page:
             print_table(console, header, shown)
         if len(shown) < len(rows):
             self._blocks.append(_Block([""] * (len(rows) - len(shown)), detail=True, can_cut=False))
+
+    def rows(
+        self,
+        columns: "Sequence[Column]",
+        rows: Sequence[Mapping[str, Any]],
+        *,
+        title: str = "",
+        detail: bool = False,
+        telling: Sequence[bool] | None = None,
+        name: Callable[[str], str] = str,
+    ) -> None:
+        """A table of rows, as their columns describe them; `name` is for the first column, the labels."""
+        from headscope.facts.cells import table_cells  # loads torch, which most pages do without
+
+        header, cells = table_cells(columns, rows, nothing="-", name=name)
+        self.table(header, cells, title=title, detail=detail, telling=telling)
 
     def finish(self, notes: Sequence[str], ending: Sequence[str] = ()) -> None:
         """Print it with the notes and, last, how to see more and the lines of the `ending`."""

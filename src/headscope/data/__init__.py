@@ -21,11 +21,6 @@ def english(kind: str) -> dict[str, frozenset[str]]:
     return {name: frozenset(words.split()) for name, words in _english()[kind].items()}
 
 
-def phrases(kind: str) -> dict[str, str]:
-    """English phrases by what they stand for: what heads find, by relations of Universal Dependencies."""
-    return dict(_english()["phrases"][kind])
-
-
 @cache
 def _english() -> dict[str, Any]:
     return tomllib.loads((Path(__file__).parent / "english.toml").read_text(encoding="utf-8"))

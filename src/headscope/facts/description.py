@@ -1,13 +1,16 @@
 """What an analysis says of its result: what was asked, what rows and numbers are called, what they are held against.
 
-A description is plain data. It stands beside the probe, in the probe's own file, and is written into the atlas
-together with the numbers. The command line, `--json`, the report, head pages, charts and findings all render it, so a
-probe that has one is shown everywhere, and an atlas can be read without the package that made it.
+A description is plain data. It stands beside the probe, in its own file or in a TOML file of the same name, and is
+written into the atlas together with the numbers. The command line, `--json`, the report, head pages, charts and
+findings all render it, so a probe that has one is shown everywhere, and an atlas can be read without the package that
+made it.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from functools import cache
+from pathlib import Path
 from types import UnionType
 from typing import (
     TYPE_CHECKING,
@@ -22,6 +25,7 @@ from typing import (
 )
 from weakref import WeakKeyDictionary
 
+from headscope.atlas.files import MOVED
 from headscope.registry import BUILT_IN, Registry
 
 if TYPE_CHECKING:
@@ -32,6 +36,8 @@ ALL = "all"
 
 FEW_CASES = 30
 """Fewer cases than this say little about a head: of 30, a share of one half is known to 17 points either way."""
+
+_BY_MOVED = "Attention is weighed by what it moves: each weight times the length of what is fetched there, as a share."
 
 T = TypeVar("T")
 Format = Literal["plain", "percent", "points", "number", "p_value", "signed", "direction", "verdict"]
@@ -130,6 +136,14 @@ class EveryHead:
     """The array of the baselines on the same cases: by label and rule, or for every head its own control."""
     baseline_name: str = ""
     """What a control is called; rules have the names of the baselines."""
+    ending: str = ""
+    """How the names of all these arrays end."""
+
+    def moved(self) -> "EveryHead":
+        """The same of what was asked by what heads move."""
+        names = ("array", "overall", "value", "baseline")
+        own = {name: getattr(self, name) and f"{getattr(self, name)}{MOVED}" for name in names}
+        return replace(self, ending=MOVED, **own)
 
 
 @dataclass(frozen=True)
@@ -147,11 +161,16 @@ class Sentences:
     only_above: bool = True
     """Whether only rows are told whose head is clearly above its baselines, the most frequent first."""
     more: str = ""
-    """What a difference is more than: `of attention more than between other words as far apart`."""
+    """What a difference is more than: `of attention more than between other words at that distance`."""
     row: str = ""
     """For a table that is not about single heads: the row that is told, by `does`, with {} for its share."""
     beside: Mapping[str, str] = field(default_factory=dict)
     """The rows it stands beside, and how they are told: {"best_offset": "for the best fixed offset"}."""
+
+    def moved(self) -> "Sentences":
+        """The same of what was asked by what heads move."""
+        by = f"by what {'heads move' if self.row else 'it moves'}"
+        return replace(self, does=f"{self.does} {by}", whole=self.whole and f"{self.whole}, {by}")
 
 
 @dataclass(frozen=True)
@@ -216,6 +235,25 @@ class Description:
         """What a row is about, in words."""
         return self.names.get(label, label.replace("_", " "))
 
+    def moved(self) -> "Description":
+        """The same of what was asked by what heads move instead of where they look; its arrays end in `_moved`."""
+        return replace(
+            self,
+            name=f"{self.name}{MOVED}",
+            title=f"{self.heading.rstrip('?')}, by what heads move{'?' if self.heading.endswith('?') else ''}",
+            question=" ".join(filter(None, (self.question, _BY_MOVED))),
+            outlook=self.outlook and f"{self.outlook}, by what they move",
+            group=f"{self.group or self.heading}, moved",
+            arrays={
+                f"{name}{MOVED}": replace(
+                    text, title=f"{text.title}, moved", unit=text.unit.replace("attention", "what is moved")
+                )
+                for name, text in self.arrays.items()
+            },
+            every_head=None if self.every_head is None else self.every_head.moved(),
+            sentences=None if self.sentences is None else self.sentences.moved(),
+        )
+
     def to_data(self) -> dict[str, Any]:
         """As JSON takes it, without what is as usual."""
         data: dict[str, Any] = _data(self)
@@ -241,7 +279,12 @@ def _usual(of: Field[Any]) -> Any:
     return of.default if of.default_factory is MISSING else of.default_factory()
 
 
-def from_data(kind: type[T], data: Mapping[str, Any]) -> T:
+def described_in(module: str, kind: Callable[..., Description] = Description) -> Description:
+    """What the TOML file beside a module says; `kind` makes the description of its fields."""
+    return from_data(kind, tomllib.loads(Path(module).with_suffix(".toml").read_text(encoding="utf-8")))
+
+
+def from_data(kind: Callable[..., T], data: Mapping[str, Any]) -> T:
     """A dataclass from plain data, as `Description.to_data` writes it; TypeError or ValueError for anything else.
 
     So are the dataclasses in it, by the types of its fields. Keys that a later version added are passed over.
@@ -308,6 +351,8 @@ def _description(name: str, facts: Mapping[str, Any]) -> Description:
 
 def array_text(atlas: "Atlas", measure: str) -> ArrayText | None:
     """What an array of a probe holds; None for a measure, and for what no probe describes."""
-    base = measure.removesuffix("_stderr").removesuffix(_AGAINST)
+    whole = measure.removesuffix("_stderr")
+    looked = whole.removesuffix(MOVED)
+    base = looked.removesuffix(_AGAINST) + whole[len(looked) :]
     texts = (described.arrays.get(base) for described in descriptions(atlas).values())
     return next((text for text in texts if text is not None), None)

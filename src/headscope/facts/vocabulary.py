@@ -90,7 +90,7 @@ def offset_name(offset: int) -> str:
 
 
 def pattern_name(pattern: Choice) -> str:
-    """What a named habit looks at, in words."""
+    """What a named pattern looks at, in words."""
     return _PATTERNS.get(str(pattern), str(pattern).replace("_", " "))
 
 
@@ -109,8 +109,9 @@ def slice_title(atlas: Atlas, picked: HeadValues) -> str:
     """A title for one number per head."""
     measure, is_error = picked.measure.removesuffix("_stderr"), picked.measure.endswith("_stderr")
     looked = measure.removesuffix(MOVED)
-    title = _probe_title(atlas, picked, measure) or _title(atlas, picked, looked)
-    if measure != looked:
+    described = _probe_title(atlas, picked, measure)
+    title = described or _title(atlas, picked, looked)
+    if measure != looked and described is None:
         title = title.replace("Attention", "Moved attention").replace("of attention", "of moved attention")
     return f"Standard error: {title[0].lower()}{title[1:]}" if is_error else title
 
@@ -130,7 +131,7 @@ def _probe_title(atlas: Atlas, picked: HeadValues, measure: str) -> str | None:
         for label in labels
     ]
     ways = [direction_name(label) for label in picked.select.get("direction", ())]
-    second = ["second model"] if measure.endswith("_against") else []
+    second = ["second model"] if measure.removesuffix(MOVED).endswith("_against") else []
     return ", ".join([text.title.replace("{}", " and ".join(names)), *ways, *second])
 
 

@@ -1,13 +1,13 @@
 """Measures of all stacks of a model, filled together, by where heads look and by what they move."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Self
 
-from headscope.atlas.files import COMPANIONS, MOVED, measure_names
+from headscope.atlas.files import MOVED, moved_arrays
 from headscope.capture import Capture
 from headscope.errors import OptionError
 from headscope.measures import Measure
+from headscope.run.profile import MODEL, OFF, Profile
 from headscope.run.watch import Watch
 from headscope.text.batching import TextBatch
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray, StackName, Weigh
@@ -59,16 +59,19 @@ class Measures:
         """The same measures, nothing seen."""
         return type(self)(self.kinds, self.grids, faithful=self.faithful, weigh=self.weigh)
 
-    def update(self, watch: Watch, batch: TextBatch) -> None:
-        """Show a batch to the model, and count what its heads do."""
+    def update(self, watch: Watch, batch: TextBatch, profile: Profile = OFF) -> None:
+        """Show a batch to the model, and count what its heads do; a `profile` is told where the time goes."""
 
         def see(stack: StackName, seen: AttentionBatch) -> None:
             for measure in self.by_stack[stack]:
-                measure.update(seen)
+                with profile.timed(measure.name):
+                    measure.update(seen)
             for measure in self.moved_by_stack[stack]:
-                measure.update(seen.moved)
+                with profile.timed(measure.name + MOVED):
+                    measure.update(seen.moved)
 
-        watch.run(batch, see)
+        with profile.timed(MODEL):
+            watch.run(batch, see)
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted."""
@@ -82,7 +85,7 @@ class Measures:
         results: dict[str, dict[str, LabelledArray]] = {}
         for stack, looked in self.by_stack.items():
             arrays = [measure.result() for measure in looked]
-            arrays += [_as_moved(measure.result()) for measure in self.moved_by_stack[stack]]
+            arrays += [moved_arrays(measure.result()) for measure in self.moved_by_stack[stack]]
             for name, array in (pair for named in arrays for pair in named.items()):
                 if name in results.setdefault(stack, {}):
                     raise OptionError(
@@ -90,15 +93,3 @@ class Measures:
                     )
                 results[stack][name] = array
         return results
-
-
-def _as_moved(arrays: Mapping[str, LabelledArray]) -> dict[str, LabelledArray]:
-    """The arrays of a measure that was shown what heads move: `entropy` as `entropy_moved`, with all beside it."""
-    return {
-        f"{name}{MOVED}{ending}": replace(
-            arrays[name + ending], description=f"by what heads move: {arrays[name + ending].description}"
-        )
-        for name in measure_names(arrays)
-        for ending in ("", *COMPANIONS)
-        if name + ending in arrays
-    }

@@ -13,6 +13,16 @@ export interface About {
   start?: string;
 }
 
+/** The same text weighed in another way: its chunks are named {weigh}/maps/{stack}/{layer}. */
+export interface AlsoStored {
+  levels: (number | null)[];
+  max_error: number;
+  word_error: number;
+  fine?: boolean;
+  signed?: boolean;
+  weigh: "looked" | "moved" | "signed";
+}
+
 /** An atlas as the atlas view and the map view show it. */
 export interface AtlasData {
   id: string;
@@ -42,6 +52,7 @@ export interface AtlasStack {
   first_measures?: [string, string] | null;
   first_head?: number | null;
   maps: HeadMap[];
+  stacked?: Stacked | null;
 }
 
 /** One number of a head: drawn as a bar or column, with its interval, beside what it is held against. */
@@ -205,6 +216,7 @@ export interface LookRequest {
   text_b?: string | null;
   edits?: Edit[];
   difference?: boolean;
+  weigh?: "looked" | "moved" | "signed";
 }
 
 /** A model that can be asked. */
@@ -221,10 +233,11 @@ export interface NamedHeads {
   heads: HeadName[];
 }
 
-/** A head that does much the same. */
+/** Another head that a head's page leads to, as it does much the same or is read by it. */
 export interface NearHead {
   head: string;
   distance: number;
+  note?: string;
 }
 
 /**
@@ -288,6 +301,7 @@ export interface Section {
   charts?: Chart[];
   heads?: NearHead[];
   map?: ExampleMap | null;
+  stacked?: Stacked | null;
   about?: string;
   folded?: Chart[];
   folded_title?: string;
@@ -298,10 +312,15 @@ export interface Section {
  *
  * A chunk `maps/{stack}/{layer}` is raw-deflated uint8[head][query][key]; `levels` says what weight each byte
  * stands for. Where it is `fine`, as many bytes follow, in the same order: 0 to 255 says where the weight lies between
- * the two middles around its level, the middle of two levels being half-way (the first level below the first, 1 above
- * the last).
+ * the two middles around its level, the middle of two levels being half-way (the first level below the first, the last
+ * above the last).
  */
 export interface Seen {
+  levels: (number | null)[];
+  max_error: number;
+  word_error: number;
+  fine?: boolean;
+  signed?: boolean;
   model: string;
   architecture: string;
   text_a: string;
@@ -312,13 +331,12 @@ export interface Seen {
   rotated: boolean;
   note: string;
   cards?: Record<string, string[]>;
+  weigh?: "looked" | "moved" | "signed";
+  weigh_note?: string;
   id: string;
-  levels: number[];
-  max_error: number;
-  word_error: number;
-  fine?: boolean;
   edit?: string;
-  signed?: boolean;
+  difference?: boolean;
+  also?: AlsoStored[];
   has_neurons: boolean;
   neuron_heads?: string[] | null;
   sharpest?: Record<string, [number, number]>;
@@ -357,6 +375,13 @@ export interface StackShape {
   queries: "source" | "target";
   keys: "source" | "target";
   causal: boolean;
+}
+
+/** Shares of heads that add up to 1, each drawn as one bar; the last name is for what has none. */
+export interface Stacked {
+  title?: string;
+  names: string[];
+  heads: number[][];
 }
 
 /** What the server is busy with. */

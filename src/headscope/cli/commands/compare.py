@@ -1,6 +1,5 @@
 """`headscope compare`: two models of one shape side by side, and whether weights that moved explain the difference."""
 
-from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -15,7 +14,6 @@ from headscope.cli.tables.source import source_facts, source_line
 if TYPE_CHECKING:
     from headscope.cli.page import Page
     from headscope.comparison import Comparison
-    from headscope.facts.description import Column
 
 _TOP = 5
 
@@ -36,18 +34,19 @@ def compare(
     k: shared.Kinds = 4,
     seed: Annotated[int, shared.seed("kinds and intervals")] = 0,
     match: bool = False,
+    weigh: shared.Weigh = "looked",
     common: shared.Common,
 ) -> None:
     """Compare two models head by head.
 
-    How much attention changed from MODEL_A to MODEL_B; how far each layer's weights moved, and whether that explains
-    it; which heads changed their kind; what changed by every measure. OUT.nc is an atlas of MODEL_B.
+    Reports how much attention changed from MODEL_A to MODEL_B, how far each layer's weights moved and whether that
+    explains the change, which heads changed their kind, and the change in every measure. OUT.nc is an atlas of MODEL_B.
 
     Options:
         model_a MODEL_A: The model before: a demo model, a folder, or a name on the hub.
         model_b MODEL_B: The model after: of the same shape, with the same tokenizer.
         treebank FILE.conllu...: Parsed sentences: also compare attention to nouns, verbs, subjects and the like.
-        match: Hold each head of MODEL_B against its partner in MODEL_A, as headscope match pairs them.
+        match: Compare each head of MODEL_B with its partner in MODEL_A, as headscope match pairs them.
     """
     inputs = [*shared.check_corpus(text, pairs), *(treebank or [])]
     with session(common, output, inputs=inputs) as run:
@@ -56,7 +55,7 @@ def compare(
         models = (common.load(model_a), run.load(model_b))
         options = {"max_length": max_length, "limit": limit, "seed": seed, **common.run_options}
         matched = hs.match(*models, corpus, **options) if match else None
-        result = hs.compare(*models, corpus, k=k, treebank=parsed, match=matched, **options)
+        result = hs.compare(*models, corpus, k=k, treebank=parsed, match=matched, weigh=weigh, **options)
         run.keep(result, notes=result.source.notes)
         run.tell(result, _facts, _print)
 
@@ -114,7 +113,7 @@ def _print_heads(page: "Page", found: "Comparison", stack: str) -> None:
     shown = ranked if len(ranked) <= 2 * _TOP else [*ranked[:_TOP], *ranked[-_TOP:]]
     telling = [number < _TOP for number in range(len(shown))]
     title = "Heads that changed most and least" if page.full else "Heads that changed most"
-    _print_rows(page, title, HEADS, shown, telling=telling)
+    page.rows(HEADS, shown, title=title, telling=telling)
 
 
 def _print_measures(page: "Page", found: "Comparison", stack: str) -> None:
@@ -123,9 +122,9 @@ def _print_measures(page: "Page", found: "Comparison", stack: str) -> None:
 
     by_measure = groupby(found.measures(stack=stack), key=itemgetter("measure"))
     largest = [max(rows, key=lambda row: abs(float(row["change"]))) for _, rows in by_measure]
-    title = "Largest change by each measure; clear: after correction for heads and labels"
+    title = "Largest change in each measure; clear: after correction for heads and labels"
     rows = [{**row, "of": _labels(row)} for row in largest]
-    _print_rows(page, title, LARGEST, rows, telling=[bool(row["sure"]) for row in largest])
+    page.rows(LARGEST, rows, title=title, telling=[bool(row["sure"]) for row in largest])
 
 
 def _print_layers(page: "Page", found: "Comparison", stack: str) -> None:
@@ -133,11 +132,12 @@ def _print_layers(page: "Page", found: "Comparison", stack: str) -> None:
     from headscope.facts.analyses.comparisons import CONTROL, LAYERS, change_name
 
     rows = found.table(stack=stack)
-    title = "Attention changed by (± standard error over texts) and weights moved by ||dW|| / ||W||"
-    _print_rows(page, title, LAYERS, rows, detail=True)
+    title = "Change of attention (± standard error over texts) and of weights, ||dW|| / ||W||, by layer"
+    page.rows(LAYERS, rows, title=title, detail=True)
     if "change_cosine_input_a" in rows[0]:
         page.say(
-            "own: 1 - cosine when both models' attention gets the same hidden states, so by its own weights alone",
+            "own: 1 - cosine when both models' attention gets the same hidden states; the effect of its own weights "
+            "alone",
             detail=True,
         )
     page.say("", detail=True)
@@ -154,7 +154,7 @@ def _print_layers(page: "Page", found: "Comparison", stack: str) -> None:
         page.say("\ntoo few layers to correlate change with weights", detail=True)
         return
     title = "Does attention change where weights moved? Spearman over layers; all four matrices together"
-    _print_rows(page, title, CONTROL, control, name=change_name, detail=True)
+    page.rows(CONTROL, control, title=title, name=change_name, detail=True)
     page.say(
         "last third, times: how many times more the last third of the layers changed than the others, at equal "
         "weight change",
@@ -173,7 +173,7 @@ def _print_kinds(page: "Page", kinds: dict[str, Any] | None) -> None:
         detail=True,
     )
     chance = kinds["moved_by_chance"]
-    by_chance = "" if chance is None else f"; between halves of the texts {chance:.1f} change it on average"
+    by_chance = "" if chance is None else f"; between halves of the texts {chance:.1f} do on average"
     page.say(f"{len(kinds['moved'])} of {kinds['heads']} heads changed their kind{by_chance}", detail=True)
 
 
@@ -181,19 +181,3 @@ def _labels(row: dict[str, Any]) -> str:
     """Which slice of a measure it is: what stands between the measure and the head."""
     keys = list(row)
     return ", ".join(f"{key} {row[key]}" for key in keys[1 : keys.index("head")])
-
-
-def _print_rows(
-    page: "Page",
-    title: str,
-    columns: "Sequence[Column]",
-    rows: list[dict[str, Any]],
-    *,
-    name: Callable[[str], str] = str,
-    telling: Sequence[bool] | None = None,
-    detail: bool = False,
-) -> None:
-    from headscope.facts.cells import table_cells  # loads torch, which --help does without
-
-    header, cells = table_cells(columns, rows, nothing="-", name=name)
-    page.table(header, cells, title=title, telling=telling, detail=detail)

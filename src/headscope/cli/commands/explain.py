@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import headscope as hs
 from headscope.cli import options as shared
@@ -27,23 +27,32 @@ def explain(
     output: shared.Output = None,
     limit: Annotated[int | None, shared.limit("segments or pairs", least=2)] = None,
     max_length: shared.MaxLength = 128,
-    seed: Annotated[int, shared.seed("the random neurons to compare with")] = 0,
+    seed: Annotated[int, shared.seed("the random neurons of the control")] = 0,
+    weigh: Literal["looked", "moved"] = "looked",
     common: shared.Common,
 ) -> None:
     """Explain what makes a head's pattern.
 
-    How few products of query and key neurons carry a head's score, which neurons tell the query's own sentence and
-    [SEP] from other keys, and what remains of its pattern when embeddings are replaced by their mean.
+    Reports how few products of query and key neurons carry a head's score, which neurons distinguish the query's own
+    sentence and [SEP] from other keys, and what remains of the pattern when embeddings are replaced by their mean.
 
     Options:
         head HEAD...: layer.head from 0, such as 7.4; 7.* or 'layer 7' for a layer, all for all; decoder:2.3 where
             there are several stacks.
         text FILE...: Text or pairs, as for analyze.
+        weigh: Only looked: what a head moves has no score of query and key to take apart, so moved is refused.
     """
     with session(common, output, inputs=text) as run:
         corpus = hs.read_text(*text)
         result = hs.explain(
-            run.load(model), head, corpus, max_length=max_length, limit=limit, seed=seed, **common.run_options
+            run.load(model),
+            head,
+            corpus,
+            max_length=max_length,
+            limit=limit,
+            seed=seed,
+            weigh=weigh,
+            **common.run_options,
         )
         run.keep(result, notes=result.source.notes)
         run.tell(result, _facts, _print, then="show pattern_left")
@@ -74,12 +83,11 @@ def _print(page: "Page", result: "Explanation") -> None:
 def _print_head(page: "Page", row: "HeadExplanation") -> None:
     """What carries the score, what it tells apart, and what of the pattern is left."""
     from headscope.facts.analyses.explanations import CARRIES, LEFT, SEPARATES, columns_of
-    from headscope.facts.cells import table_cells  # loads torch, which --help does without
     from headscope.facts.wording import amount
 
     page.say(*row.words)
     page.say(
-        f"Both halves of the texts choose {row.alike} of the best {len(row.best)} neurons alike.", detail=True
+        f"Both halves of the texts agree on {row.alike} of the best {len(row.best)} neurons.", detail=True
     )
     if row.bias is not None and row.bias.value is not None:
         bias = amount(row.bias.value, row.bias.stderr, units="", digits=3)
@@ -100,5 +108,4 @@ def _print_head(page: "Page", row: "HeadExplanation") -> None:
         ),
     }
     for title, (columns, parts) in tables.items():
-        header, rows = table_cells(columns, [columns_of(part) for part in parts], nothing="-")
-        page.table(header, rows, title=title, detail=True)
+        page.rows(columns, [columns_of(part) for part in parts], title=title, detail=True)

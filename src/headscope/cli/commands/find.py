@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import headscope as hs
 from headscope.cli import options as shared
+from headscope.cli.commands.probe.run import print_tables
 from headscope.cli.session import session
 from headscope.cli.tables.source import source_facts, source_line, stack_rows
 
@@ -22,18 +23,18 @@ def find(
     arrows: list[Path],
     output: shared.Output = None,
     permutations: int = 1000,
-    seed: Annotated[int, shared.seed("targets at random")] = 0,
+    seed: Annotated[int, shared.seed("the random targets")] = 0,
     common: shared.Common,
 ) -> None:
     """Find the head that looks along arrows you draw between words.
 
-    Ranks all heads by the attention along the arrows, less that to other words as far away, with p values corrected
-    for all heads. "No head does this" is an answer.
+    Ranks heads by their attention along the arrows minus that to other words at the same distance, with p values
+    corrected for all heads. "No head does this" is a possible answer.
 
     Options:
-        arrows FILE.jsonl...: A text a line, five or more: {"text": "She read it.", "arrows": [[2, 1]]}; words by index
-            from 0 or by characters [start, end].
-        permutations N>=100: How many draws of other targets p is from.
+        arrows FILE.jsonl...: One text per line, at least five: {"text": "She read it.", "arrows": [[2, 1]]}; words by
+            index from 0, or by characters [start, end].
+        permutations N>=100: Number of random draws of other targets behind a p value.
     """
     with session(common, output, inputs=arrows) as run:
         result = hs.find(
@@ -65,10 +66,7 @@ def _facts(result: "Search") -> dict[str, Any]:
 
 
 def _print(page: "Page", result: "Search") -> None:
-    from headscope.facts.analyses.search import HEADS  # loads torch, which --help does without
-    from headscope.facts.cells import table_cells
-
     for stack in result.stacks:
         page.say(*result.answer(stack=stack).sentences)
-        page.table(*table_cells(HEADS, result.table(stack=stack), nothing="-"))
+        print_tables(page, result, stack)
     page.say(f"\n{result.model.name} on {source_line(result.source)}")

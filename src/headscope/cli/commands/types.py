@@ -23,26 +23,28 @@ def types(
     method: Literal["kmeans", "gmm"] = "kmeans",
     seed: Annotated[int, shared.seed("the search for clusters")] = 0,
     stack: str | None = None,
+    weigh: shared.Weigh = "looked",
     output: Path | None = None,
     common: shared.Common,
 ) -> None:
     """Sort heads into kinds by where they look.
 
     Clusters on the 21 distance features, named by what their centres look like, with how stable they are when
-    half of the heads or half of the texts are left out. Written into the atlas as head_type.
+    half of the heads or half of the texts are left out. Written into the atlas as head_type,
+    and as head_type_moved with --weigh moved.
 
     Options:
         atlas ATLAS: A file that headscope analyze wrote, with distance_features.
         method: k-means, or a mixture of Gaussians.
-        stack NAME: encoder or decoder; without it the first that has the features.
-        output OUT.nc: Where to write the atlas with the kinds in it; by default into ATLAS itself.
+        stack NAME: encoder or decoder; by default the first with distance features.
+        output OUT.nc: Write the atlas with its kinds here; by default to ATLAS itself.
     """
     target = output or atlas
     with session(common, target, replaces=True, checks=output is not None) as run:
         opened = hs.open(atlas)
         _check_other(opened, target)
         with run.status("sorting heads"):
-            kinds = hs.head_types(opened, k=k, method=method, seed=seed, stack=stack)
+            kinds = hs.head_types(opened, k=k, method=method, seed=seed, stack=stack, weigh=weigh)
         kinds.to_atlas(opened).save(target)
         run.tell(kinds, lambda kinds: {**kinds.facts(), "types": kinds.table()}, _print)
 
@@ -59,12 +61,15 @@ def _check_other(atlas: "hs.Atlas", target: Path) -> None:
 
 def _print(page: "Page", kinds: "HeadKinds") -> None:
     from headscope.facts.analyses.kinds import COLUMNS, counted, how_sure, kind_rows, recommended, stability
-    from headscope.facts.cells import table_cells  # loads torch, which --help does without
 
     facts, features = kinds.facts(), kinds.features
-    page.say(counted(kinds.table(), facts["k"]), how_sure(facts))
-    header, rows = table_cells(COLUMNS, kind_rows(kinds.table()), nothing="-")
-    page.table(header, rows, title="Where the attention of each kind's centre goes")
+    page.say(counted(kinds.table(), facts), how_sure(facts))
+    goes = (
+        "what each kind's centre moves comes from"
+        if "weigh" in facts
+        else "the attention of each kind's centre goes"
+    )
+    page.rows(COLUMNS, kind_rows(kinds.table()), title=f"Where {goes}")
     by_layer = [[name, *map(str, kinds.by_layer[:, number])] for number, name in enumerate(kinds.names)]
     page.table(["kind", *map(str, range(features.layers))], by_layer, title="Heads by layer")
     silhouettes = ", ".join(f"{k} {value:.2f}" for k, value in facts["silhouettes"].items())

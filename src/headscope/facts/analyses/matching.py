@@ -5,36 +5,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from headscope.facts.description import ArrayText, Column, Description, Table
+from headscope.facts.description import described_in
 
-PROBE = "match"
-
-PAIRS = (
-    Column("head_a", "head of A"),
-    Column("head_b", "head of B"),
-    Column("distance", "distance (nats)", "number", 3, "low", "high"),
-    Column("floor", "untrained", "number", 3),
-    Column("same_in_halves", "same in both halves"),
-    Column("counterpart", "counterpart"),
-)
-
-DESCRIPTION = Description(
-    PROBE,
-    title="Which head of the other model is this one?",
-    question="Heads of two models, A and B, are paired one to one so that the mean Jensen-Shannon divergence of their "
-    "attention on the same texts is smallest. Beside each distance stands the distance of A's head to the nearest head "
-    "of an untrained network shaped as B. A pair is a counterpart where the whole 95% interval lies below that of the "
-    "untrained network, and each half of the texts alone gives the same pair.",
-    outlook="which head of another model each head is",
-    group="The same head elsewhere (match)",
-    tables=(Table(PAIRS, "Pairs of heads, the nearest first", title="Pairs"),),
-    arrays={
-        "match_distance": ArrayText("Distance to its partner in the other model", "nats", "number"),
-        "match_floor": ArrayText("Distance of its partner to an untrained network", "nats", "number"),
-        "match_counterpart": ArrayText("Has a counterpart in the other model", "1 for yes", "number"),
-    },
-    texts="texts",
-)
+DESCRIPTION = described_in(__file__)
 
 
 @dataclass(frozen=True)

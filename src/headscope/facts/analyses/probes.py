@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headscope.atlas import Atlas
+from headscope.atlas.files import MOVED
 from headscope.errors import AtlasError, OptionError
 from headscope.facts.description import Description, EveryHead, description_of, descriptions
 from headscope.facts.head_arrays import HeadArray, HeadArrays, head_arrays, stack_arrays
@@ -42,11 +43,15 @@ def check_probed(atlas: Atlas, probe: str) -> None:
     probes = atlas.probes
     if probe not in probes:
         has = f"it has {', '.join(probes)}" if probes else "it has no probe's results"
-        raise AtlasError(f"this atlas has no {probe!r} probe; {has}; add it with: headscope probe {probe}")
+        looked = probe.removesuffix(MOVED)
+        command = looked if looked == probe else f"{looked} --weigh moved"
+        raise AtlasError(f"this atlas has no {probe!r} probe; {has}; add it with: headscope probe {command}")
 
 
-def head_scores(atlas: Atlas, stack: str, head: HeadId) -> list[tuple[Description, HeadScore]]:
-    """What one head finds, label by label, over all cases and in its better direction.
+def head_scores(
+    atlas: Atlas, stack: str, head: HeadId, *, only: tuple[str, str] | None = None
+) -> list[tuple[Description, HeadScore]]:
+    """What one head finds, label by label, over all cases and in its better direction; `only` names probe and label.
 
     Its verdicts are corrected for all heads, labels and directions of the probe: whoever asks has chosen among them.
     """
@@ -54,11 +59,22 @@ def head_scores(atlas: Atlas, stack: str, head: HeadId) -> list[tuple[Descriptio
     return [
         (described, score)
         for described in descriptions(atlas).values()
-        if described.every_head is not None
+        if described.every_head is not None and (only is None or described.name == only[0])
         for score in _OneHead(
             described, described.every_head, arrays, head, tests_made(atlas, stack, described)
-        ).scores()
+        ).scores(only and only[1])
     ]
+
+
+def heads_that_find(atlas: Atlas, stack: str, probe: str, label: str) -> int:
+    """How many heads of a stack stand out in a row of a probe."""
+    layers, heads = atlas.shape(stack) or (0, 0)
+    every = (HeadId(layer, head) for layer in range(layers) for head in range(heads))
+    return sum(
+        score.stands_out
+        for head in every
+        for _, score in head_scores(atlas, stack, head, only=(probe, label))
+    )
 
 
 def tests_made(atlas: Atlas, stack: str, described: Description) -> int:
@@ -87,12 +103,14 @@ class _OneHead:
     tests: int
     """How many numbers of all heads were held against something."""
 
-    def scores(self) -> Iterator[HeadScore]:
-        """A score for every label for which the head has a number."""
+    def scores(self, only: str | None = None) -> Iterator[HeadScore]:
+        """A score for every label for which the head has a number, or for one of them."""
         array, label_dim = self.arrays.get(self.every.array), self.described.label
         if array is None or set(array.dims) - {"direction"} != {label_dim}:
             return
         for label in map(str, array.labels[label_dim]):
+            if only not in (None, label):
+                continue
             place: Place = {label_dim: label}
             sample = self._sample(place)
             direction = _better(array, place) if "direction" in array.dims else None
@@ -121,7 +139,7 @@ class _OneHead:
 
     def _sample(self, place: Place) -> _Sample:
         cases, units, documents = (
-            self.arrays.number(f"{self.every.start}_{name}", **place)
+            self.arrays.number(f"{self.every.start}_{name}{self.every.ending}", **place)
             for name in ("count", "units", "documents")
         )
         if not np.isfinite(

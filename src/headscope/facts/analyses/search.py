@@ -4,38 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headscope.facts.description import ArrayText, Column, Description, Table
+from headscope.facts.description import described_in
 from headscope.facts.wording import count, interval, share
 from headscope.stats.correction import SIGNIFICANT
 
-HEADS = (
-    Column("head"),
-    Column("attention", "to the target", "percent"),
-    Column("others", "to other words as far", "percent"),
-    Column("score", "difference", "percent", low="low", high="high"),
-    Column("p_value", "p", "p_value"),
-    Column("chosen", "best in rounds"),
-)
-
-DESCRIPTION = Description(
-    "find",
-    title="Which head looks along these arrows?",
-    question="Arrows go from one word to another. A head's score is the attention that the first word gives the "
-    "second, less the mean of what it gives to other words on the same side and about as far away. p is the share of "
-    "random choices of targets among those words in which any of the {heads} heads scores as much. In each round one "
-    "text is left out and the best head chosen on the others.",
-    outlook="which heads look along given arrows",
-    group="Arrows (find)",
-    tables=(Table(HEADS, "The best heads", title="Heads"),),
-    arrays={
-        "find_score": ArrayText(
-            "Attention along the arrows, less other words as far", "difference of attention"
-        ),
-        "find_attention": ArrayText("Attention along the arrows"),
-        "find_p": ArrayText("p of attention along the arrows", "p", "number"),
-    },
-    texts="texts",
-)
+DESCRIPTION = described_in(__file__)
 
 
 @dataclass(frozen=True)
@@ -67,12 +40,12 @@ class Answer:
         """The answer, then how it holds on texts that took no part in the choice."""
         row = self.best
         place = f" of the {self.stack}" if self.stack else ""
-        gives = f"gives the target {share(row['attention'])} of its attention, other words as far "
+        gives = f"gives the target {share(row['attention'])} of its attention, other words at that distance "
         gives += share(row["others"])
         if not self.is_found:
             return (
-                f"No head{place} does this. The best, {row['head']}, {gives}; with targets at random "
-                f"{row['p_value']:.1%} of {self.draws:,} draws have a head that scores as much.",
+                f"No head{place} does this. The best, {row['head']}, {gives}; with random targets {row['p_value']:.1%} "
+                f"of {self.draws:,} draws have a head that scores as much.",
             )
         p_value = "< 0.001" if row["p_value"] < 0.001 else f"= {row['p_value']:.3f}"
         also = f" {count(self.others, 'more head')} {'is' if self.others == 1 else 'are'} above chance."

@@ -180,6 +180,12 @@ def uses_of(atlas: Atlas, stack: str, head: HeadId | None = None) -> list[Use]:
     return [use for use in found if head is None or use.head == str(head)]
 
 
+def used_sentence(atlas: Atlas, stack: str, head: HeadId) -> str:
+    """Of the relations of a head for which something was shown, the one that the model loses most without."""
+    shown = [use for use in uses_of(atlas, stack, head) if use.verdict != NOT_SHOWN]
+    return max(shown, key=lambda use: use.difference).brief if shown else ""
+
+
 def with_uses(rows: Sequence[Mapping[str, Any]], atlas: Atlas, stack: str) -> list[dict[str, Any]]:
     """The rows of the dependency probe's table, each with the verdict on its best head where that was tested."""
     verdicts = {(use.relation, use.head): use.verdict for use in uses_of(atlas, stack)}

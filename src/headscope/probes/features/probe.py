@@ -20,7 +20,7 @@ from headscope.run.options import BatchSize, longest_text
 from headscope.run.reader import expected_texts
 from headscope.text.annotated.treebank import Treebank
 from headscope.text.skipped import Skipped
-from headscope.types import StackName
+from headscope.types import StackName, WeighedBy, weigh_option
 
 HELD_BYTES = 16 << 20
 MOST_HELD = 1024
@@ -48,13 +48,15 @@ class FeaturesProbe:
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
+        weigh: WeighedBy = "looked",
         progress: bool = False,
     ) -> None:
         """A model or its name, and with `against` a second one of the same shape, to see what changed.
 
         The second model may have a tokenizer of its own: texts are compared, not tokens. `max_length` is the most
         tokens of a text, by default what both models take; `limit` stops after so many sentences. `faithful` changes
-        nothing: the published form of `feature_attention` is the only one.
+        nothing: the published form of `feature_attention` is the only one. `weigh="moved"` counts attention by what
+        heads move instead of where they look.
         """
         self.model = loaded(model)
         self.against = None if against is None else loaded(against)
@@ -63,7 +65,9 @@ class FeaturesProbe:
         self.progress = progress
         models = [self.model] if self.against is None else [self.model, self.against]
         longest = min(longest_text(shown, max_length) for shown in models)
-        self._observers = [Observer(shown, max_length=longest, batch_size=batch_size) for shown in models]
+        self._observers = [
+            Observer(shown, max_length=longest, batch_size=batch_size, weigh=weigh) for shown in models
+        ]
         _check_alike(self._observers)
 
     def fit(self, data: Treebank) -> Self:
@@ -136,6 +140,7 @@ class FeaturesProbe:
             "max_length": self._observers[0].max_length,
             "faithful": self.faithful,
             **({} if self.limit is None else {"limit": self.limit}),
+            **weigh_option(self._observers[0].watch.weigh),
             **({"against": None} if self.against is None else compared_with(self.against)),
         }
 
@@ -154,7 +159,7 @@ class FeaturesProbe:
                 "attention"
             )
         if self.faithful:
-            yield "faithful changes nothing in this probe: feature_attention is the published form as it is"
+            yield "faithful changes nothing in this probe: feature_attention is the published form already"
         yield from _rare(counted.stacks)
 
     def _by_model(self, notes: list[str | None]) -> Iterator[str]:
@@ -174,7 +179,7 @@ def _rare(stacks: Mapping[StackName, StackSums]) -> Iterator[str]:
         if none := [feature for feature, count in counts.items() if not count]:
             yield f"{of}no sentence has a token of: {', '.join(none)}"
         if few := [f"{feature} ({count})" for feature, count in counts.items() if 0 < count < FEW_CASES]:
-            yield f"{of}fewer than {FEW_CASES} sentences, so that the numbers say little: {', '.join(few)}"
+            yield f"{of}fewer than {FEW_CASES} sentences, too few to say much: {', '.join(few)}"
 
 
 @dataclass
@@ -196,6 +201,6 @@ def _check_alike(observers: list[Observer]) -> None:
     if shapes[0] != shapes[-1]:
         first, second = (observer.model.name for observer in observers)
         raise OptionError(
-            f"{first} ({shapes[0]}) and {second} ({shapes[1]}) differ in shape, so that their heads cannot be "
-            "compared; give as against (--against) a model of the same shape"
+            f"{first} ({shapes[0]}) and {second} ({shapes[1]}) differ in shape, so their heads cannot be compared; "
+            "give as against (--against) a model of the same shape"
         )

@@ -7,7 +7,7 @@ import numpy as np
 
 from headscope.accumulator import Sums
 from headscope.atlas import Results
-from headscope.facts.description import ArrayText, Column, Description, Table
+from headscope.facts.description import described_in
 from headscope.models import Model
 from headscope.probes.features.classes import FEATURES
 from headscope.probes.features.tally import (
@@ -40,79 +40,8 @@ _WORDS = {
     "preference": "the class's share of attention over its share of the tokens that can be seen; 1 is no preference",
 }
 
-_RATIO = "share of attention over share of tokens"
-_DIFFERENCE = "difference of attention"
-_HEADS = (
-    Column("feature", "class"),
-    Column("texts", "texts"),
-    Column("head", "head"),
-    Column("attention", "attention", "percent", digits=2, stderr="attention_stderr"),
-    Column("control", "control", "percent", digits=2),
-    Column("uniform", "evenly", "percent", digits=2),
-    Column("preference_head", "head by preference"),
-    Column("preference", "preference", "number", digits=2, stderr="preference_stderr"),
-)
-_CHANGES = (
-    Column("feature", "class"),
-    Column("queries", "from"),
-    Column("head", "first model: head"),
-    Column("attention", "attention", "percent", digits=2, stderr="attention_stderr"),
-    Column("head_against", "second model: head"),
-    Column("attention_against", "attention", "percent", digits=2, stderr="attention_stderr_against"),
-    Column("preference_head_against", "head by preference"),
-    Column("preference_against", "preference", "number", digits=2, stderr="preference_stderr_against"),
-    Column("change_head", "changed most"),
-    Column("change", "by points", "points", digits=2, low="change_low", high="change_high"),
-    Column("change_sure", "clear"),
-)
-_MOST = "Heads that look most at each class"
 
-DESCRIPTION = Description(
-    "features",
-    title="Which words get attention: nouns, verbs, subjects, negation?",
-    question="How much attention a class of words gets: that of its most attended token in a text, from all tokens on "
-    "average, then the mean over the texts that have the class. A class with many words has a better chance of one "
-    "that is attended, so compare it with the control, as many tokens drawn at random, and with even attention. The "
-    "preference is free of that: 1 is none. The head named for a class is the highest of {heads} on these same texts, "
-    "which flatters it a little.",
-    subject="kinds of words",
-    group="Kinds of words (features probe)",
-    label="feature",
-    labels="classes",
-    names={
-        "noun": "nouns",
-        "verb": "verbs",
-        "pronoun": "pronouns",
-        "subject": "subjects",
-        "object": "objects",
-        "negation": "negation words",
-    },
-    tables=(
-        Table(_HEADS, "From all tokens", _MOST, where={"queries": "all"}),
-        Table(
-            _HEADS,
-            "From [CLS] in the last layer alone, where classifiers read",
-            _MOST,
-            where={"queries": "cls"},
-        ),
-        Table(
-            _CHANGES,
-            "Attention in both models, and the change in points of attention",
-            "What changed between the models",
-            "The head that changed most, with an interval wide enough for all heads and classes that were looked at: "
-            "the largest of many changes is always large.",
-            needs="change",
-        ),
-    ),
-    arrays={
-        "feature_attention": ArrayText("Attention to {}"),
-        "feature_control": ArrayText("Attention to as many tokens at random as there are {}"),
-        "feature_excess": ArrayText("Attention to {}, less that to as many tokens at random", _DIFFERENCE),
-        "feature_preference": ArrayText("Preference for {}", _RATIO, "number"),
-        "feature_preference_change": ArrayText("Change of preference for {}", f"{_RATIO}, change", "number"),
-        "feature_change": ArrayText("Change of attention to {}", _DIFFERENCE),
-    },
-)
+DESCRIPTION = described_in(__file__)
 
 
 @dataclass

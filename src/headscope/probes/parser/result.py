@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from headscope.atlas import Results
-from headscope.facts.description import ArrayText, Column, Description, Sentences, Table
+from headscope.facts.description import described_in
 from headscope.probes.means import CaseMeans
 from headscope.probes.parser.data import Batch
 from headscope.probes.parser.scorers import AttentionScorer
@@ -35,59 +35,7 @@ RIGHT_BRANCHING = 1
 """The offset of the next word; the last word, which has none, is never right."""
 DIRECTIONS = ("dependent_to_head", "head_to_dependent")
 
-DESCRIPTION = Description(
-    "parser",
-    title="How much syntax do all heads together hold?",
-    question="A small parser chooses the head of every word by the weighted sum of all heads' attention in both "
-    "directions; only the weights of the {heads} heads are learned, on other sentences than those scored here. With "
-    "word vectors the weights depend on the two words. What needs no attention stands beside it, and so do the same "
-    "parsers on a model of the same shape with random weights: what these reach is not knowledge of the model.",
-    subject="syntax",
-    group="Parser probe",
-    label="parser",
-    labels="parsers",
-    names={
-        "attention_words": "attention and words",
-        "right_branching": "right-branching",
-        "best_offset": "best fixed offset",
-        "distances_words": "distances and words",
-        "random_attention": "random model: attention",
-        "random_attention_words": "random model: attention and words",
-    },
-    value="uas",
-    value_name="share of words with the right head (UAS)",
-    own_rows=("attention", "attention_words"),
-    tables=(
-        Table(
-            (
-                Column("parser", "parser"),
-                Column("uas", "right", "percent", low="low", high="high"),
-                Column("cases", "words"),
-                Column("uas_headed", "right without roots", "percent"),
-                Column("offset", "offset", "signed"),
-                Column("dev_uas", "right on dev", "percent"),
-                Column("epochs", "epochs"),
-            ),
-            "Share of words with the right head (UAS)",
-            "Scores",
-        ),
-    ),
-    chart="Parsers made of attention, and what needs none",
-    chart_caption="A dot is the share of words whose head is found (UAS), its bar the 95% interval.",
-    arrays={"parser_weight": ArrayText("Learned weight of every head", "weight", "number")},
-    directions=DIRECTIONS,
-    sentences=Sentences(
-        "Syntax",
-        "A parser that only weighs the heads' attention gets {} of words right",
-        row="attention",
-        beside={
-            "attention_words": "with word vectors",
-            "best_offset": "for the best fixed offset",
-            "distances_words": "for distances and word vectors",
-            "random_attention": "for the same parser on a model with random weights",
-        },
-    ),
-)
+DESCRIPTION = described_in(__file__)
 
 
 ALL, HEADED = "all", "headed"

@@ -9,7 +9,7 @@ from itertools import accumulate, groupby
 from operator import attrgetter
 
 from headscope.errors import OptionError
-from headscope.facts.description import PROBES, Baseline, Column, Sentences
+from headscope.facts.description import PROBES, described_in
 from headscope.models import ModelName
 from headscope.probes.pointing.cases import Case, Pointing
 from headscope.probes.pointing.coreference_rules import RULES, Mentioned
@@ -22,54 +22,12 @@ from headscope.text.annotated.coreference import CoreferenceCorpus, CoreferenceD
 from headscope.text.annotated.treebank import TaggedSentence
 from headscope.text.skipped import Skipped
 from headscope.text.words import WordText
+from headscope.types import WeighedBy
 
 WINDOW_WORDS = 128
 """Most words of a window; a sentence that is longer is left out."""
 
-DESCRIPTION = pointing_description(
-    "coreference",
-    title="Which head finds what a mention refers to?",
-    question="A mention asks with its head word for an earlier mention of the same thing. Among the head words of all "
-    "earlier mentions in the text, the head's guess is the one that the asking word looks at most (mention to "
-    "antecedent), or that looks at it most (antecedent to mention). Beside it stand three rules without attention: the "
-    "nearest mention, the nearest with the same head word, and a cascade of string match, number, gender and person.",
-    subject="coreference",
-    group="Coreference probe",
-    texts="windows",
-    label="mention_class",
-    labels="kinds of mention",
-    row="mention",
-    names={
-        "pronoun": "pronouns",
-        "proper_noun": "names",
-        "common_noun": "common nouns",
-        "all": "all mentions",
-    },
-    finds="Finding the antecedent of {}",
-    any_case="any mention",
-    directions=("mention_to_antecedent", "antecedent_to_mention"),
-    baselines=(
-        Baseline("nearest mention", "nearest", "nearest_low", "nearest_high", label="nearest"),
-        Baseline(
-            "nearest with the same head word",
-            "head_match",
-            "head_match_low",
-            "head_match_high",
-            label="head_match",
-        ),
-        Baseline("rules", "rules", "rules_low", "rules_high", label="rules", article="a cascade of "),
-    ),
-    beside=(
-        Column("nearest", "nearest", "percent"),
-        Column("head_match", "same word", "percent"),
-        Column("rules", "rules", "percent", low="rules_low", high="rules_high"),
-    ),
-    above="above all",
-    chart="Best head for each kind of mention",
-    chart_caption="A dot is a share of right guesses, its bar the 95% interval. Filled: the best head. Hollow: rules "
-    "that know the words but look at no attention.",
-    sentences=Sentences("Coreference", "finds the antecedent of {}", only_above=False),
-)
+DESCRIPTION = described_in(__file__, pointing_description)
 
 
 @dataclass(frozen=True)
@@ -198,6 +156,7 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
+        weigh: WeighedBy = "looked",
         progress: bool = False,
     ) -> None:
         """`window_words` is the most words of a window of whole sentences; else see PointingProbe."""
@@ -209,6 +168,7 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
             max_length=max_length,
             batch_size=batch_size,
             faithful=faithful,
+            weigh=weigh,
             progress=progress,
         )
         self.window_words = window_words

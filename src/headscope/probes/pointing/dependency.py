@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headscope.data import phrases
-from headscope.facts.description import PROBES, Baseline, Column, Sentences
+from headscope.facts.description import PROBES, described_in
 from headscope.models import ModelName
 from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.pointing.cases import Case, Pointing
@@ -15,41 +14,13 @@ from headscope.probes.pointing.tally import PointingTally
 from headscope.probes.result import Row
 from headscope.run.options import BatchSize
 from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank
+from headscope.types import WeighedBy
 
 FARTHEST = 10
 OFFSETS = tuple(offset for offset in range(-FARTHEST, FARTHEST + 1) if offset)
 """The fixed offsets a head is measured against: the head is always so many words before or after."""
 
-DESCRIPTION = pointing_description(
-    "dependency",
-    title="Which head finds which syntactic relation?",
-    question="A head's guess for the syntactic head of a word is the other word that the word looks at most (dependent "
-    "to head), or the one that looks at it most (head to dependent). Punctuation and roots are not scored. Beside "
-    "every head stands what needs no attention: the best fixed offset, such as always guessing the next word.",
-    subject="syntax",
-    group="Syntax (dependency probe)",
-    label="relation",
-    labels="relations",
-    finds="Finding the head of {}",
-    directions=("dependent_to_head", "head_to_dependent"),
-    baselines=(
-        Baseline("best fixed offset", "offset_accuracy", "offset_low", "offset_high", detail="offset"),
-    ),
-    beside=(
-        Column("offset", "best offset", "signed"),
-        Column("offset_accuracy", "right", "percent", low="offset_low", high="offset_high"),
-    ),
-    above="above offset",
-    chart="Best head for each relation",
-    chart_caption="A dot is a share of right guesses, its bar the 95% interval. Filled: the best head of the "
-    "relation. Hollow: the best fixed offset. Only where the bars are apart does the head know more than a distance.",
-    sentences=Sentences(
-        "Syntax",
-        objects=phrases("relations"),
-        other="the head of a word that is {}",
-        whole="finds the syntactic head of a word, whatever the relation, more often than any fixed offset",
-    ),
-)
+DESCRIPTION = described_in(__file__, pointing_description)
 
 _HITS = {offset: tuple(offset == other for other in OFFSETS) for offset in OFFSETS}
 _MISS = (False,) * len(OFFSETS)
@@ -113,6 +84,7 @@ class DependencyProbe(PointingProbe[Treebank]):
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
+        weigh: WeighedBy = "looked",
         progress: bool = False,
     ) -> None:
         """`base_relations` counts subtypes (nmod:poss) as their base relation (nmod); else see PointingProbe."""
@@ -122,6 +94,7 @@ class DependencyProbe(PointingProbe[Treebank]):
             max_length=max_length,
             batch_size=batch_size,
             faithful=faithful,
+            weigh=weigh,
             progress=progress,
         )
         self.base_relations = base_relations

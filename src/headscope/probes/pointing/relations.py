@@ -23,15 +23,7 @@ from operator import attrgetter
 from typing import ClassVar
 
 from headscope.errors import OptionError
-from headscope.facts.description import (
-    PROBES,
-    ArrayText,
-    Column,
-    Description,
-    EveryHead,
-    Sentences,
-    Table,
-)
+from headscope.facts.description import PROBES, described_in
 from headscope.models import ModelName
 from headscope.probes.halves import SCORE
 from headscope.probes.pointing.cases import ALL, Pointing
@@ -42,6 +34,7 @@ from headscope.probes.pointing.tally import PointingTally
 from headscope.run.options import BatchSize
 from headscope.stats.intervals import mean_interval
 from headscope.text.annotated.roles import Argument, Predicate, RoleCorpus
+from headscope.types import WeighedBy
 
 PAPER = {"max_words": 12, "max_argument": 3, "min_distance": 2}
 """What Kovaleva et al. kept of FrameNet."""
@@ -126,74 +119,7 @@ def distance(predicate: Predicate, argument: Argument) -> int:
     return min(abs(word - end) for word in predicate.predicate for end in (argument.start, argument.end - 1))
 
 
-DESCRIPTION = Description(
-    "relations",
-    title="Which head ties a predicate to its arguments?",
-    question="How much attention passes between a predicate and its argument: the strongest between any of their "
-    "words, from predicate to argument or from argument to predicate, as a mean over pairs. The control is the same "
-    "for all other places in the sentence at which such a pair would stand as far apart. A head that only looks a "
-    "fixed distance away has a difference of 0.",
-    subject="semantic roles",
-    group="Semantic roles (relations probe)",
-    label="role",
-    labels="roles",
-    names={
-        "ARG0": "ARG0 (mostly who does it)",
-        "ARG1": "ARG1 (mostly what it is done to)",
-        "ARGM-TMP": "ARGM-TMP (when)",
-        "ARGM-LOC": "ARGM-LOC (where)",
-        "ARGM-MNR": "ARGM-MNR (how)",
-        "ARGM-NEG": "ARGM-NEG (negation)",
-        "ARGM-MOD": "ARGM-MOD (modal)",
-        "ARGM-CAU": "ARGM-CAU (why)",
-    },
-    value="difference",
-    value_name="attention of the pair, less that of other pairs as far apart",
-    is_difference=True,
-    is_choice=True,
-    tables=(
-        Table(
-            (
-                Column("role", "role"),
-                Column("cases", "cases"),
-                Column("head", "best head"),
-                Column("direction", "direction", "direction"),
-                Column("attention", "attention", "percent", digits=2),
-                Column("control", "control", "percent", digits=2),
-                Column("difference", "difference", "percent", digits=2, low="low", high="high"),
-                Column("verdict", "above 0", "verdict"),
-            ),
-            "The best head of all roles, the frequent first",
-        ),
-    ),
-    chart="Best head for each role",
-    chart_caption="A dot is the attention between a predicate and its argument less that between other words of the "
-    "same sentence that stand as far apart, its bar the 95% interval. At 0 the head does not care about the role.",
-    arrays={
-        f"relation_{part}{name}": ArrayText(f"{title}: {of}", unit)
-        for part, of in (("", "{}"), ("overall_", "all roles"))
-        for name, title, unit in (
-            ("attention", "Attention", "share of attention"),
-            ("control", "Attention of other pairs as far apart", "share of attention"),
-            ("difference", "Attention less that of other pairs", "difference of attention"),
-        )
-    },
-    every_head=EveryHead(
-        "relation_difference",
-        "relation",
-        overall="relation_overall_difference",
-        value="relation_attention",
-        value_name="attention between predicate and argument",
-        baseline="relation_control",
-        baseline_name="other words as far apart",
-    ),
-    directions=("predicate_to_argument", "argument_to_predicate"),
-    sentences=Sentences(
-        "Roles",
-        "ties predicates to {}",
-        more="of attention more than between other words as far apart",
-    ),
-)
+DESCRIPTION = described_in(__file__)
 
 
 @dataclass(frozen=True)
@@ -205,9 +131,9 @@ class RelationsResult(PointingResult):
     quantities: ClassVar[Mapping[str, Quantity]] = {
         name: Quantity(f"relation_{name}", f"relation_overall_{name}", words)
         for name, words in (
-            ("difference", "strongest attention less its control,"),
+            ("difference", "strongest attention minus its control,"),
             ("attention", "strongest attention between predicate and argument,"),
-            ("control", "the same between words placed alike elsewhere in the sentence,"),
+            ("control", "the same between other words of the sentence at that distance,"),
         )
     }
     counts: ClassVar[Mapping[str, Count]] = {
@@ -253,6 +179,7 @@ class RelationsProbe(PointingProbe[RoleCorpus]):
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
+        weigh: WeighedBy = "looked",
         progress: bool = False,
     ) -> None:
         """Which pairs count, and how they are shown to the model; for the latter see PointingProbe.
@@ -268,6 +195,7 @@ class RelationsProbe(PointingProbe[RoleCorpus]):
             max_length=max_length,
             batch_size=batch_size,
             faithful=faithful,
+            weigh=weigh,
             progress=progress,
         )
         limits = {"max_words": max_words, "max_argument": max_argument, "min_distance": min_distance}

@@ -30,11 +30,12 @@ def dependency(
     base_relations: bool = False,
     annotate: shared.Annotate = None,
     faithful: shared.FirstPiece = False,
+    weigh: shared.Weigh = "looked",
     common: shared.Common,
 ) -> None:
     """Find which head tracks which relation.
 
-    Every head guesses the syntactic head of every word, in both directions, beside fixed offsets.
+    Every head guesses the syntactic head of every word, in both directions; fixed offsets are the baseline.
 
     Options:
         treebank FILE.conllu...: Score heads on these sentences.
@@ -48,6 +49,7 @@ def dependency(
             base_relations=base_relations,
             limit=limit,
             faithful=faithful,
+            weigh=weigh,
             **common.probe_options,
         )
         tell(run, scored(probe, lambda paths: shared.treebank(paths, annotate), treebank, select))
@@ -62,18 +64,21 @@ def coreference(
     limit: Annotated[int | None, shared.limit("windows of text")] = None,
     output: shared.Output = None,
     faithful: shared.FirstPiece = False,
+    weigh: shared.Weigh = "looked",
     common: shared.Common,
 ) -> None:
     """Find which head resolves coreference.
 
-    Every head guesses the antecedent of every mention, beside rules that look at no attention.
+    Every head guesses the antecedent of every mention; rules that use no attention are the baseline.
 
     Options:
         data FILE...: CoNLL-U with Entity= (CorefUD, GUM), CoNLL-2012 columns, or LitBank's CoNLL, by content.
         select FILE...: Choose the best heads on these; by default on half of the documents of --data.
     """
     with session(common, output, inputs=[*data, *(select or [])]) as run:
-        probe = hs.CoreferenceProbe(run.load(model), limit=limit, faithful=faithful, **common.probe_options)
+        probe = hs.CoreferenceProbe(
+            run.load(model), limit=limit, faithful=faithful, weigh=weigh, **common.probe_options
+        )
         tell(run, scored(probe, lambda paths: hs.read_coreference(*paths), data, select))
 
 
@@ -91,16 +96,19 @@ def relations(
     min_distance: int | None = None,
     modifiers: bool = False,
     faithful: shared.FirstPiece = False,
+    weigh: shared.Weigh = "looked",
     common: shared.Common,
 ) -> None:
-    """Find which head ties predicates to roles.
+    """Find which head links predicates to their arguments.
 
-    Attention between predicates and their arguments, against words at the same distance in the same sentence.
+    Compares attention between a predicate and its arguments with attention to words at the same distance in the same
+    sentence.
 
     Options:
         data FILE...: Semantic roles: PropBank-style .jsonl, or FrameNet 1.7 .xml files or a folder of them.
         select FILE...: Choose the best heads on these; by default on half of --data.
-        paper_filters: Only what Kovaleva et al. kept: sentences of at most 12 tokens, elements of at most 3, 2 apart.
+        paper_filters: Keep only what Kovaleva et al. kept: sentences of at most 12 tokens, arguments of at most 3, at
+            least 2 apart.
         max_words N>=2: Leave out longer sentences.
         max_argument N>=1: Leave out longer arguments.
         min_distance N>=1: Leave out arguments nearer to the predicate.
@@ -116,6 +124,7 @@ def relations(
             core_only=not modifiers,
             limit=limit,
             faithful=faithful,
+            weigh=weigh,
             **common.probe_options,
         )
         tell(run, scored(probe, lambda paths: hs.read_roles(*paths), data, select))
@@ -130,20 +139,21 @@ def features(
     limit: SentenceLimit = None,
     output: shared.Output = None,
     annotate: shared.Annotate = None,
+    weigh: shared.Weigh = "looked",
     common: shared.Common,
 ) -> None:
     """Measure attention to kinds of words.
 
-    Nouns, verbs, pronouns, subjects, objects, negation, [CLS] and [SEP]; from all tokens and from [CLS] alone. A change
-    is clear when its interval excludes 0 after correction for all heads and classes.
+    The kinds are nouns, verbs, pronouns, subjects, objects, negation, [CLS] and [SEP]; attention is from all tokens and
+    from [CLS] alone. A change is clear when its interval excludes 0 after correction for all heads and kinds.
 
     Options:
         treebank FILE.conllu...: Parsed sentences.
-        against MODEL_B: A second model of the same shape, such as a fine-tuned one, side by side.
+        against MODEL_B: Compare with a second model of the same shape, such as a fine-tuned one.
     """
     with session(common, output, inputs=treebank) as run:
         loaded, other = run.load(model), None if against is None else common.load(against)
-        probe = hs.FeaturesProbe(loaded, against=other, limit=limit, **common.probe_options)
+        probe = hs.FeaturesProbe(loaded, against=other, limit=limit, weigh=weigh, **common.probe_options)
         tell(run, probe.score(shared.treebank(treebank, annotate)))
 
 
@@ -158,15 +168,16 @@ def parser(
     limit: Annotated[int | None, shared.limit("sentences of each file", least=2)] = None,
     output: shared.Output = None,
     stack: shared.Stack = None,
-    seed: Annotated[int, shared.seed("learning")] = 0,
+    seed: Annotated[int, shared.seed("training")] = 0,
     max_epochs: int = 30,
     cache_limit: float = 4.0,
     annotate: shared.Annotate = None,
+    weigh: shared.Weigh = "looked",
     common: shared.Common,
 ) -> None:
     """Train parsers on all heads together.
 
-    With attention alone, and with attention and words, beside their baselines in one table.
+    One parser sees attention alone, one attention and words; their baselines are in the same table.
 
     Options:
         train FILE.conllu...: Train on these sentences.
@@ -188,6 +199,7 @@ def parser(
             max_epochs=max_epochs,
             cache_limit=int(cache_limit * GIGABYTE),
             limit=limit,
+            weigh=weigh,
             **common.probe_options,
         )
         tell(run, result)

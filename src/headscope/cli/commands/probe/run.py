@@ -46,18 +46,16 @@ def print_result(page: "Page", result: "ProbeResult") -> None:
 
 def print_tables(page: "Page", result: "ProbeResult", stack: str, *, detail: bool = False) -> None:
     """The tables that the probe describes, or its rows as they stand; those with too few cases only with --full."""
-    from headscope.facts.cells import plain_columns, table_cells  # loads torch, which --help does without
+    from headscope.facts.cells import plain_columns  # loads torch, which --help does without
 
     rows = result.rows(stack=stack)
     described = result.description
     tables = [(table, table.rows_of(rows)) for table in described.tables] if described else []
-    shown = [
-        (table.caption, table_cells(table.columns, own, nothing="-"), own) for table, own in tables if own
-    ]
-    plain = ("", table_cells(plain_columns(rows), rows, nothing="-"), list[Mapping[str, Any]](rows))
-    for caption, (header, cells), own in shown or [plain]:
+    shown = [(table.caption, table.columns, own) for table, own in tables if own]
+    plain = ("", tuple(plain_columns(rows)), list[Mapping[str, Any]](rows))
+    for caption, columns, own in shown or [plain]:
         telling = [row.get("verdict", "") not in (None, "too few") for row in own]
-        page.table(header, cells, title=caption if len(shown) > 1 else "", telling=telling, detail=detail)
+        page.rows(columns, own, title=caption if len(shown) > 1 else "", telling=telling, detail=detail)
 
 
 def result_facts(result: "ProbeResult") -> dict[str, Any]:
