@@ -58,6 +58,7 @@ export interface AtlasStack {
   first_measures?: [string, string] | null;
   first_head?: number | null;
   maps: HeadMap[];
+  stacked?: Stacked | null;
 }
 
 /** One number of a head: drawn as a bar or column, with its interval, beside what it is held against. */
@@ -283,10 +284,11 @@ export interface NamedHeads {
   heads: HeadName[];
 }
 
-/** A head that does much the same. */
+/** Another head that a head's page leads to, as it does much the same or is read by it. */
 export interface NearHead {
   head: string;
   distance: number;
+  note?: string;
 }
 
 /**
@@ -350,6 +352,7 @@ export interface Section {
   charts?: Chart[];
   heads?: NearHead[];
   map?: ExampleMap | null;
+  stacked?: Stacked | null;
   about?: string;
   folded?: Chart[];
   folded_title?: string;
@@ -423,6 +426,13 @@ export interface StackShape {
   queries: "source" | "target";
   keys: "source" | "target";
   causal: boolean;
+}
+
+/** Shares of heads that add up to 1, each drawn as one bar; the last name is for what has none. */
+export interface Stacked {
+  title?: string;
+  names: string[];
+  heads: number[][];
 }
 
 /** What the server is busy with. */
