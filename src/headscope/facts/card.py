@@ -90,7 +90,7 @@ class Card:
 
     @property
     def rest(self) -> list[str]:
-        """What is said after its claims: what it is not, its explained share, whether it is used, what is lost without."""
+        """What is said after its claims: what it is not, what is explained, whether it is used, the loss without it."""
         return [text for text in (self.is_not, self.explained, self.used, self.without) if text]
 
     @property
