@@ -64,8 +64,8 @@ class HeadDistance(Measure):
         if len(self._held) < self.grid.layers:
             return
         held, self._held = self._held, []
-        on_cpu = batch.attention.device.type == "cpu"
-        texts = len(batch.attention)
+        on_cpu = held[0].device.type == "cpu"
+        texts = len(held[0])
         for part in [slice(text, text + 1) for text in range(texts)] if on_cpu else [slice(texts)]:
             queries, keys = _queries(batch)[part], batch.keys.lengths[part]  # (text,)
             rows, columns = int(queries.max()), int(keys.max())
