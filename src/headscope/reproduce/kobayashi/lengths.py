@@ -9,7 +9,7 @@ from torch import Tensor
 from headscope.measures import Measure, RoleAttention
 from headscope.measures.base import TextMean
 from headscope.measures.folds import mixed_ids
-from headscope.types import ROLES, AttentionBatch, HeadGrid, LabelledArray, MovedBatch, TokenBatch
+from headscope.types import ROLES, AttentionBatch, Coords, HeadGrid, LabelledArray, MovedBatch, TokenBatch
 
 SUMMARIES = {
     "fetched_length": "length of what a head fetches at keys of a role, over the mean of the text",
@@ -62,11 +62,11 @@ class FetchedLengths(Measure):
 
     def result(self) -> dict[str, LabelledArray]:
         """The arrays that SUMMARIES names, and their standard errors."""
-        heads = {"layer": range(self.grid.layers), "head": range(self.grid.heads)}
+        heads: Coords = {"layer": range(self.grid.layers), "head": range(self.grid.heads)}
         means = (self.lengths, self.shuffled, self.correlation, self.control)
         arrays: dict[str, LabelledArray] = {}
         for (name, summary), own in zip(SUMMARIES.items(), means, strict=True):
-            coords = {**heads, "role": ROLES} if own.total.ndim > 2 else heads
+            coords: Coords = {**heads, "role": ROLES} if own.total.ndim > 2 else heads
             arrays |= own.labelled(name, dims=tuple(coords), coords=coords, description=summary)
         return arrays
 
