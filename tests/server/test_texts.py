@@ -31,9 +31,9 @@ def sent_maps(client: TestClient, seen: dict, stack: dict) -> list[np.ndarray]:
         assert answer.headers["content-type"] == "application/octet-stream"
         codes = np.frombuffer(zlib.decompress(answer.content, -15), np.uint8)
         planes = codes.reshape(2 if seen["fine"] else 1, stack["heads"], queries, keys)
-        levels = np.array(seen["levels"])
+        levels = np.array([level for level in seen["levels"] if level is not None])
         if seen["fine"]:
-            middles = np.array([levels[0], *(levels[1:] + levels[:-1]) / 2, 1])
+            middles = np.array([levels[0], *(levels[1:] + levels[:-1]) / 2, levels[-1]])
             low, high = middles[planes[0]], middles[planes[0].astype(int) + 1]
             found.append(low + planes[1] / 255 * (high - low))
         else:
@@ -256,7 +256,7 @@ def test_a_head_that_is_never_come_by_is_told(serving: MakeClient, monkeypatch: 
     answer = client.get(f"/api/seen/{seen['id']}/neurons/encoder/0/1")
     assert (answer.status_code, answer.json()["error"]) == (
         422,
-        "tiny-bert did not come by its head 0.1 of encoder",
+        "tiny-bert did not compute its head 0.1 of the encoder",
     )
 
 

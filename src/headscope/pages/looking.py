@@ -1,6 +1,7 @@
 """A text through a model, ready to be shown: what its heads do on it, and what an atlas knows of them."""
 
 from dataclasses import dataclass
+from typing import get_args
 from weakref import WeakKeyDictionary
 
 from headscope.atlas import Atlas
@@ -8,7 +9,9 @@ from headscope.errors import AtlasError
 from headscope.facts.card import cards
 from headscope.models import Model
 from headscope.pages.neurons import NeuronReader, neuron_reader
-from headscope.pages.seen import Observed, observe
+from headscope.pages.quantise import FINE_WEIGHTS
+from headscope.pages.seen import Observed, can_weigh, observe_as, prepare
+from headscope.types import MapWeigh
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,8 @@ class Looked:
 
     observed: Observed
     neurons: NeuronReader | None = None
+    also: tuple[Observed, ...] = ()
+    """The same text weighed in other ways."""
 
 
 def look(
@@ -27,13 +32,23 @@ def look(
     max_length: int | None = None,
     neurons: bool | None = None,
     atlas: Atlas | None = None,
+    weigh: MapWeigh | None = None,
 ) -> Looked:
-    """A text through a model; with an atlas of this model every head has its card."""
+    """A text through a model; with an atlas of this model every head has its card.
+
+    Its maps are what `weigh` says, by default where heads look. Texts that are not very long are weighed in the other
+    ways too, where the model allows it.
+    """
     if atlas is not None:
         atlas.check_model(model.name, model.weights_hash, edits=None)
-    observed = labelled(observe(model, text_a, text_b, max_length=max_length), atlas)
+    first: MapWeigh = weigh or "looked"
+    prepared = prepare(model, text_a, text_b, max_length=max_length)
+    others = [other for other in get_args(MapWeigh) if other != first]
+    if prepared.weights > FINE_WEIGHTS or not can_weigh(model):
+        others = []
+    observed, *also = observe_as([first, *others], model, text_a, text_b, max_length=max_length)
     reader = None if neurons is False else neuron_reader(model, text_a, text_b, max_length=max_length)
-    return Looked(observed, reader)
+    return Looked(labelled(observed, atlas), reader, tuple(also))
 
 
 def look_at_both(
@@ -46,14 +61,15 @@ def look_at_both(
     max_length: int | None,
     neurons: bool | None,
     atlas: Atlas | None,
+    weigh: MapWeigh | None = None,
 ) -> tuple[Looked, Looked | None]:
     """A text, and what is shown beside it: the same text in another model, another text, or both; None for neither."""
-    first = look(model, text_a, text_b, max_length=max_length, neurons=neurons, atlas=atlas)
+    first = look(model, text_a, text_b, max_length=max_length, neurons=neurons, atlas=atlas, weigh=weigh)
     if beside is None and beside_text is None:
         return first, None
     texts = (text_a, text_b) if beside_text is None else (beside_text, None)
     other, known = (model, atlas) if beside is None else (beside, None)
-    return first, look(other, *texts, max_length=max_length, neurons=neurons, atlas=known)
+    return first, look(other, *texts, max_length=max_length, neurons=neurons, atlas=known, weigh=weigh)
 
 
 def labelled(observed: Observed, atlas: Atlas | None) -> Observed:

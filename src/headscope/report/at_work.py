@@ -19,17 +19,17 @@ LONGEST_NAME = 40
 WORDS_BEFORE, WORDS_AFTER = 8, 8
 
 _HOW_TO_READ = (
-    "Each picture is the text of the scored part in which the best head is right and most sure, so it shows "
-    "the head at its best, not on average. The thicker a line, the more attention; arrows run from the word "
-    "that looks to the word it looks at. The numbers below the words are attention in per cent; what goes to "
-    "special tokens is not shown."
+    "Each picture is the text of the scored part in which the best head is right and most confident, so it shows the "
+    "head at its best, not on average. The thicker a line, the more attention; arrows run from the word that looks to "
+    "the word it looks at. The numbers below the words are attention in per cent; what goes to special tokens is not "
+    "shown."
 )
 
 
 def at_work(subject: Subject, described: Description, labels: Sequence[str]) -> list[Part]:
     """The examples of a probe: pictures for the first few of `labels`, and a folded list of the others."""
-    examples = usable(subject.atlas.examples(described.name, stack=subject.stack))
-    by_label = {example.label: example for example in examples}
+    examples = subject.atlas.examples(described.name, stack=subject.stack)
+    by_label = {example.label: example for example in examples if example.is_whole}
     shown = [by_label[label] for label in labels if label in by_label][:MOST_PICTURES]
     shown = shown or list(by_label.values())[:MOST_PICTURES]
     others = [example for example in by_label.values() if example not in shown]
@@ -42,16 +42,6 @@ def at_work(subject: Subject, described: Description, labels: Sequence[str]) -> 
         title = f"{count(len(others), 'more example')}"
         parts.append(Part(title, tables=[_table(described, others)], is_folded=True))
     return parts
-
-
-def usable(examples: Sequence[Example]) -> list[Example]:
-    """Those that can be drawn; an atlas from elsewhere may hold anything."""
-    return [
-        one
-        for one in examples
-        if len(one.weights) == len(one.words)
-        and all(0 <= word < len(one.words) for word in (one.asking, one.guess, *one.right))
-    ]
 
 
 def example_picture(described: Description, example: Example, *, is_clear: bool = False) -> Picture:

@@ -11,9 +11,10 @@ from headscope.models import Model, load
 from headscope.models.load import outline
 from headscope.pages.arrays import from_attentions
 from headscope.pages.looking import Looked, check_cards, look_at_both
-from headscope.pages.seen import check_text
+from headscope.pages.seen import check_text, check_weigh
 from headscope.pages.start import Start
 from headscope.pages.start_checks import check_model, check_outline
+from headscope.types import MapWeigh
 
 if TYPE_CHECKING:
     from headscope.widget.views import TextView
@@ -31,6 +32,7 @@ def view(
     atlas: Atlas | str | os.PathLike[str] | None = None,
     beside: Model | str | os.PathLike[str] | None = None,
     beside_text: str | None = None,
+    weigh: MapWeigh | None = None,
     max_length: int | None = None,
     neurons: bool | None = None,
     attentions: Any = None,
@@ -47,8 +49,10 @@ def view(
 
     `layer`, `heads`, `stack` and `view` say what is shown first: without them all heads, small, with the sharpest one
     beside them. `atlas` labels every head with what it does; `beside` (a model) and `beside_text` put a second
-    model or text beside the first. `neurons` keeps queries and keys, by default where the model lets them be read.
-    `.save("view.html")` on the result writes a file that needs no notebook.
+    model or text beside the first. `weigh` is what lines and cells are: "looked" (attention), "moved" (the
+    share of what is moved from there) or "signed" (the share of what the head gives, negative where it works against
+    it); the view can switch to the others where there is room. `neurons` keeps queries and keys, by default where the
+    model lets them be read. `.save("view.html")` on the result writes a file that needs no notebook.
     """
     check_installed()
     from headscope.widget.views import TextView  # noqa: PLC0415 - anywidget is optional
@@ -58,9 +62,14 @@ def view(
     if attentions is not None:
         if model is not None or text_a is not None or tokens is None:
             raise OptionError("with attentions=, give tokens= and neither a model nor a text")
-        if atlas is not None or beside is not None or beside_text is not None:
+        if (
+            atlas is not None
+            or beside is not None
+            or beside_text is not None
+            or weigh not in (None, "looked")
+        ):
             raise OptionError(
-                "atlas=, beside= and beside_text= go with a model and a text, not with attentions="
+                "atlas=, beside=, beside_text= and weigh= go with a model and a text, not with attentions="
             )
         observed = from_attentions(attentions, tokens, key_tokens=key_tokens, segments=segments, name=name)
         return TextView(Looked(observed), start=start)
@@ -69,6 +78,7 @@ def view(
     if tokens is not None or key_tokens is not None or segments is not None:
         raise OptionError("tokens=, key_tokens= and segments= go with attentions=; a model has its own")
     check_text(text_a, text_b)
+    check_weigh(weigh)
     known = atlas if isinstance(atlas, Atlas) or atlas is None else open_atlas(atlas)
     if known is not None:
         check_cards(known)
@@ -83,6 +93,7 @@ def view(
         max_length=max_length,
         neurons=neurons,
         atlas=known,
+        weigh=weigh,
     )
     return TextView(looked, start=start, beside=second)
 

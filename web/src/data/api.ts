@@ -13,6 +13,22 @@ export interface About {
   start?: string;
 }
 
+/** The same text weighed in another way: its chunks are named {weigh}/maps/{stack}/{layer}. */
+export interface AlsoStored {
+  levels: (number | null)[];
+  max_error: number;
+  word_error: number;
+  fine?: boolean;
+  signed?: boolean;
+  weigh: "looked" | "moved" | "signed";
+}
+
+/** A text with arrows, as a line of `headscope find --arrows` holds it. */
+export interface ArrowLine {
+  text: string;
+  arrows: [[number, number], [number, number]][];
+}
+
 /** An atlas as the atlas view and the map view show it. */
 export interface AtlasData {
   id: string;
@@ -42,6 +58,7 @@ export interface AtlasStack {
   first_measures?: [string, string] | null;
   first_head?: number | null;
   maps: HeadMap[];
+  stacked?: Stacked | null;
 }
 
 /** One number of a head: drawn as a bar or column, with its interval, beside what it is held against. */
@@ -52,6 +69,9 @@ export interface Bar {
   high?: number | null;
   mark?: number | null;
   mark_name?: string;
+  moved?: number | null;
+  moved_low?: number | null;
+  moved_high?: number | null;
   verdict?: "above" | "below" | "unclear" | "too few" | null;
   pale?: boolean;
   worse?: boolean | null;
@@ -94,7 +114,28 @@ export interface Colouring {
   labels?: string[] | null;
   stderr?: (number | null)[] | null;
   about: string;
+  weigh?: "looked" | "moved";
+  other?: string | null;
   rank?: string | null;
+}
+
+/** Sentences, one a line; a line of JSON may have arrows. */
+export interface DrawRequest {
+  lines: string;
+}
+
+/** Texts to draw arrows on. */
+export interface Drawn {
+  texts: DrawnText[];
+  note?: string;
+}
+
+/** The same cut into words, so that arrows can be drawn between them. */
+export interface DrawnText {
+  text: string;
+  arrows: [[number, number], [number, number]][];
+  words: string[];
+  spans: [number, number][];
 }
 
 /** Heads to switch off, as in "3.2, layer 7". */
@@ -127,6 +168,12 @@ export interface ExampleMap {
   keys: number | null;
 }
 
+/** Arrows that a head is searched for that looks along them; texts without arrows do not count. */
+export interface FindRequest {
+  model: string;
+  texts: ArrowLine[];
+}
+
 /** One thing that the atlas shows: a sentence, and the number behind it. */
 export interface Finding {
   topic: string;
@@ -146,6 +193,21 @@ export interface Finding {
 export interface FindingPart {
   text: string;
   head?: string | null;
+}
+
+/** Which heads look along the arrows. */
+export interface Found {
+  stacks: FoundHeads[];
+  notes: string[];
+}
+
+/** The best heads of a stack, as a table, and the answer in sentences. */
+export interface FoundHeads {
+  stack: string;
+  sentences: string[];
+  heads: string[];
+  headings: string[];
+  rows: string[][];
 }
 
 /** What the model says in one place, best first. */
@@ -205,6 +267,7 @@ export interface LookRequest {
   text_b?: string | null;
   edits?: Edit[];
   difference?: boolean;
+  weigh?: "looked" | "moved" | "signed";
 }
 
 /** A model that can be asked. */
@@ -221,10 +284,11 @@ export interface NamedHeads {
   heads: HeadName[];
 }
 
-/** A head that does much the same. */
+/** Another head that a head's page leads to, as it does much the same or is read by it. */
 export interface NearHead {
   head: string;
   distance: number;
+  note?: string;
 }
 
 /**
@@ -288,6 +352,7 @@ export interface Section {
   charts?: Chart[];
   heads?: NearHead[];
   map?: ExampleMap | null;
+  stacked?: Stacked | null;
   about?: string;
   folded?: Chart[];
   folded_title?: string;
@@ -298,10 +363,15 @@ export interface Section {
  *
  * A chunk `maps/{stack}/{layer}` is raw-deflated uint8[head][query][key]; `levels` says what weight each byte
  * stands for. Where it is `fine`, as many bytes follow, in the same order: 0 to 255 says where the weight lies between
- * the two middles around its level, the middle of two levels being half-way (the first level below the first, 1 above
- * the last).
+ * the two middles around its level, the middle of two levels being half-way (the first level below the first, the last
+ * above the last).
  */
 export interface Seen {
+  levels: (number | null)[];
+  max_error: number;
+  word_error: number;
+  fine?: boolean;
+  signed?: boolean;
   model: string;
   architecture: string;
   text_a: string;
@@ -312,13 +382,12 @@ export interface Seen {
   rotated: boolean;
   note: string;
   cards?: Record<string, string[]>;
+  weigh?: "looked" | "moved" | "signed";
+  weigh_note?: string;
   id: string;
-  levels: number[];
-  max_error: number;
-  word_error: number;
-  fine?: boolean;
   edit?: string;
-  signed?: boolean;
+  difference?: boolean;
+  also?: AlsoStored[];
   has_neurons: boolean;
   neuron_heads?: string[] | null;
   sharpest?: Record<string, [number, number]>;
@@ -357,6 +426,13 @@ export interface StackShape {
   queries: "source" | "target";
   keys: "source" | "target";
   causal: boolean;
+}
+
+/** Shares of heads that add up to 1, each drawn as one bar; the last name is for what has none. */
+export interface Stacked {
+  title?: string;
+  names: string[];
+  heads: number[][];
 }
 
 /** What the server is busy with. */

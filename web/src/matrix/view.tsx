@@ -14,7 +14,7 @@ import { leastDrawn } from "../shell/choices";
 import { useKeys } from "../shell/keys";
 import { AS_IS, setting } from "../shell/setting";
 import type { SetState, State } from "../shell/state";
-import { Legend } from "./legend";
+import { Legend, signWords } from "./legend";
 import "./matrix.css";
 import type { Across, View, ViewProps } from "../shell/view";
 import { drawMatrix } from "./draw";
@@ -36,7 +36,7 @@ function MatrixView({ source, seen, state, setState, dark, across }: ViewProps) 
   const head = state.heads[0] ?? 0;
   const grid = useMemo(() => maps && gridOf(maps, head, seen!.levels, axes), [maps, head, axes]);
   if (error !== null) return <Trouble>{error}</Trouble>;
-  if (maps === null || grid === null) return <Busy>The maps are on their way …</Busy>;
+  if (maps === null || grid === null) return <Busy>Loading the maps …</Busy>;
   return (
     <Matrix {...{ source, seen: seen!, stack, axes, grid, state, setState, dark, across, head }} layer={maps.layer} />
   );
@@ -121,13 +121,13 @@ function Matrix(props: MatrixProps) {
           </strong>
         </span>
         <div class="hs-switch" role="group" aria-label="Zoom">
-          <button type="button" aria-label="Farther" title="Farther (−)" onClick={() => zoom(1 / STEP)}>
+          <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => zoom(1 / STEP)}>
             −
           </button>
-          <button type="button" aria-label="All of it" title="All of it (0)" onClick={() => setPlace(whole(room))}>
+          <button type="button" aria-label="Whole map" title="Whole map (0)" onClick={() => setPlace(whole(room))}>
             all
           </button>
-          <button type="button" aria-label="Nearer" title="Nearer (+)" onClick={() => zoom(STEP)}>
+          <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoom(STEP)}>
             +
           </button>
         </div>
@@ -178,7 +178,7 @@ interface ReadProps {
 
 /** The weight under the pointer. */
 function Read({ grid, axes, over }: ReadProps) {
-  if (over === null) return <span class="hs-read hs-muted">Point at a cell, or tap it, for its weight.</span>;
+  if (over === null) return <span class="hs-read hs-muted">Point at a cell, or tap it, for its {axes.amount}.</span>;
   const { query, key } = over;
   const weight = grid.at(query, key);
   const out = !axes.query[query] || !axes.key[key];
@@ -187,6 +187,7 @@ function Read({ grid, axes, over }: ReadProps) {
       <bdi>{visible(shortened(axes.queries.labels[query]!, 24))}</bdi> <span class="hs-muted">({query})</span> →{" "}
       <bdi>{visible(shortened(axes.keys.labels[key]!, 24))}</bdi> <span class="hs-muted">({key})</span>{" "}
       <strong class="hs-number">{asNumber(weight, axes.error, grid.signed)}</strong>
+      {axes.amount === "signed share" && <span class="hs-muted"> {signWords(weight)}</span>}
       {out && <span class="hs-muted"> (left out by the filter)</span>}
     </span>
   );
@@ -197,11 +198,11 @@ export const matrixView: View = {
   title: "Matrix",
   about: "The map of one head: queries down, keys across. Wheel or + and − to zoom, drag to move.",
   needs: "text",
-  controls: ["layer", "head", "filter", "level", "threshold"],
+  controls: ["layer", "head", "weigh", "filter", "level", "threshold"],
   settings: [sight],
   scale: (_, largest, error) => `colours run from 0 to a weight of ${largest === 1 ? 1 : asNumber(largest, error)}`,
   keys: [
-    ["+ − 0", "nearer, farther, all of it"],
+    ["+ − 0", "zoom in, zoom out, whole map"],
     ["Shift + arrows", "move"],
   ],
   component: MatrixView,

@@ -34,7 +34,7 @@ export interface ViewProps {
 }
 
 /** Which of the frame's controls a view is steered by. */
-export type Control = "layer" | "heads" | "head" | "filter" | "level" | "threshold";
+export type Control = "layer" | "heads" | "head" | "weigh" | "filter" | "level" | "threshold";
 
 export interface View {
   /** As it is in links. */
@@ -43,7 +43,7 @@ export interface View {
   /** One sentence for the help. */
   about: string;
   /** What it cannot do without; where that is missing the view is not offered. */
-  needs: "text" | "neurons" | "atlas" | "predict";
+  needs: "text" | "neurons" | "atlas" | "predict" | "find";
   controls: readonly Control[];
   /** What it keeps in the address for itself. */
   settings?: readonly Setting[];

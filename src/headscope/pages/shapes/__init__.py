@@ -15,10 +15,12 @@ from headscope.pages.shapes.head import (
     HeadPage,
     NearHead,
     Section,
+    Stacked,
     TypicalSentence,
 )
 from headscope.pages.shapes.views import (
     About,
+    AlsoStored,
     AtlasData,
     AtlasInfo,
     AtlasStack,
@@ -36,6 +38,7 @@ from headscope.pages.shapes.views import (
     Selection,
     SelectionRow,
     StackShape,
+    StoredMaps,
     Tokens,
     ViewInfo,
 )
