@@ -36,6 +36,7 @@ COMMANDS = {
     "types": "ATLAS --k 2 -o NEW",
     "reproduce clark2019": "ATLAS",
     "reproduce guan2020": "ATLAS",
+    "reproduce kobayashi2020": f"MODEL {MEASURED} --limit 2",
     "reproduce kovaleva2019": f"MODEL {MEASURED} --limit 2",
     "reproduce vig2019": "ATLAS",
     "reproduce all": "ATLAS --page PAGE",
