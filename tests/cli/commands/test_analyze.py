@@ -93,7 +93,7 @@ def test_passes_every_option_on(
     )
     options = (
         "--limit 2 --max-length 32 --measures entropy --faithful --batch-size 3 --device cpu --dtype float32 "
-        "--sentences 7 --weigh looked"
+        "--sentences 7 --weigh looked --distances none --profile"
     )
     more = "--revision main --allow-pickle --quiet"
     result = run(
@@ -111,7 +111,9 @@ def test_passes_every_option_on(
         "batch_size": 3,
         "faithful": True,
         "weigh": "looked",
+        "distances": "none",
         "sentences": 7,
+        "profile": True,
         "progress": False,
     }
 
@@ -265,3 +267,24 @@ def test_a_model_that_shows_no_values_is_told_of(run: Run, corpus: Path, tmp_pat
     refused = run(*asked, "--weigh", "moved")
     assert refused.exit_code != 0
     assert "give --weigh looked" in refused.stderr
+
+
+def test_a_profile_is_printed_and_in_the_json(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
+    given = (
+        "analyze",
+        model,
+        "--text",
+        corpus,
+        *FEW,
+        "--sentences",
+        0,
+        "--profile",
+        "-o",
+        tmp_path / "out.nc",
+    )
+    printed = run(*given).stdout
+    assert "tokens/s" in printed
+    assert "time spent on" in printed
+    assert "offset_attention" in printed
+    told = json.loads(run(*given, "--json").stdout)
+    assert {part["part"] for part in told["profile"]["parts"]} > {"entropy", "offset_attention"}
