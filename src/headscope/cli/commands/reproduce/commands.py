@@ -112,6 +112,13 @@ COMMANDS = {
         "demo --against demo-qa --text corpus.txt",
         "against text limit k seed task data examples",
     ),
+    "kobayashi2020": PaperCommand(
+        "Compare what heads take with Kobayashi et al. 2020.\n\n"
+        "Special tokens and punctuation: how much of a head's attention they get, how much of what it moves comes from "
+        "them, and how long the vectors are that it fetches there, beside lengths shuffled over the same text.",
+        "demo --text corpus.txt",
+        "text pairs limit",
+    ),
     "kovaleva2019": PaperCommand(
         "Compare heads with Kovaleva et al. 2019.\n\n"
         "Patterns of attention maps, heads for semantic roles, what fine-tuning changes, attention to kinds of words, "
