@@ -13,7 +13,7 @@ DATA = "src/headscope/data"
 TEXT = f"{DATA}/articles.txt"
 ATLAS = "demo/demo.nc"
 COMMANDS = (
-    f"analyze demo --text {TEXT} -o {ATLAS}",
+    f"analyze demo --text {TEXT} --distances exact -o {ATLAS}",
     f"probe dependency demo --treebank {DATA}/treebank.conllu -o {ATLAS}",
     f"probe coreference demo --data {DATA}/treebank.conllu -o {ATLAS}",
     f"probe relations demo --data {DATA}/roles.jsonl -o {ATLAS}",

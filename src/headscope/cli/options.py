@@ -119,23 +119,23 @@ def _option(entry: re.Match[str], *, is_on: bool = False) -> Any:
 SHARED_HELP = """
     text FILE...: One or more files: plain text (a blank line between documents), .jsonl, .tsv pairs or .conllu, each
         also with .gz.
-    pairs FILE: Text pairs taken as they are: two tab-separated columns, or .jsonl with text_a and text_b.
+    pairs FILE: Text pairs, read as they are: two tab-separated columns, or .jsonl with text_a and text_b.
     output OUT.nc: Write the result to this atlas, or add it to the one there, which must be of the same model.
     data FILE...: SQuAD's JSON for qa, labelled .tsv or .jsonl for classes and scores, text for mlm and lm.
-    stride N>=0: For qa: split a long passage into overlapping windows, N tokens apart (128 by default); 0 cuts it off.
+    stride N>=0: For qa: split a long passage into overlapping windows N tokens apart (by default 128); 0 cuts it off.
     k N>=2: How many kinds of heads.
-    at DIM=LABEL: Only this label of another dimension, such as query_role=sep; repeatable.
+    at DIM=LABEL: Select one label of another dimension, such as query_role=sep; repeatable.
     stack: Part of an encoder-decoder; the encoder by default.
     atlas_stack NAME: encoder, decoder or cross; by default the first one in the atlas.
     annotate spacy:NAME: The files are raw text; annotate them with this installed spaCy pipeline.
     weigh: Weigh attention by where heads look, or by what they move from there: each weight times the length of what
         is fetched. Results by what heads move end in _moved.
-    faithful: Read a split word's attention from its first piece, as the code of Clark et al. does, not their mean.
+    faithful: Take a split word's attention from its first piece, as the code of Clark et al. does, not the mean.
 """
 _SHARED = _entries(SHARED_HELP)
 TEXT_HELP, PAIRS_HELP, DATA_HELP = (_SHARED[name]["help"] for name in ("text", "pairs", "data"))
 
-MODEL_HELP = "demo, demo-mrpc, demo-qa, a folder that save_pretrained wrote, or a name on the hub."
+MODEL_HELP = "demo, demo-mrpc, demo-qa, demo-lm, a folder that save_pretrained wrote, or a name on the hub."
 ModelName = Annotated[str, argument("MODEL", MODEL_HELP)]
 AtlasFile = Annotated[Path, argument("ATLAS", "A file that headscope analyze wrote.")]
 TextFiles = Annotated[list[Path] | None, _option(_SHARED["text"])]
@@ -154,7 +154,7 @@ Limit = Annotated[int | None, limit()]
 MaxLength = Annotated[int, max_length()]
 TaskMaxLength = Annotated[int | None, max_length("what is usual for the task")]
 ModelMaxLength = Annotated[
-    int | None, max_length("what the model takes, of running text 128", cut=" after a whole word")
+    int | None, max_length("the model's maximum, or 128 for running text", cut=" after a whole word")
 ]
 TaskName = Annotated[
     str,
@@ -186,7 +186,7 @@ class Common:
         dtype: auto is float32 on a CPU and the weights' own precision elsewhere.
         revision NAME: Branch, tag or commit on the hub.
         allow_pickle: Also load pickled weights. They can run code: only from a source you trust.
-        full: Print every row and note, not only the answer in 25 lines.
+        full: Print every row and note, not only the first 25 lines.
         quiet: Print nothing but errors.
         json: Print one JSON object and nothing else; on failure it has an 'error'.
         debug: Show the traceback of an error; HEADSCOPE_DEBUG=1 does the same.
@@ -330,7 +330,7 @@ def treebank(paths: list[Path], annotate: str | None) -> "Treebank":
         name = path.name.lower().removesuffix(".gz")
         if name.endswith((".txt", ".jsonl", ".tsv")):
             raise OptionError(
-                f"{path} is no treebank by its name; give a CoNLL-U file, or --annotate spacy:NAME for raw text"
+                f"{path} does not look like a treebank; give a CoNLL-U file, or --annotate spacy:NAME for raw text"
             )
     return hs.read_treebank(*paths)
 

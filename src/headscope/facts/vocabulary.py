@@ -90,7 +90,7 @@ def offset_name(offset: int) -> str:
 
 
 def pattern_name(pattern: Choice) -> str:
-    """What a named habit looks at, in words."""
+    """What a named pattern looks at, in words."""
     return _PATTERNS.get(str(pattern), str(pattern).replace("_", " "))
 
 

@@ -11,13 +11,14 @@ import numpy as np
 import xarray as xr
 
 from headscope.atlas import Atlas, replacing
-from headscope.atlas.files import COMPANIONS
+from headscope.atlas.files import COMPANIONS, MOVED
 from headscope.errors import AtlasError, HeadscopeError
 from headscope.facts import findings as facts
 from headscope.facts.description import array_text
 from headscope.facts.slices import Choice, HeadValues
 from headscope.facts.titles import AtlasWords
 from headscope.facts.vocabulary import own_name
+from headscope.pages.head.explained import stacked_heads
 from headscope.pages.head.page import grid_shape, head_page
 from headscope.pages.page import about, page_html, view_chunk, view_infos, view_key
 from headscope.pages.shapes import (
@@ -35,7 +36,7 @@ from headscope.types import Array, HeadId
 
 FEWEST_ON_A_MAP = 3
 
-_LEFT_OUT = ("example_map", "example_map_moved", "neuron_auc")
+_LEFT_OUT = ("example_map", "example_map_moved", "neuron_auc", "composition", "written_effect")
 _ENDINGS_LEFT_OUT = ("_low", "_high", "_p", "_count")
 """Ends of intervals and p values stand on the head's page, beside what they belong to."""
 
@@ -144,6 +145,7 @@ def _stack(
         first_measures=(across.key, up.key) if across and up else None,
         first_head=_first_head(findings, name, shape, first),
         maps=list(_maps(atlas, name, shape)) if with_maps else [],
+        stacked=stacked_heads(atlas, name),
     )
 
 
@@ -209,8 +211,19 @@ def _shown(finding: facts.Finding) -> Finding:
     )
 
 
-def colourings(atlas: Atlas, stack: str, words: AtlasWords) -> Iterator[Colouring]:
-    """Every number and kind known of the heads of a stack."""
+def colourings(atlas: Atlas, stack: str, words: AtlasWords) -> list[Colouring]:
+    """Every number and kind known of the heads of a stack; what heads move is linked with where they look."""
+    every = {colouring.key: colouring for colouring in _colourings(atlas, stack, words)}
+    for key, colouring in list(every.items()):
+        name, colon, labels = key.partition(":")
+        moved = f"{name}{MOVED}{colon}{labels}"
+        if moved in every:
+            every[key] = colouring.model_copy(update={"other": moved})
+            every[moved] = every[moved].model_copy(update={"other": key, "weigh": "moved"})
+    return list(every.values())
+
+
+def _colourings(atlas: Atlas, stack: str, words: AtlasWords) -> Iterator[Colouring]:
     arrays = atlas.stack(stack)
     companions = {name + ending for name in arrays for ending in COMPANIONS}
     if "pattern_share" in arrays and "pattern" in arrays["pattern_share"].dims:

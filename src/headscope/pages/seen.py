@@ -11,6 +11,7 @@ from pydantic import ConfigDict
 
 from headscope.capture import Capture, Carrier, surveyed
 from headscope.errors import CaptureError, OptionError, TextError
+from headscope.facts.vocabulary import own_name
 from headscope.models import Model
 from headscope.models.stacks import Place
 from headscope.pages.quantise import Quantised, Starts, quantise, quantise_signed
@@ -240,7 +241,7 @@ def observe_as(
     source, target = tokens_in(prepared)
     return [
         Observed(
-            model=model.name,
+            model=own_name(model.name),
             architecture=model.architecture,
             text_a=prepared.text.first,
             text_b=prepared.text.second,
@@ -323,8 +324,8 @@ def _note(model: Model, prepared: Prepared) -> str:
     said = []
     if prepared.encoded.cut:
         said.append(
-            f"The text was longer than {prepared.encoder.max_length} tokens and lost its end "
-            "(--max-length, max_length=)."
+            f"The text was longer than {prepared.encoder.max_length} tokens and its end was cut (--max-length, "
+            "max_length=)."
         )
     if prepared.encoder.layout == "source-target" and prepared.text.second is None:
         said.append("No second text was given, so the model writes the first one.")

@@ -101,8 +101,8 @@ class Reader:
         if not self.cut:
             return None
         return (
-            f"{self.cut} of {self.read} texts were longer than {self.encoder.max_length} tokens and lost "
-            "their end; raise --max-length (max_length=) to keep more"
+            f"{self.cut} of {self.read} texts were longer than {self.encoder.max_length} tokens and their ends were "
+            "cut; raise --max-length (max_length=) to keep more"
         )
 
 

@@ -19,10 +19,21 @@ from headscope.pages.seen import Observed, can_weigh, map_key, observe
 from headscope.pages.shapes import Neurons, Seen, SeenRequest
 from headscope.pages.views import view_json
 from headscope.run import analyze
+from headscope.server.arrows import drawn, search
 from headscope.server.edited import edited, in_words
 from headscope.server.embedding import embedding_change
 from headscope.server.predictions import predict
-from headscope.server.shapes import HeadName, LookRequest, NamedHeads, Predicted, PredictRequest
+from headscope.server.shapes import (
+    Drawn,
+    DrawRequest,
+    FindRequest,
+    Found,
+    HeadName,
+    LookRequest,
+    NamedHeads,
+    Predicted,
+    PredictRequest,
+)
 from headscope.server.worker import Job
 
 if TYPE_CHECKING:
@@ -90,7 +101,7 @@ class Texts:
             )
             for neurons in read:
                 return neurons
-        raise CaptureError(f"{model.name} did not come by its head {layer}.{head} of {stack}")
+        raise CaptureError(f"{model.name} did not compute its head {layer}.{head} of the {stack}")
 
     def predict(self, job: Job[Any], asked: PredictRequest) -> Predicted:
         """What a model says, as it is and with heads switched off; without a task head, how its embedding moves."""
@@ -114,6 +125,17 @@ class Texts:
         return NamedHeads(
             heads=[HeadName(stack=stack, layer=head.layer, head=head.head) for stack, head in chosen]
         )
+
+    def draw(self, asked: DrawRequest) -> Drawn:
+        """Lines as words to draw arrows between."""
+        return drawn(asked)
+
+    def find(self, job: Job[Any], asked: FindRequest) -> Found:
+        """Which heads look along arrows."""
+        model = self._model(asked.model)
+        self.explorer.worker.say(f"searching the heads of {asked.model}")
+        with job.watching(model.network):
+            return search(model, asked, max_length=self._length(model))
 
     def heads(self, asked: SeenRequest) -> bytes:
         """What all heads do on one text: the JSON of its `AtlasData`."""
@@ -199,8 +221,7 @@ class Texts:
 def _check_no_difference(asked: LookRequest) -> None:
     if asked.difference:
         raise OptionError(
-            "a difference between two passes has no queries and keys of its own; look at the text before or after the "
-            "edit"
+            "a difference has no queries and keys of its own; choose the text before or after the edit"
         )
 
 

@@ -72,13 +72,14 @@ def writes(
         expected=reader.expected,
     )
     if not reader.read:
-        raise TextError(f"{reader.corpus.name} holds no text that could be looked at")
+        raise TextError(f"{reader.corpus.name} holds no usable text")
     weights = _from_weights(capture, grid, head_matrices(capture, paths), readout)
     note = (
         ()
         if weights.copying is not None
         else (
-            f"{model.architecture} keeps queries, keys and values in an unknown form; nothing is said from its weights",
+            f"{model.architecture} keeps queries, keys and values in an unknown form; scores from the weights are left "
+            "out",
         )
     )
     options = {"max_length": max_length, "limit": limit}

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { StackedHeads } from "../headpage/stacked";
 import { SelectionBar } from "../map/selection";
 import { Busy, Field, Switch, Trouble } from "../parts/controls";
 import { moved } from "../parts/headgrid";
@@ -10,6 +11,7 @@ import { Save, standalone } from "../parts/save";
 import { useKeys } from "../shell/keys";
 import type { SetState, State } from "../shell/state";
 import type { ViewProps } from "../shell/view";
+import { WEIGH_WORDS, weigh } from "../shell/weigh";
 import { Beside } from "./beside";
 import { type AtlasLook, nameOf, useAtlas } from "./data";
 import { headRows, KEEP_ALL, labelsOf, shownValue } from "./filter";
@@ -80,7 +82,7 @@ export function AtlasFrame({ props, plot }: { props: ViewProps; plot: Plot }) {
         <Trouble>{error}</Trouble>
       ) : (
         look === null &&
-        (busy ? <Busy>The atlas is being read …</Busy> : <Trouble>This atlas says nothing about single heads.</Trouble>)
+        (busy ? <Busy>Loading the atlas …</Busy> : <Trouble>This atlas has no numbers for single heads.</Trouble>)
       )}
     </div>
   );
@@ -172,6 +174,9 @@ function Body({ props, look, plot }: BodyProps) {
           {size.width > 0 &&
             plot.picture({ look, state, setState, dark, size: room, hovered, setHovered, describe, choose, letGo })}
           <Below {...{ props, look }} />
+          {stack.stacked && (
+            <StackedHeads stacked={stack.stacked} nameOf={(index) => nameOf(stack, index)} {...{ dark, open }} />
+          )}
           {size.width > 0 && <Findings {...{ look, wide, open }} />}
         </div>
         {source.headPage && <Beside {...{ props, look, asked }} />}
@@ -207,8 +212,25 @@ function Bar({ props, look, said, plot }: BarProps) {
         <Picker
           colourings={stack.colourings}
           chosen={colouring}
-          onChoose={(key) => setState({ settings: { ...colour.to(key), ...pick.to(KEEP_ALL) } })}
+          onChoose={(key) => {
+            const one = stack.colourings.find((each) => each.key === key);
+            const as = one?.other ? weigh.to(one.weigh ?? "looked") : {};
+            setState({ settings: { ...colour.to(key), ...pick.to(KEEP_ALL), ...as } });
+          }}
         />
+        {colouring && stack.colourings.some(({ other }) => other) && (
+          <Switch
+            label="Where heads look, or what they move"
+            value={colouring.weigh ?? "looked"}
+            options={WEIGH_WORDS.slice(0, 2)}
+            whyNot={(wanted) =>
+              wanted === (colouring.weigh ?? "looked") || colouring.other
+                ? ""
+                : `The atlas has no such number of what heads ${wanted === "moved" ? "move" : "look at"}.`
+            }
+            onChange={(wanted) => setState({ settings: { ...weigh.to(wanted), ...pick.to(KEEP_ALL) } })}
+          />
+        )}
       </Field>
       <Legend
         {...{ look, dark, hovered: said }}
@@ -238,7 +260,7 @@ function Below({ props, look }: { props: ViewProps; look: AtlasLook }) {
     <>
       <p class="at-selection">
         {left === 0 && searched
-          ? `No head answers “${searched}”`
+          ? `No head matches “${searched}”`
           : left < bright.length
             ? `${left} of ${bright.length} heads${searched ? ` answer “${searched}”` : ""}`
             : `${left} heads`}

@@ -24,7 +24,7 @@ def map_heads(
     method: Literal["mds", "tsne"] = "mds",
     color: str = "layer",
     at: shared.At = None,
-    seed: Annotated[int, shared.seed("the search for a map")] = 0,
+    seed: Annotated[int, shared.seed("the layout")] = 0,
     stack: shared.AtlasStack = None,
     common: shared.Common,
 ) -> None:
@@ -33,7 +33,7 @@ def map_heads(
     Options:
         output FILE: The picture: .svg, .pdf or .png.
         method: mds: distances between heads' attention. tsne: neighbours by distance features.
-        color layer|type|MEASURE: What the colours stand for.
+        color layer|type|MEASURE: What the colours show.
     """
     with session(common, output, inputs=[atlas], kind=PICTURE) as run:
         with run.status("drawing the map"):

@@ -28,8 +28,8 @@ def report(
 
     Options:
         atlas ATLAS: A file that headscope analyze wrote. Without it: the demo model on the sample corpus.
-        output FILE.html: Where to write the page. Its folder must be there; a file of that name is replaced.
-        save_atlas OUT.nc: Without ATLAS: also keep the demo's atlas, under this name.
+        output FILE.html: Write the page here. Its folder must exist; a file of that name is replaced.
+        save_atlas OUT.nc: Without ATLAS: also save the demo's atlas under this name.
     """
     if atlas is not None and save_atlas is not None:
         raise OptionError(f"--save-atlas keeps the demo's atlas, and {atlas} is already one; leave it out")

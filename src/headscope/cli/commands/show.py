@@ -54,7 +54,7 @@ def show(
         opened = hs.open(atlas)
         if measure is None:
             if any(option is not None for option in (layer, head, top, by, at, ascending or None)):
-                raise OptionError(f"name a measure to look into; {atlas} has {', '.join(opened.measures)}")
+                raise OptionError(f"these options need a measure; {atlas} has {', '.join(opened.measures)}")
             found = hs.findings(opened)
             run.tell(
                 opened,
@@ -106,7 +106,7 @@ def _print(page: "Page", atlas: "hs.Atlas", found: "list[Finding]") -> None:
         stack = f"{finding.stack}: " if several else ""
         page.wrapped("- ", f"{stack}{finding.text}", detail=finding not in first)
     if not found:
-        page.say("It has no measure or probe that findings are made of.")
+        page.say("It has no measure or probe to make findings from.")
     if page.full:  # reads every array, which findings do not need
         with page.block() as console:
             console.print()

@@ -36,8 +36,8 @@ def types(
     Options:
         atlas ATLAS: A file that headscope analyze wrote, with distance_features.
         method: k-means, or a mixture of Gaussians.
-        stack NAME: encoder or decoder; without it the first that has the features.
-        output OUT.nc: Where to write the atlas with the kinds in it; by default into ATLAS itself.
+        stack NAME: encoder or decoder; by default the first with distance features.
+        output OUT.nc: Write the atlas with its kinds here; by default to ATLAS itself.
     """
     target = output or atlas
     with session(common, target, replaces=True, checks=output is not None) as run:

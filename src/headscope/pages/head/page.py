@@ -8,7 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from headscope.atlas import Atlas
+from headscope.atlas.files import MOVED
 from headscope.errors import OptionError
+from headscope.facts.analyses.writes import EFFECT
 from headscope.facts.card import NOTHING, Card, card
 from headscope.facts.head_arrays import HeadArrays, head_arrays
 from headscope.facts.scores import EVEN, mean_ends, signed
@@ -19,16 +21,20 @@ from headscope.facts.vocabulary import FEATURE_WINDOWS, pattern_name, role_name
 from headscope.kinds import Likeness
 from headscope.pages.head.ablation import ablation_effects
 from headscope.pages.head.changes import comparisons
+from headscope.pages.head.explained import explained_section
 from headscope.pages.head.explanation import explanation
 from headscope.pages.head.relations import relations
 from headscope.pages.head.sentences import examples, typical_sentences
+from headscope.pages.head.uses import used
+from headscope.pages.head.writes import written
 from headscope.pages.shapes import Bar, CardLine, Chart, ExampleMap, HeadPage, NearHead, Section
 from headscope.types import HeadId
 
 NEAREST = 8
 _EVEN = "The tick is what even attention would give."
+_MOVED = "Dark: where it looks; light: what it moves from there."
 _INTERVALS = "Lines across bars and columns are 95 % intervals."
-_NOTHING = "The atlas knows nothing more of this head."
+_NOTHING = "The atlas has nothing more on this head."
 _NO_SENTENCES = (
     "This atlas keeps no sentences; headscope analyze keeps those where each head is most typical."
 )
@@ -116,6 +122,11 @@ class _Subject:
         """The arrays of its stack, taken at it."""
         return head_arrays(self.atlas, self.stack, self.head)
 
+    @property
+    def heads(self) -> int:
+        """How many heads its stack has."""
+        return math.prod(self.atlas.shape(self.stack) or (0, 0))
+
     def role(self, role: Choice) -> str:
         """A kind of token in words."""
         return role_name(self.atlas, self.stack, role)
@@ -139,11 +150,23 @@ class _Subject:
             value, error, even = (
                 self.arrays.number(measure + ending, **place) for ending in ("", "_stderr", "_uniform")
             )
-            low, high = mean_ends(value, error, texts) or (None, None)
-            marked = EVEN if math.isfinite(even) else ""
-            bars.append(
-                (label, Bar(label=name(label), value=value, low=low, high=high, mark=even, mark_name=marked))
+            moved, moved_error = (
+                self.arrays.number(measure + ending, **place) for ending in (MOVED, f"{MOVED}_stderr")
             )
+            low, high = mean_ends(value, error, texts) or (None, None)
+            moved_low, moved_high = mean_ends(moved, moved_error, texts) or (None, None)
+            bar = Bar(
+                label=name(label),
+                value=value,
+                low=low,
+                high=high,
+                mark=even,
+                mark_name=EVEN if math.isfinite(even) else "",
+                moved=moved,
+                moved_low=moved_low,
+                moved_high=moved_high,
+            )
+            bars.append((label, bar))
         return bars
 
 
@@ -160,7 +183,9 @@ def _profile(subject: _Subject) -> Iterator[Section]:
     ]
     if bars:
         chart = Chart(kind="columns", bars=bars, caption="tokens back (−) or ahead (+)")
-        yield Section(key="offset_attention", title="Attention by offset", charts=[chart])
+        yield Section(
+            key="offset_attention", title="Attention by offset", charts=[chart], about=_about_moved(bars)
+        )
 
 
 def _tick(offset: int) -> str:
@@ -199,8 +224,14 @@ def _beside_even(key: str, title: str, *charts: Chart) -> Iterator[Section]:
     """A section of shares of attention, none where there are none."""
     bars = [bar for chart in charts for bar in chart.bars]
     if bars:
-        about = _EVEN if any(bar.mark is not None for bar in bars) else ""
+        even = _EVEN if any(bar.mark is not None for bar in bars) else ""
+        about = " ".join(filter(None, (even, _about_moved(bars))))
         yield Section(key=key, title=title, charts=[chart for chart in charts if chart.bars], about=about)
+
+
+def _about_moved(bars: Iterable[Bar]) -> str:
+    """What the second bars are, where there are some."""
+    return _MOVED if any(bar.moved is not None for bar in bars) else ""
 
 
 def _patterns(subject: _Subject) -> Iterator[Section]:
@@ -250,7 +281,10 @@ _SECTIONS: tuple[Callable[[_Subject], Iterable[Section]], ...] = (
     _profile,
     _roles,
     lambda subject: relations(subject.atlas, subject.stack, subject.head),
+    lambda subject: used(subject.atlas, subject.stack, subject.head),
     lambda subject: ablation_effects(subject.arrays, AtlasWords(subject.atlas)),
+    lambda subject: explained_section(subject.atlas, subject.stack, subject.head, subject.arrays),
+    lambda subject: written(subject.arrays, subject.atlas.sample_size(EFFECT), heads=subject.heads),
     lambda subject: explanation(subject.atlas, subject.stack, subject.head),
     _nearest,
     _example_map,

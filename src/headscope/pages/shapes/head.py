@@ -18,6 +18,10 @@ class Bar(Shape):
     mark: Number = None
     """What it is held against, drawn as a tick: even attention, a simple rule."""
     mark_name: str = ""
+    moved: Number = None
+    """The same weighed by what is moved, beside a number that says where the head looks."""
+    moved_low: Number = None
+    moved_high: Number = None
     verdict: Verdict | None = None
     """How it compares with what it is held against, where that was tested."""
     pale: bool = False
@@ -44,10 +48,11 @@ class Chart(Shape):
 
 
 class NearHead(Shape):
-    """A head that does much the same."""
+    """Another head that a head's page leads to, as it does much the same or is read by it."""
 
     head: str
     distance: Known
+    note: str = ""
 
 
 class ExampleMap(Shape):
@@ -60,6 +65,15 @@ class ExampleMap(Shape):
     keys: int | None
 
 
+class Stacked(Shape):
+    """Shares of heads that add up to 1, each drawn as one bar; the last name is for what has none."""
+
+    title: str = ""
+    names: list[str]
+    heads: list[list[Known]]
+    """(head, name), layer by layer"""
+
+
 class Section(Shape):
     """One analysis of a head, as its page shows it: sentences, charts, and what they are."""
 
@@ -70,6 +84,8 @@ class Section(Shape):
     charts: list[Chart] = []
     heads: list[NearHead] = []
     map: ExampleMap | None = None
+    stacked: Stacked | None = None
+    """Of this head alone."""
     about: str = ""
     folded: list[Chart] = []
     """What is shown only when asked for, under its title."""
