@@ -1,6 +1,7 @@
 """The arrays of a stack taken at one head, as plain numpy: a page looks up hundreds of numbers."""
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -57,8 +58,26 @@ class HeadArray:
         return HeadArray(np.asarray(self.values[index]), rest)
 
 
-class HeadArrays(dict[str, HeadArray]):
-    """By name, all arrays of a stack at one head."""
+class HeadArrays(Mapping[str, HeadArray]):
+    """By name, all arrays of a stack at one head; each is taken when it is asked for."""
+
+    def __init__(self, arrays: Mapping[str, HeadArray], head: HeadId) -> None:
+        self._arrays, self._head = arrays, head
+        self._taken: dict[str, HeadArray] = {}
+
+    def __getitem__(self, name: str) -> HeadArray:
+        if name not in self._taken:
+            self._taken[name] = self._arrays[name].at(self._head)
+        return self._taken[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._arrays
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
 
     def number(self, name: str, **labels: Choice) -> float:
         """One number; nan where the atlas has none."""
@@ -85,4 +104,4 @@ def stack_arrays(atlas: Atlas, stack: str) -> dict[str, HeadArray]:
 
 def head_arrays(atlas: Atlas, stack: str, head: HeadId) -> HeadArrays:
     """All arrays of a stack, taken at one head."""
-    return HeadArrays((name, array.at(head)) for name, array in stack_arrays(atlas, stack).items())
+    return HeadArrays(stack_arrays(atlas, stack), head)
