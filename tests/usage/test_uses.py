@@ -59,8 +59,8 @@ def test_an_atlas_says_which_head_is_best(tmp_path: Path) -> None:
         result.uses[0].change
     )
     assert np.isnan(float(whole["uses_change"].sel(relation="obj", layer=0, head=3)))
-    assert any("the model uses it" in str(finding) for finding in hs.findings(whole))
-    assert "The model uses the obj it finds" in hs.card(whole, "0.0").text
+    assert any("finds the verb of an object (obj)" in str(finding) for finding in hs.findings(whole))
+    assert "The model uses this (obj)" in hs.card(whole, "0.0").text
 
 
 def test_the_loss_is_that_of_an_edit_made_by_hand(found: UsesResult, bank: Path) -> None:
@@ -125,7 +125,9 @@ AGREEMENT = """\
 def test_pairs_are_made_of_the_corpus_own_forms(tmp_path: Path) -> None:
     path = tmp_path / "agreement.conllu"
     path.write_text(AGREEMENT)
-    cases = list(agreement_cases(list(read_treebank(path)), "nsubj"))
+    corpus = list(read_treebank(path))
+    assert not list(agreement_cases(corpus[:1], "nsubj", corpus=corpus[:1]))  # which has no other form
+    cases = list(agreement_cases(corpus, "nsubj", corpus=corpus))
     assert len(cases) == 1  # in the other sentence the subject stands beside its verb
     [case] = cases
     assert case.content.text == "The keys of Ann open it."
