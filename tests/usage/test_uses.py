@@ -11,6 +11,7 @@ from tests.helpers.tiny import tiny
 import headscope as hs
 from headscope.errors import HeadscopeError, ModelError, OptionError, TextError
 from headscope.facts.analyses.uses import FINDS_AND_USES, NOT_NEEDED, NOT_SHOWN, SMALL, Use
+from headscope.pages.head.page import head_page
 from headscope.text.annotated.minimal_pairs import read_minimal_pairs
 from headscope.text.annotated.treebank import read_treebank
 from headscope.text.words import WordText
@@ -60,7 +61,15 @@ def test_an_atlas_says_which_head_is_best(tmp_path: Path) -> None:
     )
     assert np.isnan(float(whole["uses_change"].sel(relation="obj", layer=0, head=3)))
     assert any("finds the verb of an object (obj)" in str(finding) for finding in hs.findings(whole))
-    assert "The model uses this (obj)" in hs.card(whole, "0.0").text
+    report = tmp_path / "report.html"
+    hs.write_report(whole, report)
+    html = report.read_text(encoding="utf-8")
+    assert "sed by the model" in html
+    assert "Does the model use what its heads find?" in html
+    assert "What else was found?" not in html
+    section = next(part for part in head_page(whole, "encoder", 0, 0).sections if part.key == "uses")
+    assert section.charts[0].bars[0].note == FINDS_AND_USES
+    assert "The model uses what it finds (obj)" in hs.card(whole, "0.0").text
 
 
 def test_the_loss_is_that_of_an_edit_made_by_hand(found: UsesResult, bank: Path) -> None:

@@ -95,8 +95,8 @@ class Use:
         """The finding as a sentence, cut at the head."""
         verdict = self.verdict
         does = {
-            FINDS_AND_USES: f" {self.does} in {share(self.accuracy)}, and the model uses it",
-            NOT_NEEDED: f" {self.does} in {share(self.accuracy)}, and the model does not need it here",
+            FINDS_AND_USES: f" {self.does} in {share(self.accuracy)} of cases, and the model uses it",
+            NOT_NEEDED: f" {self.does} in {share(self.accuracy)} of cases, and the model does not need it here",
             NOT_SHOWN: f": whether the model uses it for {self.relation} is not shown",
         }[verdict]
         why = f"; {self.why}" if self.why else ""
@@ -120,8 +120,8 @@ class Use:
         """The verdict in a short sentence, for a card."""
         lost = f"without that edge {self.score} loses {self.change:.2f} nats, control {self.control:.2f}"
         if self.verdict == FINDS_AND_USES:
-            return f"The model uses this ({self.relation}): {lost}."
-        return f"The model does not need this here ({self.relation}): {lost}; {self.why}."
+            return f"The model uses what it finds ({self.relation}): {lost}."
+        return f"The model does not need what it finds here ({self.relation}): {lost}; {self.why}."
 
     @property
     def text(self) -> str:
