@@ -231,7 +231,7 @@ def _tempting(scores: Sequence[tuple[Description, HeadScore]]) -> str:
     for described, score in sorted(tempting, key=lambda pair: -pair[1].score.value):
         rule, does = score.best_baseline, object_of(described, score.label, with_label=False)
         if rule is not None and does is not None:
-            return f"No better than a rule where it {does}: {_beside(described, score, rule)}."
+            return f"{does[0].upper()}{does[1:]}, but no more often than a rule: {_beside(described, score, rule)}."
     return ""
 
 
