@@ -23,27 +23,6 @@ GROUPS = {
 }
 """Names that are shown together, and their templates; even attention is no name."""
 
-TEMPLATE_NAMES = {
-    "even": "even attention",
-    "self": "the token itself",
-    "first_token": "the first token",
-    "delimiters": "delimiters",
-    "punctuation": "full stops and commas",
-    "same_word": "other places of the same word",
-    "same_word_other_sentence": "the same word in the other sentence",
-    "induction": "what followed an earlier copy (induction)",
-    "own_sentence": "its own sentence",
-    "other_sentence": "the other sentence",
-}
-
-
-def template_name(template: str) -> str:
-    """What a template looks at, in words."""
-    if template.startswith("offset_"):
-        offset = int(template.removeprefix("offset_"))
-        return f"{abs(offset)} token{'' if abs(offset) == 1 else 's'} {'back' if offset < 0 else 'ahead'}"
-    return TEMPLATE_NAMES.get(template, template.replace("_", " "))
-
 
 def named_parts(atlas: Atlas, *, stack: str) -> Array:
     """(layer, head, group) the explained share of each head, dealt out to GROUPS by their weights.
