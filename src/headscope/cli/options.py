@@ -116,6 +116,11 @@ def _option(entry: re.Match[str], *, is_on: bool = False) -> Any:
     return option(entry["help"], entry["metavar"], *names, least=low, most=high, shown=shown)
 
 
+def described_options(block: str) -> dict[str, Any]:
+    """The options that a text describes, by name."""
+    return {name: _option(entry) for name, entry in _entries(block).items()}
+
+
 SHARED_HELP = """
     text FILE...: One or more files: plain text (a blank line between documents), .jsonl, .tsv pairs or .conllu, each
         also with .gz.
