@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.outputs import PICTURE
-from headscope.cli.session import session
+from headscope.cli.session import PICTURE, session
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:

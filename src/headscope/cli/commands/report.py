@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.commands.analyze import run_facts
-from headscope.cli.outputs import ATLAS, REPORT, check_output
-from headscope.cli.session import Session, session
+from headscope.cli.session import ATLAS, REPORT, Session, check_output, session
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.outputs import PICTURE, REPORT, check_output
-from headscope.cli.session import session
+from headscope.cli.session import PICTURE, REPORT, check_output, session
 from headscope.errors import OptionError
 from headscope.pages import ViewName
 
