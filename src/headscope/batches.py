@@ -162,6 +162,10 @@ class MovedBatch(AttentionBatch):
         """(text, head, query, key) rows add up to 1; 0 where nothing is fetched."""
         return _moved_shares(self.looked.attention, self.lengths)
 
+    def formed(self) -> AttentionBatch:
+        """The same as a batch of its own that holds nothing but the shares."""
+        return AttentionBatch(self.layer, self.attention, self.queries, self.keys)
+
     def map_of(self, text: int) -> Tensor:
         """(head, query, key) the moved shares of one text."""
         return _moved_shares(self.looked.attention[text], self.lengths[text])

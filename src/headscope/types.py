@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 
 import numpy as np
 
@@ -29,6 +29,21 @@ Layout = Literal["pair", "joined", "source-target"]
 
 Weigh = Literal["looked", "moved", "both"]
 """What attention is weighed by: where heads look, what they move from there, or one beside the other."""
+
+WeighedBy = Literal["looked", "moved"]
+"""What the attention that one analysis is shown is weighed by."""
+
+
+def check_weighed_by(weigh: str) -> None:
+    """Raise OptionError for what attention cannot be weighed by."""
+    if weigh not in get_args(WeighedBy):
+        raise OptionError(f"weigh must be {' or '.join(get_args(WeighedBy))}, not {weigh!r}")
+
+
+def weigh_option(weigh: WeighedBy) -> dict[str, object]:
+    """How attention was weighed, for the options of a result; where heads look goes without saying."""
+    return {} if weigh == "looked" else {"weigh": weigh}
+
 
 TaskName = Literal["mlm", "qa", "classification", "lm"]
 """What a model can be asked to predict in the explorer, by the task of that name."""

@@ -83,3 +83,8 @@ def test_ranks_are_those_of_scipy() -> None:
     values = random.integers(0, 6, (40, 9)).astype(float)
     assert (ranks(values) == stats.rankdata(values, axis=1)).all()
     assert (ranks(values[0]) == stats.rankdata(values[0])).all()
+    values[:, 3] = np.nan  # one a row: the last of all, where scipy gives nan to the whole row
+    rest = np.delete(np.arange(9), 3)
+    assert (ranks(values)[:, 3] == 9).all()
+    assert (ranks(values)[:, rest] == stats.rankdata(values[:, rest], axis=1)).all()
+    assert (ranks(np.array([np.nan, 1.0, np.nan])) == [2.5, 1, 2.5]).all()

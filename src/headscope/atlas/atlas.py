@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -26,11 +27,11 @@ from headscope.atlas.files import (
     line_groups,
     measure_names,
     name_of,
-    read_tree,
     write_tree,
 )
 from headscope.atlas.frames import Library, all_heads, one_head, top_heads
 from headscope.atlas.sentences import Example, Typical, as_line, from_line
+from headscope.atlas.stored import Arrays, StoredTree, read_stored
 from headscope.errors import AtlasError, choices
 from headscope.stats.documents import DOCUMENT_GROUPS, FEWEST_DOCUMENTS
 from headscope.types import HeadId, LabelledArray
@@ -56,12 +57,22 @@ class Atlas:
     `atlas["decoder/entropy"]` and so on, and `atlas["entropy"]` is the first stack that has it.
     """
 
-    def __init__(self, tree: xr.DataTree) -> None:
-        self.tree = tree
-        self._arrays: dict[
-            str, dict[str, xr.DataArray]
-        ] = {}  # of each stack asked for: a tree is slow to walk
+    def __init__(self, tree: xr.DataTree | StoredTree) -> None:
+        if isinstance(tree, xr.DataTree):
+            self.tree = tree
+        else:
+            self._stored = tree
+        self._arrays: dict[str, Arrays] = {}  # of each stack asked for: a tree is slow to walk
         self._typical: dict[str, dict[HeadId, list[Typical]]] = {}  # read once, for a page of every head
+
+    @cached_property
+    def tree(self) -> xr.DataTree:
+        """All groups and attributes; of an atlas from a file it is made when first asked for."""
+        return self._stored.tree()
+
+    @property
+    def _attrs(self) -> dict[Any, Any]:
+        return self.tree.attrs if "tree" in vars(self) else self._stored.attrs
 
     @classmethod
     def build(
@@ -176,7 +187,7 @@ class Atlas:
 
         With None, edits do not matter.
         """
-        if self.tree.attrs.get("weights_hash") != f"sha256:{weights_hash}":
+        if self._attrs.get("weights_hash") != f"sha256:{weights_hash}":
             raise AtlasError(
                 f"the atlas is of {self.provenance.get('model')!r}, whose weights differ from those of {name!r}; "
                 "give an atlas of the same model, or write to another file"
@@ -238,13 +249,13 @@ class Atlas:
         return list(self._typical[stack].get(wanted, []))
 
     def _lines(self, name: str, stack: str | None) -> list[str]:
-        groups = self._node(stack or self.stacks[0]).children
-        return list(map(str, groups[name].to_dataset()[name].values)) if name in groups else []
+        groups = self._groups(stack or self.stacks[0])
+        return list(map(str, groups[name][name].values)) if name in groups else []
 
     @property
     def provenance(self) -> dict[str, Any]:
         """Where the numbers come from: model, weights, tokenizer, corpus, options, versions, duration."""
-        return {str(key): _decoded(str(key), value) for key, value in self.tree.attrs.items()}
+        return {str(key): _decoded(str(key), value) for key, value in self._attrs.items()}
 
     @property
     def probes(self) -> dict[str, dict[str, Any]]:
@@ -256,25 +267,24 @@ class Atlas:
     @property
     def stacks(self) -> list[str]:
         """The names of the stacks, in the order of the forward pass."""
-        return str(self.tree.attrs["stacks"]).split(",")
+        return str(self._attrs["stacks"]).split(",")
 
-    def stack(self, name: str) -> dict[str, xr.DataArray]:
+    def stack(self, name: str) -> Mapping[str, xr.DataArray]:
         """All arrays of one stack by name, standard errors and baselines included."""
         if name not in self._arrays:
-            datasets = [
-                child.to_dataset()
-                for group, child in self._node(name).children.items()
-                if not group.endswith((EXAMPLES, TABLE))
-            ]
-            self._arrays[name] = {
-                str(key): array for dataset in datasets for key, array in dataset.data_vars.items()
-            }
-        return dict(self._arrays[name])
+            groups = self._groups(name)
+            self._arrays[name] = Arrays(groups[key] for key in groups if not key.endswith((EXAMPLES, TABLE)))
+        return self._arrays[name]
 
-    def _node(self, stack: str) -> xr.DataTree:
+    def _groups(self, stack: str) -> Mapping[str, Mapping[Any, xr.DataArray]]:
+        """The arrays of each group of a stack."""
         if stack not in self.stacks:
             raise AtlasError(f"this atlas has no stack {stack!r}; it has {', '.join(self.stacks)}")
-        return self.tree if len(self.stacks) == 1 else self.tree.children[stack]
+        is_only = len(self.stacks) == 1
+        if "tree" not in vars(self):
+            return self._stored.children("/" if is_only else f"/{stack}")
+        node = self.tree if is_only else self.tree.children[stack]
+        return {name: child.to_dataset().data_vars for name, child in node.children.items()}
 
     @property
     def measures(self) -> list[str]:
@@ -359,7 +369,7 @@ class Atlas:
 
 def open_atlas(path: str | os.PathLike[str]) -> Atlas:
     """Open an atlas file; a truncated, foreign or newer file gives a clear error."""
-    return Atlas(read_tree(path))
+    return Atlas(read_stored(path))
 
 
 def _edited(edits: Sequence[str]) -> str:

@@ -1,18 +1,16 @@
-"""Atlas files: how arrays lie in them, written whole or not at all, checked when opened."""
+"""Atlas files: how arrays lie in them, written whole or not at all."""
 
 import contextlib
-import io
-import json
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-import h5py
 import numpy as np
 import xarray as xr
 
-from headscope.errors import AtlasError, OutputError
+from headscope.errors import OutputError
 from headscope.types import LabelledArray
 
 FORMAT_KEY = "headscope_format"
@@ -34,23 +32,6 @@ measure on each of several parts of the texts, and how long the texts are that i
 
 MOVED = "_moved"
 """How the names of measures end that were shown what heads move instead of where they look."""
-
-_ONLY_DIMENSION = b"This is a netCDF dimension but not a netCDF variable"
-_OF_FORMAT = {
-    "CLASS",
-    "NAME",
-    "DIMENSION_LIST",
-    "REFERENCE_LIST",
-    "_FillValue",
-    "_NCProperties",
-    "_nc3_strict",
-} | {
-    "_Netcdf4Dimid",
-    "_Netcdf4Coordinates",
-}
-"""Attributes by which HDF5 files are NetCDF-4 files."""
-
-_HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 
 
 def write_tree(tree: xr.DataTree, path: str | os.PathLike[str]) -> None:
@@ -97,84 +78,6 @@ def _temporary_beside(target: Path) -> Path:
     return temporary
 
 
-def read_tree(path: str | os.PathLike[str]) -> xr.DataTree:
-    """Read a whole atlas file into memory, or say in one line why it is none."""
-    try:
-        with Path(path).open("rb") as file:
-            is_netcdf = file.read(len(_HDF5_MAGIC)) == _HDF5_MAGIC
-            content = _HDF5_MAGIC + file.read() if is_netcdf else b""
-    except OSError as error:
-        raise AtlasError(f"{path} cannot be opened: {error.strerror or error}") from error
-    if not is_netcdf:
-        raise AtlasError(f"{path} is not an atlas (no NetCDF-4 file); make one with: headscope analyze")
-    try:
-        # Closed at once: HDF5 would close what is left open when Python is gone already, and crash.
-        with h5py.File(io.BytesIO(content), "r") as file:
-            tree = xr.DataTree.from_dict(dict(_groups(file)))
-        if FORMAT_KEY not in tree.attrs:
-            raise AtlasError(f"{path} is a NetCDF file, but not a headscope atlas (it has no {FORMAT_KEY!r})")
-        version = int(tree.attrs[FORMAT_KEY])
-        if version <= FORMAT:
-            _check(tree)
-    except AtlasError:
-        raise
-    except Exception as error:  # h5py raises OSError, KeyError, RuntimeError … for a damaged file
-        raise AtlasError(f"{path} is damaged or cut short; make it again with: headscope analyze") from error
-    if version > FORMAT:
-        raise AtlasError(
-            f"{path} has atlas format {version}, this headscope reads up to {FORMAT}; upgrade with: "
-            "pip install --upgrade headscope"
-        )
-    return tree
-
-
-def _groups(group: h5py.Group) -> Iterator[tuple[str, xr.Dataset]]:
-    """Every group by its path, as NetCDF-4 lies in HDF5; xarray's own reader takes three times as long."""
-    yield group.name, _read_group(group)
-    for item in group.values():
-        if isinstance(item, h5py.Group):
-            yield from _groups(item)
-
-
-def _read_group(group: h5py.Group) -> xr.Dataset:
-    arrays = {}
-    for name, item in group.items():
-        if isinstance(item, h5py.Dataset) and not item.attrs.get("NAME", b"").startswith(_ONLY_DIMENSION):
-            is_text = h5py.check_string_dtype(item.dtype) is not None
-            values = item.asstr()[...].astype(str) if is_text else item[...]
-            arrays[name] = (_dims(name, item), values, _attributes(item))
-    coords = {name: array for name, array in arrays.items() if array[0] == (name,)}
-    own = {name: array for name, array in arrays.items() if name not in coords}
-    return xr.Dataset(own, coords, _attributes(group))
-
-
-def _dims(name: str, array: h5py.Dataset) -> tuple[str, ...]:
-    """The dimensions of an array; a coordinate is its own."""
-    if "DIMENSION_LIST" not in array.attrs:
-        return (name,) if array.ndim else ()
-    paths = [h5py.h5r.get_name(references[0], array.id) for references in array.attrs["DIMENSION_LIST"]]
-    return tuple(name_of(path.decode()) for path in paths)
-
-
-def _attributes(item: h5py.Group | h5py.Dataset) -> dict[str, object]:
-    """The attributes that are no part of the format, single numbers as such."""
-    values = {name: item.attrs[name] for name in item.attrs if name not in _OF_FORMAT}
-    return {
-        name: value[0] if isinstance(value, np.ndarray) and value.shape == (1,) else value
-        for name, value in values.items()
-    }
-
-
-def _check(tree: xr.DataTree) -> None:
-    """Raise whatever comes if the tree is not laid out as an atlas is."""
-    stacks = str(tree.attrs["stacks"]).split(",")
-    for stack in stacks:
-        if not (tree if len(stacks) == 1 else tree[stack]).children:
-            raise KeyError(stack)
-    for key in NESTED:
-        json.loads(tree.attrs.get(key, "{}"))
-
-
 def labelled(array: xr.DataArray) -> LabelledArray:
     """An array of an atlas as a measure or a probe gave it."""
     dims = tuple(str(dim) for dim in array.dims)
@@ -187,6 +90,18 @@ def labelled(array: xr.DataArray) -> LabelledArray:
 def name_of(path: str) -> str:
     """The last part of a group's path: the name of a measure, or of lines."""
     return path.rpartition("/")[2]
+
+
+def moved_arrays(arrays: Mapping[str, LabelledArray]) -> dict[str, LabelledArray]:
+    """The arrays of what was shown what heads move: `entropy` as `entropy_moved`, with all beside it."""
+    return {
+        f"{name}{MOVED}{ending}": replace(
+            arrays[name + ending], description=f"by what heads move: {arrays[name + ending].description}"
+        )
+        for name in measure_names(arrays)
+        for ending in ("", *COMPANIONS)
+        if name + ending in arrays
+    }
 
 
 def measure_names(names: Iterable[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -112,7 +113,7 @@ def _numbers(atlas: Atlas, stack: str) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _together(arrays: dict[str, xr.DataArray], measure: str) -> xr.Dataset:
+def _together(arrays: Mapping[str, xr.DataArray], measure: str) -> xr.Dataset:
     """A measure with its error and its even baseline, nan where it has none."""
     value = arrays[measure]
     beside = {name: arrays.get(measure + ending, xr.DataArray(np.nan)) for name, ending in BESIDE.items()}

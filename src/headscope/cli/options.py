@@ -133,6 +133,8 @@ SHARED_HELP = """
     stack: Part of an encoder-decoder; the encoder by default.
     atlas_stack NAME: encoder, decoder or cross; by default the first one in the atlas.
     annotate spacy:NAME: The files are raw text; annotate them with this installed spaCy pipeline.
+    weigh: Weigh attention by where heads look, or by what they move from there: each weight times the length of what
+        is fetched. Results by what heads move end in _moved.
     faithful: Read a split word's attention from its first piece, as the code of Clark et al. does, not their mean.
 """
 _SHARED = _entries(SHARED_HELP)
@@ -152,6 +154,7 @@ Stack = Annotated[Literal["encoder", "decoder"] | None, _option(_SHARED["stack"]
 AtlasStack = Annotated[str | None, option(_SHARED["atlas_stack"]["help"], "NAME")]
 Annotate = Annotated[str | None, _option(_SHARED["annotate"])]
 FirstPiece = Annotated[bool, _option(_SHARED["faithful"])]
+Weigh = Annotated[Literal["looked", "moved"], _option(_SHARED["weigh"])]
 Limit = Annotated[int | None, limit()]
 MaxLength = Annotated[int, max_length()]
 TaskMaxLength = Annotated[int | None, max_length("what is usual for the task")]

@@ -30,7 +30,7 @@ from headscope.run.watch import Watch
 from headscope.text.annotated.treebank import Treebank
 from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
-from headscope.types import AttentionBatch, HeadId, StackName
+from headscope.types import AttentionBatch, HeadId, StackName, WeighedBy, weigh_option
 
 
 def compare(
@@ -45,13 +45,15 @@ def compare(
     seed: int = 0,
     treebank: Treebank | None = None,
     match: Matching | None = None,
+    weigh: WeighedBy = "looked",
     progress: bool = False,
 ) -> Comparison:
     """What every head of `model_b` does differently from the same head of `model_a`, such as before fine-tuning.
 
     Both read the same texts (those of `analyze`), so they must share tokenizer and shape. The heads' `k` kinds are
     those of `model_a`; with a `treebank` attention to linguistic features is compared too. With a `match` of the same
-    models each head of `model_b` is held against its partner, wherever that stands in `model_a`.
+    models each head of `model_b` is held against its partner, wherever that stands in `model_a`. By `weigh="moved"`
+    what heads move is compared instead of where they look.
     """
     started = perf_counter()
     captures = [survey(loaded(model)) for model in (model_a, model_b)]
@@ -60,8 +62,10 @@ def compare(
     check_shapes(*captures)
     check_run_options(first, second, max_length=max_length, limit=limit, batch_size=batch_size)
     partners = {} if match is None else match.partners_of(first, second)
-    features = None if treebank is None else FeaturesProbe(first, against=second, progress=progress)
-    both = _Both(captures, partners)
+    features = (
+        None if treebank is None else FeaturesProbe(first, against=second, weigh=weigh, progress=progress)
+    )
+    both = _Both(captures, partners, weigh)
     reader = Reader(as_corpus(texts), both.watches[0].encoder(max_length), limit)
     sums = both.read(reader, batch_size, f"{first.name} and {second.name}" if progress else None)
     scored = None if features is None or treebank is None else features.score(treebank)
@@ -80,8 +84,13 @@ def compare(
         "seed": seed,
         "treebank": None if treebank is None else treebank.name,
         **({} if match is None else {"matched": True}),
+        **weigh_option(weigh),
     }
-    notes = (*_notes(first, second, reader, stacks), *weights.notes, *(scored.source.notes if scored else ()))
+    notes = (
+        *_notes(first, second, reader, stacks, weigh),
+        *weights.notes,
+        *(scored.source.notes if scored else ()),
+    )
     source = Source.of_corpus(reader, options=options, duration=perf_counter() - started, notes=notes)
     return Comparison(second, source, first, stacks, scored)
 
@@ -94,14 +103,18 @@ class _Both:
     """How texts go through both models."""
 
     def __init__(
-        self, captures: list[Capture], partners: Mapping[StackName, Mapping[HeadId, HeadId]]
+        self,
+        captures: list[Capture],
+        partners: Mapping[StackName, Mapping[HeadId, HeadId]],
+        weigh: WeighedBy,
     ) -> None:
         """`partners`: the head of the first model that each head of the second is held against; none: the same."""
         self.grids = captures[1].stacks.grids
-        self.watches = [Watch(capture, holds_all=True) for capture in captures]
+        self.watches = [Watch(capture, holds_all=True, weigh=weigh) for capture in captures]
         self.partners = partners
-        # Partners of different layers have no input in common.
-        self.same_input = {} if partners else SameInput.both_ways(*captures)
+        # Partners of different layers have no input in common, and what is moved is not seen of a layer run alone.
+        alone = not partners and weigh == "looked"
+        self.same_input = SameInput.both_ways(*captures) if alone else {}
 
     def read(self, reader: Reader, batch_size: BatchSize, who: str | None) -> Mapping[StackName, StackSums]:
         """Show all texts to both models, and count by stack; `who` they are is told on the way, None tells nothing."""
@@ -170,7 +183,11 @@ def _kinds(sums: StackSums, stack: StackName, *, k: int, seed: int) -> KindChang
 
 
 def _notes(
-    first: Model, second: Model, reader: Reader, stacks: dict[StackName, StackComparison]
+    first: Model,
+    second: Model,
+    reader: Reader,
+    stacks: dict[StackName, StackComparison],
+    weigh: WeighedBy,
 ) -> Iterator[str]:
     if first.weights_hash == second.weights_hash:
         yield f"{first.name} and {second.name} have the same weights"
@@ -178,6 +195,8 @@ def _notes(
         yield note
     if any(compared.partners for compared in stacks.values()):
         yield "heads are held against their partners; weights are those of the layers as they are numbered"
+    elif weigh == "moved":
+        yield "what each layer's own weights change is told of where heads look only (leave out --weigh moved)"
     elif any(not compared.sums.same_input for compared in stacks.values()):
         yield (
             "what each layer's own weights change could not be told apart from what the layers below hand it: the "

@@ -21,7 +21,7 @@ from headscope.capture import (
 from headscope.capture.observe import is_edited
 from headscope.capture.scores import wide
 from headscope.edits import Heads, select_heads
-from headscope.errors import CaptureError, TextError
+from headscope.errors import CaptureError, OptionError, TextError
 from headscope.explanation.embeddings import KINDS, Kind, TableMeans, averaging, find_tables, replacing
 from headscope.explanation.moments import best_neurons
 from headscope.explanation.result import Explanation, LayerExplanation
@@ -39,7 +39,7 @@ from headscope.run.watch import Watch, sides_of
 from headscope.text.batching import TextBatch
 from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
-from headscope.types import AttentionBatch, StackName, TokenBatch, padded
+from headscope.types import AttentionBatch, StackName, TokenBatch, WeighedBy, check_weighed_by, padded
 
 Part = TypeVar("Part", bound=Sums)
 _Map = tuple[Tensor, Tensor]
@@ -55,6 +55,7 @@ def explain(
     limit: int | None = None,
     batch_size: BatchSize = "auto",
     seed: int = 0,
+    weigh: WeighedBy = "looked",
     progress: bool = False,
 ) -> Explanation:
     """Why heads do what they do, over texts (those of `analyze`).
@@ -63,9 +64,16 @@ def explain(
     and scored on the other; which neurons tell the query's own segment, its own sentence, and [SEP] from other
     keys; and what of the pattern is left when token, position or segment embeddings are replaced by their mean.
     `heads` may be said as for `edit`: "7.4", "7.4, 8.*", "all". Texts are read twice, so give no generator. `seed` is
-    that of the random neurons that the best ones are held against.
+    that of the random neurons that the best ones are held against. Only where heads look can be explained so:
+    `weigh="moved"` is refused.
     """
     started = perf_counter()
+    check_weighed_by(weigh)
+    if weigh == "moved":
+        raise OptionError(
+            "explain takes a head's score of query and key apart, and what a head moves has no such score; leave out "
+            "--weigh moved (weigh='moved'), or ask headscope writes what the head adds"
+        )
     capture = surveyed(loaded(model))
     check_untouched(capture)
     check_run_options(

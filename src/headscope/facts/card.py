@@ -128,7 +128,10 @@ def _finds(atlas: Atlas, stack: str, head: HeadId) -> Iterator[Claim]:
 
 def _beside(described: Description, score: HeadScore, rule: Score) -> str:
     if described.is_difference:
-        return f"{share(score.score.value)} of attention, {share(rule.value)} between {rule.name}"
+        of = "" if score.score.unit else " of attention"
+        if described.directions:  # between words
+            return f"{score.score.text} of attention, {rule.text} between {rule.name}"
+        return f"{score.score.text}{of}, {rule.name} {rule.text}"
     phrases = {baseline.name: baseline.phrase for baseline in described.baselines}
     return f"{share(score.score.value)}, {phrases.get(rule.name, rule.name)} {share(rule.value)}"
 

@@ -7,7 +7,7 @@ made it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from types import UnionType
 from typing import (
@@ -23,6 +23,7 @@ from typing import (
 )
 from weakref import WeakKeyDictionary
 
+from headscope.atlas.files import MOVED
 from headscope.data import beside
 from headscope.registry import BUILT_IN, Registry
 
@@ -34,6 +35,8 @@ ALL = "all"
 
 FEW_CASES = 30
 """Fewer cases than this say little about a head: of 30, a share of one half is known to 17 points either way."""
+
+_BY_MOVED = "Attention is weighed by what it moves: each weight times the length of what is fetched there, as a share."
 
 T = TypeVar("T")
 Format = Literal["plain", "percent", "points", "number", "p_value", "signed", "direction", "verdict"]
@@ -132,6 +135,14 @@ class EveryHead:
     """The array of the baselines on the same cases: by label and rule, or for every head its own control."""
     baseline_name: str = ""
     """What a control is called; rules have the names of the baselines."""
+    ending: str = ""
+    """How the names of all these arrays end."""
+
+    def moved(self) -> "EveryHead":
+        """The same of what was asked by what heads move."""
+        names = ("array", "overall", "value", "baseline")
+        own = {name: getattr(self, name) and f"{getattr(self, name)}{MOVED}" for name in names}
+        return replace(self, ending=MOVED, **own)
 
 
 @dataclass(frozen=True)
@@ -154,6 +165,11 @@ class Sentences:
     """For a table that is not about single heads: the row that is told, by `does`, with {} for its share."""
     beside: Mapping[str, str] = field(default_factory=dict)
     """The rows it stands beside, and how they are told: {"best_offset": "for the best fixed offset"}."""
+
+    def moved(self) -> "Sentences":
+        """The same of what was asked by what heads move."""
+        by = f"by what {'heads move' if self.row else 'it moves'}"
+        return replace(self, does=f"{self.does} {by}", whole=self.whole and f"{self.whole}, {by}")
 
 
 @dataclass(frozen=True)
@@ -180,6 +196,8 @@ class Description:
     value: str = ""
     """The column of the score; `low` and `high` are the ends of its interval."""
     value_name: str = ""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """What the numbers of a label are counted in, where they are no shares: logits."""
     is_difference: bool = False
     """Whether the control is taken off the score already, so that it is held against 0."""
     least: float = 0.0
@@ -215,6 +233,25 @@ class Description:
     def row_name(self, label: str) -> str:
         """What a row is about, in words."""
         return self.names.get(label, label.replace("_", " "))
+
+    def moved(self) -> "Description":
+        """The same of what was asked by what heads move instead of where they look; its arrays end in `_moved`."""
+        return replace(
+            self,
+            name=f"{self.name}{MOVED}",
+            title=f"{self.heading.rstrip('?')}, by what heads move{'?' if self.heading.endswith('?') else ''}",
+            question=" ".join(filter(None, (self.question, _BY_MOVED))),
+            outlook=self.outlook and f"{self.outlook}, by what they move",
+            group=f"{self.group or self.heading}, moved",
+            arrays={
+                f"{name}{MOVED}": replace(
+                    text, title=f"{text.title}, moved", unit=text.unit.replace("attention", "what is moved")
+                )
+                for name, text in self.arrays.items()
+            },
+            every_head=None if self.every_head is None else self.every_head.moved(),
+            sentences=None if self.sentences is None else self.sentences.moved(),
+        )
 
     def to_data(self) -> dict[str, Any]:
         """As JSON takes it, without what is as usual."""
@@ -313,6 +350,8 @@ def _description(name: str, facts: Mapping[str, Any]) -> Description:
 
 def array_text(atlas: "Atlas", measure: str) -> ArrayText | None:
     """What an array of a probe holds; None for a measure, and for what no probe describes."""
-    base = measure.removesuffix("_stderr").removesuffix(_AGAINST)
+    whole = measure.removesuffix("_stderr")
+    looked = whole.removesuffix(MOVED)
+    base = looked.removesuffix(_AGAINST) + whole[len(looked) :]
     texts = (described.arrays.get(base) for described in descriptions(atlas).values())
     return next((text for text in texts if text is not None), None)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from headscope.errors import OptionError
 from headscope.facts.description import ALL, FEW_CASES, Description
+from headscope.facts.wording import amount, interval, share
 from headscope.stats.intervals import mean_interval, share_interval
 from headscope.types import HeadId
 
@@ -32,6 +33,20 @@ class Score:
     high: float | None = None
     detail: str = ""
     """Which one it is, where the name stands for several: the offset."""
+    unit: str = ""
+    """What it is counted in; empty for a share."""
+
+    @property
+    def text(self) -> str:
+        """The number as it is written: a share in per cent, or an amount with its unit."""
+        return amount(self.value, units=self.unit) if self.unit else share(self.value)
+
+    @property
+    def ends(self) -> str:
+        """Its interval in the same form; empty where it is not known."""
+        if self.low is None or self.high is None:
+            return ""
+        return f"{self.low:.2f} to {self.high:.2f}" if self.unit else interval(self.low, self.high)
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -169,7 +184,13 @@ def row_score(row: Mapping[str, Any], described: Description) -> HeadScore | Non
         cases=None if cases is None else int(cases),
         head=_head(row.get("head")),
         direction=None if direction is None else str(direction),
-        score=Score(described.value_name, value, number(row.get("low")), number(row.get("high"))),
+        score=Score(
+            described.value_name,
+            value,
+            number(row.get("low")),
+            number(row.get("high")),
+            unit=described.units.get(label, ""),
+        ),
         baselines=tuple(baselines),
         is_baseline=bool(described.own_rows) and label not in described.own_rows,
         is_difference=described.is_difference,

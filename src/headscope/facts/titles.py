@@ -59,8 +59,12 @@ class AtlasWords:
         if probe == "compare":
             return f"Beside {self.other_model}"
         if probe is not None:
-            known = description_of(self.atlas, probe).group or WORDS["probe_groups"].get(probe)
-            return known or probe.replace("_", " ").capitalize()
+            looked = probe.removesuffix(MOVED)
+            known = description_of(self.atlas, probe).group
+            if known:
+                return known
+            group = WORDS["probe_groups"].get(looked, looked.replace("_", " ").capitalize())
+            return group if looked == probe else f"{group}, moved"
         looked = measure.removesuffix(MOVED)
         group = WORDS["measure_groups"].get(looked) or looked.replace("_", " ").capitalize()
         return group if looked == measure else f"{group}, moved"
@@ -75,6 +79,13 @@ class AtlasWords:
 
     def title(self, picked: HeadValues) -> str:
         """A title for one number per head."""
+        looked = picked.measure.removesuffix(MOVED)
+        if known := self._known_title(replace(picked, measure=looked)):
+            return known if looked == picked.measure else f"{known}, by what heads move"
+        return slice_title(self.atlas, replace(picked, measure=picked.measure.removeprefix("compare_")))
+
+    def _known_title(self, picked: HeadValues) -> str | None:
+        """The title of what is no plain measure and has no description; None for all else."""
         measure = picked.measure
         base = measure.removesuffix("_change")
         if base != measure and base in MEASURES:
@@ -90,8 +101,7 @@ class AtlasWords:
             known = WORDS["titles"].get(measure.removesuffix(ending) if ending else measure)
             if known is not None:
                 return known + words
-        rest = replace(picked, measure=measure.removeprefix("compare_"))
-        return slice_title(self.atlas, rest)
+        return None
 
     def unit(self, picked: HeadValues) -> str:
         """What the numbers are counted in."""

@@ -82,8 +82,9 @@ def slice_title(atlas: Atlas, picked: HeadValues) -> str:
     """A title for one number per head."""
     measure, is_error = picked.measure.removesuffix("_stderr"), picked.measure.endswith("_stderr")
     looked = measure.removesuffix(MOVED)
-    title = _probe_title(atlas, picked, measure) or _title(atlas, picked, looked)
-    if measure != looked:
+    described = _probe_title(atlas, picked, measure)
+    title = described or _title(atlas, picked, looked)
+    if measure != looked and described is None:
         title = title.replace("Attention", "Moved attention").replace("of attention", "of moved attention")
     return f"Standard error: {title[0].lower()}{title[1:]}" if is_error else title
 
@@ -103,7 +104,7 @@ def _probe_title(atlas: Atlas, picked: HeadValues, measure: str) -> str | None:
         for label in labels
     ]
     ways = [direction_name(label) for label in picked.select.get("direction", ())]
-    second = ["second model"] if measure.endswith("_against") else []
+    second = ["second model"] if measure.removesuffix(MOVED).endswith("_against") else []
     return ", ".join([text.title.replace("{}", " and ".join(names)), *ways, *second])
 
 

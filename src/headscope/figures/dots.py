@@ -37,11 +37,16 @@ def relation_accuracy(
     the `most` frequent are shown, and those with few cases only for want of others.
     """
     check_probed(atlas, probe)
-    rows = shown_rows(best_heads(atlas, probe, stack=stack), most=most)
+    rows = shown_rows(drawn_rows(atlas, probe, stack=stack), most=most)
     if not rows:
         raise AtlasError(f"the {probe!r} probe of this atlas has no row with a score to draw")
     ax = axes(ax, size=dots_size(len(rows)))
     return _draw(ax, description_of(atlas, probe), rows)
+
+
+def drawn_rows(atlas: Atlas, probe: str, *, stack: str | None = None) -> list[HeadScore]:
+    """The rows of a probe that go onto one scale: those in units of their own stay in the tables."""
+    return [row for row in best_heads(atlas, probe, stack=stack) if not row.score.unit]
 
 
 def shown_rows(rows: Sequence[HeadScore], *, most: int = MOST_ROWS) -> list[HeadScore]:

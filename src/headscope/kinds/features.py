@@ -5,10 +5,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from headscope.atlas import Atlas
+from headscope.atlas.files import MOVED
 from headscope.errors import AtlasError
-from headscope.types import Array
+from headscope.types import Array, WeighedBy, check_weighed_by
 
 MEASURE = "distance_features"
+
+
+def measure_of(weigh: WeighedBy) -> str:
+    """The measure that kinds are made by: of where heads look, or of what they move."""
+    check_weighed_by(weigh)
+    return MEASURE if weigh == "looked" else MEASURE + MOVED
 
 
 @dataclass(frozen=True)
@@ -24,6 +31,8 @@ class HeadFeatures:
     folds: Array | None
     """(fold, head, feature) of each part of the texts that has texts; None in older atlases."""
     fold_texts: Array | None  # (fold,) how many texts each part has
+    weigh: WeighedBy = "looked"
+    """Whether they are of where heads look, or of what they move."""
 
     @property
     def labels(self) -> list[str]:
@@ -44,10 +53,15 @@ class HeadFeatures:
         return mean
 
 
-def head_features(atlas: Atlas, *, stack: str | None = None) -> HeadFeatures:
+def head_features(atlas: Atlas, *, stack: str | None = None, weigh: WeighedBy = "looked") -> HeadFeatures:
     """The features of a stack; of the first one that has them by default."""
-    array = atlas[f"{stack}/{MEASURE}" if stack else MEASURE].transpose("layer", "head", "feature")
-    name = stack or next(name for name in atlas.stacks if MEASURE in atlas.stack(name))
+    measure = measure_of(weigh)
+    if measure not in atlas and weigh == "moved" and MEASURE in atlas:
+        raise AtlasError(
+            f"this atlas has no {measure!r}: it says where heads look only; analyse again with --weigh both"
+        )
+    array = atlas[f"{stack}/{measure}" if stack else measure].transpose("layer", "head", "feature")
+    name = stack or next(name for name in atlas.stacks if measure in atlas.stack(name))
     arrays = atlas.stack(name)
     layers, heads, features = array.shape
     values = array.values.reshape(-1, features).astype(float)
@@ -57,12 +71,12 @@ def head_features(atlas: Atlas, *, stack: str | None = None) -> HeadFeatures:
             "again on texts the model can read"
         )
     folds = fold_texts = None
-    if f"{MEASURE}_folds" in arrays:
-        counts = arrays[f"{MEASURE}_fold_texts"].values
-        by_fold = arrays[f"{MEASURE}_folds"].transpose("fold", "layer", "head", "feature").values
+    if f"{measure}_folds" in arrays:
+        counts = arrays[f"{measure}_fold_texts"].values
+        by_fold = arrays[f"{measure}_folds"].transpose("fold", "layer", "head", "feature").values
         has_texts = counts > 0
         folds = by_fold[has_texts].reshape(int(has_texts.sum()), -1, features).astype(float)
         fold_texts = counts[has_texts].astype(float)
     names = tuple(map(str, array["feature"].values))
-    uniform = arrays[f"{MEASURE}_uniform"].values.astype(float)
-    return HeadFeatures(name, layers, heads, names, values, uniform, folds, fold_texts)
+    uniform = arrays[f"{measure}_uniform"].values.astype(float)
+    return HeadFeatures(name, layers, heads, names, values, uniform, folds, fold_texts, weigh)

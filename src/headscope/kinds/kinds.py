@@ -10,6 +10,7 @@ import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.atlas.atlas import DERIVED
+from headscope.atlas.files import MOVED, moved_arrays
 from headscope.errors import AtlasError, HeadscopeWarning
 from headscope.kinds.clusters import (
     KS,
@@ -21,7 +22,7 @@ from headscope.kinds.clusters import (
     separation,
     silhouette,
 )
-from headscope.kinds.features import MEASURE, HeadFeatures, head_features
+from headscope.kinds.features import HeadFeatures, head_features, measure_of
 from headscope.kinds.kind_names import LEAST_NEAR, PUBLISHED, group_shares, name_kinds
 from headscope.kinds.stability import (
     STABLE,
@@ -30,7 +31,7 @@ from headscope.kinds.stability import (
     stability_over_heads,
     stability_over_texts,
 )
-from headscope.types import Array, Coords, LabelledArray
+from headscope.types import Array, Coords, LabelledArray, WeighedBy, weigh_option
 
 PUBLISHED_SHARES = {"dense": 0.2604, "diagonal": 0.2556, "dense&vertical": 0.3411, "vertical": 0.1328}
 """BERT-large on SQuAD, Guan et al. 2020."""
@@ -157,6 +158,7 @@ class HeadKinds:
     def facts(self) -> dict[str, Any]:
         """The numbers of the clustering as plain data."""
         return {
+            **weigh_option(self.features.weigh),
             "k": self.clusters.k,
             "method": self.clusters.method,
             "seed": self.seed,
@@ -208,31 +210,39 @@ class HeadKinds:
 
     def to_atlas(self, atlas: Atlas) -> Atlas:
         """The atlas with these kinds in it; those of other stacks stay."""
-        stack = self.features.stack
-        before = atlas.probes.get(PROBE, {}).get("stacks", {})
-        others = {name: arrays for name, arrays in atlas.found_by(PROBE).items() if name != stack}
+        stack, measure = self.features.stack, measure_of(self.features.weigh)
+        is_moved = self.features.weigh == "moved"
+        probe = f"{PROBE}{MOVED}" if is_moved else PROBE
+        before = atlas.probes.get(probe, {}).get("stacks", {})
+        others = {name: arrays for name, arrays in atlas.found_by(probe).items() if name != stack}
         return atlas.with_probe(
-            PROBE,
-            {**others, stack: self.arrays()},
+            probe,
+            {**others, stack: moved_arrays(self.arrays()) if is_moved else self.arrays()},
             facts={
-                "data": f"{MEASURE} of this atlas",
-                DERIVED: MEASURE,
+                "data": f"{measure} of this atlas",
+                DERIVED: measure,
                 "stacks": {name: before[name] for name in others}
                 | {stack: json.loads(json.dumps(self.facts()))},
             },
-            table={name: atlas.table(PROBE, stack=name) for name in others} | {stack: self.table()},
+            table={name: atlas.table(probe, stack=name) for name in others} | {stack: self.table()},
             examples={},
         )
 
 
 def head_types(
-    atlas: Atlas, *, k: int = 4, method: Method = "kmeans", seed: int = 0, stack: str | None = None
+    atlas: Atlas,
+    *,
+    k: int = 4,
+    method: Method = "kmeans",
+    seed: int = 0,
+    stack: str | None = None,
+    weigh: WeighedBy = "looked",
 ) -> HeadKinds:
     """Sort the heads of an atlas into k kinds by where they look; warns where that says little.
 
-    The same atlas and seed give the same kinds.
+    By `weigh="moved"` they are sorted by what they move. The same atlas and seed give the same kinds.
     """
-    features = head_features(atlas, stack=stack)
+    features = head_features(atlas, stack=stack, weigh=weigh)
     numbers = [number for number in KS if number < len(features.values)]
     fits = {
         number: cluster(features.values, k=number, method=method, seed=seed)

@@ -1,4 +1,4 @@
-"""Known kinds of heads in decoders: previous token, duplicate token, induction, sink, retrieval."""
+"""Known kinds of heads in decoders: previous token, duplicate, induction, sink, copying, successor, retrieval."""
 
 from headscope.known_heads.needle import Needle
 from headscope.known_heads.result import KINDS, KnownResult

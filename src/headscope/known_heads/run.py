@@ -12,11 +12,19 @@ import torch
 from torch import Tensor
 
 from headscope.capture import Capture, check_reachable, surveyed
-from headscope.errors import ModelError, OptionError, TextError
+from headscope.errors import CaptureError, ModelError, OptionError, TextError
 from headscope.known_heads import reading
 from headscope.known_heads.made import MadeTexts
 from headscope.known_heads.needle import SUCCESS, Needle, Trial, draw, retrieve
-from headscope.known_heads.result import IN_TEXT, MADE, RETRIEVAL, SINK_WITHOUT_START, KnownResult
+from headscope.known_heads.result import (
+    IN_TEXT,
+    IN_TEXT_ENDING,
+    MADE,
+    RETRIEVAL,
+    SINK_WITHOUT_START,
+    KnownResult,
+)
+from headscope.known_heads.written import Writing, WrittenKinds
 from headscope.models import Model, load
 from headscope.models.stacks import Place
 from headscope.probes.result import Source
@@ -28,7 +36,8 @@ from headscope.run.watch import Watch
 from headscope.tasks import with_head
 from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
-from headscope.types import AttentionBatch, HeadGrid, StackName
+from headscope.types import Array, AttentionBatch, HeadGrid, StackName
+from headscope.writing.effects import Tokens
 
 TEXTS = 20
 TRIALS = 10
@@ -52,7 +61,9 @@ def known(
     """Which heads of a decoder are of a known kind, each beside a control.
 
     On `made` texts of random tokens, twice `length` long: previous token, duplicate token, induction and the sink on
-    the first token, with and without a start token. On natural `texts` (those of `analyze`) the same kinds. With a
+    the first token, with and without a start token; copying and copy suppression, by what a head adds directly to the
+    score of the token it looks at. From the weights: successor heads. On natural `texts` (those of `analyze`) the same
+    kinds but the last. With a
     `needle` ("cue | answer"), which is hidden in the texts, also retrieval. `seed` is that of the random tokens and of
     where the texts around the needle are cut.
     """
@@ -60,7 +71,7 @@ def known(
     hidden = Needle.parse(needle) if isinstance(needle, str) else needle
     model = model if isinstance(model, Model) else load(model)
     _decoder(surveyed(model))
-    model = with_head(model, "next-token") if hidden is not None else model
+    model, refused = _with_scores(model, needed=hidden is not None)
     capture = surveyed(model)
     grid = capture.stacks.grids[0]
     if made < 2 or trials < 2:
@@ -70,13 +81,18 @@ def known(
     run = _Run(capture, grid, progress=progress)
     words = MadeTexts.of(model, half=length, seed=seed)
     sums, notes = run.on_made(words, made), [f"made text: {made} texts of twice {words.half} random tokens"]
+    writing = _writing(capture, refused, notes)
+    loudness = None if writing is None else run.on_written(writing, sums, words, made, notes)
     options: dict[str, object] = {"made": made, "length": words.half, "seed": seed}
     reader = None
     if texts is not None:
         check_run_options(model, max_length=max_length, limit=limit, batch_size=batch_size)
-        reader = Reader(as_corpus(texts), run.watch.encoder(max_length), limit)
+        corpus = as_corpus(texts)
+        reader = Reader(corpus, run.watch.encoder(max_length), limit)
         natural, ids = run.on_text(reader, batch_size, keeps=hidden is not None)
         sums.merge(natural)
+        if writing is not None:
+            sums.merge(run.on_written_text(writing, Reader(corpus, reader.encoder, limit), batch_size))
         options |= {"max_length": max_length, "limit": limit}
         if hidden is not None:
             drawn = list(draw(hidden, ids, capture, count=trials, length=needle_length, seed=seed))
@@ -84,7 +100,28 @@ def known(
             options |= {"needle": str(hidden), "trials": trials}
     about: dict[str, Any] = {"options": options, "duration": perf_counter() - started, "notes": tuple(notes)}
     source = _made_source(words, made, **about) if reader is None else Source.of_corpus(reader, **about)
-    return KnownResult(model, source, grid, sums)
+    return KnownResult(model, source, grid, sums, loudness)
+
+
+def _with_scores(model: Model, *, needed: bool) -> tuple[Model, str]:
+    """The model with a head that scores tokens; itself, and why, where it has none and none is `needed`."""
+    try:
+        return with_head(model, "next-token"), ""
+    except ModelError as error:
+        if needed:
+            raise
+        return model, str(error)
+
+
+def _writing(capture: Capture, refused: str, notes: list[str]) -> Writing | None:
+    """The straight paths to the scores; None where there are none, or no scores at all, and a note says why."""
+    try:
+        if not refused:
+            return Writing.of(capture)
+    except CaptureError as error:
+        refused = str(error)
+    notes.append(f"copying, copy suppression and successor heads are left out: {refused}")
+    return None
 
 
 def _decoder(capture: Capture) -> None:
@@ -197,6 +234,55 @@ class _Run:
         if not reader.read:
             raise TextError(f"{reader.corpus.name} holds no text that could be looked at")
         return sums, torch.tensor(ids, dtype=torch.long)
+
+    def on_written(
+        self, writing: Writing, sums: ControlledMeans, words: MadeTexts, texts: int, notes: list[str]
+    ) -> Array:
+        """Kinds by what heads write: on fresh random tokens, and from the weights. (layer, head) how loud they are."""
+        watch = Watch(self.capture, holds_all=True)
+
+        def count(part: WrittenKinds, numbers: list[int]) -> None:
+            ids = words.begun(torch.cat(words.draw(numbers), 1)).to(self.capture.model.device)
+            real = torch.ones_like(ids, dtype=torch.bool)
+            ordinary = real if words.start is None else ids != words.start
+            tokens = Tokens(ids, real, ordinary)
+            writing.count(part, {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, tokens)
+
+        written = run_pass(
+            whole(range(texts)),
+            WrittenKinds.zeros(self.grid, ""),
+            count,
+            batches=in_chunks(max(1, watch.texts_at()(2 * words.half + 1))),
+            title=self._title("made text, what heads write"),
+            expected=lambda done: texts,
+        )
+        sums.merge(written.kinds)
+        steps = writing.successors(self.grid)
+        if steps is None:
+            notes.append(
+                "successor heads are left out: too few items of ordered lists are a single token, or the weights are "
+                "kept in an unknown form"
+            )
+        else:
+            sums.merge(steps)
+        return written.loudness.mean()
+
+    def on_written_text(self, writing: Writing, reader: Reader, batch_size: BatchSize) -> ControlledMeans:
+        """Copying and copy suppression on natural text."""
+        watch = Watch(self.capture, holds_all=True)
+
+        def count(part: WrittenKinds, texts: list[ReadText]) -> None:
+            batch = watch.batch([text.encoded for text in texts])
+            writing.count(part, batch.inputs, Tokens.of(batch.source), IN_TEXT_ENDING)
+
+        return run_pass(
+            reader.shards(),
+            WrittenKinds.zeros(self.grid, IN_TEXT_ENDING),
+            count,
+            batches=watch.batches(batch_size, reader.encoder.max_length),
+            title=self._title(f"{reader.corpus.name}, what heads write"),
+            expected=reader.expected,
+        ).kinds
 
     def on_needle(self, drawn: list[Trial], notes: list[str]) -> ControlledMeans:
         """Trials with a needle; those count in which the model repeated it."""

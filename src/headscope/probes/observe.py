@@ -19,7 +19,7 @@ from headscope.run.watch import Watch
 from headscope.stats.documents import Documents
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.words import WordText
-from headscope.types import AttentionBatch, HeadGrid, StackName, TokenBatch
+from headscope.types import AttentionBatch, HeadGrid, StackName, TokenBatch, WeighedBy
 
 USUAL = 128
 """Most tokens an annotated text usually has; how many texts are read ahead goes by it."""
@@ -137,14 +137,15 @@ class Observer:
         batch_size: BatchSize = "auto",
         progress: bool = False,
         holds_all: bool = False,
+        weigh: WeighedBy = "looked",
     ) -> None:
-        """`max_length` is the most tokens of a text, by default what the model takes; `holds_all`: see `Watch`."""
+        """`max_length` is the most tokens of a text, by default what the model takes; for the others see `Watch`."""
         self.model = model
         self.max_length = longest_text(model, max_length)
         check_batch_size(batch_size)
         self.batch_size: BatchSize = batch_size
         self.progress = progress
-        self.watch = Watch(survey(model), holds_all=holds_all)
+        self.watch = Watch(survey(model), holds_all=holds_all, weigh=weigh)
         self.encoder: TextEncoder = self.watch.encoder(self.max_length)
 
     @property

@@ -1,19 +1,21 @@
 """The five patterns over a corpus: what share of a model's attention maps shows each (Kovaleva et al. 2019)."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
+import xarray as xr
 
 from headscope.atlas import Atlas, Results
-from headscope.atlas.files import labelled
+from headscope.atlas.files import MOVED, labelled
 from headscope.kinds.patterns import PATTERNS, PatternShares
 from headscope.models import ModelName, loaded
 from headscope.probes.result import ProbeResult, Row, Source
 from headscope.run import analyze
 from headscope.text.corpus import Corpus, Text
 from headscope.text.items import TextPair
+from headscope.types import Weigh, weigh_option
 
 WHOLE = "all"
 """The row of a table that is about all layers."""
@@ -26,19 +28,31 @@ class PatternsResult(ProbeResult):
     probe: ClassVar[str] = "patterns"
 
     measured: Atlas
+    moved: "PatternsResult | None" = None
+    """The same by what heads move, where both were asked for."""
 
     def arrays(self) -> Results:
         """`pattern_share` of heads, layers and the whole, by stack."""
-        stacks = {stack: self.measured.stack(stack) for stack in self.measured.stacks}
+        stacks = {stack: self._measured(stack) for stack in self.measured.stacks}
         return {
             stack: {name: labelled(array) for name, array in arrays.items()}
             for stack, arrays in stacks.items()
             if arrays
         }
 
+    def _measured(self, stack: str) -> dict[str, xr.DataArray]:
+        """The arrays of one stack by where heads look, or by what they move, all called alike."""
+        arrays = self.measured.stack(stack).items()
+        return {name.replace(MOVED, ""): array for name, array in arrays if (MOVED in name) == self.is_moved}
+
+    def to_atlas(self, atlas: Atlas | None = None) -> Atlas:
+        """A new atlas of this result, or the given one with this result added; with both, one beside the other."""
+        own = super().to_atlas(atlas)
+        return own if self.moved is None else self.moved.to_atlas(own)
+
     def table(self, *, stack: str | None = None) -> list[Row]:
         """A row for all layers, then one for each; shares of maps, with standard errors over texts."""
-        arrays = self.measured.stack(self.stack_of(self.measured.stacks, stack))
+        arrays = self._measured(self.stack_of(self.measured.stacks, stack))
         values = {
             key: np.vstack([arrays[f"pattern_share_whole{ending}"], arrays[f"pattern_share_layer{ending}"]])
             for key, ending in (("share", ""), ("stderr", "_stderr"))
@@ -63,11 +77,12 @@ def find_patterns(
     max_length: int = 128,
     limit: int | None = None,
     batch_size: int | Literal["auto"] = "auto",
+    weigh: Weigh | None = None,
     progress: bool = False,
 ) -> PatternsResult:
     """Classify every attention map of a model on texts, and count.
 
-    The options are those of `analyze`.
+    The options are those of `analyze`: `weigh` is both by default, for models whose output projections can be found.
     """
     model = loaded(model)
     measured = analyze(
@@ -77,6 +92,7 @@ def find_patterns(
         max_length=max_length,
         limit=limit,
         batch_size=batch_size,
+        weigh=weigh,
         sentences=0,  # typical ones would take another pass, and no one asks for them here
         progress=progress,
     )
@@ -92,4 +108,10 @@ def find_patterns(
         duration=float(facts["duration_s"]),
         annotator="the pattern networks of headscope",
     )
-    return PatternsResult(model, source, measured)
+    moved = replace(source, options={**source.options, **weigh_option("moved")})
+    results = {
+        "looked": PatternsResult(model, source, measured),
+        "moved": PatternsResult(model, moved, measured),
+    }
+    chosen: str = facts["options"]["weigh"]
+    return results[chosen] if chosen in results else replace(results["looked"], moved=results["moved"])

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Self, TypeVar
 
 from headscope.atlas import Atlas, Example, Results
+from headscope.atlas.files import MOVED, moved_arrays
 from headscope.capture.observe import edits_of
 from headscope.errors import OptionError
 from headscope.facts.description import Description
@@ -171,6 +172,11 @@ class ProbeResult(ABC):
     def table(self, *, stack: str | None = None) -> list[Row]:
         """The rows the command prints, of one stack; the first one by default."""
 
+    @property
+    def is_moved(self) -> bool:
+        """Whether heads were asked by what they move instead of where they look."""
+        return self.source.options.get("weigh") == "moved"
+
     def rows(self, *, stack: str | None = None) -> list[Row]:
         """The table with the verdict on every row, where its description holds rows against anything."""
         rows = self.table(stack=stack)
@@ -180,7 +186,8 @@ class ProbeResult(ABC):
         """The result in a sentence a stack: how many best heads are clearly above, or the first finding."""
         stacks = list(self.arrays())
         told = {stack: self._brief(stack) for stack in stacks}
-        return " ".join(
+        start = "By what heads move. " if self.is_moved else ""
+        return start + " ".join(
             f"{stack}: {text}" if len(stacks) > 1 else text for stack, text in told.items() if text
         )
 
@@ -217,11 +224,18 @@ class ProbeResult(ABC):
         return atlas
 
     def to_atlas(self, atlas: Atlas | None = None) -> Atlas:
-        """A new atlas of this result, or the given one with this result added."""
-        arrays, source = self.arrays(), self.source
+        """A new atlas of this result, or the given one with this result added.
+
+        What was asked by what heads move stands beside what was asked by where they look: its name and those of its
+        arrays end in `_moved`.
+        """
+        arrays, source, described = self.arrays(), self.source, self.description
         atlas = self.atlas_for(atlas)
+        if self.is_moved:
+            arrays = {stack: moved_arrays(own) for stack, own in arrays.items()}
+            described = (described or Description(self.probe)).moved()
         return atlas.with_probe(
-            self.probe,
+            f"{self.probe}{MOVED}" if self.is_moved else self.probe,
             arrays,
             facts={
                 "data": source.data,
@@ -237,7 +251,7 @@ class ProbeResult(ABC):
                 "options": dict(source.options),
                 "created": datetime.now(UTC).isoformat(timespec="seconds"),
                 "duration_s": round(source.duration, 3),
-                **({"description": self.description.to_data()} if self.description else {}),
+                **({"description": described.to_data()} if described else {}),
             },
             table={stack: self.table(stack=stack) for stack in arrays},
             examples=self.examples,

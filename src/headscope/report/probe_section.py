@@ -24,9 +24,10 @@ ELSEWHERE = "A probe added by another package."
 def probe_section(subject: Subject, described: Description) -> Section:
     """What was asked, a chart, the tables, and heads at work; what there is of it."""
     rows = best_heads(subject.atlas, described.name, stack=subject.stack) if described.value else []
+    drawn = [row for row in rows if not row.score.unit]
     ranked = convincing(rows)
     parts = [
-        Part("At a glance", pictures=[_chart(subject, described, rows)] if rows else []),
+        Part("At a glance", pictures=[_chart(subject, described, drawn)] if drawn else []),
         *_table_parts(subject, described),
     ]
     return Section(

@@ -1,10 +1,9 @@
 """Measures of all stacks of a model, filled together, by where heads look and by what they move."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Self
 
-from headscope.atlas.files import COMPANIONS, MOVED, measure_names
+from headscope.atlas.files import moved_arrays
 from headscope.capture import Capture
 from headscope.errors import OptionError
 from headscope.measures import Measure
@@ -82,7 +81,7 @@ class Measures:
         results: dict[str, dict[str, LabelledArray]] = {}
         for stack, looked in self.by_stack.items():
             arrays = [measure.result() for measure in looked]
-            arrays += [_as_moved(measure.result()) for measure in self.moved_by_stack[stack]]
+            arrays += [moved_arrays(measure.result()) for measure in self.moved_by_stack[stack]]
             for name, array in (pair for named in arrays for pair in named.items()):
                 if name in results.setdefault(stack, {}):
                     raise OptionError(
@@ -90,15 +89,3 @@ class Measures:
                     )
                 results[stack][name] = array
         return results
-
-
-def _as_moved(arrays: Mapping[str, LabelledArray]) -> dict[str, LabelledArray]:
-    """The arrays of a measure that was shown what heads move: `entropy` as `entropy_moved`, with all beside it."""
-    return {
-        f"{name}{MOVED}{ending}": replace(
-            arrays[name + ending], description=f"by what heads move: {arrays[name + ending].description}"
-        )
-        for name in measure_names(arrays)
-        for ending in ("", *COMPANIONS)
-        if name + ending in arrays
-    }

@@ -12,9 +12,10 @@ from headscope.capture.inputs import model_inputs
 from headscope.models import Model
 from headscope.models.stacks import Place
 from headscope.run.options import BatchSize
+from headscope.run.weighing import carrier_for
 from headscope.text.batching import TextBatch, bucketed
 from headscope.text.encode import EncodedInput, TextEncoder
-from headscope.types import AttentionBatch, Layout, StackName, TokenBatch
+from headscope.types import AttentionBatch, Layout, StackName, TokenBatch, WeighedBy
 
 # How much is put through the model at once. On a CPU one batch's maps of one layer should stay in cache; an
 # accelerator wants to be kept busy. What holds all layers' maps of a batch bounds it too.
@@ -38,16 +39,19 @@ class Watch:
         holds_all: bool = False,
         one_segment: bool = False,
         carrier: Carrier | None = None,
+        weigh: WeighedBy = "looked",
     ) -> None:
         """`holds_all`: what looks on keeps all layers' maps of a batch. `one_segment`: see `collate`.
 
-        With a `carrier`, what is seen also says what heads fetch and give.
+        With a `carrier`, what is seen also says what heads fetch and give. By `weigh="moved"` what is seen are the
+        shares of what heads move in place of their weights: rows add up to 1, so whoever takes weights takes them.
         """
         self.capture = capture
         self.model: Model = capture.model
         self.holds_all = holds_all or not capture.hooked
         self.one_segment = one_segment
-        self.carrier = carrier
+        self.carrier = carrier or carrier_for(capture, weigh)
+        self.weigh: WeighedBy = weigh
 
     @property
     def layout(self) -> Layout:
@@ -93,7 +97,8 @@ class Watch:
 
         def show(place: Place, attention: Tensor, carried: Carried | None = None) -> None:
             queries, keys = sides_of(batch, place.stack)
-            see(place.stack, AttentionBatch.observed(place.layer, attention, queries, keys, carried))
+            seen = AttentionBatch.observed(place.layer, attention, queries, keys, carried)
+            see(place.stack, seen if self.weigh == "looked" else seen.moved.formed())
 
         carrier = self.carrier
         if carrier is None:

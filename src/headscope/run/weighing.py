@@ -7,7 +7,7 @@ from typing import get_args
 from headscope.capture import Capture, Carrier
 from headscope.errors import CaptureError, OptionError
 from headscope.measures import Measure
-from headscope.types import Weigh
+from headscope.types import Weigh, WeighedBy, check_weighed_by
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,17 @@ class Weighing:
     """What tells what heads fetch and give; None where nobody asks."""
     note: str = ""
     """Why attention is not weighed by what heads move, where nobody decided that."""
+
+
+def carrier_for(capture: Capture, weigh: WeighedBy) -> Carrier | None:
+    """What tells what heads move, where attention is weighed so; OptionError where it cannot be told."""
+    check_weighed_by(weigh)
+    if weigh == "looked":
+        return None
+    try:
+        return Carrier(capture)
+    except CaptureError as error:
+        raise OptionError(f"{error}; leave out --weigh moved (weigh='moved')") from error
 
 
 def choose_weighing(

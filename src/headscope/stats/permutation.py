@@ -44,8 +44,9 @@ def group_test(
 
     members = np.arange(len(groups))
     seen = float(within(members[None])[0])
-    orders = np.array([random.permutation(len(groups)) for _ in range(permutations)], dtype=np.intp)
-    places = np.argsort(orders.reshape(permutations, len(groups)), axis=1)  # where each member was dealt to
+    orders = random.permuted(np.tile(members, (permutations, 1)), axis=1)  # (draw, place) who is dealt there
+    places = np.empty_like(orders)  # (draw, member) where each was dealt to
+    np.put_along_axis(places, orders, members[None], axis=1)
     most = max(1, AT_ONCE // max(1, len(first)))
     dealt = np.concatenate([within(places[start : start + most]) for start in range(0, permutations, most)])
     between = float((distance.sum() - itself - seen * inside_pairs) / (pairs - inside_pairs))

@@ -1,5 +1,6 @@
 """Direct effects on text: what every head adds to the scores of tokens, beside what it adds at another position."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -12,7 +13,7 @@ from headscope.capture.projection import OutputProjection
 from headscope.models.stacks import Place
 from headscope.run.controlled import ControlledMeans
 from headscope.text.batching import TextBatch
-from headscope.types import CLS, SEP, HeadGrid
+from headscope.types import CLS, SEP, HeadGrid, TokenBatch
 from headscope.writing.readout import Readout, watching_streams
 
 LOOKED_AT, NEXT, CURRENT = TARGETS = ("looked_at", "next", "current")
@@ -35,10 +36,86 @@ class WrittenSums(Sums):
 
 
 @dataclass(frozen=True)
-class _Layer:
+class Tokens:
+    """The tokens of a batch of texts, (text, token) each."""
+
+    ids: Tensor
+    real: Tensor
+    """True but for padding."""
+    ordinary: Tensor
+    """True but for padding and special tokens, whose scores mean nothing."""
+
+    @classmethod
+    def of(cls, batch: TokenBatch) -> Self:
+        """Those of a batch as the model is given it."""
+        ordinary = batch.is_token & (batch.role != CLS) & (batch.role != SEP)
+        return cls(batch.ids, batch.is_token, ordinary)
+
+
+@dataclass(frozen=True)
+class _Seen:
     output: Tensor  # (text, query, head, dim)
     looked_at: Tensor  # (text, head, query) the token on which the largest weight lies
-    is_word: Tensor  # (text, head, query) False where that is a special token, whose score means nothing
+    is_word: Tensor  # (text, head, query) False where that is a special token
+
+
+@dataclass(frozen=True)
+class LayerEffects:
+    """What the heads of one layer write."""
+
+    layer: int
+    output: Tensor  # (text, query, head, dim)
+    scale: Tensor  # (text, query, 1) what the final norm multiplies it by
+    matrix: Tensor  # (head, dim, hidden) the output projection
+    by_target: dict[str, tuple[Tensor, Tensor, Tensor]]
+    """(text, head) effect, that of the control, and whether the text has a case."""
+
+
+def effects(
+    capture: Capture,
+    paths: dict[Place, OutputProjection],
+    readout: Readout,
+    inputs: dict[str, Tensor],
+    tokens: Tokens,
+    *,
+    targets: Sequence[str] = TARGETS,
+) -> Iterator[LayerEffects]:
+    """One batch through the model, layer by layer; all outputs are held until the final norm has spoken."""
+    layers: dict[Place, _Seen] = {}
+    ids, real = tokens.ids, tokens.real
+
+    def see(place: Place, call: AttentionCall) -> None:
+        largest = call.weights.argmax(-1)  # (text, head, query)
+        looked, words = (
+            each[:, None].expand_as(largest).gather(2, largest) for each in (ids, tokens.ordinary)
+        )
+        layers[place] = _Seen(call.output.float(), looked, words & real[:, None])
+
+    with watching_streams(paths, readout) as streams:
+        run_calls(capture, inputs, see)
+    scale = readout.scale(streams[None].float())  # (text, token, 1)
+    elsewhere = _elsewhere(real)  # (text, token)
+    follows = torch.cat([ids[:, 1:], ids[:, :1]], 1)
+    has_next = real & torch.cat([real[:, 1:], torch.zeros_like(real[:, :1])], 1)
+    for place, seen in layers.items():
+        _, _, heads, width = seen.output.shape
+        matrix, _ = paths[place].matrix(heads, width)  # (head, dim, hidden)
+        output = seen.output * scale[..., None]  # what the norm will make of it
+        other = output.gather(1, elsewhere[..., None, None].expand_as(output))
+        by_target = {}
+        for target, scored, applies in (
+            (NEXT, follows, has_next[..., None]),
+            (CURRENT, ids, tokens.ordinary[..., None]),
+            (LOOKED_AT, seen.looked_at, seen.is_word.mT),
+        ):
+            if target in targets:
+                cases = applies.sum(1)  # (text, head or 1)
+                value, control = (
+                    (_effect(each, matrix, scored, readout) * applies).sum(1) / cases.clamp_min(1)
+                    for each in (output, other)
+                )  # (text, head)
+                by_target[target] = (value, control, cases > 0)
+        yield LayerEffects(place.layer, seen.output, scale, matrix, by_target)
 
 
 def count(
@@ -48,41 +125,15 @@ def count(
     readout: Readout,
     batch: TextBatch,
 ) -> None:
-    """One batch through the model; all layers' outputs are held until the final norm has spoken."""
-    layers: dict[Place, _Layer] = {}
-    ids, real, role = batch.source.ids, batch.source.is_token, batch.source.role  # (text, token) each
-    ordinary = real & (role != CLS) & (role != SEP)
-
-    def see(place: Place, call: AttentionCall) -> None:
-        largest = call.weights.argmax(-1)  # (text, head, query)
-        tokens, words = (each[:, None].expand_as(largest).gather(2, largest) for each in (ids, ordinary))
-        layers[place] = _Layer(call.output.float(), tokens, words & real[:, None])
-
-    with watching_streams(paths, readout) as streams:
-        run_calls(capture, batch.inputs, see)
-    scale = readout.scale(streams[None].float())  # (text, token, 1)
-    elsewhere = _elsewhere(real)  # (text, token)
-    follows = torch.cat([ids[:, 1:], ids[:, :1]], 1)
-    has_next = real & torch.cat([real[:, 1:], torch.zeros_like(real[:, :1])], 1)
-    part.tokens += int(real.sum())
-    for place, layer in layers.items():
-        _, _, heads, width = layer.output.shape
-        matrix, _ = paths[place].matrix(heads, width)  # (head, dim, hidden)
-        output = layer.output * scale[..., None]  # what the norm will make of it
-        other = output.gather(1, elsewhere[..., None, None].expand_as(output))
-        kept = torch.einsum("tqhd,tq->hd", output.double(), real.double())
-        part.written[place.layer] += torch.einsum("hd,hde->he", kept, matrix.double()).cpu()
-        for target, tokens, applies in (
-            (NEXT, follows, has_next[..., None]),
-            (CURRENT, ids, ordinary[..., None]),
-            (LOOKED_AT, layer.looked_at, layer.is_word.mT),
-        ):
-            cases = applies.sum(1)  # (text, head or 1)
-            value, control = (
-                (_effect(each, matrix, tokens, readout) * applies).sum(1) / cases.clamp_min(1)
-                for each in (output, other)
-            )  # (text, head)
-            part.effects.add(target, place.layer, value, control, applies=cases > 0)
+    """Count one batch of texts."""
+    tokens = Tokens.of(batch.source)
+    part.tokens += int(tokens.real.sum())
+    for layer in effects(capture, paths, readout, batch.inputs, tokens):
+        output = (layer.output * layer.scale[..., None]).double()
+        kept = torch.einsum("tqhd,tq->hd", output, tokens.real.double())
+        part.written[layer.layer] += torch.einsum("hd,hde->he", kept, layer.matrix.double()).cpu()
+        for target, (value, control, applies) in layer.by_target.items():
+            part.effects.add(target, layer.layer, value, control, applies=applies)
 
 
 def _elsewhere(real: Tensor) -> Tensor:

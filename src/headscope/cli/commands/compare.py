@@ -33,6 +33,7 @@ def compare(
     k: shared.Kinds = 4,
     seed: Annotated[int, shared.seed("kinds and intervals")] = 0,
     match: bool = False,
+    weigh: shared.Weigh = "looked",
     common: shared.Common,
 ) -> None:
     """Compare two models head by head.
@@ -53,7 +54,7 @@ def compare(
         models = (common.load(model_a), run.load(model_b))
         options = {"max_length": max_length, "limit": limit, "seed": seed, **common.run_options}
         matched = hs.match(*models, corpus, **options) if match else None
-        result = hs.compare(*models, corpus, k=k, treebank=parsed, match=matched, **options)
+        result = hs.compare(*models, corpus, k=k, treebank=parsed, match=matched, weigh=weigh, **options)
         run.keep(result, notes=result.source.notes)
         run.tell(result, _facts, _print)
 

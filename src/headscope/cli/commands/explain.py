@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import headscope as hs
 from headscope.cli import options as shared
@@ -28,6 +28,7 @@ def explain(
     limit: Annotated[int | None, shared.limit("segments or pairs", least=2)] = None,
     max_length: shared.MaxLength = 128,
     seed: Annotated[int, shared.seed("the random neurons to compare with")] = 0,
+    weigh: Literal["looked", "moved"] = "looked",
     common: shared.Common,
 ) -> None:
     """Explain what makes a head's pattern.
@@ -39,11 +40,19 @@ def explain(
         head HEAD...: layer.head from 0, such as 7.4; 7.* or 'layer 7' for a layer, all for all; decoder:2.3 where
             there are several stacks.
         text FILE...: Text or pairs, as for analyze.
+        weigh: Only looked: what a head moves has no score of query and key to take apart, so moved is refused.
     """
     with session(common, output, inputs=text) as run:
         corpus = hs.read_text(*text)
         result = hs.explain(
-            run.load(model), head, corpus, max_length=max_length, limit=limit, seed=seed, **common.run_options
+            run.load(model),
+            head,
+            corpus,
+            max_length=max_length,
+            limit=limit,
+            seed=seed,
+            weigh=weigh,
+            **common.run_options,
         )
         run.keep(result, notes=result.source.notes)
         run.tell(result, _facts, _print, then="show pattern_left")

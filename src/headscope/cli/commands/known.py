@@ -28,8 +28,9 @@ def known(
 ) -> None:
     """Find heads of known kinds in a decoder.
 
-    Previous token, duplicate token, induction and the sink on the first token, each beside a control: on random tokens
-    that are repeated, and with --text on natural text. With --needle also retrieval.
+    Previous token, duplicate token, induction, the sink on the first token, copying and copy suppression, each beside a
+    control: on random tokens, and with --text on natural text. Successor heads by their weights. With --needle also
+    retrieval.
 
     Options:
         needle CUE|ANSWER: A sentence to hide in the texts, with a bar between the cue, which ends the prompt, and the

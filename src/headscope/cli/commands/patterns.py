@@ -1,7 +1,7 @@
 """`headscope patterns`: which of five patterns the attention maps of a model show."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import headscope as hs
 from headscope.cli import options as shared
@@ -23,6 +23,7 @@ def patterns(
     output: Path | None = None,
     max_length: shared.MaxLength = 128,
     limit: Annotated[int | None, shared.limit("texts of each file")] = None,
+    weigh: Literal["looked", "moved", "both"] | None = None,
     common: shared.Common,
 ) -> None:
     """Sort every attention map into five patterns.
@@ -36,18 +37,24 @@ def patterns(
         text FILE...: One or more files, each a data set of its own: plain text, .jsonl, .tsv pairs or .conllu.
         output OUT.nc: Write pattern_share of every head here, or add it to the atlas of the same model that is there.
             For one model and one file.
+        weigh: Maps of where heads look, of what they move from there, or both. Both is the default for models whose
+            output projections can be found.
     """
     if output is not None and (len(models) > 1 or len(text) > 1):
         raise OptionError("-o takes what was found in one model on one file; leave it out for several")
     with session(common, output, inputs=text) as run:
         corpora = [hs.read_text(file) for file in text]
         found = [
-            hs.find_patterns(loaded, corpus, max_length=max_length, limit=limit, **common.run_options)
+            hs.find_patterns(
+                loaded, corpus, max_length=max_length, limit=limit, weigh=weigh, **common.run_options
+            )
             for loaded in map(run.load, models)
             for corpus in corpora
         ]
         run.keep(found[0])
-        entries = [_entry(result, stack) for result in found for stack in result.arrays()]
+        # Where nobody asked, what heads move goes into the atlas only.
+        ways = [way for result in found for way in (result, result.moved if weigh else None) if way]
+        entries = [_entry(result, stack) for result in ways for stack in result.arrays()]
         run.tell(entries, lambda entries: {"results": entries}, _print)
 
 
@@ -59,6 +66,7 @@ def _entry(result: "PatternsResult", stack: str) -> dict[str, Any]:
         "model": result.model.name,
         "data": result.source.data,
         "stack": stack,
+        "weigh": "moved" if result.is_moved else "looked",
         "summary": result.in_brief(),
         "texts": result.source.texts,
         "tokens": result.source.tokens,
@@ -69,13 +77,16 @@ def _entry(result: "PatternsResult", stack: str) -> dict[str, Any]:
 
 
 def _print(page: "Page", entries: list[dict[str, Any]]) -> None:
-    """The summary of a single entry, one table for all, then, for a single entry, one by layer."""
+    """One table for all; of one model on one file also the summary before it, and one by layer behind it."""
     first, patterns = entries[0], list(entries[0]["shares"])
-    about = ["model", "stack", "data"]
+    about = ["model", "stack", "data", "weigh"]
     if all(entry["stack"] == first["stack"] for entry in entries):
         about.remove("stack")
-    if len(entries) == 1:
-        page.say(first["summary"])
+    if all(entry["weigh"] == "looked" for entry in entries):
+        about.remove("weigh")
+    alone = len({(entry["model"], entry["data"], entry["stack"]) for entry in entries}) == 1
+    if alone:
+        page.say(*(entry["summary"] for entry in entries))
     rows = [
         [
             *(entry[key] for key in about),
@@ -86,12 +97,13 @@ def _print(page: "Page", entries: list[dict[str, Any]]) -> None:
     ]
     title = "Share of attention maps in %, ± standard error over texts"
     page.table([*about, "texts", *patterns], rows, title=title)
-    if len(entries) == 1:
+    for entry in entries if alone else ():
         by_layer = [
             [str(row["layer"]), *(_share(row[name]["share"], row[name]["stderr"]) for name in patterns)]
-            for row in first["layers"]
+            for row in entry["layers"]
         ]
-        page.table(["layer", *patterns], by_layer, title="By layer")
+        moved = ", by what heads move" if entry["weigh"] == "moved" else ""
+        page.table(["layer", *patterns], by_layer, title=f"By layer{moved}")
 
 
 def _share(share: float, stderr: float) -> str:

@@ -23,13 +23,15 @@ def types(
     method: Literal["kmeans", "gmm"] = "kmeans",
     seed: Annotated[int, shared.seed("the search for clusters")] = 0,
     stack: str | None = None,
+    weigh: shared.Weigh = "looked",
     output: Path | None = None,
     common: shared.Common,
 ) -> None:
     """Sort heads into kinds by where they look.
 
     Clusters on the 21 distance features, named by what their centres look like, with how stable they are when
-    half of the heads or half of the texts are left out. Written into the atlas as head_type.
+    half of the heads or half of the texts are left out. Written into the atlas as head_type,
+    and as head_type_moved with --weigh moved.
 
     Options:
         atlas ATLAS: A file that headscope analyze wrote, with distance_features.
@@ -42,7 +44,7 @@ def types(
         opened = hs.open(atlas)
         _check_other(opened, target)
         with run.status("sorting heads"):
-            kinds = hs.head_types(opened, k=k, method=method, seed=seed, stack=stack)
+            kinds = hs.head_types(opened, k=k, method=method, seed=seed, stack=stack, weigh=weigh)
         kinds.to_atlas(opened).save(target)
         run.tell(kinds, lambda kinds: {**kinds.facts(), "types": kinds.table()}, _print)
 
@@ -61,9 +63,13 @@ def _print(page: "Page", kinds: "HeadKinds") -> None:
     from headscope.facts.analyses.kinds import COLUMNS, counted, how_sure, kind_rows, recommended, stability
 
     facts, features = kinds.facts(), kinds.features
-    page.say(counted(kinds.table(), facts["k"]), how_sure(facts))
-    title = "Where the attention of each kind's centre goes"
-    page.rows(COLUMNS, kind_rows(kinds.table()), title=title)
+    page.say(counted(kinds.table(), facts), how_sure(facts))
+    goes = (
+        "what each kind's centre moves comes from"
+        if "weigh" in facts
+        else "the attention of each kind's centre goes"
+    )
+    page.rows(COLUMNS, kind_rows(kinds.table()), title=f"Where {goes}")
     by_layer = [[name, *map(str, kinds.by_layer[:, number])] for number, name in enumerate(kinds.names)]
     page.table(["kind", *map(str, range(features.layers))], by_layer, title="Heads by layer")
     silhouettes = ", ".join(f"{k} {value:.2f}" for k, value in facts["silhouettes"].items())

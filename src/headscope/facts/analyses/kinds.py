@@ -30,11 +30,12 @@ def kind_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, **row["attention"]} for row in rows]
 
 
-def counted(rows: Sequence[Mapping[str, Any]], k: int) -> str:
-    """How many heads are of which kind, the most common first."""
+def counted(rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> str:
+    """How many heads are of which kind, the most common first, by the facts of the clustering."""
+    by = "what they move" if facts.get("weigh") == "moved" else "where they look"
     ranked = sorted(rows, key=lambda row: -row["heads"])
     counts = listed([f"{row['heads']} {row['type']}" for row in ranked])
-    return f"Sorted into {k} kinds by where they look, the heads are {counts}."
+    return f"Sorted into {facts['k']} kinds by {by}, the heads are {counts}."
 
 
 def recommended(facts: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headscope.atlas import Atlas
+from headscope.atlas.files import MOVED
 from headscope.errors import AtlasError, OptionError
 from headscope.facts.description import Description, EveryHead, description_of, descriptions
 from headscope.facts.head_arrays import HeadArray, HeadArrays, head_arrays, stack_arrays
@@ -42,7 +43,9 @@ def check_probed(atlas: Atlas, probe: str) -> None:
     probes = atlas.probes
     if probe not in probes:
         has = f"it has {', '.join(probes)}" if probes else "it has no probe's results"
-        raise AtlasError(f"this atlas has no {probe!r} probe; {has}; add it with: headscope probe {probe}")
+        looked = probe.removesuffix(MOVED)
+        command = looked if looked == probe else f"{looked} --weigh moved"
+        raise AtlasError(f"this atlas has no {probe!r} probe; {has}; add it with: headscope probe {command}")
 
 
 def head_scores(atlas: Atlas, stack: str, head: HeadId) -> list[tuple[Description, HeadScore]]:
@@ -121,7 +124,7 @@ class _OneHead:
 
     def _sample(self, place: Place) -> _Sample:
         cases, units, documents = (
-            self.arrays.number(f"{self.every.start}_{name}", **place)
+            self.arrays.number(f"{self.every.start}_{name}{self.every.ending}", **place)
             for name in ("count", "units", "documents")
         )
         if not np.isfinite(
@@ -150,7 +153,8 @@ class _OneHead:
         elif sample.cases is not None:
             ends = share_ends(value, stderr, sample.cases, sample.units, comparisons=comparisons)
         low, high = ends or (None, None)
-        return Score(name, value, low, high, detail)
+        unit = self.described.units.get(str(cell[self.described.label]), "")
+        return Score(name, value, low, high, detail, unit)
 
     def _baselines(self, cell: Place, sample: _Sample, comparisons: int) -> tuple[Score, ...]:
         """What rules get right of the same cases, the best first, or the head's own control."""
@@ -159,7 +163,9 @@ class _OneHead:
             return ()
         if set(array.dims) <= set(cell):
             # The interval of the score is that of its difference to the control, so the control has none.
-            return (Score(self.every.baseline_name, array.number(**{dim: cell[dim] for dim in array.dims})),)
+            value = array.number(**{dim: cell[dim] for dim in array.dims})
+            unit = self.described.units.get(str(cell[self.described.label]), "")
+            return (Score(self.every.baseline_name, value, unit=unit),)
         by_label = {baseline.label: baseline.name for baseline in self.described.baselines}
         label_dim, best_only = self.described.label, "" in by_label
         [rule_dim] = [dim for dim in array.dims if dim != label_dim] if len(array.dims) == 2 else [label_dim]

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from headscope.atlas.files import MOVED
 from headscope.facts.analyses.comparisons import PROBE, other_model, thirds
 from headscope.facts.findings.finding import Finding
 from headscope.facts.subject import Subject
@@ -12,15 +13,20 @@ from headscope.types import HeadId
 
 
 def changes(subject: Subject) -> Iterator[Finding]:
-    """Which layers changed, and whether it is their own doing."""
-    if not subject.has("attention_change") or PROBE not in subject.probes:
-        return
-    change = subject.array("attention_change")
+    """Which layers changed, and whether it is their own doing; by where heads look, and by what they move."""
+    for ending in ("", MOVED):
+        if subject.has(f"attention_change{ending}") and PROBE + ending in subject.probes:
+            yield from _changes(subject, ending)
+
+
+def _changes(subject: Subject, ending: str) -> Iterator[Finding]:
+    change, probe = subject.array(f"attention_change{ending}"), PROBE + ending
+    what = "what heads move" if ending else "attention"
     by_name = {str(name): change.sel(change=name).values for name in change["change"].values}
     values = by_name["cosine"]
     third, most = thirds(len(values)), int(values.argmax())
     text = (
-        f"Beside {other_model(subject.probes[PROBE])}, attention changed most in layer {most} (1 - cosine "
+        f"Beside {other_model(subject.probes[probe])}, {what} changed most in layer {most} (1 - cosine "
         f"{values[most]:.2f}); the last {count(third, 'layer')} by {values[-third:].mean():.2f}, the first by "
         f"{values[:third].mean():.2f}."
     )
@@ -31,18 +37,20 @@ def changes(subject: Subject) -> Iterator[Finding]:
             f" By their own weights alone it would be {ends[0]} on the first model's hidden states, {ends[1]} on "
             "the second's."
         )
-    error = float(subject.array("attention_change_stderr").sel(change="cosine").values[most])
+    error = float(subject.array(f"attention_change{ending}_stderr").sel(change="cosine").values[most])
     number = float(values[most]), error if np.isfinite(error) else None
-    yield Finding.measured(subject, "Change", (text,), number, probe=PROBE)
-    if subject.has("kind_transitions"):
-        yield _moved(subject)
+    yield Finding.measured(subject, "Change", (text,), number, probe=probe)
+    if subject.has(f"kind_transitions{ending}"):
+        yield _changed_kind(subject, ending)
 
 
-def _moved(subject: Subject) -> Finding:
+def _changed_kind(subject: Subject, ending: str) -> Finding:
     before, after = (
-        subject.array(name).transpose("layer", "head").values for name in ("kind_before", "kind_after")
+        subject.array(name + ending).transpose("layer", "head").values
+        for name in ("kind_before", "kind_after")
     )
     heads = tuple(HeadId(int(layer), int(head)) for layer, head in np.argwhere(before != after))
-    changed = f"{len(heads)} of {before.size} heads changed their kind"
+    by = " by what they move" if ending else ""
+    changed = f"{len(heads)} of {before.size} heads changed their kind{by}"
     parts = sentence(changed, (": ", *heads_list(heads)) if heads else "", ".")
     return Finding("Change", subject.stack, parts, len(heads) / before.size, heads=heads)

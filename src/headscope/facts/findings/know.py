@@ -7,7 +7,7 @@ from headscope.facts.description import ALL, Description, Sentences, direction_n
 from headscope.facts.findings.finding import Finding
 from headscope.facts.scores import HeadScore, compared, convincing
 from headscope.facts.subject import Subject
-from headscope.facts.wording import Part, count, interval, listed, sentence, share
+from headscope.facts.wording import Part, count, listed, sentence, share
 
 MOST = 6
 
@@ -53,7 +53,7 @@ class _Probe:
         does = object_of(self.described, row.label) or ""
         if self.sentences.more:
             way = f", {direction_name(row.direction)}" if row.direction else ""
-            told = f"{share(row.score.value)} {self.sentences.more}{_sure(row)} in {_cases(row)}"
+            told = f"{row.score.text} {self._more(row)}{_sure(row)} in {_cases(row)}"
         else:
             is_inward = row.direction in self.described.directions[1:]
             way = f" ({direction_name(row.direction)})" if is_inward else ""
@@ -73,6 +73,10 @@ class _Probe:
             over = f"Over all {self.described.labels} no head is clearly above {rules}; head "
             start = (over, row.head or "", " is the best")
         return self._finding(row, sentence(start, f": {self._beside(row)}."))
+
+    def _more(self, row: HeadScore) -> str:
+        """What a difference is more than; `of attention` only where it is a share."""
+        return self.sentences.more.removeprefix("of attention ") if row.score.unit else self.sentences.more
 
     def _beside(self, row: HeadScore) -> str:
         """The share of the head, and those of its baselines."""
@@ -97,7 +101,7 @@ class _Probe:
         """That no head gives any row enough more attention to matter."""
         best = max(ranked, key=lambda row: row.score.value)
         does = self.sentences.does.replace("{}", f"any of the {self.described.labels} tested")
-        most = f"; the most is {share(best.score.value)} {self.sentences.more}{_sure(best)}, by head "
+        most = f"; the most is {best.score.text} {self._more(best)}{_sure(best)}, by head "
         name = self.described.row_name(best.label)
         return self._finding(best, sentence(f"No head {does}", most, best.head or "", f" for {name}."))
 
@@ -169,8 +173,7 @@ def object_of(described: Description, label: str, *, with_label: bool = True) ->
 
 
 def _sure(row: HeadScore) -> str:
-    ends = interval(row.score.low, row.score.high)
-    return f" (95% interval {ends})" if ends else ""
+    return f" (95% interval {row.score.ends})" if row.score.ends else ""
 
 
 def _cases(row: HeadScore) -> str:

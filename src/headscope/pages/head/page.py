@@ -66,7 +66,9 @@ def card_lines(known: Card) -> list[CardLine]:
     lines = [
         CardLine(
             text=claim.text,
-            bar=Bar(
+            bar=None
+            if claim.score.unit
+            else Bar(
                 label=claim.score.name,
                 value=claim.score.value,
                 low=claim.score.low,

@@ -55,10 +55,13 @@ def _may_be_above(score: HeadScore) -> bool:
 
 def _charts(scored: Sequence[_Scored]) -> list[Chart]:
     """A chart for each kind of score."""
-    kinds: dict[str, list[Bar]] = {}
+    kinds: dict[tuple[str, str], list[Bar]] = {}
     for described, row in scored:
-        kinds.setdefault(row.score.name, []).append(_bar(described, row))
-    return [Chart(title=name, bars=bars[:MOST], is_share=True) for name, bars in kinds.items()]
+        kinds.setdefault((row.score.name, row.score.unit), []).append(_bar(described, row))
+    return [
+        Chart(title=f"{name}, in {unit}" if unit else name, bars=bars[:MOST], is_share=not unit)
+        for (name, unit), bars in kinds.items()
+    ]
 
 
 def _bar(described: Description, row: HeadScore) -> Bar:

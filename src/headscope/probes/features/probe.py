@@ -20,7 +20,7 @@ from headscope.run.options import BatchSize, longest_text
 from headscope.run.reader import expected_texts
 from headscope.text.annotated.treebank import Treebank
 from headscope.text.skipped import Skipped
-from headscope.types import StackName
+from headscope.types import StackName, WeighedBy, weigh_option
 
 HELD_BYTES = 16 << 20
 MOST_HELD = 1024
@@ -48,13 +48,15 @@ class FeaturesProbe:
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
+        weigh: WeighedBy = "looked",
         progress: bool = False,
     ) -> None:
         """A model or its name, and with `against` a second one of the same shape, to see what changed.
 
         The second model may have a tokenizer of its own: texts are compared, not tokens. `max_length` is the most
         tokens of a text, by default what both models take; `limit` stops after so many sentences. `faithful` changes
-        nothing: the published form of `feature_attention` is the only one.
+        nothing: the published form of `feature_attention` is the only one. `weigh="moved"` counts attention by what
+        heads move instead of where they look.
         """
         self.model = loaded(model)
         self.against = None if against is None else loaded(against)
@@ -63,7 +65,9 @@ class FeaturesProbe:
         self.progress = progress
         models = [self.model] if self.against is None else [self.model, self.against]
         longest = min(longest_text(shown, max_length) for shown in models)
-        self._observers = [Observer(shown, max_length=longest, batch_size=batch_size) for shown in models]
+        self._observers = [
+            Observer(shown, max_length=longest, batch_size=batch_size, weigh=weigh) for shown in models
+        ]
         _check_alike(self._observers)
 
     def fit(self, data: Treebank) -> Self:
@@ -136,6 +140,7 @@ class FeaturesProbe:
             "max_length": self._observers[0].max_length,
             "faithful": self.faithful,
             **({} if self.limit is None else {"limit": self.limit}),
+            **weigh_option(self._observers[0].watch.weigh),
             **({"against": None} if self.against is None else compared_with(self.against)),
         }
 

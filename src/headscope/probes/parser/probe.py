@@ -27,7 +27,7 @@ from headscope.probes.parser.training import Learner, Lot, train
 from headscope.run.options import BatchSize, check_batch_size
 from headscope.run.progress import RunProgress, progress_bar
 from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank
-from headscope.types import HeadGrid, StackName
+from headscope.types import HeadGrid, StackName, WeighedBy
 
 MAX_EPOCHS, PATIENCE = 30, 3
 
@@ -91,6 +91,7 @@ class Options:
     batch_size: BatchSize
     progress: bool
     limit: int | None = None
+    weigh: WeighedBy = "looked"
 
     def __post_init__(self) -> None:
         for name, least in (("max_epochs", 1), ("patience", 1), ("cache_limit", 0)):
@@ -107,7 +108,7 @@ class ParserRun:
         self.options = options
         self.model = next(iter(networks.values()))
         observers = {
-            name: Observer(network, max_length=options.max_length, holds_all=True)
+            name: Observer(network, max_length=options.max_length, holds_all=True, weigh=options.weigh)
             for name, network in networks.items()
         }
         self.maps = {
@@ -229,6 +230,7 @@ class ParserProbe:
         cache_limit: int = CACHE_LIMIT,
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
+        weigh: WeighedBy = "looked",
         progress: bool = False,
     ) -> None:
         """A model or its name.
@@ -236,10 +238,13 @@ class ParserProbe:
         `words` lets the weights depend on the words, by their `vectors`: a file (GloVe or word2vec text), or "model"
         for the network's own input embeddings. `stack` is the first one by default. Training stops after `patience`
         epochs without a better UAS on the dev set. `batch_size` is how many sentences a step of the training takes.
+        `weigh="moved"` shows the parser what heads move instead of where they look.
         """
         self.model = loaded(model)
         self.words = words
-        options = Options(stack, seed, max_epochs, patience, cache_limit, max_length, batch_size, progress)
+        options = Options(
+            stack, seed, max_epochs, patience, cache_limit, max_length, batch_size, progress, weigh=weigh
+        )
         self._run = ParserRun({"model": self.model}, options, vectors=vectors if words else None)
         self._learner: Learner | None = None
 

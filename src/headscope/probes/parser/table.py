@@ -32,7 +32,7 @@ from headscope.probes.result import Source
 from headscope.run.options import BatchSize
 from headscope.text.annotated.treebank import Treebank
 from headscope.text.skipped import Skipped
-from headscope.types import StackName
+from headscope.types import StackName, WeighedBy, weigh_option
 
 PLANS = (
     Plan("attention", "model", words=False),
@@ -58,6 +58,7 @@ def parser_table(
     limit: int | None = None,
     max_length: int | None = None,
     batch_size: BatchSize = "auto",
+    weigh: WeighedBy = "looked",
     progress: bool = False,
 ) -> ParserResult:
     """Train the parser probes of a model and their baselines on `train`, and score them on `test`.
@@ -77,7 +78,9 @@ def parser_table(
     """
     started = perf_counter()
     probed = loaded(model)
-    options = Options(stack, seed, max_epochs, patience, cache_limit, max_length, batch_size, progress, limit)
+    options = Options(
+        stack, seed, max_epochs, patience, cache_limit, max_length, batch_size, progress, limit, weigh
+    )
     networks = {"model": probed, "random": untrained(probed, seed=seed)}
     run = ParserRun(networks, options, vectors=vectors)
     data = Data(run.batcher, train, dev)
@@ -141,6 +144,7 @@ def _source(
             **{key: getattr(run.options, key) for key in ("seed", "max_epochs", "patience")},
             "max_length": run.max_length,
             "batch_size": run.options.batch_size,
+            **weigh_option(run.options.weigh),
         },
         duration=duration,
         notes=notes,

@@ -22,6 +22,7 @@ from headscope.text.annotated.coreference import CoreferenceCorpus, CoreferenceD
 from headscope.text.annotated.treebank import TaggedSentence
 from headscope.text.skipped import Skipped
 from headscope.text.words import WordText
+from headscope.types import WeighedBy
 
 WINDOW_WORDS = 128
 """Most words of a window; a sentence that is longer is left out."""
@@ -155,6 +156,7 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
+        weigh: WeighedBy = "looked",
         progress: bool = False,
     ) -> None:
         """`window_words` is the most words of a window of whole sentences; else see PointingProbe."""
@@ -166,6 +168,7 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
             max_length=max_length,
             batch_size=batch_size,
             faithful=faithful,
+            weigh=weigh,
             progress=progress,
         )
         self.window_words = window_words

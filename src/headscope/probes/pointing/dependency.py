@@ -14,6 +14,7 @@ from headscope.probes.pointing.tally import PointingTally
 from headscope.probes.result import Row
 from headscope.run.options import BatchSize
 from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank
+from headscope.types import WeighedBy
 
 FARTHEST = 10
 OFFSETS = tuple(offset for offset in range(-FARTHEST, FARTHEST + 1) if offset)
@@ -83,6 +84,7 @@ class DependencyProbe(PointingProbe[Treebank]):
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
+        weigh: WeighedBy = "looked",
         progress: bool = False,
     ) -> None:
         """`base_relations` counts subtypes (nmod:poss) as their base relation (nmod); else see PointingProbe."""
@@ -92,6 +94,7 @@ class DependencyProbe(PointingProbe[Treebank]):
             max_length=max_length,
             batch_size=batch_size,
             faithful=faithful,
+            weigh=weigh,
             progress=progress,
         )
         self.base_relations = base_relations

@@ -24,7 +24,7 @@ from headscope.run.options import BatchSize
 from headscope.stats.documents import FEWEST_DOCUMENTS
 from headscope.text.annotated.files import AnnotatedFiles
 from headscope.text.skipped import Skipped
-from headscope.types import Array, HeadId, StackName
+from headscope.types import Array, HeadId, StackName, WeighedBy, weigh_option
 
 DataT = TypeVar("DataT", bound=AnnotatedFiles)
 
@@ -71,17 +71,20 @@ class PointingProbe(ABC, Generic[DataT]):
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
+        weigh: WeighedBy = "looked",
         progress: bool = False,
     ) -> None:
         """A model or its name. `max_length` is the most tokens of a text, by default what the model takes.
 
         `limit` stops after so many texts. `faithful` takes attention from a split word's first piece, as the released
-        code of Clark et al. does.
+        code of Clark et al. does. `weigh="moved"` asks heads by what they move instead of where they look.
         """
         self.model = loaded(model)
         self.limit = limit
         self.faithful = faithful
-        self.observer = Observer(self.model, max_length=max_length, batch_size=batch_size, progress=progress)
+        self.observer = Observer(
+            self.model, max_length=max_length, batch_size=batch_size, weigh=weigh, progress=progress
+        )
         self._fitted: Fitted | None = None
         self._dealt = ""  # what the halves of the data read last were made of: document, sentence
 
@@ -279,6 +282,7 @@ class PointingProbe(ABC, Generic[DataT]):
                 "max_length": self.observer.max_length,
                 "faithful": self.faithful,
                 **({} if self.limit is None else {"limit": self.limit}),
+                **weigh_option(self.observer.watch.weigh),
                 **self.options(),
             },
             duration=0.0,

@@ -34,6 +34,7 @@ from headscope.probes.pointing.tally import PointingTally
 from headscope.run.options import BatchSize
 from headscope.stats.intervals import mean_interval
 from headscope.text.annotated.roles import Argument, Predicate, RoleCorpus
+from headscope.types import WeighedBy
 
 PAPER = {"max_words": 12, "max_argument": 3, "min_distance": 2}
 """What Kovaleva et al. kept of FrameNet."""
@@ -178,6 +179,7 @@ class RelationsProbe(PointingProbe[RoleCorpus]):
         max_length: int | None = None,
         batch_size: BatchSize = "auto",
         faithful: bool = False,
+        weigh: WeighedBy = "looked",
         progress: bool = False,
     ) -> None:
         """Which pairs count, and how they are shown to the model; for the latter see PointingProbe.
@@ -193,6 +195,7 @@ class RelationsProbe(PointingProbe[RoleCorpus]):
             max_length=max_length,
             batch_size=batch_size,
             faithful=faithful,
+            weigh=weigh,
             progress=progress,
         )
         limits = {"max_words": max_words, "max_argument": max_argument, "min_distance": min_distance}

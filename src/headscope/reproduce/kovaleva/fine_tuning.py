@@ -4,7 +4,7 @@ Attention by layer, beside how far weights moved (figure 5); attention to [CLS],
 tokens (figure 6) and from [CLS] in the last layer alone (figure 7).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -120,7 +120,7 @@ class Side:
     """What turns the atlas's change into fine-tuned less pre-trained; 0 where it has none."""
 
     @property
-    def arrays(self) -> dict[str, xr.DataArray]:
+    def arrays(self) -> Mapping[str, xr.DataArray]:
         """All arrays of the stack."""
         return self.atlas.stack(self.stack)
 

@@ -30,6 +30,7 @@ def dependency(
     base_relations: bool = False,
     annotate: shared.Annotate = None,
     faithful: shared.FirstPiece = False,
+    weigh: shared.Weigh = "looked",
     common: shared.Common,
 ) -> None:
     """Find which head tracks which relation.
@@ -48,6 +49,7 @@ def dependency(
             base_relations=base_relations,
             limit=limit,
             faithful=faithful,
+            weigh=weigh,
             **common.probe_options,
         )
         tell(run, scored(probe, lambda paths: shared.treebank(paths, annotate), treebank, select))
@@ -62,6 +64,7 @@ def coreference(
     limit: Annotated[int | None, shared.limit("windows of text")] = None,
     output: shared.Output = None,
     faithful: shared.FirstPiece = False,
+    weigh: shared.Weigh = "looked",
     common: shared.Common,
 ) -> None:
     """Find which head resolves coreference.
@@ -73,7 +76,9 @@ def coreference(
         select FILE...: Choose the best heads on these; by default on half of the documents of --data.
     """
     with session(common, output, inputs=[*data, *(select or [])]) as run:
-        probe = hs.CoreferenceProbe(run.load(model), limit=limit, faithful=faithful, **common.probe_options)
+        probe = hs.CoreferenceProbe(
+            run.load(model), limit=limit, faithful=faithful, weigh=weigh, **common.probe_options
+        )
         tell(run, scored(probe, lambda paths: hs.read_coreference(*paths), data, select))
 
 
@@ -91,6 +96,7 @@ def relations(
     min_distance: int | None = None,
     modifiers: bool = False,
     faithful: shared.FirstPiece = False,
+    weigh: shared.Weigh = "looked",
     common: shared.Common,
 ) -> None:
     """Find which head ties predicates to roles.
@@ -116,6 +122,7 @@ def relations(
             core_only=not modifiers,
             limit=limit,
             faithful=faithful,
+            weigh=weigh,
             **common.probe_options,
         )
         tell(run, scored(probe, lambda paths: hs.read_roles(*paths), data, select))
@@ -130,6 +137,7 @@ def features(
     limit: SentenceLimit = None,
     output: shared.Output = None,
     annotate: shared.Annotate = None,
+    weigh: shared.Weigh = "looked",
     common: shared.Common,
 ) -> None:
     """Measure attention to kinds of words.
@@ -143,7 +151,7 @@ def features(
     """
     with session(common, output, inputs=treebank) as run:
         loaded, other = run.load(model), None if against is None else common.load(against)
-        probe = hs.FeaturesProbe(loaded, against=other, limit=limit, **common.probe_options)
+        probe = hs.FeaturesProbe(loaded, against=other, limit=limit, weigh=weigh, **common.probe_options)
         tell(run, probe.score(shared.treebank(treebank, annotate)))
 
 
@@ -162,6 +170,7 @@ def parser(
     max_epochs: int = 30,
     cache_limit: float = 4.0,
     annotate: shared.Annotate = None,
+    weigh: shared.Weigh = "looked",
     common: shared.Common,
 ) -> None:
     """Train parsers on all heads together.
@@ -188,6 +197,7 @@ def parser(
             max_epochs=max_epochs,
             cache_limit=int(cache_limit * GIGABYTE),
             limit=limit,
+            weigh=weigh,
             **common.probe_options,
         )
         tell(run, result)

@@ -35,6 +35,7 @@ def examples(
     picture: Path | None = None,
     annotate: shared.Annotate = None,
     faithful: shared.FirstPiece = False,
+    weigh: shared.Weigh = "looked",
     common: shared.Common,
 ) -> None:
     """Show a head at work on sentences.
@@ -55,7 +56,7 @@ def examples(
         raise OptionError("give one of --treebank FILE, --coreference FILE and --roles FILE")
     if picture is not None and picture.suffix.lower() not in PICTURES:
         raise OptionError(f"--picture {picture}: pictures are saved as {', '.join(PICTURES)}")
-    settings = common.probe_options | {"limit": limit, "faithful": faithful}
+    settings = common.probe_options | {"limit": limit, "faithful": faithful, "weigh": weigh}
     with session(common) as run:
         asks: Any = (
             hs.DependencyProbe if treebank else hs.CoreferenceProbe if coreference else hs.RelationsProbe
