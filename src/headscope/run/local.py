@@ -1,6 +1,5 @@
 """The main job in one process: texts in, every head observed, an atlas out."""
 
-import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import perf_counter
@@ -8,11 +7,10 @@ from typing import Literal
 
 from headscope.atlas import Atlas
 from headscope.capture import Capture, survey
-from headscope.errors import HeadscopeWarning, OptionError, TextError
+from headscope.errors import HeadscopeWarning, OptionError
 from headscope.measures import MEASURES, HeadDistance, Measure
-from headscope.models import Model, load
+from headscope.models import Model, ModelName, loaded
 from headscope.run.measured import Measures
-from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize, check_run_options
 from headscope.run.provenance import ModelState, provenance
 from headscope.run.reader import Reader, ReadText
@@ -31,7 +29,7 @@ SENTENCES = 256
 
 
 def analyze(
-    model: Model | str | os.PathLike[str],
+    model: ModelName,
     texts: Corpus | TextPair | Iterable[Text],
     *,
     measures: Sequence[str | type[Measure]] | Literal["all"] = "all",
@@ -54,52 +52,38 @@ def analyze(
     is most typical; with 0 it holds no text. Nothing depends on `batch_size` but speed and memory.
     """
     started = perf_counter()
-    model = model if isinstance(model, Model) else load(model)
-    kinds = _chosen(measures)
+    model, kinds, sample = loaded(model), _chosen(measures), SentenceSample(sentences)
     check_run_options(model, max_length=max_length, limit=limit, batch_size=batch_size)
-    if sentences < 0:
-        raise OptionError(f"sentences must be at least 0, not {sentences}; with 0 the atlas quotes none")
     capture = survey(model)
     weighing = choose_weighing(capture, kinds, weigh, faithful=faithful, named=measures != "all")
     states = Measures.of(capture, weighing.kinds, faithful=faithful, weigh=weighing.weigh)
     watch = Watch(capture, holds_all=HeadDistance in kinds, one_segment=faithful, carrier=weighing.carrier)
-    sample = SentenceSample(sentences)
     reader = Reader(as_corpus(texts), watch.encoder(max_length), limit, sample=sample, faithful=faithful)
 
     def count(part: Measures, some: list[ReadText]) -> None:
         part.update(watch, watch.batch([text.encoded for text in some]))
 
-    title = f"{model.name} on {reader.corpus.name}" if progress else None
     batches = watch.batches(batch_size, max_length)
-    run_pass(reader.shards(), states, count, batches=batches, title=title, expected=reader.expected)
-    if not reader.read:
-        raise TextError(f"{reader.corpus.name} holds no text that could be analysed")
-    results = states.result()
-    typical = typical_sentences(
-        watch,
-        reader.encoder,
-        sample.chosen(),
-        batch_size=batch_size,
-        title=title and f"{title}, typical sentences",
-    )
+    who = model.name if progress else None
+    results = reader.through(states, count, batches=batches, who=who).result()
+    title = who and f"{who} on {reader.corpus.name}, typical sentences"
+    typical = typical_sentences(watch, reader.encoder, sample.chosen(), batch_size=batch_size, title=title)
     for warning in _warnings(model, reader):
         warnings.warn(warning, HeadscopeWarning, stacklevel=2)
     options = {
-        "measures": [kind.name for kind in weighing.kinds],
-        "weigh": weighing.weigh,
-        **({"weigh_note": weighing.note} if weighing.note else {}),
+        **weighing.options,
         "max_length": max_length,
         "limit": limit,
         "batch_size": batch_size,
         "faithful": faithful,
         "sentences": sentences,
     }
-    facts = _facts(capture, reader, options, duration=perf_counter() - started)
+    facts = _facts(capture, reader, options, started)
     return Atlas.build(results, provenance=facts, typical=typical)
 
 
 def _facts(
-    capture: Capture, reader: Reader, options: Mapping[str, object], *, duration: float
+    capture: Capture, reader: Reader, options: Mapping[str, object], started: float
 ) -> dict[str, str | int | float]:
     """Where the numbers come from."""
     model = capture.model
@@ -117,7 +101,7 @@ def _facts(
             "dtype": str(model.dtype).removeprefix("torch."),
             "captured_by": "hook" if capture.hooked else "returned attentions",
         },
-        duration=duration,
+        duration=perf_counter() - started,
     )
 
 

@@ -73,6 +73,7 @@ def create_app(
     app.state.explorer = explorer
     app.include_router(_page_routes())
     app.include_router(_model_routes(explorer))
+    app.include_router(_text_routes(explorer))
     app.include_router(_atlas_routes(explorer))
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]  # as FastAPI's own docs say
     _answer_problems(app)
@@ -114,6 +115,30 @@ def _model_routes(explorer: Explorer) -> APIRouter:
         """What the server is busy with."""
         return explorer.status
 
+    @routes.post("/predict")
+    async def predicted(request: Request, asked: Annotated[PredictRequest, Body()]) -> Predicted:
+        """What a model says, as it is and with heads switched off."""
+        check_request(asked)
+        return await explorer.work(request, "asking a model", lambda job: explorer.texts.predict(job, asked))
+
+    @routes.post("/heads", response_model=AtlasData)
+    async def heads(request: Request, asked: Annotated[SeenRequest, Body()]) -> Response:
+        """What the heads of a model do on one text, as an atlas of it."""
+        check_request(asked)
+        return _Json(await explorer.work(request, "reading a text", lambda job: explorer.texts.heads(asked)))
+
+    @routes.post("/select")
+    async def selected(request: Request, asked: Annotated[PredictRequest, Body()]) -> NamedHeads:
+        """The heads that the edits name."""
+        check_request(asked)
+        return await explorer.work(request, "looking heads up", lambda job: explorer.texts.select(asked))
+
+    return routes
+
+
+def _text_routes(explorer: Explorer) -> APIRouter:
+    routes = APIRouter(prefix="/api", responses=PROBLEMS)
+
     @routes.post("/seen")
     async def seen(request: Request, asked: Annotated[LookRequest, Body()]) -> Seen:
         """Send a text through a model; its maps are then there under the id."""
@@ -138,24 +163,6 @@ def _model_routes(explorer: Explorer) -> APIRouter:
         return await explorer.work(
             request, "reading neurons", lambda job: explorer.texts.neurons(job, asked, stack, layer, head)
         )
-
-    @routes.post("/predict")
-    async def predicted(request: Request, asked: Annotated[PredictRequest, Body()]) -> Predicted:
-        """What a model says, as it is and with heads switched off."""
-        check_request(asked)
-        return await explorer.work(request, "asking a model", lambda job: explorer.texts.predict(job, asked))
-
-    @routes.post("/heads", response_model=AtlasData)
-    async def heads(request: Request, asked: Annotated[SeenRequest, Body()]) -> Response:
-        """What the heads of a model do on one text, as an atlas of it."""
-        check_request(asked)
-        return _Json(await explorer.work(request, "reading a text", lambda job: explorer.texts.heads(asked)))
-
-    @routes.post("/select")
-    async def selected(request: Request, asked: Annotated[PredictRequest, Body()]) -> NamedHeads:
-        """The heads that the edits name."""
-        check_request(asked)
-        return await explorer.work(request, "looking heads up", lambda job: explorer.texts.select(asked))
 
     @routes.get("/seen/{id}/view/{name}", response_class=_Json)
     async def view_of_text(request: Request, id: str, name: str) -> Response:

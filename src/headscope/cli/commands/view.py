@@ -61,33 +61,14 @@ def view(
         raise OptionError("--beside-text is empty; give some words")
     with session(common, output, kind=REPORT, inputs=[atlas] if atlas else []) as run:
         # Loads torch and transformers, which is too slow to do before the checks above.
-        from headscope.pages.looking import check_cards, look_at_both
+        from headscope.pages.looking import TextToShow
         from headscope.pages.page import write_view
-        from headscope.pages.seen import check_text
-        from headscope.pages.start_checks import check_model, check_outline
 
-        check_text(text_a, text_b)
-        start = _start(view, stack, layer, head or [])
-        known = None if atlas is None else hs.open(atlas)
-        if known is not None:
-            check_cards(known)
-        for name, first in ((model, start), (beside, None)):
-            outline = None if name is None else common.outline(name)
-            if outline is not None:
-                check_outline(outline, first, max_length=max_length, neurons=neurons)
-        loaded, other = run.load(model), None if beside is None else run.load(beside)
-        check_model(loaded, start, neurons=neurons)
+        start, known = _start(view, stack, layer, head or []), None if atlas is None else hs.open(atlas)
+        text = TextToShow(text_a, text_b, start, known, beside_text, max_length, neurons)
+        models = text.loaded(model, beside, outline=common.outline, load=run.load)
         with run.status("reading the text"):
-            looked, second = look_at_both(
-                loaded,
-                text_a,
-                text_b,
-                beside=other,
-                beside_text=beside_text,
-                max_length=max_length,
-                neurons=neurons,
-                atlas=known,
-            )
+            looked, second = text.look(*models)
         with run.status(f"writing {output}"):
             packed = write_view(output, looked.observed, start=start, neurons=looked.neurons, beside=second)
             if svg is not None:
