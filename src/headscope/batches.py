@@ -10,6 +10,9 @@ from torch import Tensor
 
 T = TypeVar("T")
 
+# What rounding may leave of vectors that cancel, as a share of their lengths.
+_ROUNDING = 1e-5
+
 
 @dataclass(frozen=True)
 class TokenBatch:
@@ -108,11 +111,30 @@ class Carried:
     @cached_property
     def fetched(self) -> Tensor:
         """(text, head, key) |f_j|, the length of what a head fetches at each key."""
+        return _lengths(self.vectors())
+
+    def vectors(self) -> Tensor:
+        """(text, head, key, rank) f_j in coordinates of the head's own, in which lengths and angles are as they are."""
         heads, width, rank = self.root.shape
         groups = self.value.shape[1]
         root = self.root.view(groups, heads // groups, width, rank)
         value = self.value.to(self.root.dtype)[:, :, None]  # (text, group, 1, key, dim)
-        return _lengths(value @ root).flatten(1, 2)
+        return (value @ root).flatten(1, 2)
+
+    def signed_shares(self, weights: Tensor) -> Tensor:
+        """(text, head, query, key) c[i, j] = A[i, j] <f_j, y_i> / |y_i|^2 with y_i = sum_j A[i, j] f_j.
+
+        Rows add up to 1; a share is negative where what is fetched works against what the head gives. nan where |y_i|
+        is 0 to rounding.
+        """
+        fetched = self.vectors()
+        weights = weights.to(fetched.dtype)
+        given = weights @ fetched  # (text, head, query, rank)
+        size = _lengths(given)[..., None]  # (text, head, query, 1)
+        largest = weights @ _lengths(fetched)[..., None]  # |y_i| if all that is fetched pointed the same way
+        is_nothing = size <= _ROUNDING * largest
+        shares = weights * (given @ fetched.mT) / size.square().masked_fill(is_nothing, 1)
+        return shares.masked_fill(is_nothing, torch.nan)
 
     @cached_property
     def given(self) -> Tensor:

@@ -30,6 +30,9 @@ Layout = Literal["pair", "joined", "source-target"]
 Weigh = Literal["looked", "moved", "both"]
 """What attention is weighed by: where heads look, what they move from there, or one beside the other."""
 
+MapWeigh = Literal["looked", "moved", "signed"]
+"""What a map of one text holds: attention weights, shares of what is moved, or signed shares of a head's output."""
+
 WeighedBy = Literal["looked", "moved"]
 """What the attention that one analysis is shown is weighed by."""
 

@@ -52,6 +52,7 @@ COMMANDS = {
     "map": "ATLAS -o PICTURE",
     "explore": "MODEL ATLAS --no-open",
     "show": "ATLAS",
+    "card": "MODEL 1.2 --text CORPUS --treebank TREEBANK -o PAGE",
     "head": "ATLAS 1.2",
     "view": "MODEL cat -o PAGE --no-neurons",
     "report": "ATLAS -o PAGE",

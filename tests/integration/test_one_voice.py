@@ -1,4 +1,4 @@
-"""One probe, told by the command line, --json, report, head page and notebook: the same verdict on every head."""
+"""One probe and one card, on the command line, in --json, report, head page and notebook: the same words everywhere."""
 
 import json
 import re
@@ -7,18 +7,23 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from tests.facts.test_card import looking
 from tests.helpers.atlas_views import bars_of
 from typer.testing import CliRunner
 
 import headscope as hs
-from headscope.atlas import Atlas
+from headscope.atlas import Atlas, Typical
 from headscope.cli.main import app
 from headscope.facts.analyses.probes import best_heads
+from headscope.facts.card import Card
 from headscope.facts.cells import VERDICTS
 from headscope.facts.description import direction_name
 from headscope.pages.head.page import head_page
+from headscope.pages.looking import card_lines
 from headscope.pages.shapes import Embedded
+from headscope.report.card import write_card
 from headscope.report.page import render
+from headscope.types import HeadId
 
 Verdicts = dict[str, str]
 """By relation, what is said of its best head."""
@@ -97,3 +102,43 @@ def test_head_pages_and_the_notebook_say_so(told: Told, verdicts: Verdicts) -> N
                 (row["low"], row["high"]), rel=1e-4
             )
     assert compared
+
+
+@pytest.fixture
+def carded(tmp_path: Path) -> tuple[Path, Card]:
+    """An atlas of which head 1.2 does something, and its card."""
+    typical = Typical(HeadId(1, 2), ("The", "red", "cat"), None, (0, 0, 1), (0.2, 0.9, 0.8), 0.95)
+    path = tmp_path / "atlas.nc"
+    looking(0.9, explained_share=0.8, typical=[typical]).save(path)
+    card = hs.card(hs.open(path), "1.2")
+    assert len(card.sentences) == 2
+    return path, card
+
+
+@pytest.mark.parametrize("command", ["card", "head"])
+def test_a_card_is_the_same_sentences_on_the_command_line(
+    carded: tuple[Path, Card], command: str, no_log_lines: None
+) -> None:
+    path, card = carded
+    shown, as_json = (
+        CliRunner().invoke(app, [command, str(path), "encoder:1.2", *more]).stdout
+        for more in ([], ["--json"])
+    )
+    lines = [line.strip() for line in shown.splitlines()]
+    assert lines[: len(card.sentences) + 1] == [card.title, *card.sentences]
+    assert json.loads(as_json)["sentences"] == card.sentences
+    assert json.loads(as_json)["picture"]["said"] == "“red” gives “The” 90% of its attention."
+
+
+def test_a_card_is_the_same_sentences_on_pages(carded: tuple[Path, Card]) -> None:
+    path, card = carded
+    atlas = hs.open(path)
+    views = pytest.importorskip("headscope.widget.views")
+    embedded = Embedded.model_validate_json(views.AtlasView(atlas).about).head_pages["encoder/1/2"]
+    for page in (head_page(atlas, "encoder", 1, 2), embedded):
+        assert [line.text for line in page.card] + [page.without] * bool(page.without) == card.sentences
+    assert card_lines(atlas)["encoder"][5] == card.text
+    assert unescape(render(atlas)).count(card.text) == 1
+    file = write_card(card, path.with_suffix(".html")).read_text(encoding="utf-8")
+    for html in (file, card._repr_html_()):
+        assert [unescape(text) for text in re.findall(r"<li>(.*?)</li>", html)] == card.sentences

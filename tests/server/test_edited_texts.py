@@ -10,6 +10,7 @@ from tests.server.test_predictions import without_head
 from tests.server.test_texts import sent_maps
 
 from headscope.models import wrap
+from headscope.pages.seen import observe_as
 
 TEXT = "the cat sat on it"
 OFF = {"heads": "0.1", "how": "zero"}
@@ -83,3 +84,32 @@ def test_an_edit_that_cannot_be_is_refused(serving: MakeClient, edits: list[dict
     )
     assert answer.status_code == 400
     assert words in answer.json()["error"]
+
+
+def test_a_text_is_weighed_as_asked(serving: MakeClient) -> None:
+    client = serving(tiny("bert"))
+    request = {"model": "tiny-bert", "text_a": TEXT}
+    exact = {each.weigh: each for each in observe_as(["looked", "moved", "signed"], tiny("bert"), TEXT)}
+    ids = set()
+    for weigh, observed in exact.items():
+        seen = client.post("/api/seen", json=request | {"weigh": weigh}).json()
+        assert (seen["weigh"], seen["signed"], seen["weigh_note"]) == (weigh, weigh == "signed", "")
+        ids.add(seen["id"])
+        for layer, maps in enumerate(sent_maps(client, seen, seen["stacks"][0])):
+            np.testing.assert_allclose(maps, observed.layer("encoder", layer), atol=seen["max_error"] + 1e-6)
+    assert len(ids) == 3
+    change = client.post(
+        "/api/seen", json=request | {"weigh": "moved", "edits": [OFF], "difference": True}
+    ).json()
+    assert (change["weigh"], change["signed"], change["difference"]) == ("moved", True, True)
+
+
+def test_a_model_whose_projection_is_not_found_keeps_to_where_it_looks(
+    serving: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headscope.pages.seen.carrier_of", lambda capture: (None, "no linear map"))
+    seen = serving(tiny("bert")).post(
+        "/api/seen", json={"model": "tiny-bert", "text_a": TEXT, "weigh": "moved"}
+    )
+    assert seen.status_code == 200
+    assert (seen.json()["weigh"], seen.json()["weigh_note"]) == ("looked", "no linear map")

@@ -31,9 +31,9 @@ def sent_maps(client: TestClient, seen: dict, stack: dict) -> list[np.ndarray]:
         assert answer.headers["content-type"] == "application/octet-stream"
         codes = np.frombuffer(zlib.decompress(answer.content, -15), np.uint8)
         planes = codes.reshape(2 if seen["fine"] else 1, stack["heads"], queries, keys)
-        levels = np.array(seen["levels"])
+        levels = np.array([level for level in seen["levels"] if level is not None])
         if seen["fine"]:
-            middles = np.array([levels[0], *(levels[1:] + levels[:-1]) / 2, 1])
+            middles = np.array([levels[0], *(levels[1:] + levels[:-1]) / 2, levels[-1]])
             low, high = middles[planes[0]], middles[planes[0].astype(int) + 1]
             found.append(low + planes[1] / 255 * (high - low))
         else:

@@ -1,4 +1,4 @@
-"""Sweeps: many edits of one model, each held against the untouched model on the same examples."""
+"""Sweeps: many edits of one model, each held against the unedited model on the same examples."""
 
 import hashlib
 import warnings
@@ -64,7 +64,7 @@ class _Run:
     progress: bool
 
     def results(self, edits: Sequence[PlannedEdit]) -> tuple[TaskResult, Iterator[TaskResult]]:
-        """How the untouched model does, and how it does with each edit; all edits of a batch before the next batch."""
+        """How the unedited model does, and how it does with each edit; all edits of a batch before the next batch."""
         model = self.capture.model
         passes = (passes_for if self.reuse else Passes)(self.capture, self.changes)
         title = f"{model.name} on {self.task.data}, {len(edits) + 1} times" if self.progress else None
@@ -234,7 +234,7 @@ def _warn(result: Ablations) -> None:
         notes[0] = f"{data} is a single text or article, so no interval can be given; use data with several"
     if result.state.edits:
         notes.append(
-            "an edit of the model is in force already: the untouched model of this sweep is the edited one"
+            "an edit of the model is in force already: the unedited model of this sweep is the edited one"
         )
     for note in filter(None, notes):
         warnings.warn(note, HeadscopeWarning, stacklevel=3)

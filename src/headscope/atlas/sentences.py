@@ -42,6 +42,12 @@ class Example:
         """The attention to the chosen word."""
         return self.weights[self.guess]
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the places and weights fit the words; an atlas from elsewhere may hold anything."""
+        places = (self.asking, self.guess, *self.right)
+        return len(self.weights) == len(self.words) and all(0 <= place < len(self.words) for place in places)
+
 
 @dataclass(frozen=True)
 class Typical:

@@ -10,6 +10,7 @@ from headscope.cli import usage
 from headscope.cli.commands import (
     ablate,
     analyze,
+    card,
     compare,
     explain,
     explore,
@@ -70,7 +71,7 @@ app.add_typer(reproduce, name="reproduce")
 for command in (patterns, known, writes, find, ablate, importance, explain, compare, match, redundancy):
     usage.add(app, command)
 usage.add(app, map, function="map_heads")
-for command in (explore, show, head, view, report):
+for command in (explore, show, card, head, view, report):
     usage.add(app, command)
 
 

@@ -301,11 +301,11 @@ def run_scores(
 
 
 def check_untouched(capture: Capture) -> None:
-    """Raise CaptureError where queries and keys cannot be had, or not those of the untouched model."""
+    """Raise CaptureError where queries and keys cannot be had, or not those of the unedited model."""
     check_reachable(capture)
     if is_edited(capture.model.core):
         raise CaptureError(
-            "an edit of the model is in force; explain looks at the untouched model, leave the edit"
+            "an edit of the model is in force; explain looks at the unedited model, leave the edit"
         )
 
 

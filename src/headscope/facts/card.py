@@ -1,29 +1,35 @@
 """A head's card: in a few sentences what it does, beside what needs no such head, and whether the model needs it."""
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
+from headscope.facts.analyses.explained import explained_sentence
 from headscope.facts.analyses.probes import head_scores
 from headscope.facts.analyses.sweeps import MetricFacts, SweepFacts, sweeps_of
 from headscope.facts.description import ALL, Description
 from headscope.facts.findings.know import object_of
-from headscope.facts.findings.measures import is_noticeable
+from headscope.facts.findings.measures import TIMES, is_noticeable
 from headscope.facts.findings.moved import takes
 from headscope.facts.head_arrays import HeadArrays, head_arrays
 from headscope.facts.scores import EVEN, HeadScore, Score, mean_ends
+from headscope.facts.sentences import Sentence, best_sentence
 from headscope.facts.slices import Choice
 from headscope.facts.subject import Subject
-from headscope.facts.vocabulary import offset_name, pattern_name, role_name
+from headscope.facts.vocabulary import offset_name, own_name, pattern_name, role_name
 from headscope.facts.wording import count, share
 from headscope.stats.intervals import mean_interval
 from headscope.types import HeadId, split_stack
 
 MOST = 2
 """How many things a card says that a head finds, and how many that it looks at."""
+MOST_SENTENCES = 5
 NOTHING = "Nothing that was measured stands out."
+TEMPTING = 0.5
+"""From this share of right guesses on a head might be named after what a simple rule does as well."""
 
 
 @dataclass(frozen=True)
@@ -44,29 +50,46 @@ class Claim:
 
 @dataclass(frozen=True)
 class Card:
-    """A head in a few sentences; each is there only if it is clear of its control."""
+    """A head in five sentences at most; what it does is said only if it is clear of its control."""
 
     head: HeadId
     stack: str
+    model: str
     kind: str | None
     """The kind that `headscope types` sorted it into."""
     finds: tuple[Claim, ...]
     """What it finds more often than any rule does, after correction for all heads and all that was asked."""
     looks: tuple[Claim, ...]
     """What it looks at far more than even attention would."""
+    is_not: str
+    """What it must not be named after, as a rule does it as well or it looks elsewhere; empty where nothing tempts."""
+    explained: str
+    """How much of it names explain; empty where that was not measured."""
     without: str
     """What the model loses without it; empty where that was not tried."""
+    sentence: Sentence | None = None
+    """The sentence that shows it best; None where the atlas keeps none, or was not asked."""
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """All that it does."""
-        return (*self.finds, *self.looks)
+        """All that it does, as far as there is room beside the rest."""
+        return (*self.finds, *self.looks)[: MOST_SENTENCES - len(self.rest)]
+
+    @property
+    def rest(self) -> list[str]:
+        """What is said after its claims: what it is not, its explained share, what the model loses without it."""
+        return [text for text in (self.is_not, self.explained, self.without) if text]
 
     @property
     def sentences(self) -> list[str]:
         """All that is said, a sentence each."""
-        said = [claim.text for claim in self.claims] or [NOTHING]
-        return [*said, self.without] if self.without else said
+        return [*([claim.text for claim in self.claims] or [NOTHING]), *self.rest]
+
+    @property
+    def title(self) -> str:
+        """Which head it is: `Head 7.4 of demo (near)`."""
+        stack = "" if self.stack in ("encoder", "decoder") else f", {self.stack} attention"
+        return f"Head {self.head} of {self.model}{stack}{f' ({self.kind})' if self.kind else ''}"
 
     @property
     def text(self) -> str:
@@ -76,6 +99,11 @@ class Card:
     def __str__(self) -> str:
         """The card as one paragraph."""
         return self.text
+
+    def _repr_html_(self) -> str:
+        """The card with its picture, as notebooks show it."""
+        # By name: pages stand far above facts, and plain use must not load matplotlib.
+        return str(import_module("headscope.report.card").card_html(self))
 
 
 def card(atlas: Atlas, head: HeadId | str, *, stack: str | None = None) -> Card:
@@ -91,7 +119,9 @@ def card(atlas: Atlas, head: HeadId | str, *, stack: str | None = None) -> Card:
         raise AtlasError(
             f"there is no head {wanted}; the {stack} of this atlas has {layers} layers of {heads} heads, counted from 0"
         )
-    return _card(Subject(atlas, stack), wanted, heads=layers * heads)
+    known = _card(Subject(atlas, stack), wanted, heads=layers * heads)
+    claims = [(claim.probe, claim.label) for claim in known.claims]
+    return replace(known, sentence=best_sentence(atlas, stack, wanted, claims))
 
 
 def cards(atlas: Atlas, stack: str) -> list[Card]:
@@ -106,24 +136,43 @@ def cards(atlas: Atlas, stack: str) -> list[Card]:
 def _card(subject: Subject, head: HeadId, *, heads: int, sweep: SweepFacts | None = None) -> Card:
     """The card of one of so many heads; `sweep` is the sweep over single heads, where it is at hand."""
     arrays = head_arrays(subject.atlas, subject.stack, head)
+    scores = [pair for pair in head_scores(subject.atlas, subject.stack, head) if pair[1].label != ALL]
+    places = list(_places(subject, arrays, heads=heads))
     return Card(
         head,
         subject.stack,
+        own_name(str(subject.atlas.provenance.get("model", "a model"))),
         str(arrays["head_type"].values) if "head_type" in arrays else None,
-        tuple(_finds(subject.atlas, subject.stack, head)),
-        tuple(_looks(subject, arrays, heads=heads)),
+        tuple(_finds(scores)),
+        tuple(_looks(places)),
+        _tempting(scores) or _avoided(places),
+        explained_sentence(arrays, subject.atlas.sample_size("explained"), heads=heads),
         _without(sweep or sweeps_of(subject).get("heads"), arrays),
     )
 
 
-def _finds(atlas: Atlas, stack: str, head: HeadId) -> Iterator[Claim]:
+def _finds(scores: Sequence[tuple[Description, HeadScore]]) -> Iterator[Claim]:
     """What it finds clearly more often than any rule, the farthest above first."""
-    scores = [pair for pair in head_scores(atlas, stack, head) if pair[1].label != ALL and pair[1].stands_out]
-    for described, score in sorted(scores, key=lambda pair: -pair[1].lead)[:MOST]:
+    clear = [pair for pair in scores if pair[1].stands_out]
+    for described, score in sorted(clear, key=lambda pair: -pair[1].lead)[:MOST]:
         rule, does = score.best_baseline, object_of(described, score.label, with_label=False)
         if rule is not None and does is not None:
             text = f"{does[0].upper()}{does[1:]}: {_beside(described, score, rule)}."
             yield Claim(text, score.score, rule, described.name, score.label)
+
+
+def _tempting(scores: Sequence[tuple[Description, HeadScore]]) -> str:
+    """What it finds most often, and a simple rule as often; empty where there is nothing of the kind."""
+    tempting = [
+        (described, score)
+        for described, score in scores
+        if score.lead <= 0 and score.score.value >= TEMPTING and not score.has_few_cases
+    ]
+    for described, score in sorted(tempting, key=lambda pair: -pair[1].score.value):
+        rule, does = score.best_baseline, object_of(described, score.label, with_label=False)
+        if rule is not None and does is not None:
+            return f"No better than a rule where it {does}: {_beside(described, score, rule)}."
+    return ""
 
 
 def _beside(described: Description, score: HeadScore, rule: Score) -> str:
@@ -136,31 +185,64 @@ def _beside(described: Description, score: HeadScore, rule: Score) -> str:
     return f"{share(score.score.value)}, {phrases.get(rule.name, rule.name)} {share(rule.value)}"
 
 
-def _looks(subject: Subject, arrays: HeadArrays, *, heads: int) -> Iterator[Claim]:
-    """What it looks at far more than even attention would, most first; where a decoder's head rests, last."""
-    places: list[tuple[str, str, dict[str, Choice]]] = []
+@dataclass(frozen=True)
+class _Place:
+    """A head's attention to some keys beside even attention, and what it takes from there."""
+
+    does: str
+    name: str
+    score: Score
+    even: float
+    low: float
+    high: float
+    """The ends of the interval after correction for all heads and places."""
+    taken: str
+
+
+def _places(subject: Subject, arrays: HeadArrays, *, heads: int) -> Iterator[_Place]:
+    """All that a card may say a head looks at, where the atlas knows what even attention gives."""
+    asked: list[tuple[str, str, str, dict[str, Choice]]] = []
     for offset in (-1, 0, 1):
-        places.append((f"Looks at {offset_name(offset)}", "offset_attention", {"offset": offset}))
+        asked.append(("Looks at", offset_name(offset), "offset_attention", {"offset": offset}))
     for role in ("cls", "sep", "period", "comma"):
         does = "Rests on" if subject.is_causal and role == "cls" else "Looks at"
         name = role_name(subject.atlas, subject.stack, role)
-        places.append((f"{does} {name}", "role_attention", {"role": role, "query_role": "all"}))
+        asked.append((does, name, "role_attention", {"role": role, "query_role": "all"}))
     for pattern in ("same_word", "induction", "duplicate_token"):
-        places.append((f"Looks at {pattern_name(pattern)}", "named_patterns", {"pattern": pattern}))
-    units = subject.atlas.sample_size("offset_attention")
-    seen: list[Claim] = []
-    for does, measure, labels in places:
+        asked.append(("Looks at", pattern_name(pattern), "named_patterns", {"pattern": pattern}))
+    units, comparisons = subject.atlas.sample_size("offset_attention"), heads * len(asked)
+    for does, name, measure, labels in asked:
         value, error, even = (arrays.number(measure + end, **labels) for end in ("", "_stderr", "_uniform"))
-        low, _ = mean_interval(value, error, units, comparisons=heads * len(places))
-        if math.isfinite(even) and low > even and is_noticeable(value, even):
-            compared = takes(arrays, measure, units, comparisons=heads * len(places), **labels)
-            moves = compared is not None and compared.verdict != "unclear"
-            taken = f"; takes {share(compared.moved)} from there" if compared and moves else ""
-            text = f"{does}: {share(value)}, evenly {share(even)}{taken}."
-            score = Score("share of attention", value, *(mean_ends(value, error, units) or ()))
-            seen.append(Claim(text, score, Score(EVEN, even)))
-    seen.sort(key=lambda claim: (claim.text.startswith("Rests"), -claim.score.value))
-    yield from seen[:MOST]
+        if not math.isfinite(even):
+            continue
+        low, high = mean_interval(value, error, units, comparisons=comparisons)
+        compared = takes(arrays, measure, units, comparisons=comparisons, **labels)
+        moves = compared is not None and compared.verdict != "unclear"
+        taken = f"; takes {share(compared.moved)} from there" if compared and moves else ""
+        score = Score("share of attention", value, *(mean_ends(value, error, units) or ()))
+        yield _Place(does, name, score, even, low, high, taken)
+
+
+def _looks(places: Sequence[_Place]) -> Iterator[Claim]:
+    """What it looks at far more than even attention would, most first; where a decoder's head rests, last."""
+    clear = [
+        place for place in places if place.low > place.even and is_noticeable(place.score.value, place.even)
+    ]
+    clear.sort(key=lambda place: (place.does.startswith("Rests"), -place.score.value))
+    for place in clear[:MOST]:
+        text = (
+            f"{place.does} {place.name}: {share(place.score.value)}, evenly {share(place.even)}{place.taken}."
+        )
+        yield Claim(text, place.score, Score(EVEN, place.even))
+
+
+def _avoided(places: Sequence[_Place]) -> str:
+    """What it looks at far less than even attention would; empty where that is nothing."""
+    clear = [place for place in places if place.high < place.even and TIMES * place.score.value < place.even]
+    if not clear:
+        return ""
+    most = max(clear, key=lambda place: place.even - place.score.value)
+    return f"Does not look at {most.name}: {share(most.score.value)}, evenly {share(most.even)}."
 
 
 def _without(sweep: SweepFacts | None, arrays: HeadArrays) -> str:

@@ -2,6 +2,7 @@
 
 from headscope.figures.ablation import ablation_grid, layer_changes, pruning_curve, type_changes
 from headscope.figures.arcs import head_at_work, heads_at_work
+from headscope.figures.card import head_card
 from headscope.figures.compare import change_by_layer, kind_changes
 from headscope.figures.dots import relation_accuracy
 from headscope.figures.explained import explained_heads
@@ -28,6 +29,7 @@ __all__ = [
     "feature_map",
     "gradient_by_layer",
     "head_at_work",
+    "head_card",
     "head_grid",
     "head_map",
     "head_view",

@@ -14,14 +14,14 @@ from matplotlib.path import Path
 from headscope.atlas import Example
 from headscope.errors import OptionError
 from headscope.facts.description import direction_name
+from headscope.facts.sentences import LEAST_DRAWN, Sentence
 from headscope.facts.wording import printed
 from headscope.figures.colours import ACCENT, INK, MUTED, PAPER, SERIES
 from headscope.figures.theme import SMALL_SIZE, axes, short, size_in_points, text_width, title, write
 
-RIGHT, WRONG = SERIES[2], SERIES[1]
+ROLE_COLOURS = {"asks": ACCENT, "found": SERIES[2], "right": SERIES[2], "guess": SERIES[1]}
 
-LEAST_DRAWN = 0.01  # attention below this has no line
-LEAST_WRITTEN = 0.05  # and below this no number, unless the word matters
+LEAST_WRITTEN = 0.05  # attention below this has no number, unless the word matters
 BELOW = 33.0  # points below the arcs: word, number and role
 TITLE_ROOM = 24.0  # points
 ARROW = 4.0  # points
@@ -36,28 +36,34 @@ def head_at_work(example: Example, *, ax: Axes | None = None) -> Axes:
     """The sentence of an example, with curves between the word that asks and the words its head attends to.
 
     The thicker and the stronger a curve, the more attention; arrows run from the word that looks to the one it
-    looks at. Numbers below the words say how much that is, and words below the numbers what is what: *asks*, *found*
+    looks at. Numbers below the words say how much that is, and words below the numbers what is what: *query*, *found*
     (the head's choice, and right), *guess* (its choice, and wrong), *right* (what it should have chosen). Attention to
     special tokens is not shown, so the numbers need not add up to 1. Of a long sentence only the telling parts
     are shown.
     """
     _check(example)
-    line = lay_out(example)
     if ax is None:
         width, height = arcs_size(example)
         ax = axes(None, size=(width, height + TITLE_ROOM / 72))
         ax.set_position((0, 0, 1, height / (height + TITLE_ROOM / 72)))
+    way = direction_name(example.direction)
+    title(ax, printed(f"Head {example.head} at work: {example.label}, {way}"))
+    draw_arcs(ax, Sentence.of_example(example))
+    return ax
+
+
+def draw_arcs(ax: Axes, sentence: Sentence) -> None:
+    """The words of a sentence in a line, and an arc for every look."""
+    line = lay_out(sentence)
     width, height = size_in_points(ax)
     scale = min(1.0, width / line.width)
     ax.set_xlim(0, max(line.width, width / scale))
     ax.set_ylim(-BELOW, max(height / scale - BELOW, BELOW))
     ax.set_axis_off()
-    way = direction_name(example.direction)
-    title(ax, printed(f"Head {example.head} at work: {example.label}, {way}"))
+    weights = _weights(sentence)
     for place in line.places:
-        _word(ax, example, place, scale)
-    _arcs(ax, example, line, scale)
-    return ax
+        _word(ax, sentence, place, weights, scale)
+    _arcs(ax, sentence, line, scale)
 
 
 def heads_at_work(examples: Sequence[Example]) -> Figure:
@@ -77,10 +83,11 @@ def heads_at_work(examples: Sequence[Example]) -> Figure:
     return figure
 
 
-def arcs_size(example: Example) -> tuple[float, float]:
-    """Inches that the picture of an example takes without a title."""
-    line = lay_out(example)
-    return line.width / 72, (BELOW + _highest(line, example) + ARROW) / 72
+def arcs_size(shown: Sentence | Example) -> tuple[float, float]:
+    """Inches that the picture of a sentence, or of an example, takes without a title."""
+    sentence = Sentence.of_example(shown) if isinstance(shown, Example) else shown
+    line = lay_out(sentence)
+    return line.width / 72, (BELOW + _highest(line, sentence) + ARROW) / 72
 
 
 def _check(example: Example) -> None:
@@ -125,53 +132,57 @@ class Line:
         return next((place for place in self.places if not place.is_gap and place.words[0] == word), None)
 
 
-def lay_out(example: Example, *, room: float = MOST_WIDTH) -> Line:
+def lay_out(shown: Sentence | Example, *, room: float = MOST_WIDTH) -> Line:
     """The sentence in one line of at most `room` points, or as much of it as fits around what matters.
 
     A line that is too long even without its less important words is returned as it is; whoever draws it makes the
     letters smaller.
     """
-    words = range(len(example.words))
-    line = _line(example, words)
+    sentence = Sentence.of_example(shown) if isinstance(shown, Example) else shown
+    words = range(len(sentence.words))
+    line = _line(sentence, words)
     if line.width <= room:
         return line
-    for wanted in _what_matters(example):
-        shown = set(wanted)
-        line = _line(example, shown)
+    for wanted in _what_matters(sentence):
+        kept = set(wanted)
+        line = _line(sentence, kept)
         if line.width > room:
             continue
         for word in sorted(words, key=lambda word: min(abs(word - other) for other in wanted)):
-            longer = _line(example, shown | {word})
+            longer = _line(sentence, kept | {word})
             if longer.width > room:
                 break
-            shown, line = shown | {word}, longer
+            kept, line = kept | {word}, longer
         return line
     return line
 
 
-def _what_matters(example: Example) -> Iterator[set[int]]:
+def _what_matters(sentence: Sentence) -> Iterator[set[int]]:
     """Words that an excerpt must show: first all that matter, then fewer and fewer."""
-    core, right = {example.asking, example.guess}, set(example.right)
-    yield core | right | {word for word, weight in enumerate(example.weights) if weight >= MANY}
-    yield core | right
-    yield core | set(sorted(right, key=lambda word: abs(word - example.asking))[:1])
+    core = {word for look in sentence.looks[:1] for word in (look.asks, look.target)} or {0}
+    strong = {word for look in sentence.looks if look.weight >= MANY for word in (look.asks, look.target)}
+    right = [word for word, role in sentence.roles.items() if role == "right"]
+    yield core | set(right) | strong
+    yield core | set(right)
+    yield core | set(sorted(right, key=lambda word: min(abs(word - other) for other in core))[:1])
     yield core
 
 
-def _line(example: Example, shown: Container[int]) -> Line:
+def _line(sentence: Sentence, shown: Container[int]) -> Line:
     """Every shown word alone, and every run of hidden ones as one gap; a run of one is as good as shown."""
+    weights = _weights(sentence)
     groups: list[tuple[int, ...]] = []
-    for is_shown, words in groupby(range(len(example.words)), key=shown.__contains__):
+    for is_shown, words in groupby(range(len(sentence.words)), key=shown.__contains__):
         run = tuple(words)
         groups += [(word,) for word in run] if is_shown else [run]
     parts = []
     for group in groups:
-        text = short(printed(example.words[group[0]])) if len(group) == 1 else "…"
-        below = _below(example, group[0]) if len(group) == 1 else [f"{len(group)} words"]
+        text = short(printed(sentence.words[group[0]])) if len(group) == 1 else "…"
+        below = _below(sentence, weights, group[0]) if len(group) == 1 else [f"{len(group)} words"]
         widths = [text_width(text, WORD_SIZE), *(text_width(label, SMALL_SIZE) for label in below)]
         parts.append((group, text, max(widths)))
     total = sum(width for _, _, width in parts) + GAP * (len(parts) + 1)
-    from_right = _is_right_to_left(example.words)
+    from_right = _is_right_to_left(sentence.words)
     places, left = [], GAP
     for group, text, width in parts:
         x = left + width / 2
@@ -187,24 +198,25 @@ def _is_right_to_left(words: Sequence[str]) -> bool:
     return bool(strong) and mean(strong) > 0.5
 
 
-def _role(example: Example, word: int) -> tuple[str, str]:
-    """What a word is in the example, and its colour."""
-    if word == example.asking:
-        return "asks", ACCENT
-    if word == example.guess:
-        return ("found", RIGHT) if example.is_right else ("guess", WRONG)
-    return ("right", RIGHT) if word in example.right else ("", INK)
+def _weights(sentence: Sentence) -> dict[int, float]:
+    """The attention that is written below a word: what it gets, or where one word gets all looks, what it gives."""
+    targets = {look.target for look in sentence.looks}
+    is_inward = len(targets) == 1 and len(sentence.looks) > 1
+    weights: dict[int, float] = {}
+    for look in sentence.looks:
+        word = look.asks if is_inward else look.target
+        weights[word] = max(weights.get(word, 0.0), look.weight)
+    return weights
 
 
-def _below(example: Example, word: int) -> tuple[str, str]:
+def _below(sentence: Sentence, weights: dict[int, float], word: int) -> tuple[str, str]:
     """The attention and the role that are written below a word."""
-    role, _ = _role(example, word)
-    weight = example.weights[word]
+    role, weight = sentence.roles.get(word, ""), weights.get(word, 0.0)
     is_written = weight >= LEAST_WRITTEN or role in ("found", "guess", "right")
     return f"{weight:.0%}" if is_written else "", role
 
 
-def _word(ax: Axes, example: Example, place: Place, scale: float) -> None:
+def _word(ax: Axes, sentence: Sentence, place: Place, weights: dict[int, float], scale: float) -> None:
     def put(y: float, text: str, size: float, color: str, weight: str = "normal") -> None:
         write(
             ax,
@@ -222,9 +234,9 @@ def _word(ax: Axes, example: Example, place: Place, scale: float) -> None:
         put(-11, place.text, WORD_SIZE, MUTED)
         put(-21.5, f"{len(place.words)} words", SMALL_SIZE, MUTED)
         return
-    role, colour = _role(example, place.words[0])
-    number, _ = _below(example, place.words[0])
-    is_filled = role in ("asks", "found", "guess")
+    number, role = _below(sentence, weights, place.words[0])
+    colour = ROLE_COLOURS.get(role, INK)
+    is_filled = role in ("query", "found", "guess")
     if role:
         width = text_width(place.text, WORD_SIZE) + 1
         box = FancyBboxPatch(
@@ -238,55 +250,51 @@ def _word(ax: Axes, example: Example, place: Place, scale: float) -> None:
             zorder=1,
         )
         ax.add_patch(box)
-    is_target = role not in ("", "asks")
+    is_target = role not in ("", "query")
     put(-11, place.text, WORD_SIZE, PAPER if is_filled else INK)
     put(-23, number, SMALL_SIZE, colour if is_target else MUTED, "bold" if is_target else "normal")
     put(-31, role, SMALL_SIZE, colour)
 
 
-def _arcs(ax: Axes, example: Example, line: Line, scale: float) -> None:
-    """The curves, the weakest first, so that the strongest lies on top."""
-    asking = line.of(example.asking)
-    if asking is None:  # never left out
-        return
-    longest = max(_spans(line, example), default=0.0) or 1.0
-    top = min(ax.get_ylim()[1] - ARROW, _highest(line, example))
-    for word in sorted(
-        range(len(example.words)), key=lambda word: (word == example.guess, example.weights[word])
-    ):
-        place, weight = line.of(word), example.weights[word]
-        if place is None or word == example.asking or not weight >= LEAST_DRAWN:
+def _arcs(ax: Axes, sentence: Sentence, line: Line, scale: float) -> None:
+    """The curves, the weakest first, so that the strongest lies on top, and that which stands for the sentence last."""
+    longest = max(_spans(line, sentence), default=0.0) or 1.0
+    top = min(ax.get_ylim()[1] - ARROW, _highest(line, sentence))
+    first, *others = sentence.looks or (None,)
+    for look in [*sorted(others, key=lambda look: look.weight), first]:
+        if look is None or look.asks == look.target or not look.weight >= LEAST_DRAWN:
             continue
-        role, colour = _role(example, word)
-        colour = colour if role else ACCENT
-        strength = min(weight, 1.0)
+        start, end = line.of(look.asks), line.of(look.target)
+        if start is None or end is None:
+            continue
+        roles = {sentence.roles.get(word, "") for word in (look.asks, look.target)} - {"", "asks"}
+        colour = ROLE_COLOURS[roles.pop()] if roles else ACCENT
+        strength = min(look.weight, 1.0)
         alpha = 0.25 + 0.75 * strength**0.5
-        height = top * (0.3 + 0.7 * abs(place.x - asking.x) / longest)
+        height = top * (0.3 + 0.7 * abs(end.x - start.x) / longest)
         control = (
             ARROW / 2 + height * 4 / 3
         )  # a cubic curve reaches three quarters of the way to its controls
         curve = Path(
-            [(asking.x, ARROW / 2), (asking.x, control), (place.x, control), (place.x, ARROW / 2)],
+            [(start.x, ARROW / 2), (start.x, control), (end.x, control), (end.x, ARROW / 2)],
             [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4],
         )
         width = (0.6 + 3.2 * strength) * scale
-        looks = {"facecolor": "none", "edgecolor": colour, "linewidth": width, "capstyle": "butt"}
-        ax.add_patch(PathPatch(curve, alpha=alpha, zorder=2, **looks))
-        end, half = asking.x if example.is_inward else place.x, 1.4 + 1.8 * strength
-        arrow = Path([(end - half, ARROW), (end + half, ARROW), (end, -0.5), (end - half, ARROW)])
+        line_style = {"facecolor": "none", "edgecolor": colour, "linewidth": width, "capstyle": "butt"}
+        ax.add_patch(PathPatch(curve, alpha=alpha, zorder=2, **line_style))
+        half = 1.4 + 1.8 * strength
+        arrow = Path([(end.x - half, ARROW), (end.x + half, ARROW), (end.x, -0.5), (end.x - half, ARROW)])
         ax.add_patch(PathPatch(arrow, facecolor=colour, edgecolor="none", alpha=alpha, zorder=3))
 
 
-def _highest(line: Line, example: Example) -> float:
+def _highest(line: Line, sentence: Sentence) -> float:
     """How high the arcs of a line go, in points."""
-    return min(95.0, 20.0 + 0.2 * max(_spans(line, example), default=0.0))
+    return min(95.0, 20.0 + 0.2 * max(_spans(line, sentence), default=0.0))
 
 
-def _spans(line: Line, example: Example) -> list[float]:
+def _spans(line: Line, sentence: Sentence) -> list[float]:
     """How far each arc reaches, in points."""
-    asking = line.of(example.asking)
-    return [
-        abs(place.x - asking.x)
-        for place in line.places
-        if asking is not None and not place.is_gap and example.weights[place.words[0]] >= LEAST_DRAWN
+    ends = [
+        (line.of(look.asks), line.of(look.target)) for look in sentence.looks if look.weight >= LEAST_DRAWN
     ]
+    return [abs(start.x - end.x) for start, end in ends if start is not None and end is not None]

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection, PolyCollection
-from matplotlib.colors import Normalize, to_rgba
+from matplotlib.colors import Colormap, Normalize, to_hex, to_rgba
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
@@ -52,6 +52,7 @@ def head_view(
     key_tokens: Sequence[str] | None = None,
     heads: Sequence[int] | None = None,
     threshold: float = 0.01,
+    signed: bool = False,
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
@@ -59,9 +60,9 @@ def head_view(
 
     `weights` is (head, query, key), `key_tokens` those looked at where they are others (cross attention), `heads` the
     numbers of the heads to draw (all when None). The stronger a line, the more attention; weights below `threshold`
-    have none.
+    have none. `signed` numbers may be negative, or nan for none: a colour for those above 0, another for those below.
     """
-    array = _checked(weights, tokens, key_tokens, dims=3)
+    array = _checked(weights, tokens, key_tokens, dims=3, signed=signed)
     chosen = list(range(len(array))) if heads is None else list(heads)
     unknown = [head for head in chosen if head not in range(len(array))]
     if unknown or not chosen:
@@ -76,8 +77,14 @@ def head_view(
     for (x, side), texts in zip(sides, (left, right), strict=True):
         for number, text in enumerate(texts):
             write(ax, x, number * ROW, text, size=TOKEN_SIZE, ha=side, va="center")
-    ax.add_collection(_lines(array, chosen, threshold), autolim=False)
-    if len(chosen) > 1:
+    ax.add_collection(_lines(array, chosen, threshold, signed=signed), autolim=False)
+    if signed:
+        handles = [
+            Line2D([], [], color=_sign_colour(sign), linewidth=2.5, label=label)
+            for sign, label in ((1, "with"), (-1, "against"))
+        ]
+        legend(ax, columns=2, title="works", room=0, handles=handles)
+    elif len(chosen) > 1:
         handles = [Line2D([], [], color=_colour(head), linewidth=2.5, label=str(head)) for head in chosen]
         legend(ax, columns=min(len(chosen), 6), title="head", room=0, handles=handles)
     return ax
@@ -95,28 +102,33 @@ def matrix_view(
     tokens: Sequence[str],
     *,
     key_tokens: Sequence[str] | None = None,
+    signed: bool = False,
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
     """One head on one text: a cell for each query (down) and key (across), the darker the more attention.
 
     `weights` is (query, key), `key_tokens` those looked at where they are others (cross attention). Colours run from
-    0 to the smallest round number that holds all weights.
+    0 to the smallest round number that holds all weights. `signed` numbers may be negative, or nan for none, which
+    has no colour: colours then run to both sides of 0.
     """
-    array = _checked(weights, tokens, key_tokens, dims=2)
+    array = _checked(weights, tokens, key_tokens, dims=2, signed=signed)
     down, across = _labels(tokens, key_tokens)
     left, above = _widest(down) + GAP, _widest(across) + GAP
     width, height = len(across) * ROW, len(down) * ROW
     ax = ax or axes(None, size=((left + width + 10) / 72, (above + height + 70) / 72))
     _lay_out(ax, (-left, width), (height, -above), title)
     ax.set_aspect("equal")
-    scale = Normalize(0, round_share(min(1.0, float(array.max()))))
-    _cells(ax, array, scale)
+    largest = round_share(min(1.0, float(np.nanmax(np.abs(array), initial=0.0))))
+    scale, colours = (
+        Normalize(-largest if signed else 0, largest),
+        COLOUR_MAPS["signed" if signed else "share"],
+    )
+    _cells(ax, array, scale, colours)
     for number, text in enumerate(down):
         write(ax, -GAP, (number + 0.5) * ROW, text, size=TOKEN_SIZE, ha="right", va="center")
     for number, text in enumerate(across):
         write(ax, (number + 0.5) * ROW, -GAP, text, size=TOKEN_SIZE, ha="center", va="bottom", rotation=90)
-    high = scale.vmax or 1.0
     below = {
         "orientation": "horizontal",
         "location": "bottom",
@@ -124,8 +136,9 @@ def matrix_view(
         "shrink": 0.5,
         "fraction": 0.15,
     }
-    colours = ScalarMappable(scale, COLOUR_MAPS["share"])
-    colour_bar(ax, colours, "attention", ticks=[0, high / 2, high], aspect=100 / 6, pad=0.03, **below)
+    ticks = [-largest, 0, largest] if signed else [0, largest / 2, largest]
+    name = "share of the output" if signed else "attention"
+    colour_bar(ax, ScalarMappable(scale, colours), name, ticks=ticks, aspect=100 / 6, pad=0.03, **below)
     return ax
 
 
@@ -161,7 +174,9 @@ def model_view_size(layers: int, heads: int) -> tuple[float, float]:
     return heads * step + 0.6, layers * step + 0.6
 
 
-def _checked(weights: Any, tokens: Sequence[str], key_tokens: Sequence[str] | None, *, dims: int) -> Array:
+def _checked(
+    weights: Any, tokens: Sequence[str], key_tokens: Sequence[str] | None, *, dims: int, signed: bool
+) -> Array:
     """The weights as an array of `dims` axes, the last two (query, key), that fit the tokens."""
     array = np.asarray(weights.detach().cpu() if hasattr(weights, "detach") else weights, dtype=float)
     names = "(head, query, key)" if dims == 3 else "(query, key)"
@@ -173,7 +188,7 @@ def _checked(weights: Any, tokens: Sequence[str], key_tokens: Sequence[str] | No
             f"the weights are of {array.shape[-2]} queries and {array.shape[-1]} keys, and there are {len(tokens)} "
             f"tokens and {len(keys)} key tokens"
         )
-    if not np.isfinite(array).all() or array.size == 0 or array.min() < 0:
+    if array.size == 0 or (not signed and (not np.isfinite(array).all() or array.min() < 0)):
         raise OptionError("the weights must be numbers of at least 0, and there must be some")
     return array
 
@@ -204,30 +219,43 @@ def _colour(head: int) -> str:
     return HEAD_COLOURS[head % len(HEAD_COLOURS)]
 
 
-def _lines(array: Array, heads: Sequence[int], threshold: float) -> LineCollection:
+def _sign_colour(value: float) -> str:
+    """The colour of a number with a sign."""
+    return to_hex(COLOUR_MAPS["signed"](0.9 if value > 0 else 0.1))
+
+
+def _lines(array: Array, heads: Sequence[int], threshold: float, *, signed: bool) -> LineCollection:
     """The weakest first, so that the strongest lie on top."""
     lines = [
-        (float(array[head, query, key]), head, int(query), int(key))
+        (abs(float(array[head, query, key])), head, int(query), int(key))
         for head in heads
-        for query, key in np.argwhere(array[head] >= max(threshold, np.finfo(float).tiny))
+        for query, key in np.argwhere(np.abs(array[head]) >= max(threshold, np.finfo(float).tiny))
     ]
     lines = sorted(lines)[-MOST_LINES:]
+    colours = [
+        _sign_colour(array[head, query, key]) if signed else _colour(head) for _, head, query, key in lines
+    ]
     return LineCollection(
         [[(0, query * ROW), (BETWEEN, key * ROW)] for _, _, query, key in lines],
-        colors=[to_rgba(_colour(head), min(1.0, 0.08 + 0.92 * weight)) for weight, head, _, _ in lines],
+        colors=[
+            to_rgba(colour, min(1.0, 0.08 + 0.92 * line[0]))
+            for colour, line in zip(colours, lines, strict=True)
+        ],
         linewidths=[0.3 + 2.2 * min(1.0, weight) for weight, _, _, _ in lines],
         capstyle="round",
     )
 
 
-def _cells(ax: Axes, array: Array, scale: Normalize) -> None:
+def _cells(ax: Axes, array: Array, scale: Normalize, colours: Colormap) -> None:
     """One shape for the palest colour and one a cell for all others: most of a long text's cells are pale."""
-    colours = COLOUR_MAPS["share"]
     rows, columns = array.shape
+    nothing = float(scale(0.0))
     ax.add_patch(
-        Rectangle((0, 0), columns * ROW, rows * ROW, facecolor=colours(0), edgecolor=RULE, linewidth=0.5)
+        Rectangle(
+            (0, 0), columns * ROW, rows * ROW, facecolor=colours(nothing), edgecolor=RULE, linewidth=0.5
+        )
     )
-    shown = np.argwhere(np.asarray(scale(array)) * LEVELS >= 1)
+    shown = np.argwhere(np.abs(np.asarray(scale(array)) - nothing) * LEVELS >= 1)
     corners = np.array([(0, 0), (ROW, 0), (ROW, ROW), (0, ROW)])
     cells = PolyCollection(
         [corners + np.array([key, query]) * ROW for query, key in shown],

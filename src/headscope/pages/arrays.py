@@ -59,6 +59,7 @@ def from_attentions(
         maps={map_key(stack.name, layer): weights for layer, weights in enumerate(layers)},
         rotated=False,
         note="",
+        weigh_note="These are attention weights alone; what heads move from where they look takes a model and a text",
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 from weakref import WeakKeyDictionary
 
 from headscope.atlas import Atlas
@@ -10,9 +10,11 @@ from headscope.errors import AtlasError
 from headscope.facts.card import cards
 from headscope.models import Model
 from headscope.pages.neurons import NeuronReader, neuron_reader
-from headscope.pages.seen import Observed, check_text, observe
+from headscope.pages.quantise import FINE_WEIGHTS
+from headscope.pages.seen import Observed, can_weigh, check_text, check_weigh, observe_as, prepare
 from headscope.pages.start import Start
 from headscope.pages.start_checks import check_model, check_outline
+from headscope.types import MapWeigh
 
 Name = TypeVar("Name")
 """How a model is named, or the model itself."""
@@ -24,6 +26,8 @@ class Looked:
 
     observed: Observed
     neurons: NeuronReader | None = None
+    also: tuple[Observed, ...] = ()
+    """The same text weighed in other ways."""
 
 
 def look(
@@ -34,13 +38,23 @@ def look(
     max_length: int | None = None,
     neurons: bool | None = None,
     atlas: Atlas | None = None,
+    weigh: MapWeigh | None = None,
 ) -> Looked:
-    """A text through a model; with an atlas of this model every head has its card."""
+    """A text through a model; with an atlas of this model every head has its card.
+
+    Its maps are what `weigh` says, by default where heads look. Texts that are not very long are weighed in the other
+    ways too, where the model allows it.
+    """
     if atlas is not None:
         atlas.check_model(model.name, model.weights_hash, edits=None)
-    observed = labelled(observe(model, text_a, text_b, max_length=max_length), atlas)
+    first: MapWeigh = weigh or "looked"
+    prepared = prepare(model, text_a, text_b, max_length=max_length)
+    others = [other for other in get_args(MapWeigh) if other != first]
+    if prepared.weights > FINE_WEIGHTS or not can_weigh(model):
+        others = []
+    observed, *also = observe_as([first, *others], model, text_a, text_b, max_length=max_length)
     reader = None if neurons is False else neuron_reader(model, text_a, text_b, max_length=max_length)
-    return Looked(observed, reader)
+    return Looked(labelled(observed, atlas), reader, tuple(also))
 
 
 @dataclass(frozen=True)
@@ -54,9 +68,11 @@ class TextToShow:
     beside_text: str | None = None
     max_length: int | None = None
     neurons: bool | None = None
+    weigh: MapWeigh | None = None
 
     def __post_init__(self) -> None:
         check_text(self.text_a, self.text_b)
+        check_weigh(self.weigh)
         if self.atlas is not None:
             check_cards(self.atlas)
 
@@ -79,7 +95,11 @@ class TextToShow:
 
     def look(self, model: Model, beside: Model | None) -> tuple[Looked, Looked | None]:
         """The text, and beside it the same in another model, another text, or both; None for neither."""
-        options: dict[str, Any] = {"max_length": self.max_length, "neurons": self.neurons}
+        options: dict[str, Any] = {
+            "max_length": self.max_length,
+            "neurons": self.neurons,
+            "weigh": self.weigh,
+        }
         first = look(model, self.text_a, self.text_b, atlas=self.atlas, **options)
         if beside is None and self.beside_text is None:
             return first, None

@@ -1,7 +1,7 @@
 """One HTML file that shows a text, or an atlas, by itself: no network, nothing but what is in it."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
@@ -13,8 +13,8 @@ from headscope.atlas import replacing
 from headscope.errors import OutputError
 from headscope.html import environment
 from headscope.html import page as framed
-from headscope.pages.quantise import FINE_WEIGHTS, Quantised, deflated, quantise
-from headscope.pages.shapes import About, Embedded, ModelInfo, Neurons, Seen, ViewInfo
+from headscope.pages.quantise import FINE_WEIGHTS, Quantised, deflated
+from headscope.pages.shapes import About, AlsoStored, Embedded, ModelInfo, Neurons, Seen, ViewInfo
 from headscope.pages.start import Start
 from headscope.pages.tokens import printable
 from headscope.pages.views import VIEWS, Subject, view_json, views_of
@@ -50,6 +50,7 @@ def pack(
     *,
     start: Start | None = None,
     neurons: "NeuronReader | None" = None,
+    also: "Sequence[Observed]" = (),
     beside: "Looked | None" = None,
     budget: int | None = None,
     overhead: int = 0,
@@ -57,43 +58,64 @@ def pack(
 ) -> Packed:
     """Maps and neurons within `budget` bytes, of which `overhead` are taken and chunks take `expansion` times theirs.
 
-    What is shown beside comes on top, within a budget of its own.
+    `also` is the same text weighed in other ways, kept as far as there is room. What is shown beside comes on top,
+    within a budget of its own.
     """
     start = start or Start()
     fragment, start = start.fragment(observed), start.on(observed)
     room = (budget or budget_for(observed)) - overhead
-    seen, chunks, quantised = _part(observed, start, neurons, room, expansion)
+    seen, chunks, quantised = _part(observed, start, neurons, also, budget=room, expansion=expansion)
     embedded = Embedded(about=about("text", observed=observed), seen=seen, start=fragment)
     if beside is not None:
-        other, more, _ = _part(beside.observed, start, beside.neurons, budget_for(beside.observed), expansion)
+        own, room = beside.observed, budget_for(beside.observed)
+        other, more, _ = _part(own, start, beside.neurons, beside.also, budget=room, expansion=expansion)
         embedded = embedded.model_copy(update={"beside": other})
         chunks |= {f"beside/{key}": chunk for key, chunk in more.items()}
     return Packed(embedded, chunks, quantised)
 
 
 def _part(
-    observed: "Observed", start: Start, neurons: "NeuronReader | None", budget: int, expansion: float
+    observed: "Observed",
+    start: Start,
+    neurons: "NeuronReader | None",
+    also: "Sequence[Observed]",
+    *,
+    budget: int,
+    expansion: float,
 ) -> tuple[Seen, dict[str, bytes], Quantised]:
     """One text and its chunks.
 
     The neurons of the head that is shown first come along; those of all heads when there is room for them beside
-    maps in the finest code. What room is then left goes to a second byte for every weight.
+    maps in the finest code. What room is then left goes to a second byte for every weight, and then to the same text
+    weighed in other ways.
     """
     added = {view_key(view.name): view_chunk(view.name, "text", observed) for view in views_of("text")}
     room = int((budget - _told(observed) * 1.1) / expansion) - _size(added)
     chosen = _neuron_chunks(neurons([start.head_in(observed)])) if neurons else {}
-    quantised = quantise(observed.maps, words=observed.words, budget=max(0, room - _size(chosen)))
+    quantised = observed.quantised(budget=max(0, room - _size(chosen)))
     every = _all_neurons(observed, chosen, neurons, room - quantised.size) if neurons else None
     kept = chosen if every is None else every
     quantised = _finer(observed, quantised, room - _size(kept))
-    seen = observed.seen(
-        quantised,
-        has_neurons=bool(kept),
-        neuron_heads=None
-        if every is not None or not kept
-        else [key.removeprefix("neurons/") for key in kept],
+    others = _others(also, room - _size(kept) - quantised.size)
+    held = [key.removeprefix("neurons/") for key in kept] if every is None and kept else None
+    seen = observed.seen(quantised, has_neurons=bool(kept), neuron_heads=held).model_copy(
+        update={"also": [stored for stored, _ in others]}
     )
-    return seen, {**quantised.chunks, **kept, **added}, quantised
+    weighed = {key: chunk for _, chunks in others for key, chunk in chunks.items()}
+    return seen, {**quantised.chunks, **kept, **added, **weighed}, quantised
+
+
+def _others(also: "Sequence[Observed]", room: int) -> list[tuple[AlsoStored, dict[str, bytes]]]:
+    """The same text weighed in other ways, in turn as long as there is room, with their chunks."""
+    kept = []
+    for observed in also:
+        quantised = _finer(observed, observed.quantised(budget=room), room)
+        if quantised.size > room:
+            continue
+        room -= quantised.size
+        chunks = {f"{observed.weigh}/{key}": chunk for key, chunk in quantised.chunks.items()}
+        kept.append((observed.also(quantised), chunks))
+    return kept
 
 
 def write_view(
@@ -102,16 +124,23 @@ def write_view(
     *,
     start: Start | None = None,
     neurons: "NeuronReader | None" = None,
+    also: "Sequence[Observed]" = (),
     beside: "Looked | None" = None,
     budget: int | None = None,
 ) -> Packed:
     """Write a text as one self-contained HTML file; it appears under its name only when it is whole."""
     assets = (asset("headscope.css"), *modules(view.name for view in views_of("text")))
-    overhead = sum(len(part.encode()) for part in assets) + 4_000 + 80 * len(observed.maps)
+    overhead = (
+        sum(len(part.encode()) for part in assets)
+        + 4_000
+        + 80 * len(observed.maps) * (1 + len(also))
+        + 3_000 * len(also)
+    )
     packed = pack(
         observed,
         start=start,
         neurons=neurons,
+        also=also,
         beside=beside,
         budget=budget,
         overhead=overhead,
@@ -222,7 +251,7 @@ def _finer(observed: "Observed", quantised: Quantised, room: int) -> Quantised:
     """With a second byte for every weight where there is room for it."""
     if not observed.weights or observed.weights > min(FINE_WEIGHTS, room):  # the bytes hardly shrink
         return quantised
-    finer = quantise(observed.maps, words=observed.words, fine=True)
+    finer = observed.quantised(fine=True)
     return finer if finer.size <= room else quantised
 
 

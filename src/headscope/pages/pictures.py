@@ -30,10 +30,12 @@ def draw(
     tokens = observed.tokens(shape.queries).pieces
     keys = observed.tokens(shape.keys).pieces if shape.queries != shape.keys else None
     where = f", {shape.name}" if len(observed.stacks) > 1 else ""
+    where += {"looked": "", "moved": ", moved", "signed": ", share of its output"}[observed.weigh]
+    signed = observed.weigh == "signed"
     if kind == "matrix":
         head = heads[0] if heads else 0
         title = f"{observed.model}: head {HeadId(layer, head)}{where}"
-        return matrix_view(weights[head], tokens, key_tokens=keys, title=title, ax=ax)
+        return matrix_view(weights[head], tokens, key_tokens=keys, signed=signed, title=title, ax=ax)
     of = f"head {HeadId(layer, heads[0])}" if len(heads) == 1 else f"layer {layer}"
     return head_view(
         weights,
@@ -41,6 +43,7 @@ def draw(
         key_tokens=keys,
         heads=list(heads) or None,
         threshold=threshold,
+        signed=signed,
         title=f"{observed.model}: {of}{where}",
         ax=ax,
     )

@@ -2,26 +2,26 @@
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from pydantic import ConfigDict
 
-from headscope.capture import surveyed
-from headscope.errors import OptionError, TextError
+from headscope.capture import Capture, Carrier, surveyed
+from headscope.errors import CaptureError, OptionError, TextError
 from headscope.models import Model
 from headscope.models.stacks import Place
-from headscope.pages.quantise import Quantised, Starts
-from headscope.pages.shapes import Reading, Seen, StackShape, Tokens
+from headscope.pages.quantise import Quantised, Starts, quantise, quantise_signed
+from headscope.pages.shapes import AlsoStored, Reading, Seen, StackShape, StoredMaps, Tokens
 from headscope.pages.tokens import tokens_of, word_starts
 from headscope.run.options import longest_text
 from headscope.run.watch import Watch
 from headscope.text.batching import TextBatch
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
-from headscope.types import AttentionBatch, HeadGrid, HeadId, StackName
+from headscope.types import AttentionBatch, HeadGrid, HeadId, MapWeigh, StackName
 
 Array = np.ndarray[Any, Any]
 Between = Callable[[], None]
@@ -42,14 +42,13 @@ class Observed(Reading):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     maps: dict[str, Array]
-    """(head, query, key) by maps/{stack}/{layer}, exact."""
+    """(head, query, key) by maps/{stack}/{layer}, exact: what `weigh` says."""
 
     @property
     def id(self) -> str:
-        """The same for the same model's name, text and tokens."""
-        said = repr(
-            (self.model, self.text_a, self.text_b, self.source.pieces, self.target and self.target.pieces)
-        )
+        """The same for the same model's name, text, tokens and weighing."""
+        pieces = (self.source.pieces, self.target and self.target.pieces)
+        said = repr((self.model, self.text_a, self.text_b, *pieces, self.weigh))
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     @property
@@ -89,9 +88,8 @@ class Observed(Reading):
         counts = np.outer(queries, keys)  # (query, key)
         if shape.queries == shape.keys:
             np.fill_diagonal(counts, False)
-        scores = np.stack(  # (layer, head)
-            [(self.layer(shape.name, layer) * counts).max(-1).sum(-1) for layer in range(shape.layers)]
-        )
+        layers = (np.nan_to_num(self.layer(shape.name, layer)) for layer in range(shape.layers))
+        scores = np.stack([(weights * counts).max(-1).sum(-1) for weights in layers])  # (layer, head)
         layer, head = np.unravel_index(int(scores.argmax()), scores.shape)
         return HeadId(int(layer), int(head))
 
@@ -107,20 +105,32 @@ class Observed(Reading):
             for layer in range(stack.layers)
         }
 
+    def quantised(self, *, budget: int | None = None, fine: bool = False) -> Quantised:
+        """The maps as they are stored: see `quantise`; signed shares always in the same way, whatever they take."""
+        if self.weigh == "signed":
+            return quantise_signed(self.maps, words=self.words)
+        return quantise(self.maps, words=self.words, budget=budget, fine=fine)
+
+    def also(self, quantised: Quantised) -> AlsoStored:
+        """What a view is told of this weighing beside another of the same text."""
+        return AlsoStored(weigh=self.weigh, **_told(quantised))
+
     def seen(self, quantised: Quantised, *, has_neurons: bool, neuron_heads: list[str] | None = None) -> Seen:
         """What a view is told, its maps stored as `quantised`."""
         heads = {stack.name: self.sharpest(stack.name) for stack in self.stacks}
         return Seen(
             **{name: getattr(self, name) for name in Reading.model_fields},
+            **_told(quantised),
             id=self.id,
-            levels=quantised.code.table,
-            max_error=quantised.max_error,
-            word_error=quantised.word_error,
-            fine=quantised.fine,
             has_neurons=has_neurons,
             neuron_heads=neuron_heads,
             sharpest={name: (head.layer, head.head) for name, head in heads.items()},
         )
+
+
+def _told(quantised: Quantised) -> dict[str, Any]:
+    """How maps are stored, as a view is told."""
+    return {name: getattr(quantised, name) for name in StoredMaps.model_fields}
 
 
 def map_key(stack: str, layer: int) -> str:
@@ -138,6 +148,12 @@ class Prepared:
     text: TextPair
 
     @property
+    def weights(self) -> int:
+        """How many weights all heads have on it."""
+        grids = self.watch.capture.stacks.grids
+        return sum(grid.layers * grid.heads * _area(self.encoded, grid.stack) for grid in grids)
+
+    @property
     def batch(self) -> TextBatch:
         """The text as the model is given it."""
         return self.watch.batch([self.encoded])
@@ -152,6 +168,12 @@ def check_text(text_a: str, text_b: str | None = None) -> None:
             raise TextError(f"the text has something that is no character at place {half.start()}")
 
 
+def check_weigh(weigh: str | None) -> None:
+    """Raise OptionError for what is no weighing; None is the usual one."""
+    if weigh is not None and weigh not in get_args(MapWeigh):
+        raise OptionError(f"weigh must be one of {', '.join(get_args(MapWeigh))}, not {weigh!r}")
+
+
 def prepare(
     model: Model, text_a: str, text_b: str | None = None, *, max_length: int | None = None
 ) -> Prepared:
@@ -163,15 +185,13 @@ def prepare(
     encoded = encoder.encode(pair)
     if not len(encoded.source) or (encoded.target is not None and not len(encoded.target)):
         raise TextError(f"{model.name} makes no tokens of {text_a[:40]!r}; give another text")
-    weights = sum(
-        grid.layers * grid.heads * _area(encoded, grid.stack) for grid in watch.capture.stacks.grids
-    )
-    if weights > MOST_WEIGHTS:
+    prepared = Prepared(watch, encoder, encoded, pair)
+    if prepared.weights > MOST_WEIGHTS:
         raise OptionError(
-            f"{len(encoded)} tokens in {model.name} make {weights:,} weights, and a view holds {MOST_WEIGHTS:,}; "
-            "give a shorter text or a smaller --max-length (max_length=)"
+            f"{len(encoded)} tokens in {model.name} make {prepared.weights:,} weights, and a view holds "
+            f"{MOST_WEIGHTS:,}; give a shorter text or a smaller --max-length (max_length=)"
         )
-    return Prepared(watch, encoder, encoded, pair)
+    return prepared
 
 
 def observe(
@@ -179,37 +199,85 @@ def observe(
     text_a: str,
     text_b: str | None = None,
     *,
+    weigh: MapWeigh = "looked",
     max_length: int | None = None,
     between: Between | None = None,
 ) -> Observed:
-    """See what every head of `model` does on a text or pair.
+    """See what every head of `model` does on a text or pair: where it looks, or what it moves.
 
     Models that read one text and write another are shown `text_b` as what they write. Texts of more than
-    `max_length` tokens (512, or what the model takes) lose their end, which the note tells.
+    `max_length` tokens (512, or what the model takes) lose their end, which the note tells. `weigh` "signed" gives the
+    shares A <f, y> / |y|^2 of what each head gives, which add up to 1 and may be negative.
     """
+    return observe_as([weigh], model, text_a, text_b, max_length=max_length, between=between)[0]
+
+
+def observe_as(
+    weighs: Sequence[MapWeigh],
+    model: Model,
+    text_a: str,
+    text_b: str | None = None,
+    *,
+    max_length: int | None = None,
+    between: Between | None = None,
+) -> list[Observed]:
+    """The same once for each of `weighs`, in one forward pass; OptionError where the model does not allow one."""
     prepared = prepare(model, text_a, text_b, max_length=max_length)
-    maps: dict[str, Array] = {}
+    capture = prepared.watch.capture
+    carrier, note = carrier_of(capture)
+    others = [weigh for weigh in weighs if weigh != "looked"]
+    if others and carrier is None:
+        raise OptionError(f"{note}; give --weigh looked (weigh='looked')")
+    maps: dict[MapWeigh, dict[str, Array]] = {weigh: {} for weigh in weighs}
 
     def see(stack: StackName, attention: AttentionBatch) -> None:
         if between is not None:
             between()
-        weights = attention.attention[0].detach().cpu().float().numpy().copy()  # (head, query, key)
-        maps[map_key(stack, attention.layer)] = weights
+        for weigh, kept in maps.items():
+            kept[map_key(stack, attention.layer)] = _weighed(attention, weigh)
 
-    prepared.watch.run(prepared.batch, see)
+    Watch(capture, carrier=carrier if others else None).run(prepared.batch, see)
     source, target = tokens_in(prepared)
-    return Observed(
-        model=model.name,
-        architecture=model.architecture,
-        text_a=prepared.text.first,
-        text_b=prepared.text.second,
-        source=source,
-        target=target,
-        stacks=[_shape(model, grid) for grid in prepared.watch.capture.stacks.grids],
-        maps=maps,
-        rotated=model.is_rotated,
-        note=_note(model, prepared),
-    )
+    return [
+        Observed(
+            model=model.name,
+            architecture=model.architecture,
+            text_a=prepared.text.first,
+            text_b=prepared.text.second,
+            source=source,
+            target=target,
+            stacks=[_shape(model, grid) for grid in capture.stacks.grids],
+            maps=kept,
+            rotated=model.is_rotated,
+            note=_note(model, prepared),
+            weigh=weigh,
+            weigh_note=note,
+        )
+        for weigh, kept in maps.items()
+    ]
+
+
+def carrier_of(capture: Capture) -> tuple[Carrier | None, str]:
+    """What tells what heads fetch and give, or None and why it cannot be told."""
+    try:
+        return Carrier(capture), ""
+    except CaptureError as error:
+        return None, str(error)
+
+
+def can_weigh(model: Model) -> bool:
+    """Whether what its heads move can be told."""
+    return carrier_of(surveyed(model))[0] is not None
+
+
+def _weighed(attention: AttentionBatch, weigh: MapWeigh) -> Array:
+    """(head, query, key) of the only text of a batch."""
+    if weigh == "signed":
+        assert attention.carried is not None
+        shares = attention.carried.signed_shares(attention.attention)[0]
+    else:
+        shares = (attention.moved if weigh == "moved" else attention).map_of(0)
+    return shares.detach().cpu().float().numpy().copy()
 
 
 def place_of(model: Model, stack: str, layer: int, head: int) -> Place:

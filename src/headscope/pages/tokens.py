@@ -1,19 +1,18 @@
 """The tokens of a text as people read them: pieces, and the words they belong to."""
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from headscope.facts.sentences import is_special
 from headscope.pages.shapes import Tokens
 from headscope.text.encode import EncodedText, TextEncoder
 from headscope.text.words import Span, word_spans
 
 Array = np.ndarray[Any, Any]
 
-_SPECIAL = re.compile(r"\[(?:[A-Z]+|unused)\d*\]|<[\w|/-]*\w[\w|/-]*>")
 _SPACES = {"\n": "↵", "\r": "↵", "\t": "⇥"}
 
 
@@ -78,11 +77,6 @@ def word_starts(tokens: Tokens) -> Array:
     word = np.array(tokens.word)
     goes_on = (word[1:] >= 0) & (word[1:] == word[:-1])
     return np.flatnonzero(np.concatenate([[True], ~goes_on])[: len(word)])
-
-
-def is_special(piece: str) -> bool:
-    """Whether a token looks like a special one: [CLS], [unused1], <s>, <|endoftext|>."""
-    return _SPECIAL.fullmatch(piece) is not None
 
 
 def _shown(tokenizer: Any, text: str, spans: Sequence[Span]) -> list[str | None]:

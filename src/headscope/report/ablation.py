@@ -43,7 +43,7 @@ def ablation_section(subject: Subject, _: int) -> Section:
     return Section(
         "ablation",
         "What does the model lose without heads?",
-        "Heads were edited while the model did a task, each edit held against the untouched model on the same "
+        "Heads were edited while the model did a task, each edit held against the unedited model on the same "
         "examples. Changes come with 95 % intervals over independent texts; significant are those that remain so when "
         "the number of edits of the sweep is allowed for. No change on these examples does not mean that a head does "
         "nothing: others may do the same.",

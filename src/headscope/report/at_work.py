@@ -28,8 +28,8 @@ _HOW_TO_READ = (
 
 def at_work(subject: Subject, described: Description, labels: Sequence[str]) -> list[Part]:
     """The examples of a probe: pictures for the first few of `labels`, and a folded list of the others."""
-    examples = usable(subject.atlas.examples(described.name, stack=subject.stack))
-    by_label = {example.label: example for example in examples}
+    examples = subject.atlas.examples(described.name, stack=subject.stack)
+    by_label = {example.label: example for example in examples if example.is_whole}
     shown = [by_label[label] for label in labels if label in by_label][:MOST_PICTURES]
     shown = shown or list(by_label.values())[:MOST_PICTURES]
     others = [example for example in by_label.values() if example not in shown]
@@ -42,16 +42,6 @@ def at_work(subject: Subject, described: Description, labels: Sequence[str]) -> 
         title = f"{count(len(others), 'more example')}"
         parts.append(Part(title, tables=[_table(described, others)], is_folded=True))
     return parts
-
-
-def usable(examples: Sequence[Example]) -> list[Example]:
-    """Those that can be drawn; an atlas from elsewhere may hold anything."""
-    return [
-        one
-        for one in examples
-        if len(one.weights) == len(one.words)
-        and all(0 <= word < len(one.words) for word in (one.asking, one.guess, *one.right))
-    ]
 
 
 def example_picture(described: Description, example: Example, *, is_clear: bool = False) -> Picture:
@@ -97,7 +87,7 @@ def _table(described: Description, examples: Sequence[Example]) -> Table:
         for example in examples
     )
     return Table(
-        "The text that shows each other head best", ("", "Head", "Asks", "Chosen", "Attention", "Text"), rows
+        "The text that shows each other head best", ("", "Head", "Query", "Chosen", "Attention", "Text"), rows
     )
 
 

@@ -14,7 +14,7 @@ from headscope.figures.arcs import arcs_size
 from headscope.figures.grid import grid_size
 from headscope.figures.maps import example_maps_size
 from headscope.figures.theme import short
-from headscope.report.at_work import example_picture, usable
+from headscope.report.at_work import example_picture
 from headscope.report.document import rendered
 from headscope.report.pictures import Picture, picture, stack_picture
 from headscope.report.section import HeadLinks
@@ -71,8 +71,9 @@ def _at_work(atlas: Atlas, leading: list[Finding]) -> tuple[str, list[Picture]]:
             for described in subject.described
             if described.value
             for row in best_heads(atlas, described.name, stack=stack)
-            for example in usable(atlas.examples(described.name, stack=stack))
-            if row.stands_out and example.label == row.label and example.head == row.head and example.is_right
+            for example in atlas.examples(described.name, stack=stack)
+            if row.stands_out and example.is_whole and example.is_right
+            if (example.label, example.head) == (row.label, row.head)
         ]
         if found:
             found.sort(key=lambda triple: (_is_plain(triple[1]), -triple[0].margin))

@@ -11,6 +11,7 @@ from headscope import figures
 from headscope.errors import AtlasError
 from headscope.facts.analyses.explained import explained_sentences
 from headscope.facts.analyses.kinds import near_identical
+from headscope.facts.card import cards
 from headscope.facts.slices import choices, head_values
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import pattern_name, role_name
@@ -40,12 +41,31 @@ def sections(subject: Subject) -> Iterator[Section]:
         "explained": _explained,
         "head_distance": _likeness,
     }
+    yield from _cards(subject)
     yield from probe_sections(subject)
     if "types" in subject.derived:
         yield kinds_section(subject)
     for measure, make in makers.items():
         if subject.has(measure) and np.isfinite(subject.array(measure).values).any():
             yield make(subject)
+
+
+def _cards(subject: Subject) -> Iterator[Section]:
+    """The cards of the heads of which anything can be said."""
+    every = cards(subject.atlas, subject.stack)
+    said = [card for card in every if card.claims]
+    if said:
+        rows = tuple((str(card.head), card.text) for card in said)
+        yield Section(
+            "cards",
+            "What does each head do?",
+            "At most five sentences a head: what it does where that is clear of its control, what a rule does as well, "
+            "how much of it names explain, and what the model loses without it.",
+            tables=[Table(f"Cards of {len(said)} of {len(every)} heads", ("Head", "Card"), rows)],
+            notes=["Of the other heads nothing that was measured stands out."]
+            if len(said) < len(every)
+            else [],
+        )
 
 
 def _neighbours(subject: Subject) -> Section:

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from headscope.pages.shapes import SeenRequest, Shape
+from headscope.types import MapWeigh
 
 
 class Edit(Shape):
@@ -23,6 +24,8 @@ class LookRequest(PredictRequest):
 
     difference: bool = False
     """Whether the maps are what the edits change: weights with them less weights without."""
+    weigh: MapWeigh = "looked"
+    """Where heads look, what they move from there, or signed shares of what they give."""
 
 
 class Option(Shape):

@@ -14,8 +14,8 @@ from headscope.models import Model
 from headscope.pages.atlas import atlas_data
 from headscope.pages.looking import labelled
 from headscope.pages.neurons import has_neurons, read_neurons
-from headscope.pages.quantise import FINE_WEIGHTS, quantise
-from headscope.pages.seen import Observed, map_key, observe
+from headscope.pages.quantise import FINE_WEIGHTS, quantise_signed
+from headscope.pages.seen import Observed, can_weigh, map_key, observe
 from headscope.pages.shapes import Neurons, Seen, SeenRequest
 from headscope.pages.views import view_json
 from headscope.run import analyze
@@ -129,23 +129,17 @@ class Texts:
     def _as_is(self, job: Job[Any], asked: LookRequest) -> tuple[Seen, dict[str, bytes]]:
         """The text as the model reads it with the edits, if there are any."""
         observed = self._observed(job, asked)
-        stored = quantise(observed.maps, words=observed.words, fine=observed.weights <= FINE_WEIGHTS)
+        stored = observed.quantised(fine=observed.weights <= FINE_WEIGHTS)
         return observed.seen(stored, has_neurons=has_neurons(self._model(asked.model))), stored.chunks
 
     def _difference(self, job: Job[Any], asked: LookRequest) -> tuple[Seen, dict[str, bytes]]:
-        """What the edits change: weights with them less weights without, from -1 to 1."""
+        """What the edits change: weights with them less weights without."""
         after = self._observed(job, asked)
         before = self._observed(job, asked.model_copy(update={"edits": ()}))
-        # Stored on the scale of weights, from 0 to 1, and always in two bytes: most changes are small.
-        halves = {key: (after.maps[key] - weights + 1) / 2 for key, weights in before.maps.items()}
-        stored = quantise(halves, words=after.words, fine=True)
-        told = {
-            "levels": [2 * level - 1 for level in stored.code.table],
-            "max_error": 2 * stored.max_error,
-            "word_error": 2 * stored.word_error,
-            "signed": True,
-        }
-        return after.seen(stored, has_neurons=False).model_copy(update=told), stored.chunks
+        changes = {key: after.maps[key] - weights for key, weights in before.maps.items()}
+        stored = quantise_signed(changes, words=after.words)
+        seen = after.seen(stored, has_neurons=False)
+        return seen.model_copy(update={"difference": True}), stored.chunks
 
     def _observed(self, job: Job[Any], asked: LookRequest) -> Observed:
         """A text through a model, with the edits."""
@@ -153,7 +147,12 @@ class Texts:
         self.explorer.worker.say(f"reading a text with {asked.model}")
         with self._edited(model, asked):
             observed = observe(
-                model, asked.text_a, asked.text_b, max_length=self._length(model), between=job.check
+                model,
+                asked.text_a,
+                asked.text_b,
+                weigh=asked.weigh if can_weigh(model) else "looked",
+                max_length=self._length(model),
+                between=job.check,
             )
         return labelled(observed, self.explorer.catalogue.atlas_of(asked.model))
 
@@ -206,6 +205,7 @@ def _check_no_difference(asked: LookRequest) -> None:
 
 
 def look_id(request: LookRequest) -> str:
-    """The same for the same model, texts and edits."""
-    said = repr((request.model, request.text_a, request.text_b or None, request.edits, request.difference))
+    """The same for the same model, texts, edits and weighing."""
+    text = (request.model, request.text_a, request.text_b or None)
+    said = repr((*text, request.edits, request.difference, request.weigh))
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]

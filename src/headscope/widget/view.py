@@ -12,6 +12,7 @@ from headscope.models.load import outline
 from headscope.pages.arrays import from_attentions
 from headscope.pages.looking import Looked, TextToShow
 from headscope.pages.start import Start
+from headscope.types import MapWeigh
 
 if TYPE_CHECKING:
     from headscope.widget.views import TextView
@@ -29,6 +30,7 @@ def view(
     atlas: Atlas | str | os.PathLike[str] | None = None,
     beside: ModelName | None = None,
     beside_text: str | None = None,
+    weigh: MapWeigh | None = None,
     max_length: int | None = None,
     neurons: bool | None = None,
     attentions: Any = None,
@@ -45,8 +47,10 @@ def view(
 
     `layer`, `heads`, `stack` and `view` say what is shown first: without them all heads, small, with the sharpest one
     beside them. `atlas` labels every head with what it does; `beside` (a model) and `beside_text` put a second
-    model or text beside the first. `neurons` keeps queries and keys, by default where the model lets them be read.
-    `.save("view.html")` on the result writes a file that needs no notebook.
+    model or text beside the first. `weigh` is what lines and cells are: "looked" (attention), "moved" (the
+    share of what is moved from there) or "signed" (the share of what the head gives, negative where it works against
+    it); the view can switch to the others where there is room. `neurons` keeps queries and keys, by default where the
+    model lets them be read. `.save("view.html")` on the result writes a file that needs no notebook.
     """
     check_installed()
     from headscope.widget.views import TextView  # noqa: PLC0415 - anywidget is optional
@@ -54,10 +58,12 @@ def view(
     chosen = (heads,) if isinstance(heads, int) else tuple(heads)
     start = Start(view=view, stack=stack, layer=layer, heads=chosen)
     if attentions is not None:
-        if any(other is not None for other in (model, text_a, atlas, beside, beside_text)) or tokens is None:
+        weighed = None if weigh == "looked" else weigh
+        others = (model, text_a, atlas, beside, beside_text, weighed)
+        if any(other is not None for other in others) or tokens is None:
             raise OptionError(
-                "with attentions=, give tokens= and neither a model nor a text; atlas=, beside= and beside_text= go "
-                "with a model and a text"
+                "with attentions=, give tokens= and neither a model nor a text; atlas=, beside=, beside_text= and "
+                "weigh= go with a model and a text"
             )
         observed = from_attentions(attentions, tokens, key_tokens=key_tokens, segments=segments, name=name)
         return TextView(Looked(observed), start=start)
@@ -66,7 +72,7 @@ def view(
     if tokens is not None or key_tokens is not None or segments is not None:
         raise OptionError("tokens=, key_tokens= and segments= go with attentions=; a model has its own")
     known = atlas if isinstance(atlas, Atlas) or atlas is None else open_atlas(atlas)
-    text = TextToShow(text_a, text_b, start, known, beside_text, max_length, neurons)
+    text = TextToShow(text_a, text_b, start, known, beside_text, max_length, neurons, weigh)
     looked, second = text.look(*text.loaded(model, beside, outline=_outline, load=loaded))
     return TextView(looked, start=start, beside=second)
 

@@ -91,11 +91,12 @@ class TextView(Widget):
     def __init__(self, looked: Looked, *, start: Start, beside: Looked | None = None) -> None:
         self.observed, self.beside = looked.observed, beside
         check_place(self.observed, start)
-        self._start, self._neurons = start, looked.neurons
+        self._start, self._looked = start, looked
         packed = pack(
             self.observed,
             start=self._start,
             neurons=looked.neurons,
+            also=looked.also,
             beside=beside,
             budget=max(ROOM, budget_for(self.observed)),
         )
@@ -104,7 +105,15 @@ class TextView(Widget):
 
     def save(self, path: str | os.PathLike[str]) -> Packed:
         """Write the view as one self-contained HTML file."""
-        return write_view(path, self.observed, start=self._start, neurons=self._neurons, beside=self.beside)
+        looked = self._looked
+        return write_view(
+            path,
+            looked.observed,
+            start=self._start,
+            neurons=looked.neurons,
+            also=looked.also,
+            beside=self.beside,
+        )
 
     def draw(
         self,
@@ -129,10 +138,9 @@ class TextView(Widget):
         )
 
     def _page(self) -> str:
-        beside = self.beside and Looked(self.beside.observed)
-        packed = pack(
-            self.observed, start=self._start, beside=beside
-        )  # no neurons, which take most of the room
+        # No neurons, which take most of the room.
+        beside = self.beside and Looked(self.beside.observed, also=self.beside.also)
+        packed = pack(self.observed, start=self._start, also=self._looked.also, beside=beside)
         return page_html(packed.embedded, packed.chunks, title=self._title)
 
     def _instead(self) -> Markup:

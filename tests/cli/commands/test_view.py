@@ -21,7 +21,7 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def unread(monkeypatch: pytest.MonkeyPatch) -> None:
     """No text can be read: what is refused is refused before that."""
-    monkeypatch.setattr("headscope.pages.looking.observe", lambda *_, **__: pytest.fail("a text was read"))
+    monkeypatch.setattr("headscope.pages.looking.observe_as", lambda *_, **__: pytest.fail("a text was read"))
 
 
 def test_writes_one_page(run: Run, model: Path, tmp_path: Path) -> None:

@@ -13,6 +13,16 @@ export interface About {
   start?: string;
 }
 
+/** The same text weighed in another way: its chunks are named {weigh}/maps/{stack}/{layer}. */
+export interface AlsoStored {
+  levels: (number | null)[];
+  max_error: number;
+  word_error: number;
+  fine?: boolean;
+  signed?: boolean;
+  weigh: "looked" | "moved" | "signed";
+}
+
 /** An atlas as the atlas view and the map view show it. */
 export interface AtlasData {
   id: string;
@@ -205,6 +215,7 @@ export interface LookRequest {
   text_b?: string | null;
   edits?: Edit[];
   difference?: boolean;
+  weigh?: "looked" | "moved" | "signed";
 }
 
 /** A model that can be asked. */
@@ -298,10 +309,15 @@ export interface Section {
  *
  * A chunk `maps/{stack}/{layer}` is raw-deflated uint8[head][query][key]; `levels` says what weight each byte
  * stands for. Where it is `fine`, as many bytes follow, in the same order: 0 to 255 says where the weight lies between
- * the two middles around its level, the middle of two levels being half-way (the first level below the first, 1 above
- * the last).
+ * the two middles around its level, the middle of two levels being half-way (the first level below the first, the last
+ * above the last).
  */
 export interface Seen {
+  levels: (number | null)[];
+  max_error: number;
+  word_error: number;
+  fine?: boolean;
+  signed?: boolean;
   model: string;
   architecture: string;
   text_a: string;
@@ -312,13 +328,12 @@ export interface Seen {
   rotated: boolean;
   note: string;
   cards?: Record<string, string[]>;
+  weigh?: "looked" | "moved" | "signed";
+  weigh_note?: string;
   id: string;
-  levels: number[];
-  max_error: number;
-  word_error: number;
-  fine?: boolean;
   edit?: string;
-  signed?: boolean;
+  difference?: boolean;
+  also?: AlsoStored[];
   has_neurons: boolean;
   neuron_heads?: string[] | null;
   sharpest?: Record<string, [number, number]>;

@@ -1,6 +1,6 @@
 /** Data that came with the page or the widget: see `Embedded` in headscope.pages.shapes. */
 
-import type { Embedded, Neurons } from "./api";
+import type { Embedded, Neurons, Seen } from "./api";
 import { fromBase64, inflate, inflateJson } from "./decode";
 import { remembered } from "./remembered";
 import { layerMaps, type Source, SourceError } from "./source";
@@ -15,7 +15,7 @@ const OTHERS = {
 /** `chunk` gives the raw-deflated bytes of a chunk, or null where there is none. */
 export function embeddedSource(
   kind: "file" | "widget",
-  embedded: Embedded,
+  embedded: Omit<Embedded, "chunks">,
   chunk: (key: string) => Uint8Array | null,
 ): Source {
   const { about, seen, atlas } = embedded;
@@ -30,6 +30,7 @@ export function embeddedSource(
     about,
     start: embedded.start ?? "",
     current: seen ?? null,
+    ...(seen?.also ? { weighed: weighedSources(kind, about, seen, chunk) } : {}),
     ...(embedded.beside
       ? { beside: embeddedSource(kind, { about, seen: embedded.beside }, (key) => chunk(`beside/${key}`)) }
       : {}),
@@ -67,6 +68,22 @@ export function embeddedSource(
     }
   }
   return source;
+}
+
+/** The text weighed in the other ways that the page holds. */
+function weighedSources(
+  kind: "file" | "widget",
+  about: Embedded["about"],
+  { also = [], ...seen }: Seen,
+  chunk: (key: string) => Uint8Array | null,
+): Record<string, Source> {
+  const sources = also.map((stored): [string, Source] => [
+    stored.weigh,
+    embeddedSource(kind, { about, seen: { ...seen, fine: false, signed: false, ...stored } }, (key) =>
+      chunk(key.startsWith("maps/") ? `${stored.weigh}/${key}` : key),
+    ),
+  ]);
+  return Object.fromEntries(sources);
 }
 
 /** A page that carries its data: in #headscope-data JSON, or as chunks are, deflated in base64; chunks in script[data-chunk]. */

@@ -42,6 +42,8 @@ export interface Source {
   readonly start: string;
   /** The text that is being looked at. */
   readonly current: Seen | null;
+  /** The same text weighed in other ways, where the page holds them: sources of their own. */
+  readonly weighed?: Readonly<Record<string, Source>>;
   /** A second text or model, to be shown beside: a source of its own, with the same methods for its text. */
   readonly beside?: Source;
   /** Sends a new text through a model; it becomes `current`. */
@@ -82,10 +84,17 @@ export function atlasId({ atlases }: Pick<About, "atlases">, wanted: string): st
   return found?.id ?? null;
 }
 
-/** Whose attention it is: a model's, an edited model's, or what an edit changes. */
-export function subjectOf({ model, edit, signed }: Pick<Seen, "model" | "edit" | "signed">): string {
-  if (!edit) return model;
-  return signed ? `${model}, what changes with ${edit}` : `${model} with ${edit}`;
+/** Whose attention it is: a model's, an edited model's, or what an edit changes; and what it is, where it is not attention. */
+export function subjectOf({ model, edit, difference, weigh }: Partial<Seen> & { model: string }): string {
+  const of = { looked: "", moved: ", what heads move", signed: ", shares of what heads give" }[weigh ?? "looked"];
+  if (!edit) return model + of;
+  return (difference ? `${model}, what changes with ${edit}` : `${model} with ${edit}`) + of;
+}
+
+/** What a number between two tokens is. */
+export function amountOf({ difference, weigh }: Pick<Seen, "difference" | "weigh">): string {
+  if (difference) return "change";
+  return { looked: "weight", moved: "moved share", signed: "signed share" }[weigh ?? "looked"];
 }
 
 export function stackOf(seen: Seen, name: string): StackShape {

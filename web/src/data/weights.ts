@@ -2,7 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import type { Seen, StackShape } from "./api";
-import type { LayerMaps } from "./source";
+import { amountOf, type LayerMaps } from "./source";
 import { type Axis, axesOf, errorOf, type Filter, filtered, fold, type Level } from "./tokens";
 
 /** The codes of one head: (query, key), a view into the layer's. */
@@ -57,14 +57,19 @@ class Changes implements Stored {
   }
 }
 
-export function weightsOf(maps: LayerMaps, head: number, levels: readonly number[]): Stored {
+/** What each byte stands for; null for no number. */
+export type LevelTable = readonly (number | null)[];
+
+export function weightsOf(maps: LayerMaps, head: number, table: LevelTable): Stored {
+  const levels = table.map((level) => level ?? Number.NaN);
   const codes = headCodes(maps, head);
   if (maps.second === null) return new Levels(codes, Float32Array.from(levels));
   const second = maps.second.subarray(head * codes.length, (head + 1) * codes.length);
-  // Nothing is below the first level, and nothing above 1.
+  // Nothing is below the first level, and nothing above the last.
+  const known = table.filter((level) => level !== null).length;
   const middle = (level: number): number =>
-    level <= 0 ? levels[0]! : level >= levels.length ? 1 : (levels[level - 1]! + levels[level]!) / 2;
-  const low = Float32Array.from(levels, (_, level) => middle(level));
+    level <= 0 ? levels[0]! : level >= known ? levels[known - 1]! : (levels[level - 1]! + levels[level]!) / 2;
+  const low = Float32Array.from(levels, (level, at) => (Number.isNaN(level) ? level : middle(at)));
   const step = Float32Array.from(levels, (_, level) => (middle(level + 1) - middle(level)) / 255);
   const stored = new Between(codes, second, low, step);
   return levels[0]! < 0
@@ -77,7 +82,7 @@ export function weightsOf(maps: LayerMaps, head: number, levels: readonly number
 
 /** Weights between the tokens that are shown. */
 export interface WeightGrid {
-  /** Whether these are changes, which may be below 0. */
+  /** Whether these may be below 0: changes, or signed shares. */
   readonly signed: boolean;
   readonly queries: number;
   readonly keys: number;
@@ -92,13 +97,15 @@ export interface Axes {
   key: boolean[];
   /** How far a weight between these tokens may be from the true one. */
   error: number;
+  /** What a number between two tokens is, in words. */
+  amount: string;
 }
 
 export function useAxes(seen: Seen, stack: StackShape, state: { level: Level; filter: Filter }): Axes {
   return useMemo(() => {
     const { queries, keys } = axesOf(seen, stack, state.level);
     const passing = filtered(stack.queries === stack.keys ? state.filter : "all", queries, keys);
-    return { queries, keys, ...passing, error: errorOf(seen, state.level) };
+    return { queries, keys, ...passing, error: errorOf(seen, state.level), amount: amountOf(seen) };
   }, [seen, stack, state.level, state.filter]);
 }
 
@@ -130,9 +137,9 @@ class Words implements WeightGrid {
 }
 
 /** One head's weights between the axes' tokens. */
-export function gridOf(maps: LayerMaps, head: number, levels: readonly number[], axes: Axes): WeightGrid {
+export function gridOf(maps: LayerMaps, head: number, levels: LevelTable, axes: Axes): WeightGrid {
   const { queries, keys } = axes;
-  const signed = levels[0]! < 0;
+  const signed = (levels[0] ?? 0) < 0;
   const stored = weightsOf(maps, head, levels);
   if (queries.length === maps.queries && keys.length === maps.keys) {
     return new Pieces(maps.queries, maps.keys, signed, stored);

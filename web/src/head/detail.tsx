@@ -51,7 +51,7 @@ function OfToken({ axes, heads, grids, active, layer, dark, pin }: Props & { act
         <thead>
           <tr>
             <th scope="col">{side === "query" ? "to" : "from"}</th>
-            <th scope="col">{several ? "mean" : "weight"}</th>
+            <th scope="col">{several ? "mean" : axes.amount}</th>
             {several && <th scope="col">strongest</th>}
           </tr>
         </thead>
@@ -147,7 +147,7 @@ function Strongest({ axes, heads, grids, layer, threshold, dark, pin }: Props) {
   }, [grids, axes, threshold]);
   return (
     <>
-      <h3>{grids[0]?.signed ? "Largest changes" : "Strongest links"}</h3>
+      <h3>{axes.amount === "change" ? "Largest changes" : "Strongest links"}</h3>
       <table class="hs-weights">
         <tbody>
           {links.map((link) => (
@@ -173,7 +173,7 @@ function Strongest({ axes, heads, grids, layer, threshold, dark, pin }: Props) {
       </table>
       <p class="hs-muted">
         {links.length === 0
-          ? `No ${grids[0]?.signed ? "change" : "weight"} is as large as the threshold.`
+          ? `No ${axes.amount} is as large as the threshold.`
           : "Point at a token for its weights; click to hold it."}
       </p>
     </>

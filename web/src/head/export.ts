@@ -24,7 +24,7 @@ export function linesSvg(
   const drawn = Array.from({ length: lines.count }, (_, at) => {
     const weight = lines.weight[at]!;
     const colour = lineColour(heads[lines.head[at]!]!, weight, grids[0]!.signed, false);
-    return `<line x1="${COLUMN}" y1="${middle(lines.query[at]!)}" x2="${COLUMN + BETWEEN}" y2="${middle(lines.key[at]!)}" stroke="${colour}" stroke-width="${(0.7 + 2.3 * Math.abs(weight)).toFixed(2)}" stroke-opacity="${opacity(weight, reach, heads.length).toFixed(3)}"/>`;
+    return `<line x1="${COLUMN}" y1="${middle(lines.query[at]!)}" x2="${COLUMN + BETWEEN}" y2="${middle(lines.key[at]!)}" stroke="${colour}" stroke-width="${(0.7 + 2.3 * Math.min(1, Math.abs(weight))).toFixed(2)}" stroke-opacity="${opacity(weight, reach, heads.length).toFixed(3)}"/>`;
   });
   const column = (labels: readonly string[], x: number, anchor: string): string[] =>
     labels.map(

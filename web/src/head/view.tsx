@@ -72,7 +72,7 @@ function HeadView({ source, seen, state, setState, dark, across }: ViewProps) {
         held={held === null ? null : { side: state.side, index: held }}
       />
       <HeadDetail {...{ axes, active, threshold, dark, pin }} {...shown} layer={maps.layer}>
-        {seen!.signed && <SignedBar {...{ dark }} />}
+        {seen!.signed && <SignedBar {...{ dark }} seen={seen!} />}
         <Save
           name={`${subjectOf(seen!)} layer ${maps.layer}`}
           svg={() =>
@@ -214,7 +214,7 @@ function drawLines(canvas: HTMLCanvasElement, props: LineProps, limit: number): 
   for (let line = 0; line < lines.count; line++) {
     const weight = lines.weight[line]!;
     context.globalAlpha = opacity(weight, reach, heads.length);
-    context.lineWidth = 0.7 + 2.3 * Math.abs(weight);
+    context.lineWidth = 0.7 + 2.3 * Math.min(1, Math.abs(weight));
     context.strokeStyle = lineColour(heads[lines.head[line]!]!, weight, signed, props.dark);
     context.beginPath();
     context.moveTo(0, lines.query[line]! * ROW + middle);
@@ -313,9 +313,9 @@ export const headView: View = {
   name: "head",
   title: "Heads",
   about:
-    "Lines from every token to those it looks at; a colour is a head. Point at a token for its weights, click to hold it.",
+    "Lines from every token to those it looks at or takes from; a colour is a head. Point at a token for its weights, click to hold it.",
   needs: "text",
-  controls: ["layer", "heads", "filter", "level", "threshold"],
+  controls: ["layer", "heads", "weigh", "filter", "level", "threshold"],
   threshold: faintest,
   scale: (_, largest) => `a line at full strength is a weight of ${reachTo(largest)}`,
   component: HeadView,

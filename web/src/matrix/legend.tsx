@@ -1,5 +1,6 @@
 /** What the colours of weights mean. */
 import type { Seen } from "../data/api";
+import { amountOf } from "../data/source";
 import { errorOf } from "../data/tokens";
 import { placed, rampOf, type Scale } from "../parts/colour";
 import { Switch } from "../parts/controls";
@@ -22,7 +23,7 @@ export function Legend({ seen, scale, setState, dark, largest }: Props) {
   const signed = seen.signed ?? false;
   const top = scale === "max" ? largest : 1;
   const written = (value: number): string => withinError(value, errorOf(seen, "piece"));
-  const what = signed ? "change" : "weight";
+  const what = amountOf(seen);
   const end = top === null ? `each map's largest ${what}` : `${what} ${written(top)}`;
   const from = signed ? `minus ${top === null ? "the same" : written(top)}` : "0";
   const left = (tick: number): number => {
@@ -43,6 +44,7 @@ export function Legend({ seen, scale, setState, dark, largest }: Props) {
           </span>
         ))}
       </div>
+      {signed && !seen.difference && <span class="hs-muted hs-signs">{SIGNS}</span>}
       <Switch
         label="Scale of the colours"
         value={scale}
@@ -61,13 +63,24 @@ function gradient(signed: boolean, dark: boolean): string {
   return `linear-gradient(90deg, ${rampOf(signed ? "signed" : "share", dark).join(", ")})`;
 }
 
-/** What the two colours of changes mean, where their strength is not read off a scale. */
-export function SignedBar({ dark }: { dark: boolean }) {
+const SIGNS = "Blue adds to what the head gives, orange works against it.";
+
+/** What the sign of a share means. */
+export function signWords(share: number): string {
+  if (Number.isNaN(share)) return "the head gives nothing here";
+  return share < 0 ? "works against what the head gives" : "of what the head gives";
+}
+
+/** What the two colours mean, where their strength is not read off a scale. */
+export function SignedBar({ dark, seen }: { dark: boolean; seen: Seen }) {
+  const [less, more] = seen.difference
+    ? ["less", "more attention after the edit"]
+    : ["against", "with what the head gives"];
   return (
     <p class="hs-signed">
-      <span>less</span>
+      <span>{less}</span>
       <span class="hs-legend-bar" style={{ background: gradient(true, dark) }} />
-      <span>more attention after the edit</span>
+      <span>{more}</span>
     </p>
   );
 }

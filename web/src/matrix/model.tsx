@@ -94,8 +94,7 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
       <div class="hs-model-bar">
         <Legend {...{ setState, dark }} scale={state.scale} largest={null} seen={seen!} />
         <span class="hs-muted">
-          {stack.layers} layers down, {stack.heads} heads across; a pixel is the largest{" "}
-          {seen!.signed ? "change" : "weight"} it stands for.{" "}
+          {stack.layers} layers down, {stack.heads} heads across; a pixel is the largest {axes.amount} it stands for.{" "}
           {beside ? "Point at one to see it beside, click to open it." : "Click to enlarge."}
         </span>
         {!beside && <CardLine head={`${shown.layer}.${shown.head}`} card={card(shown.layer, shown.head)} />}
@@ -184,7 +183,7 @@ export const modelView: View = {
   title: "All heads",
   about: "Every layer and head as a small map. Point at one to see it large, click to open it.",
   needs: "text",
-  controls: ["filter", "threshold"],
+  controls: ["weigh", "filter", "threshold"],
   scale: ({ scale }) =>
     scale === "max" ? "each small map to its own largest weight" : "colours run from 0 to a weight of 1",
   keys: [

@@ -1,7 +1,7 @@
 /** Weights as colours. */
 
 import type { LayerMaps } from "../data/source";
-import { type Axes, gridOf, headCodes, type WeightGrid } from "../data/weights";
+import { type Axes, gridOf, headCodes, type LevelTable, type WeightGrid } from "../data/weights";
 import { picture } from "../parts/canvas";
 import { pixel, placed, rampOf, type Scale } from "../parts/colour";
 
@@ -17,7 +17,7 @@ export function largestIn(grid: WeightGrid, axes: Axes): number {
   for (let query = 0; query < grid.queries; query++) {
     if (!axes.query[query]) continue;
     for (let key = 0; key < grid.keys; key++) {
-      if (axes.key[key]) largest = Math.max(largest, Math.abs(grid.at(query, key)));
+      if (axes.key[key]) largest = Math.max(largest, Math.abs(grid.at(query, key)) || 0);
     }
   }
   return largest;
@@ -29,8 +29,7 @@ const NOTHING = 0; // transparent
 export function painter({ threshold, scale, dark }: Paint, largest = 1, signed = false): (weight: number) => number {
   const ramp = Uint32Array.from(rampOf(signed ? "signed" : "share", dark), pixel);
   const last = ramp.length - 1;
-  const strength = (weight: number): number =>
-    weight < threshold ? 0 : Math.min(1, placed(Math.min(1, weight), scale, largest));
+  const strength = (weight: number): number => (weight < threshold ? 0 : Math.min(1, placed(weight, scale, largest)));
   if (!signed) return (weight) => ramp[Math.round(strength(weight) * last)]!;
   return (weight) => ramp[Math.round(((1 + Math.sign(weight) * strength(Math.abs(weight))) / 2) * last)]!;
 }
@@ -106,7 +105,7 @@ export function thumbnail(
   head: number,
   axes: Axes,
   size: number,
-  levels: readonly number[],
+  levels: LevelTable,
   paint: Paint,
 ): HTMLCanvasElement {
   const queries = axes.queries.length;
@@ -121,7 +120,7 @@ export function thumbnail(
   }
   const blocks = pooled(headCodes(maps, head), queries, keys, rows, columns, axes.query, axes.key);
   const largest = levels[blocks.reduce((most, code) => Math.max(most, code), 0)] ?? 1;
-  const table = Uint32Array.from(levels, painter(paint, largest));
+  const table = Uint32Array.from(levels as number[], painter(paint, largest));
   return picture(
     Uint32Array.from(blocks, (code) => table[code]!),
     columns,

@@ -14,7 +14,7 @@ import { leastDrawn } from "../shell/choices";
 import { useKeys } from "../shell/keys";
 import { AS_IS, setting } from "../shell/setting";
 import type { SetState, State } from "../shell/state";
-import { Legend } from "./legend";
+import { Legend, signWords } from "./legend";
 import "./matrix.css";
 import type { Across, View, ViewProps } from "../shell/view";
 import { drawMatrix } from "./draw";
@@ -178,7 +178,7 @@ interface ReadProps {
 
 /** The weight under the pointer. */
 function Read({ grid, axes, over }: ReadProps) {
-  if (over === null) return <span class="hs-read hs-muted">Point at a cell, or tap it, for its weight.</span>;
+  if (over === null) return <span class="hs-read hs-muted">Point at a cell, or tap it, for its {axes.amount}.</span>;
   const { query, key } = over;
   const weight = grid.at(query, key);
   const out = !axes.query[query] || !axes.key[key];
@@ -187,6 +187,7 @@ function Read({ grid, axes, over }: ReadProps) {
       <bdi>{visible(shortened(axes.queries.labels[query]!, 24))}</bdi> <span class="hs-muted">({query})</span> →{" "}
       <bdi>{visible(shortened(axes.keys.labels[key]!, 24))}</bdi> <span class="hs-muted">({key})</span>{" "}
       <strong class="hs-number">{asNumber(weight, axes.error, grid.signed)}</strong>
+      {axes.amount === "signed share" && <span class="hs-muted"> {signWords(weight)}</span>}
       {out && <span class="hs-muted"> (left out by the filter)</span>}
     </span>
   );
@@ -197,7 +198,7 @@ export const matrixView: View = {
   title: "Matrix",
   about: "The map of one head: queries down, keys across. Wheel or + and − to zoom, drag to move.",
   needs: "text",
-  controls: ["layer", "head", "filter", "level", "threshold"],
+  controls: ["layer", "head", "weigh", "filter", "level", "threshold"],
   settings: [sight],
   scale: (_, largest, error) => `colours run from 0 to a weight of ${largest === 1 ? 1 : asNumber(largest, error)}`,
   keys: [

@@ -263,7 +263,7 @@ export const neuronView: View = {
   about:
     "How a query and each key make a score: q, k, q × k, q · k, softmax, and which neurons carry it. Blue is positive, orange negative.",
   needs: "neurons",
-  controls: ["layer", "head"],
+  controls: ["weigh", "layer", "head"],
   settings: [inside],
   keys: [["j k", "next query token, query token before"]],
   component: NeuronView,

@@ -6,10 +6,12 @@ interface SwitchProps<T extends string> {
   value: T;
   options: readonly (readonly [T, string, string?])[];
   onChange: (value: T) => void;
+  /** Why an option cannot be taken; "" where it can. */
+  whyNot?: (value: T) => string;
 }
 
 /** A few choices side by side, of which one is taken: (value, words, explanation). */
-export function Switch<T extends string>({ label, value, options, onChange }: SwitchProps<T>) {
+export function Switch<T extends string>({ label, value, options, onChange, whyNot }: SwitchProps<T>) {
   return (
     <div class="hs-switch" role="group" aria-label={label}>
       {options.map(([option, words, title]) => (
@@ -17,7 +19,8 @@ export function Switch<T extends string>({ label, value, options, onChange }: Sw
           key={option}
           type="button"
           aria-pressed={option === value}
-          title={title ?? ""}
+          title={whyNot?.(option) || title || ""}
+          disabled={(whyNot?.(option) ?? "") !== ""}
           onClick={() => onChange(option)}
         >
           {words}

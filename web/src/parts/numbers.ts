@@ -42,6 +42,7 @@ function decimals(error: number): number {
  * Changes have a sign.
  */
 export function asNumber(weight: number, error = 0, signed = false): string {
+  if (Number.isNaN(weight)) return "–";
   if (signed && weight !== 0) return `${weight < 0 ? "−" : "+"}${asNumber(Math.abs(weight), error)}`;
   const places = Math.min(weight < 0.01 ? 4 : 3, Math.max(1, decimals(error)));
   if (weight === 0) return "0";

@@ -20,28 +20,31 @@ import { TextBar } from "./textbar";
 import { Toolbar } from "./toolbar";
 import type { View, ViewProps } from "./view";
 import { viewsOf } from "./views";
+import { weighedFor, weighedSource } from "./weigh";
 // After the styles of the views.
 import "./theme.css";
 import "./shell.css";
 
 export function App({ source }: { source: Source }) {
-  const [asked, setAsked] = useAddress(source);
+  const [address, setAsked] = useAddress(source);
   const [help, setHelp] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
-  const dark = useDark(asked.theme);
+  const dark = useDark(address.theme);
   // A page has one main part; a report and a notebook have their own.
   const [Main] = useState<"main" | "div">(() =>
     source.kind === "widget" || document.querySelector("main") !== null ? "div" : "main",
   );
 
   const views = useMemo(() => viewsOf(source), [source]);
-  const missing = missingIn(asked, source, views);
-  const view = missing === null ? (views.find((each) => each.name === asked.view) ?? views[0]) : undefined;
+  const missing = missingIn(address, source, views);
+  const view = missing === null ? (views.find((each) => each.name === address.view) ?? views[0]) : undefined;
+  const asked = weighedFor(view, address);
   const ofText = view?.needs === "text" || view?.needs === "neurons";
   const ofHeads = view?.needs === "atlas";
   const reading = useReading(source, asked, setAsked, ofText && source.seen !== undefined);
-  const seen = seenBy(source, asked, reading.read);
+  const drawn = weighedSource(source, asked);
+  const seen = seenBy(drawn, asked, reading.read);
   const state = seen !== null && ofText ? within(asked, seen) : asked;
   // The head that is shown though the address names none stays, whatever else changes.
   const setState: SetState = (change) => {
@@ -52,7 +55,8 @@ export function App({ source }: { source: Source }) {
   const second = source.seen === undefined || source.beside === undefined ? null : besideState(asked);
   const setSecond: SetState = (change) => setAsked(besideChange(change));
   const readingBeside = useReading(source.beside ?? source, second ?? asked, setSecond, ofText && second !== null);
-  const beside = source.beside && ofText ? seenBeside(source.beside, second, readingBeside.read) : null;
+  const drawnBeside = source.beside && weighedSource(source.beside, asked);
+  const beside = drawnBeside && ofText ? seenBeside(drawnBeside, second, readingBeside.read) : null;
   const searched = ofHeads ? "hq" : "q";
   // The text that the address names, not the one before it while that is being read.
   const { read } = reading;
@@ -131,14 +135,22 @@ export function App({ source }: { source: Source }) {
       )}
       {source.seen !== undefined && ofText && <EditBar {...{ state, setState }} />}
       {seen !== null && ofText && view !== undefined && (
-        <Toolbar {...{ view, seen, state, setState, dark }} isOne={beside === null || beside.model === seen.model} />
+        <Toolbar
+          {...{ view, source, seen, state, setState, dark }}
+          isOne={beside === null || beside.model === seen.model}
+        />
       )}
       {seen !== null && ofText && arrived && <Beyond {...{ asked, seen, setState }} />}
       <Main class={`hs-main-part${ofText && reading.stale ? " hs-stale" : ""}`}>
         {missing !== null ? (
           <Missing {...{ missing, source, setState, views }} />
         ) : (
-          <Shown {...{ source, view, seen, beside, state, setState, dark, ofText }} isReading={reading.busy} />
+          <Shown
+            {...{ view, seen, beside, state, setState, dark, ofText }}
+            source={drawn}
+            besideSource={drawnBeside}
+            isReading={reading.busy}
+          />
         )}
       </Main>
       {seen !== null && ofText && (
@@ -228,6 +240,7 @@ function Tabs({ views, view, setState }: TabsProps) {
 
 interface ShownProps {
   source: Source;
+  besideSource: Source | undefined;
   view: View | undefined;
   seen: Seen | null;
   beside: Seen | null;
@@ -238,7 +251,7 @@ interface ShownProps {
   isReading: boolean;
 }
 
-function Shown({ source, view, seen, beside, state, setState, dark, ofText, isReading }: ShownProps) {
+function Shown({ source, besideSource, view, seen, beside, state, setState, dark, ofText, isReading }: ShownProps) {
   if (view === undefined)
     return <Trouble>There is nothing to show: neither a text, nor an atlas, nor a model.</Trouble>;
   if (ofText && seen === null) {
@@ -247,7 +260,7 @@ function Shown({ source, view, seen, beside, state, setState, dark, ofText, isRe
   }
   const Part = view.component;
   const show = (props: ViewProps) => {
-    if (view.needs === "neurons" && props.seen?.signed)
+    if (view.needs === "neurons" && props.seen?.difference)
       return (
         <Busy>
           Two passes have a query and a key each, and no difference of theirs makes a weight. Choose before or after.
@@ -261,10 +274,10 @@ function Shown({ source, view, seen, beside, state, setState, dark, ofText, isRe
       </Guard>
     );
   };
-  if (seen !== null && beside !== null && source.beside !== undefined) {
+  if (seen !== null && beside !== null && besideSource !== undefined) {
     const panes = [
       { source, seen },
-      { source: source.beside, seen: beside },
+      { source: besideSource, seen: beside },
     ] as const;
     return <Pair {...{ panes, view, state, setState, dark, show }} />;
   }

@@ -2,6 +2,7 @@
 import type { LookRequest } from "../data/api";
 import { AS_IS, setting } from "./setting";
 import type { State } from "./state";
+import { weigh } from "./weigh";
 
 /** The heads that are switched off, in words. */
 export const off = setting("x-off", AS_IS, { scope: "model", isStep: true });
@@ -37,10 +38,10 @@ export function editsIn(state: Pick<State, "settings">): NonNullable<LookRequest
 }
 
 /** What the views of a text ask for besides the text. */
-export type Wish = Required<Pick<LookRequest, "edits" | "difference">>;
+export type Wish = Required<Pick<LookRequest, "edits" | "difference" | "weigh">>;
 
 export function wishIn(state: Pick<State, "settings">): Wish {
   const shown = shows.of(state);
   const edits = shown === "before" ? [] : editsIn(state);
-  return { edits, difference: shown === "difference" && edits.length > 0 };
+  return { edits, difference: shown === "difference" && edits.length > 0, weigh: weigh.of(state) || "looked" };
 }

@@ -37,10 +37,9 @@ export function same(one: Wanted, other: Wanted): boolean {
 }
 
 export function sameWish(one: Wish, other: Wish): boolean {
-  return one.difference === other.difference && JSON.stringify(one.edits) === JSON.stringify(other.edits);
+  const said = ({ edits, difference, weigh }: Wish): string => JSON.stringify([edits, difference, weigh]);
+  return said(one) === said(other);
 }
-
-const NO_WISH: Wish = { edits: [], difference: false };
 
 /** A text that was read, and what was asked for to get it. */
 export interface Read {
@@ -80,7 +79,10 @@ export function useReading(source: Source, state: State, setState: SetState, isS
   useEffect(() => setTyped({ ...wanted, b: state.b }), [wanted.model, wanted.a, state.b]);
   const takesPairs = (name: string): boolean => models.find((model) => model.name === name)?.pairs ?? false;
   // Heads of one model mean nothing in another.
-  const wish = (name: string): Wish => (name === wanted.model ? wishIn(state) : NO_WISH);
+  const wish = (name: string): Wish => ({
+    ...wishIn(state),
+    ...(name === wanted.model ? {} : { edits: [], difference: false }),
+  });
   const sent = ({ model, a, b }: Typed): Wanted => ({
     ...{ model, a, b: takesPairs(model) && b.trim() !== "" ? b : "" },
     ...wish(model),
@@ -101,9 +103,9 @@ export function useReading(source: Source, state: State, setState: SetState, isS
     try {
       const typed = sent(text);
       asked.current = typed;
-      const { edits, difference } = typed;
+      const { edits, difference, weigh } = typed;
       const texts = { model: typed.model, text_a: typed.a, text_b: typed.b === "" ? null : typed.b };
-      const request = { ...texts, edits, difference };
+      const request = { ...texts, edits, difference, weigh };
       const seen = await source.seen!(request, control.signal);
       if (control.signal.aborted) return;
       arrived.current = typed;
@@ -126,7 +128,7 @@ export function useReading(source: Source, state: State, setState: SetState, isS
   useLayoutEffect(() => {
     if (!isShown) cancel();
     else if (asked.current === null || !same(asked.current, wanted)) void look(wanted);
-  }, [isShown, wanted.model, wanted.a, wanted.b, JSON.stringify(wanted.edits), wanted.difference]);
+  }, [isShown, wanted.model, wanted.a, wanted.b, JSON.stringify(wanted.edits), wanted.difference, wanted.weigh]);
   const change = (part: Partial<Typed>): void => setTyped((before) => ({ ...before, ...part }));
   const stale = read !== null && !same(read.typed, sent(typed));
   return { typed, change, read, stale, busy, trouble, look, cancel };

@@ -2,13 +2,14 @@
 
 import { useRef, useState } from "preact/hooks";
 import type { Seen, StackShape } from "../data/api";
-import { cardOf } from "../data/source";
+import { amountOf, cardOf, type Source } from "../data/source";
 import { type Filter, hasSentences } from "../data/tokens";
 import { headColour } from "../parts/colour";
 import { CardLine, Field, Switch } from "../parts/controls";
 import { atLevel, leastDrawn, onlyOne, shownHeads, toggled } from "./choices";
 import type { SetState, State } from "./state";
 import type { View } from "./view";
+import { WEIGH_WORDS, type Weigh, weigh, whyNot } from "./weigh";
 
 const FILTER_WORDS: readonly (readonly [Filter, string, string])[] = [
   ["all", "all", "every token"],
@@ -26,6 +27,7 @@ const STACK_WORDS: Record<string, string> = {
 
 interface Props {
   view: View;
+  source: Source;
   seen: Seen;
   state: State;
   setState: SetState;
@@ -34,7 +36,7 @@ interface Props {
   isOne: boolean;
 }
 
-export function Toolbar({ view, seen, state, setState, dark, isOne }: Props) {
+export function Toolbar({ view, source, seen, state, setState, dark, isOne }: Props) {
   const [pointed, setPointed] = useState<number | null>(null);
   const stack = seen.stacks.find((each) => each.name === state.stack);
   if (stack === undefined) return null;
@@ -60,6 +62,7 @@ export function Toolbar({ view, seen, state, setState, dark, isOne }: Props) {
           <HeadChips {...{ seen, state, setState, stack, dark }} single={!has("heads")} onPoint={setPointed} />
         </Field>
       )}
+      {has("weigh") && <WeighSwitch {...{ view, source, seen, setState }} />}
       {has("filter") && hasSentences(seen, stack) && (
         <Field label="From → to">
           <Switch
@@ -117,6 +120,35 @@ function LayerPicker({ layers, layer, setState }: { layers: number; layer: numbe
   );
 }
 
+interface WeighSwitchProps {
+  view: View;
+  source: Source;
+  seen: Seen;
+  setState: SetState;
+}
+
+/** Where heads look, or what they move. */
+function WeighSwitch({ view, source, seen, setState }: WeighSwitchProps) {
+  const why = (wanted: Weigh): string => whyNot(wanted, view, source, seen);
+  const reason = WEIGH_WORDS.map(([wanted]) => why(wanted)).find(Boolean);
+  return (
+    <Field label="Show">
+      <Switch
+        label="Where heads look, or what they move"
+        value={seen.weigh ?? "looked"}
+        options={WEIGH_WORDS}
+        whyNot={why}
+        onChange={(wanted) => setState({ settings: weigh.to(wanted) })}
+      />
+      {reason && (
+        <span class="hs-muted hs-why" title={reason}>
+          {reason}
+        </span>
+      )}
+    </Field>
+  );
+}
+
 function LevelSwitch({ seen, state, setState }: { seen: Seen; state: State; setState: SetState }) {
   return (
     <Field label="Tokens">
@@ -135,9 +167,9 @@ function LevelSwitch({ seen, state, setState }: { seen: Seen; state: State; setS
 
 /** The slider moves in even steps of the root: most weights are small. */
 function Threshold({ threshold, setState, seen }: { threshold: number; setState: SetState; seen: Seen }) {
-  const what = seen.signed ? "change" : "weight";
+  const what = amountOf(seen);
   return (
-    <Field label={seen.signed ? "Changes from" : "Weights from"}>
+    <Field label={`${{ change: "Changes", weight: "Weights" }[what] ?? "Shares"} from`}>
       <input
         type="range"
         min="0"

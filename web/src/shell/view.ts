@@ -34,7 +34,7 @@ export interface ViewProps {
 }
 
 /** Which of the frame's controls a view is steered by. */
-export type Control = "layer" | "heads" | "head" | "filter" | "level" | "threshold";
+export type Control = "layer" | "heads" | "head" | "weigh" | "filter" | "level" | "threshold";
 
 export interface View {
   /** As it is in links. */

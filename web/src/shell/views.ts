@@ -12,12 +12,14 @@ import { extension } from "./extension";
 import { PAIR_SETTINGS } from "./pair";
 import type { Setting } from "./setting";
 import type { View } from "./view";
+import { weigh } from "./weigh";
 
 export const VIEWS: readonly View[] = [modelView, headView, matrixView, neuronView, atlasView, mapView, tryView];
 
 /** What views, and what is shown beside, keep in the address for themselves. */
 export const SETTINGS: readonly Setting[] = [
   ...PAIR_SETTINGS,
+  weigh,
   ...new Set(VIEWS.flatMap(({ settings }) => settings ?? [])),
 ];
 

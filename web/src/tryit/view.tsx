@@ -257,7 +257,7 @@ function Text({
 export const tryView: View = {
   name: "try",
   title: "Try it",
-  about: "Type a text, switch heads off, and see the predictions change beside those of the untouched model.",
+  about: "Type a text, switch heads off, and see the predictions change beside those of the unedited model.",
   needs: "predict",
   controls: [],
   settings: settings.EDIT_SETTINGS,

@@ -46,3 +46,19 @@ test("changes are from -1 to 1, and what cannot be told from 0 is 0", () => {
   close(0, [-1, -0.75, 0, 0]);
   close(1, [0.25, 0.25, 1, -0.25]);
 });
+
+test("signed shares reach beyond 1, and a byte may stand for no number", () => {
+  const levels = [-3, -1, 0, 1, 3, null];
+  const first = [0, 1, 3, 5, 5, 4, 4, 2];
+  const second = [0, 0, 255, 7, 0, 255, 0, 128];
+  const maps = layerMaps({ ...SEEN, fine: true }, "encoder", 0, Uint8Array.from([...first, ...second]));
+  const at = (head: number) =>
+    [0, 1, 2, 3].map((place) => Math.round(1e4 * weightsOf(maps, head, levels).at(place)) / 1e4);
+  assert.deepEqual(at(0), [-3, -2, 2, Number.NaN]);
+  assert.deepEqual(at(1), [Number.NaN, 3, 2, 0]);
+  const coarse = layerMaps(SEEN, "encoder", 0, Uint8Array.from(first));
+  assert.deepEqual(
+    [2, 3].map((place) => weightsOf(coarse, 0, levels).at(place)),
+    [1, Number.NaN],
+  );
+});

@@ -98,7 +98,7 @@ def _print_head(page: "Page", row: "HeadExplanation") -> None:
             CARRIES,
             row.carries,
         ),
-        "What the score tells apart: AUC, 0.5 is chance; 95 % intervals for all neurons at once": (
+        "What the score separates: AUC, 0.5 is chance; 95 % intervals for all neurons at once": (
             SEPARATES,
             row.told,
         ),

@@ -1,15 +1,12 @@
-"""`headscope head`: what one head does, in a few sentences."""
+"""`headscope head`: what one head of an atlas does, in a few sentences."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
-
-if TYPE_CHECKING:
-    from headscope.cli.page import Page
-    from headscope.facts.card import Card
+from headscope.cli.tables.card import card_facts, print_card
 
 EXAMPLE = "Example: headscope head atlas.nc 7.4"
 
@@ -25,28 +22,13 @@ def head(
 ) -> None:
     """Say what one head does, and whether the model needs it.
 
-    Only what is clear of its control: rules that need no attention, even attention, the untouched model.
+    Only what is clear of its control: rules that need no attention, even attention, the unedited model. The same as
+    headscope card, which takes models too and draws a picture.
     """
     with session(common) as run:
-        opened = hs.open(atlas)
-        found = hs.card(opened, name)
-
-        def show(page: "Page", card: "Card") -> None:
-            kind = f" ({card.kind})" if card.kind else ""
-            page.say(f"Head {card.head} of {opened.provenance.get('model')}{kind}", bold=True)
-            page.say(*(f"  {sentence}" for sentence in card.sentences))
-
         run.tell(
-            found,
-            lambda card: {
-                "atlas": str(atlas),
-                "head": str(card.head),
-                "stack": card.stack,
-                "kind": card.kind,
-                "finds": [claim.text for claim in card.finds],
-                "looks": [claim.text for claim in card.looks],
-                "without": card.without,
-            },
-            show,
+            hs.card(hs.open(atlas), name),
+            lambda card: {"source": str(atlas), "atlas": str(atlas), **card_facts(card)},
+            print_card,
             ending=[f"Its page: headscope explore {atlas}"],
         )

@@ -9,6 +9,7 @@ from headscope.cli import options as shared
 from headscope.cli.session import PICTURE, REPORT, check_output, session
 from headscope.errors import OptionError
 from headscope.pages import ViewName
+from headscope.types import MapWeigh
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
@@ -33,6 +34,7 @@ def view(
     atlas: Path | None = None,
     beside: str | None = None,
     beside_text: str | None = None,
+    weigh: MapWeigh | None = None,
     svg: Path | None = None,
     neurons: bool | None = None,
     max_length: Annotated[int | None, shared.max_length("512, or what the model takes")] = None,
@@ -52,6 +54,9 @@ def view(
         atlas FILE.nc: An atlas of the model: every head is labelled with what it does.
         beside MODEL: A second model, which reads the same text and is shown beside the first.
         beside_text TEXT: Another text, shown beside the first; with --beside it is what that model reads.
+        weigh: What lines and cells are: where heads look (looked), by default; the share of what they move from there
+            (moved); or the share of what a head gives, negative where it works against it (signed). The page can
+            switch to the others where there is room for them.
         svg FILE: Also draw the heads shown first as lines (with --view matrix: the head's map), as .svg, .pdf or .png.
         neurons: Keep queries and keys too, of all heads where there is room, else of the head shown first; by default
             where the model lets them be read.
@@ -65,12 +70,13 @@ def view(
         from headscope.pages.page import write_view
 
         start, known = _start(view, stack, layer, head or []), None if atlas is None else hs.open(atlas)
-        text = TextToShow(text_a, text_b, start, known, beside_text, max_length, neurons)
+        text = TextToShow(text_a, text_b, start, known, beside_text, max_length, neurons, weigh)
         models = text.loaded(model, beside, outline=common.outline, load=run.load)
         with run.status("reading the text"):
             looked, second = text.look(*models)
         with run.status(f"writing {output}"):
-            packed = write_view(output, looked.observed, start=start, neurons=looked.neurons, beside=second)
+            shown: dict[str, Any] = {"neurons": looked.neurons, "also": looked.also, "beside": second}
+            packed = write_view(output, looked.observed, start=start, **shown)
             if svg is not None:
                 _draw(looked.observed, start.on(looked.observed), svg)
         run.notes[:0] = [
@@ -147,6 +153,8 @@ def _facts(observed: "Observed", packed: "Packed", output: Path, svg: Path | Non
         "tokens": len(observed.source.pieces) + (len(observed.target.pieces) if observed.target else 0),
         "stacks": [stack.model_dump() for stack in observed.stacks],
         "heads": sum(stack.layers * stack.heads for stack in observed.stacks),
+        "weigh": seen.weigh,
+        "also": [other.weigh for other in seen.also],
         "max_error": seen.max_error,
         "word_error": seen.word_error,
         "neurons": "none"

@@ -5,7 +5,10 @@ from typing import Any
 import numpy as np
 
 from headscope.atlas import Atlas
-from headscope.facts.wording import share
+from headscope.facts.head_arrays import HeadArrays
+from headscope.facts.scores import NOTICEABLE, mean_ends
+from headscope.facts.vocabulary import template_name
+from headscope.facts.wording import interval, share
 from headscope.types import HeadId
 
 Array = np.ndarray[Any, Any]
@@ -38,6 +41,24 @@ def named_parts(atlas: Atlas, *, stack: str) -> Array:
     named = groups.sum(-1, keepdims=True)
     parts: Array = whole[..., None] * np.divide(groups, named, out=np.zeros_like(groups), where=named > 0)
     return parts
+
+
+def explained_sentence(arrays: HeadArrays, texts: int | None, *, heads: int) -> str:
+    """How much of one of so many heads names explain, beside those of another text; empty where that is not known."""
+    value, error, control = (arrays.number(MEASURE + ending) for ending in ("", "_stderr", "_control"))
+    weights = arrays.get(f"{MEASURE}_weight")
+    if not np.isfinite(value) or weights is None:
+        return ""
+    ends, surely = mean_ends(value, error, texts), mean_ends(value, error, texts, comparisons=heads)
+    with_names = f"with another text's names {share(control)}".replace("-", "\N{MINUS SIGN}")
+    told = "; ".join(filter(None, (interval(*ends) if ends else "", with_names)))
+    if value < NOTICEABLE or surely is None or surely[0] <= 0:
+        return f"Names explain little of it: {share(value)} ({told})."
+    named = {
+        str(name): weights.number(template=name) for name in weights.labels["template"] if name != "even"
+    }
+    most = template_name(max(named, key=lambda name: named[name]))
+    return f"Names explain {share(value)} of it ({told}), most of all {most}."
 
 
 def explained_sentences(atlas: Atlas, *, stack: str) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ def head_page(atlas: Atlas, stack: str, layer: int, head: int) -> HeadPage:
 
 
 def card_lines(known: Card) -> list[CardLine]:
-    """What a card says that a head does, each beside its control."""
+    """What a card says but for what the model loses; what a head does stands beside its control."""
     lines = [
         CardLine(
             text=claim.text,
@@ -79,7 +79,8 @@ def card_lines(known: Card) -> list[CardLine]:
         )
         for claim in known.claims
     ]
-    return lines or [CardLine(text=NOTHING)]
+    others = [known.is_not, known.explained]
+    return [*(lines or [CardLine(text=NOTHING)]), *(CardLine(text=text) for text in others if text)]
 
 
 def grid_shape(atlas: Atlas, stack: str) -> tuple[int, int] | None:

@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from headscope.atlas import Atlas, Example, Typical
 from headscope.facts.card import Claim
 from headscope.facts.description import description_of, direction_name
-from headscope.facts.titles import AtlasWords
+from headscope.facts.sentences import cases_of, cases_showing, is_special, strongest_looks
 from headscope.pages.shapes import HeadExample, TypicalSentence
-from headscope.pages.tokens import is_special, printable
+from headscope.pages.tokens import printable
 from headscope.types import HeadId
 
 MOST_AT_WORK = 2
 MOST_EXAMPLES = 12
 MOST_TYPICAL = 3
-MOST_LINKS = 5
-"""How many links stand for a sentence."""
-WORTH_IT = 0.25
-"""Weaker than this share of the strongest, a link from word to word does not stand for what the head does."""
 SPREAD = 0.25
 """Where no link is stronger, attention is spread."""
 
@@ -30,25 +26,10 @@ def examples(
     atlas: Atlas, stack: str, head: HeadId, claims: Sequence[Claim] = ()
 ) -> tuple[list[HeadExample], list[HeadExample]]:
     """The right cases that show what the claims of a head's card say; and all others, the surest first."""
-    usable = [
-        example
-        for probe in AtlasWords(atlas).probes
-        for example in atlas.examples(probe, stack=stack)
-        if example.head == head and _is_usable(example)
-    ]
-    usable.sort(key=lambda example: (not example.is_right, -example.confidence))
-    order = [(claim.probe, claim.label) for claim in claims]
-    shown = [one for one in usable if one.is_right and (one.probe, one.label) in order]
-    shown = sorted(shown, key=lambda one: order.index((one.probe, one.label)))[:MOST_AT_WORK]
-    others = [one for one in usable if one not in shown][:MOST_EXAMPLES]
+    cases = cases_of(atlas, stack, head)
+    shown = cases_showing(cases, [(claim.probe, claim.label) for claim in claims])[:MOST_AT_WORK]
+    others = [case for case in cases if case not in shown][:MOST_EXAMPLES]
     return [_example(atlas, one) for one in shown], [_example(atlas, one) for one in others]
-
-
-def _is_usable(example: Example) -> bool:
-    """An atlas from elsewhere may hold anything."""
-    count = len(example.words)
-    places = (example.asking, example.guess, *example.right)
-    return len(example.weights) == count and all(0 <= place < count for place in places)
 
 
 def _example(atlas: Atlas, example: Example) -> HeadExample:
@@ -86,30 +67,9 @@ def _typical(sentence: Typical) -> TypicalSentence:
         weights=list(sentence.weights),
         likeness=sentence.likeness,
         special=sorted({word for word in (*words, *(keys or ())) if is_special(word)}),
-        strongest=_strongest(sentence),
+        strongest=strongest_looks(sentence),
         said="; ".join(part for part in (_habit(sentence), usual) if part),
     )
-
-
-def _strongest(sentence: Typical) -> list[int]:
-    """The words whose links are strongest, strongest first.
-
-    Half of the links at least go from word to word, where such are not much weaker than those to special tokens; the
-    same words are not told twice.
-    """
-    order = sorted(range(len(sentence.words)), key=lambda word: -sentence.weights[word])
-    pairs: dict[tuple[str, str], int] = {}
-    for word in order:
-        pairs.setdefault((sentence.words[word], sentence.targets[word]), word)
-    limit = WORTH_IT * max(sentence.weights, default=0.0)
-    plain = [
-        word
-        for pair, word in pairs.items()
-        if sentence.weights[word] >= limit and not any(map(is_special, pair))
-    ]
-    first = plain[: (MOST_LINKS + 1) // 2]
-    rest = [word for word in pairs.values() if word not in first][: MOST_LINKS - len(first)]
-    return sorted([*first, *rest], key=order.index)
 
 
 def _habit(sentence: Typical) -> str:

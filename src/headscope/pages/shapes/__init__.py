@@ -19,6 +19,7 @@ from headscope.pages.shapes.head import (
 )
 from headscope.pages.shapes.views import (
     About,
+    AlsoStored,
     AtlasData,
     AtlasInfo,
     AtlasStack,
@@ -36,6 +37,7 @@ from headscope.pages.shapes.views import (
     Selection,
     SelectionRow,
     StackShape,
+    StoredMaps,
     Tokens,
     ViewInfo,
 )

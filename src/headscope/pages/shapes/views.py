@@ -6,6 +6,7 @@ from headscope.facts.scores import Verdict
 from headscope.pages.shapes.base import Coarse, Known, Number, Shape
 from headscope.pages.shapes.head import HeadPage
 from headscope.pages.views import Control, Subject
+from headscope.types import MapWeigh
 
 
 class Tokens(Shape):
@@ -47,30 +48,49 @@ class Reading(Shape):
     """What one should know, such as a text that was cut; empty when there is nothing."""
     cards: dict[str, list[str]] = {}
     """What an atlas says that each head does: by stack, layer by layer; without an atlas there is none."""
+    weigh: MapWeigh = "looked"
+    """What the maps hold: attention, shares of what is moved, or signed shares of what a head gives."""
+    weigh_note: str = ""
+    """Why only attention can be shown; empty where the other two can be told."""
 
 
-class Seen(Reading):
-    """What a model made of a text; the maps themselves are chunks.
+class StoredMaps(Shape):
+    """How the maps of a text are stored: see `Seen`."""
 
-    A chunk `maps/{stack}/{layer}` is raw-deflated uint8[head][query][key]; `levels` says what weight each byte
-    stands for. Where it is `fine`, as many bytes follow, in the same order: 0 to 255 says where the weight lies between
-    the two middles around its level, the middle of two levels being half-way (the first level below the first, 1 above
-    the last).
-    """
-
-    id: str
-    levels: list[float]
-    """The weight of each byte, 256 numbers, the first 0 (-1 where signed), rising to 1 and 1 from there on."""
+    levels: list[float | None]
+    """The weight of each byte, 256 numbers, rising; the first is 0 (below it where signed). null is no number."""
     max_error: float
     """The most by which a weight that was stored differs from the true one."""
     word_error: float
     """The same for weights between words: the sum over a word's pieces looked at, the mean over those that look."""
     fine: bool = False
-    """Whether every map goes on with a second plane; see above."""
+    """Whether every map goes on with a second plane; see `Seen`."""
+    signed: bool = False
+    """Whether the numbers may be below 0."""
+
+
+class AlsoStored(StoredMaps):
+    """The same text weighed in another way: its chunks are named {weigh}/maps/{stack}/{layer}."""
+
+    weigh: MapWeigh
+
+
+class Seen(Reading, StoredMaps):
+    """What a model made of a text; the maps themselves are chunks.
+
+    A chunk `maps/{stack}/{layer}` is raw-deflated uint8[head][query][key]; `levels` says what weight each byte
+    stands for. Where it is `fine`, as many bytes follow, in the same order: 0 to 255 says where the weight lies between
+    the two middles around its level, the middle of two levels being half-way (the first level below the first, the last
+    above the last).
+    """
+
+    id: str
     edit: str = ""
     """The heads that were edited while the text was read, in words; empty for none."""
-    signed: bool = False
-    """Whether the numbers are what the edit changes: weights with it less weights without, from -1 to 1."""
+    difference: bool = False
+    """Whether the numbers are what the edit changes: weights with it less weights without."""
+    also: list[AlsoStored] = []
+    """How else the text is weighed in this file or notebook; a server is asked."""
     has_neurons: bool
     neuron_heads: list[str] | None = None
     """The heads whose neurons are there, as {stack}/{layer}/{head}; None for all (when `has_neurons`)."""
