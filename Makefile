@@ -14,7 +14,7 @@ BIN := .venv/bin
 
 demo: .venv/installed
 	mkdir -p demo
-	$(BIN)/headscope analyze demo --text src/headscope/data/articles.txt -o demo/demo.nc
+	$(BIN)/headscope analyze demo --text src/headscope/data/articles.txt --distances exact -o demo/demo.nc
 	$(BIN)/headscope probe dependency demo --treebank src/headscope/data/treebank.conllu -o demo/demo.nc
 	$(BIN)/headscope probe coreference demo --data src/headscope/data/treebank.conllu -o demo/demo.nc
 	$(BIN)/headscope probe relations demo --data src/headscope/data/roles.jsonl -o demo/demo.nc

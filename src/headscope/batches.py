@@ -88,6 +88,11 @@ class AttentionBatch:
         """(head, query, key) the attention of one text."""
         return self.attention[text]
 
+    def rows(self, places: Tensor, texts: Tensor | None = None) -> Tensor:
+        """(text, head, row, key) the attention of the queries at `places` (text, row) of all or some `texts`."""
+        maps = self.attention if texts is None else self.attention[texts]
+        return maps.gather(2, places[:, None, :, None].expand(-1, maps.shape[1], -1, maps.shape[3]))
+
     @cached_property
     def moved(self) -> "MovedBatch":
         """The same by what the heads move instead of where they look; only where `carried` is there."""
@@ -190,7 +195,12 @@ class MovedBatch(AttentionBatch):
 
     def map_of(self, text: int) -> Tensor:
         """(head, query, key) the moved shares of one text."""
-        return _moved_shares(self.looked.attention[text], self.lengths[text])
+        return _moved_shares(self.looked.map_of(text), self.lengths[text])
+
+    def rows(self, places: Tensor, texts: Tensor | None = None) -> Tensor:
+        """(text, head, row, key) the moved shares of some queries."""
+        lengths = self.lengths if texts is None else self.lengths[texts]
+        return _moved_shares(self.looked.rows(places, texts), lengths)
 
 
 def _moved_shares(weights: Tensor, lengths: Tensor) -> Tensor:

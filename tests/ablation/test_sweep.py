@@ -207,7 +207,7 @@ def test_an_edit_in_force_is_told(tmp_path: Path) -> None:
     model, task = made(tmp_path, "bert", "qa")
     with edit(model, "1.0"):
         expected = task.evaluate(model).values
-        with pytest.warns(HeadscopeWarning, match="an edit of the model is in force already"):
+        with pytest.warns(HeadscopeWarning, match="the model is already edited"):
             found = ablate(model, task, sweep="layers", limit=None)
     assert found.baseline.values == pytest.approx(expected)
     assert found.facts()["edits_in_force"] == ["zero: 1.0"]

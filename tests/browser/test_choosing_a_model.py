@@ -66,6 +66,6 @@ def test_the_first_words_of_a_page_with_a_text_are_that_it_is_read(server: Serve
         held_back(page)
         page.get_by_role("button", name="Heads", exact=True).click()
         main = page.locator(".hs-main-part")
-        expect(main).to_have_text("The text is being read …")
+        expect(main).to_have_text("Reading the text …")
         page.get_by_role("button", name="Cancel").click()
         expect(main).to_have_text("Nothing was read; press Look to try again.")

@@ -89,7 +89,7 @@ def test_an_atlas_that_is_not_there(from_server: Open) -> None:
 
 def test_a_search_without_an_answer_says_so(atlas_file: Path, from_file: Open) -> None:
     page = from_file(f"{atlas_file.as_uri()}#view=atlas&q=the&hq=nothing")
-    expect(page.get_by_text("No head answers “nothing”")).to_be_visible()
+    expect(page.get_by_text("No head matches “nothing”")).to_be_visible()
     page.get_by_role("button", name="Clear the search").click()
     expect(page.locator(".hg-cell[data-kept=true]")).to_have_count(LAYERS * HEADS)
 

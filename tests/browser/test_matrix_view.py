@@ -46,8 +46,8 @@ def test_the_matrix_reads_out_weights(demo_file: Written, from_file: Open) -> No
     for query, key in [(0, 0), (int(strongest[0]), int(strongest[1])), (16, 3), (QUERY, 16)]:
         assert at_cell(page, query, key) == pytest.approx(exact[query, key], abs=CLOSE)
     before = number(page.locator(".hs-matrix canvas"), "cell")
-    page.get_by_label("Nearer").click()
-    page.get_by_label("Nearer").click()
+    page.get_by_label("Zoom in").click()
+    page.get_by_label("Zoom in").click()
     assert number(page.locator(".hs-matrix canvas"), "cell") > before
     assert at_cell(page, 4, 4) == pytest.approx(exact[4, 4], abs=CLOSE)
     page.get_by_role("button", name="words", exact=True).click()

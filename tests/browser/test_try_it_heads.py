@@ -57,7 +57,7 @@ def test_the_grid_shows_which_heads_a_name_means(from_server: Open) -> None:
 
 def test_a_model_that_predicts_nothing_shows_how_the_embedding_moves(from_server: Open) -> None:
     page = from_server("view=try&model=bert&a=the+cat+sat+on+it")
-    expect(page.get_by_role("note")).to_contain_text("no head that predicts")
+    expect(page.get_by_role("note")).to_contain_text("no prediction head")
     page.locator(".ti-heads .hg-cell[data-head='1.2']").click()
     expect(page.locator(".ti-summary")).to_contain_text("The text's embedding moves by a cosine distance of")
     expect(page.get_by_role("heading", name="Tokens that move most")).to_be_visible()

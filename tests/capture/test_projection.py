@@ -100,9 +100,7 @@ def test_the_residual_stream_is_what_the_output_is_added_to() -> None:
 
 @pytest.mark.parametrize("architecture", ["mpnet", "deberta", "falcon"])
 def test_a_model_that_shows_no_values_is_refused_in_words(architecture: str) -> None:
-    with pytest.raises(
-        CaptureError, match="not the values that they fetch, so that headscope cannot tell what"
-    ):
+    with pytest.raises(CaptureError, match="not its values, so headscope can tell where its heads look"):
         output_projections(survey(tiny(architecture)))
 
 
@@ -143,7 +141,7 @@ class LowRank(nn.Module):
 
 
 def test_what_is_no_linear_map_is_refused_in_words() -> None:
-    with pytest.raises(CaptureError, match="layer 0 of the encoder is not given to a linear map as it is"):
+    with pytest.raises(CaptureError, match="layer 0 of the encoder does not go straight into a linear map"):
         output_projections(survey(changed_bert(Squashed)))
 
 

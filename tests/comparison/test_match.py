@@ -165,7 +165,7 @@ def test_compare_holds_heads_against_their_partners() -> None:
         assert row["js"] == pytest.approx(0, abs=1e-5)
         assert row["cosine"] == pytest.approx(1, abs=1e-5)
     assert all(abs(row["change"]) < 1e-5 for row in paired_up.measures())
-    assert any("held against their partners" in note for note in paired_up.source.notes)
+    assert any("compared with their partners" in note for note in paired_up.source.notes)
     with pytest.raises(OptionError, match="the match is of shuffled, not of moved-bert"):
         compare(tiny("bert"), moved("bert"), told, match=matched)
 

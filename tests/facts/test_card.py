@@ -10,6 +10,7 @@ from tests.helpers.atlases import example, per_head, probe_facts, provenance
 import headscope as hs
 from headscope.atlas import Atlas, Typical
 from headscope.errors import AtlasError
+from headscope.facts.headlines import headlines
 from headscope.facts.sentences import Sentence
 from headscope.measures.templates import TEMPLATES
 from headscope.types import LabelledArray
@@ -59,6 +60,33 @@ def test_what_is_clear_of_even_attention_is_said() -> None:
 @pytest.mark.parametrize(("value", "error"), [(0.1, 0.001), (0.9, 0.5)], ids=["small", "unsure"])
 def test_what_is_small_or_unsure_is_not(value: float, error: float) -> None:
     assert not hs.card(looking(value, error), "1.2").looks
+
+
+@pytest.fixture(scope="module")
+def decoder() -> Atlas:
+    """A few texts of the demo decoder: where its heads look, and which are of a known kind."""
+    texts = hs.read_text(hs.sample_path("articles"))
+    measures = ["offset_attention", "role_attention", "named_patterns"]
+    atlas = hs.analyze("demo-lm", texts, limit=4, measures=measures, sentences=0)
+    return hs.known("demo-lm", made=6).to_atlas(atlas)
+
+
+def test_the_card_of_an_induction_head_begins_with_induction(decoder: Atlas) -> None:
+    card = hs.card(decoder, "4.5")
+    assert card.sentences[0].startswith("Is an induction head: ")
+    assert card.finds[0].doing < 10
+    assert not any("sink" in claim.text for claim in card.claims)  # most heads are
+
+
+def test_a_head_that_does_only_what_most_do_says_so(decoder: Atlas) -> None:
+    [claim] = hs.card(decoder, "4.7").claims
+    assert "the first token" in claim.text
+
+
+def test_the_headlines_of_a_decoder_name_its_induction_head(decoder: Atlas) -> None:
+    leading = headlines(hs.findings(decoder))
+    assert any("is an induction head" in finding.text for finding in leading)
+    assert not any("sink" in finding.text for finding in leading)
 
 
 def test_a_head_that_is_not_there() -> None:

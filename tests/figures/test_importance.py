@@ -93,7 +93,7 @@ def test_without_importance_the_error_says_what_to_do(draw) -> None:  # type: ig
 def test_findings() -> None:
     found = [finding for finding in findings(atlas()) if finding.topic == "Importance"]
     assert len(found) == 3
-    assert found[0].text.startswith("By gradient, the loss hangs most on heads 2.1, ")
+    assert found[0].text.startswith("By gradient, the loss depends most on heads 2.1, ")
     assert (found[0].value, found[0].units) == (0.5, "nats")
     assert "0.38 times" in found[1].text  # (1/2 + 1/4) / 2
     assert "lower half 1.00 times" in found[1].text

@@ -95,7 +95,7 @@ def test_a_new_analysis_does_not_take_over_the_probes_of_an_edited_model(tmp_pat
     with hs.edit(model, "1.2"):
         old = features(model, tmp_path).to_atlas(analysed(model))
         assert "features" in analysed(model).with_probes_of(old).provenance["probes"]
-    with pytest.raises(AtlasError, match="do not belong into one atlas"):
+    with pytest.raises(AtlasError, match="do not belong in one atlas"):
         analysed(model).with_probes_of(old)
 
 

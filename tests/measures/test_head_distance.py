@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 from scipy.spatial.distance import jensenshannon
-from tests.helpers.attention import Text, batches, measured, random_texts
+from tests.helpers.attention import Text, batches, measured, random_texts, token_batch
 
 from headscope.errors import CaptureError
-from headscope.measures import HeadDistance
-from headscope.measures.head_distance import divergence_sums
+from headscope.measures import HeadDistance, SampledHeadDistance
+from headscope.measures.head_distance import SAMPLED_QUERIES, divergence_sums, evenly_sampled
 from headscope.types import HeadGrid
 
 GRID = HeadGrid("encoder", 3, 2, causal=False)
@@ -74,3 +74,33 @@ def test_layers_out_of_order_and_merging_half_way_are_refused() -> None:
     state.update(first)
     with pytest.raises(CaptureError, match="middle of a batch"):
         state.merge(HeadDistance.empty(GRID))
+
+
+def by_query(text: Text) -> np.ndarray:
+    """(query, head, head) divergence."""
+    maps = text.maps.numpy().astype(float).reshape(-1, len(text), len(text))
+    return np.array(
+        [[[jensenshannon(p[i], q[i]) ** 2 for q in maps] for p in maps] for i in range(len(text))]
+    )
+
+
+def test_a_sample_is_the_mean_over_its_queries_and_short_texts_have_all_theirs() -> None:
+    texts = random_texts(GRID, [70, 9, SAMPLED_QUERIES])
+    result = measured(SampledHeadDistance, GRID, [texts[:2], texts[2:]]).result()
+    places, real = evenly_sampled(token_batch(texts[:1]))
+    assert len(set(places[0].tolist())) == real.sum() == SAMPLED_QUERIES
+    expected = [by_query(texts[0])[places[0]].mean(0), *(by_query(text).mean(0) for text in texts[1:])]
+    np.testing.assert_allclose(result["head_distance"].values, np.mean(expected, 0), atol=1e-5)
+    assert f"from {SAMPLED_QUERIES} queries" in result["head_distance"].description
+    assert "head_distance_stderr" in result
+
+
+def test_every_query_is_as_likely_to_be_sampled_and_the_text_alone_decides() -> None:
+    texts = random_texts(GRID, [50] * 400)
+    places, _ = evenly_sampled(token_batch(texts))
+    counts = torch.bincount(places.flatten(), minlength=50)
+    share = SAMPLED_QUERIES / 50
+    assert counts.sum() == 400 * SAMPLED_QUERIES
+    assert (counts / 400 - share).abs().max() < 5 * (share * (1 - share) / 400) ** 0.5
+    alone, _ = evenly_sampled(token_batch(texts[7:8], extra=13))
+    assert torch.equal(alone[0], places[7])

@@ -94,12 +94,12 @@ def in_words(told: dict[str, Any]) -> list[str]:
 
 def test_in_words() -> None:
     assert in_words(ROWS[0]) == [
-        "One neuron (5) carries 60% of its score, of 16; as many at random carry 6%.",
+        "One neuron (5) carries 60% of its score, of 16; as many random neurons carry 6%.",
         "What it separates best is [SEP] from other keys: AUC 0.90, where 0.50 is chance; neuron 5 by itself, 0.97.",
         "Its pattern keeps 90% without tokens, 2% without positions, 95% without segments.",
     ]
     assert in_words(ROWS[1])[0] == (
-        "Its score is spread: the best 4 of 16 neurons carry 30% of it; as many at random carry 25%."
+        "Its score is spread: the best 4 of 16 neurons carry 30% of it; as many random neurons carry 25%."
     )
     assert "nothing without tokens" in in_words(ROWS[1])[2]
     assert in_words({"head": "0.0"}) == []

@@ -141,7 +141,7 @@ def test_every_pattern_names_its_strongest_head() -> None:
     values = np.full((1, len(PATTERNS), len(PATTERNS)), 0.1)
     values[0] += 0.5 * np.eye(len(PATTERNS))  # head h follows pattern h
     found = about(
-        findings(atlas_of(per_head("named_patterns", values, {"pattern": PATTERNS}))), "Named habits"
+        findings(atlas_of(per_head("named_patterns", values, {"pattern": PATTERNS}))), "Named patterns"
     )
     assert [finding.heads[0].head for finding in found] == list(range(len(PATTERNS)))
     assert found[0].text == "The next word: most in head 0.0, 60.0% ± 1.0."
@@ -158,7 +158,7 @@ def test_pairs_and_the_odd_one_out() -> None:
     ]
     assert found[0].text.startswith("Heads 0.0 and 0.1 are the most alike: 0.010 ± 0.001 nats apart")
     assert (
-        "Heads of one layer are not clearly more alike than heads dealt out to layers by chance (p = 0.3"
+        "Heads of one layer are not clearly more alike than heads assigned to layers at random (p = 0.3"
         in found[3].text
     )
 
@@ -190,7 +190,7 @@ def test_missing_values_and_measures_are_passed_over() -> None:
             array.values[...] = np.nan
     found = findings(atlas_of(arrays))
     assert found
-    assert not about(found, "Named habits")
+    assert not about(found, "Named patterns")
     assert all(head.layer == 0 for finding in found if finding.topic != "Likeness" for head in finding.heads)
     assert "nan" not in " ".join(map(str, found))
     assert findings(atlas_of(per_head("other", np.ones((1, 1))))) == []

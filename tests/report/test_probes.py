@@ -20,6 +20,9 @@ from tests.helpers.atlases import (
 from tests.report.test_page import Reader
 
 from headscope.atlas import Atlas, Example
+from headscope.facts.findings.know import tally
+from headscope.facts.scores import HeadScore, row_score
+from headscope.probes.pointing.relations import DESCRIPTION
 from headscope.report import Finding, findings, page
 from headscope.types import HeadId, LabelledArray
 
@@ -104,7 +107,7 @@ def test_few_cases_are_no_finding_and_are_folded_away() -> None:
     html, _, _ = read(atlas)
     folded = re.findall(r"<details>.*?</details>", html, flags=re.DOTALL)
     assert len(folded) == 1
-    assert "1 row with fewer than 30 cases, which say little" in folded[0]
+    assert "1 row with fewer than 30 cases, too few to say much" in folded[0]
     assert "90.0%" in folded[0]
 
 
@@ -152,7 +155,7 @@ def test_automatic_annotation_and_choosing_on_the_same_texts_are_said() -> None:
         )
     )
     assert "automatic, by spacy:en_core_web_sm" in words
-    assert "chosen on the very texts it is scored on, which flatters it" in words
+    assert "chosen on the same texts it is scored on, which inflates its score" in words
     _, _, words = read(with_dependency(empty_atlas(), options={}))
     assert "the best of many looks better than it is" in words
 
@@ -264,10 +267,25 @@ def test_roles_are_a_finding_where_the_difference_is_above_0() -> None:
     atlas = with_table("relations", [row("ARG1", 0.21), row("ARG2", -0.01)], arrays)
     found = about(atlas, "Roles")
     assert [str(finding).split(":")[0] for finding in found] == [
-        "Head 0.1 ties predicates to ARG1 (mostly what it is done to), predicate to argument"
+        "Head 0.1 links predicates to ARG1 (mostly what it is done to), predicate to argument"
     ]
     _, _, words = read(atlas)
     assert "45.00%18.00%27.00%21.00 to 33.00%clearly" in words
+
+
+def test_the_summary_counts_only_what_findings_name() -> None:
+    def row(role: str, difference: float) -> HeadScore | None:
+        ends = {"low": difference - 0.02, "high": difference + 0.02}
+        return row_score(
+            {"role": role, "cases": 50, "head": "0.1", "difference": difference, **ends}, DESCRIPTION
+        )
+
+    rows = [score for score in (row("ARG1", 0.27), row("ARG2", 0.05)) if score is not None]
+    assert [(score.is_above, score.stands_out) for score in rows] == [(True, True), (True, False)]
+    assert tally(DESCRIPTION, rows) == (
+        "Of 2 roles with 30 cases or more, 1 has a head clearly above the control, by 15 points of attention or more; "
+        "not ARG2."
+    )
 
 
 def feature_row(feature: str, queries: str, **more: Any) -> dict[str, Any]:

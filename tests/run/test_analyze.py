@@ -15,6 +15,7 @@ from tests.helpers.tiny import BUILDERS, tiny
 import headscope as hs
 from headscope.errors import HeadscopeWarning, OptionError, TextError
 from headscope.measures import MEASURES
+from headscope.run.options import Distances
 from headscope.types import AttentionBatch
 
 SENTENCES = [
@@ -205,7 +206,9 @@ def test_a_failed_batch_lets_its_maps_go_before_it_is_tried_again(monkeypatch: p
         update(self, batch)
 
     monkeypatch.setattr(HeadDistance, "update", failing)
-    hs.analyze(tiny("bert"), SHORT, max_length=48, batch_size=3, measures=["head_distance"])
+    hs.analyze(
+        tiny("bert"), SHORT, max_length=48, batch_size=3, measures=["head_distance"], distances="exact"
+    )
     assert alive
     assert not any(alive)
 
@@ -253,3 +256,49 @@ def test_documents_are_counted_apart_from_texts() -> None:
     assert hs.analyze(tiny("bert"), SHORT, max_length=48, measures=["entropy"]).provenance[
         "documents"
     ] == len(SHORT)
+
+
+@pytest.mark.parametrize("distances", ["sampled", "exact"])
+def test_the_atlas_says_how_heads_were_compared(distances: Distances) -> None:
+    long = [("The cat sat on the mat. " * 3, "It was red, the cat. " * 3)]
+    atlas = hs.analyze(tiny("bert"), long, max_length=64, measures=["head_distance"], distances=distances)
+    assert atlas.provenance["options"]["distances"] == distances
+    assert ("queries of each text" in atlas["head_distance"].attrs["long_name"]) == (distances == "sampled")
+
+
+def test_sampled_and_exact_distances_are_near_and_published_ones_are_exact() -> None:
+    long = [
+        (f"The cat sat on the mat. {word} " * 3, "It was red, the cat. " * 3) for word in ("A", "It", "dog")
+    ]
+    found = {
+        distances: hs.analyze(
+            tiny("bert"), long, max_length=64, measures=["head_distance"], weigh="looked", distances=distances
+        )["head_distance"].values
+        for distances in ("sampled", "exact")
+    }
+    assert 0 < np.abs(found["sampled"] - found["exact"]).max() < 0.02
+    faithful = hs.analyze(tiny("bert"), long, max_length=64, measures=["head_distance"], faithful=True)
+    assert faithful.provenance["options"]["distances"] == "exact"
+
+
+def test_distances_can_be_left_out() -> None:
+    atlas = hs.analyze(
+        tiny("bert"), SHORT, max_length=48, measures=["entropy", "head_distance"], distances="none"
+    )
+    assert "head_distance" not in atlas
+    assert "entropy" in atlas
+    with pytest.raises(OptionError, match="only measure asked for is head_distance"):
+        hs.analyze(tiny("bert"), SHORT, max_length=48, measures=["head_distance"], distances="none")
+    with pytest.raises(OptionError, match="one of sampled, exact, none, not 'some'"):
+        hs.analyze(tiny("bert"), SHORT, max_length=48, distances="some")
+
+
+def test_a_profile_accounts_for_the_time_by_measure(tmp_path: Path) -> None:
+    atlas = hs.analyze(tiny("bert"), SHORT, max_length=48, measures=["entropy", "loudness"], profile=True)
+    atlas.save(tmp_path / "a.nc")
+    profile = hs.open(tmp_path / "a.nc").provenance["profile"]
+    parts = {part["part"]: part for part in profile["parts"]}
+    assert {"entropy", "entropy_moved", "loudness", "reading and encoding", "typical sentences"} < set(parts)
+    assert sum(part["share"] for part in profile["parts"]) == pytest.approx(1, abs=0.01)
+    assert profile["tokens_per_second"] > 0
+    assert "profile" not in hs.analyze(tiny("bert"), SHORT, max_length=48, measures=["entropy"]).provenance

@@ -91,6 +91,18 @@ def test_how_far_it_is_is_told_after_each_batch(monkeypatch: pytest.MonkeyPatch)
     assert told == [("x", 3, 9), ("x", 4, 9), ("x", 7, 9)]
 
 
+def test_tokens_are_counted_by_whoever_knows_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+
+    @contextmanager
+    def bar(title: str | None) -> Iterator[Tell]:
+        yield lambda progress: read.append(progress.tokens)
+
+    monkeypatch.setattr(one_pass, "progress_bar", bar)
+    run_pass(whole(range(7)), Seen(), count, batches=in_threes, title="x", tokens=sum)
+    assert read == [3, 15, 21]
+
+
 def test_nothing_to_count() -> None:
     assert run_pass(whole([]), Seen(), count, batches=in_threes).texts == []
 

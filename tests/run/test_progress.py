@@ -50,6 +50,16 @@ def test_a_log_line_without_a_known_end(clock: list[float], capsys: pytest.Captu
     assert capsys.readouterr().err == "model on pipe: 25 texts, 2.5 texts/s\n"
 
 
+def test_tokens_a_second_where_they_are_counted(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress_bar("model on corpus") as tell:
+        clock[0] = 10.0
+        tell(RunProgress(25, 50.0, tokens=12_345))
+    line = "model on corpus: 25 texts, 2.5 texts/s, 1,234 tokens/s, about 0:00:10 left\n"
+    assert capsys.readouterr().err == line
+
+
 def test_a_terminal_gets_a_bar_that_fits_and_vanishes(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)

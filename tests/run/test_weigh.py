@@ -96,7 +96,7 @@ def test_a_model_that_shows_no_values_is_looked_at_with_a_note() -> None:
     assert not [name for name in atlas.measures if name in LOUD or name.endswith("_moved")]
     options = atlas.provenance["options"]
     assert options["weigh"] == "looked"
-    assert "cannot tell what its heads move" in options["weigh_note"]
+    assert "can tell where its heads look" in options["weigh_note"]
     assert "loudness" not in options["measures"]
     asked = hs.analyze(tiny("mpnet"), TEXTS, weigh="looked", **OPTIONS)
     assert "weigh_note" not in asked.provenance["options"]
@@ -104,7 +104,7 @@ def test_a_model_that_shows_no_values_is_looked_at_with_a_note() -> None:
 
 @pytest.mark.parametrize("weigh", ["moved", "both"])
 def test_what_was_asked_for_and_cannot_be_is_refused(weigh: Any) -> None:
-    with pytest.raises(OptionError, match=r"cannot tell what its heads move.*; give --weigh looked"):
+    with pytest.raises(OptionError, match=r"can tell where its heads look.*; give --weigh looked"):
         hs.analyze(tiny("mpnet"), TEXTS, weigh=weigh, **OPTIONS)
     with pytest.raises(OptionError, match="leave out the measure loudness"):
         hs.analyze(tiny("mpnet"), TEXTS, measures=["entropy", "loudness"], **OPTIONS)

@@ -146,4 +146,4 @@ def test_what_cannot_be_scored_is_told() -> None:
     ahead = counted(CAUSAL, [[Item(item.text, (Arrow(0, 2),), 0)]])
     assert (ahead.ahead, ahead.arrows, len(ahead.texts)) == (1, 0, 0)
     alone = counted(CAUSAL, [[Item(item.text, (Arrow(1, 0),), 0)]])
-    assert alone.lost.places == ["file:0: no other word to hold the target against"]
+    assert alone.lost.places == ["file:0: no other word to compare the target with"]

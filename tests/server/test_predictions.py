@@ -290,7 +290,7 @@ def test_masks_that_were_cut_off_leave_the_others_their_names(serving: MakeClien
     }
     found = serving(model, longest=32).post("/api/predict", json=request).json()
     assert [guess["place"] for guess in found["before"]] == ["a blue [MASK] was"]
-    assert "lost its end" in found["note"]
+    assert "its end was cut" in found["note"]
     own = serving(model, longest=32).post("/api/predict", json=request | {"text_a": "the " * 100}).json()
     assert own["before"] == found["before"]  # the same tokens: all of the first text's end was cut off
 
@@ -300,7 +300,7 @@ def test_a_long_question_says_that_it_was_cut(serving: MakeClient) -> None:
     request = {"model": "tiny-bert-qa", "text_a": "who sat? ", "text_b": CONTEXT}
     assert client.post("/api/predict", json=request).json()["note"] == ""
     long = client.post("/api/predict", json=request | {"text_a": "who sat " * 40}).json()
-    assert long["note"] == "The question was longer than 18 tokens and lost its end."
+    assert long["note"] == "The question was longer than 18 tokens and its end was cut."
 
 
 def test_classes_that_do_not_exclude_each_other(serving: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,7 +323,7 @@ def test_what_comes_next_is_asked_for_at_the_end_of_a_long_text(serving: MakeCli
     with torch.no_grad():
         logits = model.network(input_ids=torch.tensor([ids])).logits[0, -1]
     check(found["before"][0]["options"], model, logits)
-    assert found["note"] == "The text was longer than 16 tokens and lost its beginning."
+    assert found["note"] == "The text was longer than 16 tokens and its beginning was cut."
 
 
 def test_what_is_written_next_follows_the_end_of_what_is_written(serving: MakeClient) -> None:
@@ -336,7 +336,7 @@ def test_what_is_written_next_follows_the_end_of_what_is_written(serving: MakeCl
     with torch.no_grad():
         logits = model.network(input_ids=source, decoder_input_ids=torch.tensor([[0, *target]])).logits[0, -1]
     check(found["before"][0]["options"], model, logits)
-    assert "lost its beginning" in found["note"]
+    assert "its beginning was cut" in found["note"]
 
 
 def test_a_head_cannot_be_two_things_at_once(serving: MakeClient) -> None:

@@ -256,7 +256,7 @@ def test_a_head_that_is_never_come_by_is_told(serving: MakeClient, monkeypatch: 
     answer = client.get(f"/api/seen/{seen['id']}/neurons/encoder/0/1")
     assert (answer.status_code, answer.json()["error"]) == (
         422,
-        "tiny-bert did not come by its head 0.1 of encoder",
+        "tiny-bert did not compute its head 0.1 of the encoder",
     )
 
 

@@ -91,5 +91,5 @@ def test_a_model_that_predicts_nothing_tells_how_its_embedding_moves(serving: Ma
 def test_without_an_edit_no_embedding_moves(serving: MakeClient) -> None:
     answer = serving(tiny("bert")).post("/api/predict", json={"model": "tiny-bert", "text_a": TEXT}).json()
     assert (answer["task"], answer["embedding"], answer["said"]) == ("embedding", None, "")
-    assert "no head that predicts" in answer["note"]
+    assert "no prediction head" in answer["note"]
     assert "Switch heads off" in answer["note"]

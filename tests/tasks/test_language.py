@@ -190,7 +190,7 @@ def test_roles_are_those_of_the_shown_text_encoded_by_itself() -> None:
 
 def test_limit_and_empty_texts() -> None:
     assert len(masked(limit=2).evaluate(headed("bert", "mlm"))) == 2
-    with pytest.raises(TextError, match="no text in which a token could be predicted"):
+    with pytest.raises(TextError, match="no text with a token to predict"):
         next_token(["a"]).evaluate(headed("gpt2", "lm"))
     # A text with nothing to predict does not spoil the others.
     result = next_token(["a", "The cat."]).evaluate(headed("gpt2", "lm"))

@@ -233,9 +233,7 @@ def _warn(result: Ablations) -> None:
         data = result.source.data
         notes[0] = f"{data} is a single text or article, so no interval can be given; use data with several"
     if result.state.edits:
-        notes.append(
-            "an edit of the model is in force already: the unedited model of this sweep is the edited one"
-        )
+        notes.append("the model is already edited: this sweep compares with the edited model")
     for note in filter(None, notes):
         warnings.warn(note, HeadscopeWarning, stacklevel=3)
 

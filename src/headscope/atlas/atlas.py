@@ -199,7 +199,7 @@ class Atlas:
         if edits != self.edits:
             raise AtlasError(
                 f"the atlas is of {self.provenance.get('model')!r} {_edited(self.edits)}, and {what} of it "
-                f"{_edited(edits)}; they do not belong into one atlas, so write to another file"
+                f"{_edited(edits)}; they do not belong in one atlas, so write to another file"
             )
 
     def found_by(self, probe: str) -> dict[str, dict[str, LabelledArray]]:

@@ -95,8 +95,8 @@ def _find(capture: Capture) -> dict[Place, OutputProjection]:
     name = f"{capture.model.name} ({capture.model.architecture})"
     if not capture.hooked:
         raise CaptureError(
-            f"{name} shows its attention weights, but not the values that they fetch, so that headscope cannot tell "
-            "what its heads move, only where they look"
+            f"{name} shows its attention weights but not its values, so headscope can tell where its heads look, not "
+            "what they move"
         )
     return {layer.place: _projection(name, layer, capture) for layer in _watched(capture)}
 
@@ -109,7 +109,7 @@ def _projection(name: str, layer: _Layer, capture: Capture) -> OutputProjection:
         call.check(every)
     except CaptureError as error:
         raise CaptureError(
-            f"{name}: headscope cannot tell what heads move, only where they look: in {where} {error}"
+            f"{name}: headscope can tell where heads look, not what they move: in {where} {error}"
         ) from error
     for module, made in layer.fed:
         if not _proves(module, call, made):
@@ -122,8 +122,8 @@ def _projection(name: str, layer: _Layer, capture: Capture) -> OutputProjection:
     if named is not None:
         return OutputProjection(named, None)
     raise CaptureError(
-        f"{name}: the attention output of {where} is not given to a linear map as it is, so that headscope cannot tell "
-        "what its heads move, only where they look"
+        f"{name}: the attention output of {where} does not go straight into a linear map, so headscope can tell where "
+        "its heads look, not what they move"
     )
 
 

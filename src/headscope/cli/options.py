@@ -16,6 +16,7 @@ import typer
 
 import headscope as hs
 from headscope.cli.console import status
+from headscope.data import beside
 from headscope.errors import OptionError, choices
 from headscope.registry import BUILT_IN, known_names, no_such
 
@@ -99,6 +100,8 @@ _ENTRY = re.compile(
     r"(?P<name>\w+)(?: (?P<metavar>\S+?))?(?:>=(?P<least>\d+))?(?:<=(?P<most>\d+))?: (?P<help>.*)"
 )
 _SHORT = {"output": ["-o"], "quiet": ["-q"]}
+WORDS = beside(__file__)
+"""What options are for: those that commands share, and those of one command alone, by its function."""
 
 
 def _entries(block: str) -> dict[str, re.Match[str]]:
@@ -121,26 +124,10 @@ def described_options(block: str) -> dict[str, Any]:
     return {name: _option(entry) for name, entry in _entries(block).items()}
 
 
-SHARED_HELP = """
-    text FILE...: One or more files: plain text (a blank line between documents), .jsonl, .tsv pairs or .conllu, each
-        also with .gz.
-    pairs FILE: Text pairs taken as they are: two tab-separated columns, or .jsonl with text_a and text_b.
-    output OUT.nc: Write the result to this atlas, or add it to the one there, which must be of the same model.
-    data FILE...: SQuAD's JSON for qa, labelled .tsv or .jsonl for classes and scores, text for mlm and lm.
-    stride N>=0: For qa: split a long passage into overlapping windows, N tokens apart (128 by default); 0 cuts it off.
-    k N>=2: How many kinds of heads.
-    at DIM=LABEL: Only this label of another dimension, such as query_role=sep; repeatable.
-    stack: Part of an encoder-decoder; the encoder by default.
-    atlas_stack NAME: encoder, decoder or cross; by default the first one in the atlas.
-    annotate spacy:NAME: The files are raw text; annotate them with this installed spaCy pipeline.
-    weigh: Weigh attention by where heads look, or by what they move from there: each weight times the length of what
-        is fetched. Results by what heads move end in _moved.
-    faithful: Read a split word's attention from its first piece, as the code of Clark et al. does, not their mean.
-"""
-_SHARED = _entries(SHARED_HELP)
+_SHARED = _entries(WORDS["shared"])
 TEXT_HELP, PAIRS_HELP, DATA_HELP = (_SHARED[name]["help"] for name in ("text", "pairs", "data"))
 
-MODEL_HELP = "demo, demo-mrpc, demo-qa, a folder that save_pretrained wrote, or a name on the hub."
+MODEL_HELP = "demo, demo-mrpc, demo-qa, demo-lm, a folder that save_pretrained wrote, or a name on the hub."
 ModelName = Annotated[str, argument("MODEL", MODEL_HELP)]
 AtlasFile = Annotated[Path, argument("ATLAS", "A file that headscope analyze wrote.")]
 TextFiles = Annotated[list[Path] | None, _option(_SHARED["text"])]
@@ -159,7 +146,7 @@ Limit = Annotated[int | None, limit()]
 MaxLength = Annotated[int, max_length()]
 TaskMaxLength = Annotated[int | None, max_length("what is usual for the task")]
 ModelMaxLength = Annotated[
-    int | None, max_length("what the model takes, of running text 128", cut=" after a whole word")
+    int | None, max_length("the model's maximum, or 128 for running text", cut=" after a whole word")
 ]
 TaskName = Annotated[
     str,
@@ -184,18 +171,7 @@ LOADING = ("max_length", "batch_size", "device", "dtype", "revision", "allow_pic
 
 @dataclass(frozen=True)
 class Common:
-    """How a command loads and runs models, and what it prints.
-
-    Options:
-        device NAME: auto, cpu, cuda, cuda:1, mps.
-        dtype: auto is float32 on a CPU and the weights' own precision elsewhere.
-        revision NAME: Branch, tag or commit on the hub.
-        allow_pickle: Also load pickled weights. They can run code: only from a source you trust.
-        full: Print every row and note, not only the answer in 25 lines.
-        quiet: Print nothing but errors.
-        json: Print one JSON object and nothing else; on failure it has an 'error'.
-        debug: Show the traceback of an error; HEADSCOPE_DEBUG=1 does the same.
-    """
+    """How a command loads and runs models, and what it prints."""
 
     context: typer.Context
     max_length: ModelMaxLength = None
@@ -253,8 +229,7 @@ def with_common(
     """The command with the fields of Common as options of its own, after its others.
 
     Those in `without`, and those that the command declares itself, are left out. `one_of` names options of which
-    exactly one is needed, for the usage line. Options of the command alone are described in its docstring; see
-    `_described`.
+    exactly one is needed, for the usage line. Options are described in `options.toml`; see `_described`.
     """
     if command is None:
         return partial(with_common, without=without, one_of=one_of)
@@ -286,7 +261,7 @@ def with_common(
 
 
 def _described(owner: Any, parameters: Sequence[inspect.Parameter]) -> list[inspect.Parameter]:
-    """The parameters, those that the docstring of the owner describes as Typer takes them; without that it is the help.
+    """The parameters as Typer takes them, where `options.toml` or the owner's docstring describes them.
 
     An entry is the parameter, what stands for its value, its bounds, and the help: `top N>=1: Only the N highest.` A
     parameter that comes first, before all options, is an argument; a flag that is on by default, or depends, can be put
@@ -295,7 +270,7 @@ def _described(owner: Any, parameters: Sequence[inspect.Parameter]) -> list[insp
     text, _, block = (inspect.getdoc(owner) or "").partition("\n\nOptions:\n")
     if not isinstance(owner, type):
         owner.__doc__ = text
-    entries = _entries(block)
+    entries = _entries(block or WORDS["commands"].get(owner.__name__, ""))
     return [
         one.replace(annotation=Annotated[one.annotation, _info(one, entries[one.name])])
         if one.name in entries
@@ -335,7 +310,7 @@ def treebank(paths: list[Path], annotate: str | None) -> "Treebank":
         name = path.name.lower().removesuffix(".gz")
         if name.endswith((".txt", ".jsonl", ".tsv")):
             raise OptionError(
-                f"{path} is no treebank by its name; give a CoNLL-U file, or --annotate spacy:NAME for raw text"
+                f"{path} does not look like a treebank; give a CoNLL-U file, or --annotate spacy:NAME for raw text"
             )
     return hs.read_treebank(*paths)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from headscope.cli.page import Page
     from headscope.tasks import Task
 
-ATLAS, REPORT, PICTURE, MARKDOWN = "atlas", "report", "picture", "page that headscope wrote"
+ATLAS, REPORT, PICTURE, MARKDOWN = "an atlas", "a page", "a picture", "a page that headscope wrote"
 _STARTS = {
     ATLAS: (b"\x89HDF\r\n\x1a\n",),
     REPORT: (b"<!doctype html",),
@@ -157,7 +157,7 @@ def check_output(path: Path, *, option: str, kind: str, inputs: Iterable[Path]) 
             )
     if path.is_file() and not _may_replace(path, kind):
         raise OptionError(
-            f"{option} {path} is there already and is no {kind}; choose another name, or remove it first"
+            f"{option} {path} already exists and is not {kind}; choose another name, or remove it first"
         )
     # Loads xarray, which is too slow to do before the checks above.
     from headscope.atlas import check_writable

@@ -35,9 +35,9 @@ def check_shapes(first: Capture, second: Capture) -> None:
         for stacks in (first.stacks, second.stacks)
     ]
     raise OptionError(
-        f"{first.model.name} ({shapes[0]}) and {second.model.name} ({shapes[1]}) differ in shape, so no head of one "
-        "is the counterpart of a head of the other; what can still be compared are shares and layer means: run "
-        "headscope analyze and headscope types on each, or headscope patterns A B --text FILE"
+        f"{first.model.name} ({shapes[0]}) and {second.model.name} ({shapes[1]}) differ in shape, so their heads "
+        "cannot be compared one by one; to pair them by their attention: headscope match A B --text FILE; to compare "
+        "shares and layer means: headscope patterns A B --text FILE, or headscope analyze and headscope types on each"
     )
 
 

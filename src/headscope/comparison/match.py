@@ -119,8 +119,8 @@ class _Three:
                 for capture in captures[:2]
             ]
             raise OptionError(
-                f"{' and '.join(names)} have no stack in common, so no head of one can be one of the other; match two "
-                "encoders, or two decoders"
+                f"{' and '.join(names)} have no stack in common, so their heads cannot be paired; match two encoders, "
+                "or two decoders"
             )
 
     def sums(self) -> _Sums:

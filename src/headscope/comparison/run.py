@@ -183,13 +183,13 @@ def _notes(
     if note := reader.cut_note():
         yield note
     if any(compared.partners for compared in stacks.values()):
-        yield "heads are held against their partners; weights are those of the layers as they are numbered"
+        yield "heads are compared with their partners, weights layer by layer"
     elif weigh == "moved":
         yield "what each layer's own weights change is told of where heads look only (leave out --weigh moved)"
     elif any(not compared.sums.same_input for compared in stacks.values()):
         yield (
-            "what each layer's own weights change could not be told apart from what the layers below hand it: the "
-            "attention of these two models cannot be run on the same input"
+            "the effect of each layer's own weights could not be separated from that of its input: the attention of "
+            "these two models cannot be run on the same input"
         )
     for stack, compared in stacks.items():
         of = f"{stack}: " if len(stacks) > 1 else ""

@@ -251,11 +251,11 @@ def _notes(run: _Run, choice: Choice, reader: Reader) -> Iterator[str]:
     rotates = run.capture.model.is_rotated
     if rotates:
         yield (
-            "queries and keys are taken after rotation (RoPE), which turns neurons in pairs: look at what a few "
-            "carry together rather than at one"
+            "queries and keys are taken after rotation (RoPE), which mixes neurons in pairs: read what a few carry "
+            "together, not one alone"
         )
     if choice.biased:
-        yield "a bias for position is added to the scores; it is no product of neurons, and its share is told apart"
+        yield "a bias for position is added to the scores; its share, which is no product of neurons, is separate"
     if "position" not in run.replaceable:
         how = "rotation" if rotates else "a bias" if choice.biased else "another way"
         yield f"positions enter by {how}, not by embeddings, so they cannot be replaced by their mean"
@@ -304,9 +304,7 @@ def check_untouched(capture: Capture) -> None:
     """Raise CaptureError where queries and keys cannot be had, or not those of the unedited model."""
     check_reachable(capture)
     if is_edited(capture.model.core):
-        raise CaptureError(
-            "an edit of the model is in force; explain looks at the unedited model, leave the edit"
-        )
+        raise CaptureError("the model is edited, and explain needs the unedited model; leave the edit")
 
 
 def _check(capture: Capture, place: Place, call: AttentionCall) -> None:

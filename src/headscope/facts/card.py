@@ -1,20 +1,27 @@
-"""A head's card: in a few sentences what it does, beside what needs no such head, and whether the model needs it."""
+"""A head's card: in a few sentences what it does, beside what needs no such head, and whether the model needs it.
+
+What few heads do, and do far above their control, comes first: a sink that most heads of a decoder are does not hide
+that one of them is an induction head.
+"""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import import_module
+
+import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
 from headscope.facts.analyses.explained import explained_sentence
-from headscope.facts.analyses.probes import head_scores
+from headscope.facts.analyses.probes import head_scores, heads_that_find
 from headscope.facts.analyses.sweeps import MetricFacts, SweepFacts, sweeps_of
 from headscope.facts.description import ALL, Description
 from headscope.facts.findings.know import object_of
 from headscope.facts.findings.measures import TIMES, is_noticeable
 from headscope.facts.findings.moved import takes
-from headscope.facts.head_arrays import HeadArrays, head_arrays
+from headscope.facts.head_arrays import HeadArrays, head_arrays, stack_arrays
+from headscope.facts.rarity import rarity
 from headscope.facts.scores import EVEN, HeadScore, Score, mean_ends
 from headscope.facts.sentences import Sentence, best_sentence
 from headscope.facts.slices import Choice
@@ -42,6 +49,8 @@ class Claim:
     probe: str = ""
     label: str = ""
     """The probe and the row of it that say so; empty for a measure."""
+    doing: int = 1
+    """How many heads of the stack do it."""
 
     def __str__(self) -> str:
         """The sentence."""
@@ -119,7 +128,7 @@ def card(atlas: Atlas, head: HeadId | str, *, stack: str | None = None) -> Card:
         raise AtlasError(
             f"there is no head {wanted}; the {stack} of this atlas has {layers} layers of {heads} heads, counted from 0"
         )
-    known = _card(Subject(atlas, stack), wanted, heads=layers * heads)
+    known = _card(_Crowd(Subject(atlas, stack), layers * heads), wanted)
     claims = [(claim.probe, claim.label) for claim in known.claims]
     return replace(known, sentence=best_sentence(atlas, stack, wanted, claims))
 
@@ -127,38 +136,84 @@ def card(atlas: Atlas, head: HeadId | str, *, stack: str | None = None) -> Card:
 def cards(atlas: Atlas, stack: str) -> list[Card]:
     """The cards of all heads of a stack, layer by layer."""
     layers, heads = atlas.shape(stack) or (0, 0)
-    subject = Subject(atlas, stack)
-    sweep = sweeps_of(subject).get("heads")
-    every = (HeadId(layer, head) for layer in range(layers) for head in range(heads))
-    return [_card(subject, head, heads=layers * heads, sweep=sweep) for head in every]
+    crowd = _Crowd(Subject(atlas, stack), layers * heads)
+    return [_card(crowd, HeadId(layer, head)) for layer in range(layers) for head in range(heads)]
 
 
-def _card(subject: Subject, head: HeadId, *, heads: int, sweep: SweepFacts | None = None) -> Card:
-    """The card of one of so many heads; `sweep` is the sweep over single heads, where it is at hand."""
+@dataclass
+class _Crowd:
+    """All heads of a stack: how many do a thing is counted once, and their sweep is looked up once."""
+
+    subject: Subject
+    heads: int
+    counted: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Look up the sweep over single heads."""
+        self.sweep = sweeps_of(self.subject).get("heads")
+
+    def finding(self, probe: str, label: str) -> int:
+        """How many heads find what a row of a probe is about."""
+        if (probe, label) not in self.counted:
+            count = heads_that_find(self.subject.atlas, self.subject.stack, probe, label)
+            self.counted[probe, label] = count
+        return self.counted[probe, label]
+
+    def looking(self, measure: str, labels: dict[str, Choice], *, comparisons: int) -> int:
+        """How many heads look somewhere far more than even attention would."""
+        key = (measure, str(labels))
+        if key not in self.counted:
+            arrays = stack_arrays(self.subject.atlas, self.subject.stack)
+            value, error, even = (
+                arrays[measure + end].of_heads(**labels) for end in ("", "_stderr", "_uniform")
+            )
+            units = self.subject.atlas.sample_size("offset_attention")
+            low, _ = mean_interval(value, error, units, comparisons=comparisons)
+            self.counted[key] = int(np.sum((low > even) & is_noticeable(value, even)))
+        return self.counted[key]
+
+    def foremost(self, claims: Iterable[Claim]) -> list[Claim]:
+        """The claims by how far above the control they are, the less the more heads do the same.
+
+        What more than half of the heads do is said only of a head that does nothing else.
+        """
+
+        def surprise(claim: Claim) -> float:
+            lead = claim.score.value - claim.control.value
+            return min(lead, 1.0) * rarity(claim.doing, self.heads)  # a lead in logits has no upper end
+
+        ranked = sorted(claims, key=surprise, reverse=True)
+        return [claim for claim in ranked if 2 * claim.doing <= self.heads] or ranked[:1]
+
+
+def _card(crowd: _Crowd, head: HeadId) -> Card:
+    """The card of one of the heads."""
+    subject, heads = crowd.subject, crowd.heads
     arrays = head_arrays(subject.atlas, subject.stack, head)
     scores = [pair for pair in head_scores(subject.atlas, subject.stack, head) if pair[1].label != ALL]
     places = list(_places(subject, arrays, heads=heads))
+    claims = crowd.foremost((*_finds(crowd, scores), *_looks(crowd, places)))
     return Card(
         head,
         subject.stack,
         own_name(str(subject.atlas.provenance.get("model", "a model"))),
         str(arrays["head_type"].values) if "head_type" in arrays else None,
-        tuple(_finds(scores)),
-        tuple(_looks(places)),
+        tuple([claim for claim in claims if claim.probe][:MOST]),
+        tuple([claim for claim in claims if not claim.probe][:MOST]),
         _tempting(scores) or _avoided(places),
         explained_sentence(arrays, subject.atlas.sample_size("explained"), heads=heads),
-        _without(sweep or sweeps_of(subject).get("heads"), arrays),
+        _without(crowd.sweep, arrays),
     )
 
 
-def _finds(scores: Sequence[tuple[Description, HeadScore]]) -> Iterator[Claim]:
-    """What it finds clearly more often than any rule, the farthest above first."""
-    clear = [pair for pair in scores if pair[1].stands_out]
-    for described, score in sorted(clear, key=lambda pair: -pair[1].lead)[:MOST]:
+def _finds(crowd: _Crowd, scores: Sequence[tuple[Description, HeadScore]]) -> Iterator[Claim]:
+    """What it finds clearly more often than any rule."""
+    for described, score in scores:
         rule, does = score.best_baseline, object_of(described, score.label, with_label=False)
-        if rule is not None and does is not None:
+        if score.stands_out and rule is not None and does is not None:
             text = f"{does[0].upper()}{does[1:]}: {_beside(described, score, rule)}."
-            yield Claim(text, score.score, rule, described.name, score.label)
+            doing = crowd.finding(described.name, score.label)
+            yield Claim(text, score.score, rule, described.name, score.label, doing)
 
 
 def _tempting(scores: Sequence[tuple[Description, HeadScore]]) -> str:
@@ -178,8 +233,6 @@ def _tempting(scores: Sequence[tuple[Description, HeadScore]]) -> str:
 def _beside(described: Description, score: HeadScore, rule: Score) -> str:
     if described.is_difference:
         of = "" if score.score.unit else " of attention"
-        if described.directions:  # between words
-            return f"{score.score.text} of attention, {rule.text} between {rule.name}"
         return f"{score.score.text}{of}, {rule.name} {rule.text}"
     phrases = {baseline.name: baseline.phrase for baseline in described.baselines}
     return f"{share(score.score.value)}, {phrases.get(rule.name, rule.name)} {share(rule.value)}"
@@ -189,8 +242,10 @@ def _beside(described: Description, score: HeadScore, rule: Score) -> str:
 class _Place:
     """A head's attention to some keys beside even attention, and what it takes from there."""
 
-    does: str
     name: str
+    measure: str
+    labels: dict[str, Choice]
+    comparisons: int
     score: Score
     even: float
     low: float
@@ -201,17 +256,16 @@ class _Place:
 
 def _places(subject: Subject, arrays: HeadArrays, *, heads: int) -> Iterator[_Place]:
     """All that a card may say a head looks at, where the atlas knows what even attention gives."""
-    asked: list[tuple[str, str, str, dict[str, Choice]]] = []
+    asked: list[tuple[str, str, dict[str, Choice]]] = []
     for offset in (-1, 0, 1):
-        asked.append(("Looks at", offset_name(offset), "offset_attention", {"offset": offset}))
+        asked.append((offset_name(offset), "offset_attention", {"offset": offset}))
     for role in ("cls", "sep", "period", "comma"):
-        does = "Rests on" if subject.is_causal and role == "cls" else "Looks at"
         name = role_name(subject.atlas, subject.stack, role)
-        asked.append((does, name, "role_attention", {"role": role, "query_role": "all"}))
+        asked.append((name, "role_attention", {"role": role, "query_role": "all"}))
     for pattern in ("same_word", "induction", "duplicate_token"):
-        asked.append(("Looks at", pattern_name(pattern), "named_patterns", {"pattern": pattern}))
+        asked.append((pattern_name(pattern), "named_patterns", {"pattern": pattern}))
     units, comparisons = subject.atlas.sample_size("offset_attention"), heads * len(asked)
-    for does, name, measure, labels in asked:
+    for name, measure, labels in asked:
         value, error, even = (arrays.number(measure + end, **labels) for end in ("", "_stderr", "_uniform"))
         if not math.isfinite(even):
             continue
@@ -220,20 +274,18 @@ def _places(subject: Subject, arrays: HeadArrays, *, heads: int) -> Iterator[_Pl
         moves = compared is not None and compared.verdict != "unclear"
         taken = f"; takes {share(compared.moved)} from there" if compared and moves else ""
         score = Score("share of attention", value, *(mean_ends(value, error, units) or ()))
-        yield _Place(does, name, score, even, low, high, taken)
+        yield _Place(name, measure, labels, comparisons, score, even, low, high, taken)
 
 
-def _looks(places: Sequence[_Place]) -> Iterator[Claim]:
-    """What it looks at far more than even attention would, most first; where a decoder's head rests, last."""
-    clear = [
-        place for place in places if place.low > place.even and is_noticeable(place.score.value, place.even)
-    ]
-    clear.sort(key=lambda place: (place.does.startswith("Rests"), -place.score.value))
-    for place in clear[:MOST]:
-        text = (
-            f"{place.does} {place.name}: {share(place.score.value)}, evenly {share(place.even)}{place.taken}."
-        )
-        yield Claim(text, place.score, Score(EVEN, place.even))
+def _looks(crowd: _Crowd, places: Sequence[_Place]) -> Iterator[Claim]:
+    """What it looks at far more than even attention would."""
+    for place in places:
+        if place.low > place.even and is_noticeable(place.score.value, place.even):
+            text = (
+                f"Looks at {place.name}: {share(place.score.value)}, evenly {share(place.even)}{place.taken}."
+            )
+            doing = crowd.looking(place.measure, place.labels, comparisons=place.comparisons)
+            yield Claim(text, place.score, Score(EVEN, place.even), doing=doing)
 
 
 def _avoided(places: Sequence[_Place]) -> str:

@@ -160,7 +160,7 @@ class Sentences:
     only_above: bool = True
     """Whether only rows are told whose head is clearly above its baselines, the most frequent first."""
     more: str = ""
-    """What a difference is more than: `of attention more than between other words as far apart`."""
+    """What a difference is more than: `of attention more than between other words at that distance`."""
     row: str = ""
     """For a table that is not about single heads: the row that is told, by `does`, with {} for its share."""
     beside: Mapping[str, str] = field(default_factory=dict)

@@ -33,6 +33,14 @@ class HeadArray:
             return float("nan")
         return float(self.values[tuple(known.index(labels[dim]) for dim, known in self.labels.items())])
 
+    def of_heads(self, **labels: Choice) -> Array:
+        """(layer, head) the numbers under one label of each other dimension; nan when there is no such label."""
+        free = {dim: known for dim, known in self.labels.items() if dim not in ("layer", "head")}
+        if set(labels) != set(free) or any(label not in free[dim] for dim, label in labels.items()):
+            return np.full((), np.nan)
+        index = tuple(free[dim].index(labels[dim]) if dim in free else slice(None) for dim in self.labels)
+        return np.asarray(self.values[index])
+
     def choices(self, dim: str) -> list[Choice]:
         """The labels along one dimension under which there is any number."""
         others = tuple(axis for axis, name in enumerate(self.dims) if name != dim)

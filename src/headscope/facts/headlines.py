@@ -11,9 +11,9 @@ from headscope.facts.slices import HeadValues, choices, head_values
 
 MOST = 3
 _QUESTIONS = (
-    ("Syntax", "Coreference", "Roles"),
+    ("Syntax", "Coreference", "Roles", "Known kinds"),
     ("Change", "Ablation", "Importance"),
-    ("Named habits", "Special tokens and punctuation", "Neighbours", "Distance"),
+    ("Named patterns", "Special tokens and punctuation", "Neighbours", "Distance"),
 )
 """What heads know, what the model needs or what changed, where heads look: topics of findings that answer each."""
 _WHERE = ("offset_attention", "role_attention", "named_patterns")
@@ -21,20 +21,25 @@ MOST_SLICES = 24
 
 
 def headlines(findings: Iterable[Finding]) -> list[Finding]:
-    """Up to three findings that are clear of what they are held against: first the clearest answer to each question.
+    """Up to three findings that are clear of what they are held against: first the best answer to each question.
 
-    What was not tested, or is not clearly above its control, never leads.
+    The best is what few heads do, far above its control. What was not tested, or is not clearly above its control,
+    never leads.
     """
-    ranked = sorted((finding for finding in findings if _margin(finding) > 0), key=_margin, reverse=True)
-    answers = [
-        next((finding for finding in ranked if finding.topic in topics), None) for topics in _QUESTIONS
-    ]
-    chosen = [finding for finding in answers if finding is not None]
-    for key in ("topic", "heads"):  # other topics first, then other heads
-        for finding in ranked:
-            if len(chosen) < MOST and getattr(finding, key) not in [getattr(other, key) for other in chosen]:
-                chosen.append(finding)
+    ranked = sorted((finding for finding in findings if _margin(finding) > 0), key=_surprise, reverse=True)
+    chosen: list[Finding] = []
+    for topics in _QUESTIONS:
+        answers = [finding for finding in ranked if finding.topic in topics]
+        chosen += sorted(answers, key=lambda finding: _repeats(finding, chosen))[:1]
+    for finding in ranked:  # then other heads
+        if len(chosen) < MOST and finding not in chosen and not _repeats(finding, chosen):
+            chosen.append(finding)
     return chosen[:MOST]
+
+
+def _repeats(finding: Finding, chosen: Iterable[Finding]) -> bool:
+    """Whether it is about a head that leads already."""
+    return bool(finding.heads) and finding.heads[0] in [other.heads[0] for other in chosen if other.heads]
 
 
 def leading(findings: Iterable[Finding]) -> list[Finding]:
@@ -58,6 +63,11 @@ def _margin(finding: Finding) -> float:
     control = finding.control
     level = 0.0 if control is None else control.value if control.high is None else control.high
     return finding.interval[0] - level
+
+
+def _surprise(finding: Finding) -> float:
+    """How far above its control it is, the less the more heads do it."""
+    return _margin(finding) * finding.rarity
 
 
 def most_telling(atlas: Atlas) -> HeadValues | None:

@@ -153,9 +153,9 @@ class HeadScore:
 
 
 def convincing(rows: Sequence[HeadScore]) -> list[HeadScore]:
-    """Rows with enough cases: those clearly above every baseline first, and among these the most frequent first."""
+    """Rows with enough cases: those that stand out from every baseline first, among these the most frequent first."""
     enough = [row for row in rows if row.label != ALL and not row.has_few_cases]
-    return sorted(enough, key=lambda row: (not row.is_above, -(row.cases or 0)))
+    return sorted(enough, key=lambda row: (not row.stands_out, -(row.cases or 0)))
 
 
 def row_score(row: Mapping[str, Any], described: Description) -> HeadScore | None:

@@ -55,7 +55,7 @@ def offset_name(offset: int) -> str:
 
 
 def pattern_name(pattern: Choice) -> str:
-    """What a named habit looks at, in words."""
+    """What a named pattern looks at, in words."""
     return WORDS["patterns"].get(str(pattern), str(pattern).replace("_", " "))
 
 

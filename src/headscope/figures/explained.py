@@ -4,9 +4,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
-from headscope.facts.analyses.explained import GROUPS, MEASURE, NO_NAME, named_parts
+from headscope.facts.analyses.explained import MEASURE, stacked_shares
 from headscope.facts.slices import stack_with
-from headscope.figures.colours import NO_DATA, SERIES
+from headscope.figures.colours import KINDS, NO_DATA
 from headscope.figures.theme import TICK_SIZE, axes, dress, legend
 
 MOST_BARS = 200
@@ -19,16 +19,18 @@ def explained_heads(atlas: Atlas, *, stack: str | None = None, ax: Axes | None =
 
     A bar for every layer, the mean of its heads, where there are more than 200 heads.
     """
-    parts = named_parts(atlas, stack=stack_with(atlas, MEASURE, stack))  # (layer, head, group)
-    if parts.shape[0] * parts.shape[1] > MOST_BARS:
-        parts = parts.mean(1, keepdims=True)
-    layers, heads = parts.shape[:2]
+    names, shares = stacked_shares(atlas, stack=stack_with(atlas, MEASURE, stack)) or (
+        [],
+        np.zeros((0, 0, 0)),
+    )
+    if shares.shape[0] * shares.shape[1] > MOST_BARS:
+        shares = shares.mean(1, keepdims=True)
+    layers, heads = shares.shape[:2]
     ax = axes(ax, size=(9.0, 3.2))
     places = np.arange(layers)[:, None] * (heads + _GAP * (heads > 1)) + np.arange(heads)  # (layer, head)
-    rest = (1 - parts.sum(-1, keepdims=True)).clip(0)
-    sizes = np.concatenate([parts, rest], -1).reshape(layers * heads, -1)  # (bar, part)
+    sizes = shares.reshape(layers * heads, -1)  # (bar, part)
     starts = sizes.cumsum(1) - sizes
-    for number, (name, colour) in enumerate(zip([*GROUPS, NO_NAME], [*SERIES, NO_DATA], strict=True)):
+    for number, (name, colour) in enumerate(zip(names, [*KINDS, NO_DATA], strict=True)):
         ax.bar(
             places.ravel(), sizes[:, number], bottom=starts[:, number], width=0.9, color=colour, label=name
         )

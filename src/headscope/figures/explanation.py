@@ -69,7 +69,7 @@ def pattern_left(
     if heads is None:
         shown = sorted(shown, key=lambda item: min(item[1].values()))[:MOST_HEADS]
     if not shown:
-        raise AtlasError("the embeddings of this model could not be replaced, so nothing tells what is left")
+        raise AtlasError("the embeddings of this model could not be replaced, so what is left is unknown")
     ax = axes(ax, size=left_size(len(shown)))
     for series, (replaced, marker) in enumerate(_MARKERS.items()):
         values = [left.get(replaced, np.nan) for _, left in shown]

@@ -97,7 +97,7 @@ class HeadKinds:
         is_short = group_shares(self.features.uniform, self.features.names)["near"] < LEAST_NEAR
         notes = {
             f"the {self.clusters.k} kinds are not well separated: {'; '.join(self.separation.reasons)}. Read them as "
-            "slices of one cloud, not as kinds": not clear,
+            "slices of a continuum, not as kinds": not clear,
             f"nor would any other number of kinds be: the highest silhouette is {self._highest:.2f}": (
                 not has_structure
             ),

@@ -34,7 +34,7 @@ class MadeTexts:
             half = HALF if longest is None else min(HALF, longest)
         if half < 2 or (longest is not None and half > longest):
             raise OptionError(
-                f"made text of twice {half} tokens and a start token does not fit {model.name}, which takes "
+                f"a random text of twice {half} tokens and a start token does not fit {model.name}, which takes "
                 f"{model.max_length}; choose --length from 2 to {longest}"
             )
         known_start = start if start is not None and 0 <= start < rows else None

@@ -31,7 +31,7 @@ class Needle:
         cue, bar, answer = (part.strip() for part in text.partition(_BETWEEN))
         if not (cue and bar and answer):
             raise OptionError(
-                f"the needle {text!r} has no cue and answer; write both with a bar between them, such as "
+                f"the needle {text!r} has no cue and answer; write cue | answer, such as "
                 '"The password of the lighthouse is | marmalade harbour"'
             )
         return cls(cue, answer)

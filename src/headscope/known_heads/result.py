@@ -81,16 +81,16 @@ def _table(*numbers: Column, more: tuple[Column, ...] = (), caption: str, unit: 
 DESCRIPTION = Description(
     "known",
     title="Which heads are of a known kind: induction, previous token, sink, copying, successor, retrieval?",
-    question="Random tokens, then the same ones again: a duplicate-token head looks at the earlier copy of a token, an "
-    "induction head at the token that followed it. The control is the same place when the second half is fresh. For "
-    "the token before and for the first token (the sink) the control is even attention. In natural text the control "
-    "of copies is what the head gives other keys as far away. Retrieval is the share of a needle's tokens that the "
+    question="Random tokens, then the same ones again: a duplicate-token head looks at the earlier copy of a token, "
+    "an induction head at the token that followed it. The control is the same place when the second half is fresh. "
+    "For the previous token and the first token (the sink) the control is even attention. For copies in natural text "
+    "it is what the head gives other keys at the same distance. Retrieval is the share of a needle's tokens that the "
     "model repeats while the head's largest weight lies on that token; its control is another stretch of the text. "
     "Copying is what a head adds directly to the score of the token it looks at most, copy suppression what it takes "
-    "off; the control is its output at another position of the text. A successor head, by its weights, raises the next "
-    "item of an ordered list (weekdays, months, numbers, letters) above all others of the list; the control is words "
-    "without an order. Intervals allow for all {heads} heads, and a head is named only if it is a tenth above its "
-    "control: of attention, of the items, or of a logit.",
+    "off; the control is its output at another position of the text. A successor head, by its weights, raises the "
+    "next item of an ordered list (weekdays, months, numbers, letters) above all others of the list; the control is "
+    "words without an order. Intervals allow for all {heads} heads, and a head is named only if it is a tenth above "
+    "its control: of attention, of the items, or of a logit.",
     subject="known kinds",
     group="Known kinds of heads",
     label="kind",
@@ -109,7 +109,7 @@ DESCRIPTION = Description(
         "copy_suppression_in_text": "copy suppression, natural text",
     },
     value="difference",
-    value_name="share, less that of the control",
+    value_name="share, minus that of the control",
     units=dict.fromkeys((*WRITTEN, *WRITTEN_IN_TEXT), LOGITS),
     is_difference=True,
     least=LEAST,
@@ -120,8 +120,8 @@ DESCRIPTION = Description(
             Column("control", "control", "percent"),
             Column("difference", "difference", "percent", low="low", high="high"),
             more=(Column("loudness", "loudness", "number", digits=2),),
-            caption="The best head of each kind, and all that are clearly of it; a sink's loudness is over the mean of "
-            "its layer's heads",
+            caption="The best head of each kind, and all heads clearly of that kind; a sink's loudness is over the "
+            "mean of its layer's heads",
             unit=SHARE,
         ),
         _table(
@@ -133,12 +133,12 @@ DESCRIPTION = Description(
         ),
     ),
     chart="Best head of each kind",
-    chart_caption="A dot is the share that makes a head one of its kind, less that of its control; its bar is the "
+    chart_caption="A dot is the share that makes a head one of its kind, minus that of its control; its bar is the "
     "95% interval after correction for all heads.",
     arrays={
         "known_heads": ArrayText("Known kinds: {}", _UNIT, "number"),
         "known_heads_control": ArrayText("Known kinds, control: {}", _UNIT, "number"),
-        "known_heads_difference": ArrayText("Known kinds, less their control: {}", _UNIT, "number"),
+        "known_heads_difference": ArrayText("Known kinds, minus their control: {}", _UNIT, "number"),
         "known_loudness": ArrayText("Loudness on made text", "times the layer's mean", "number"),
     },
     every_head=EveryHead(
@@ -157,12 +157,12 @@ DESCRIPTION = Description(
             "previous": "is a previous-token head",
             "duplicate": "is a duplicate-token head",
             "induction": "is an induction head",
-            "sink": "rests on the first token",
-            SINK_WITHOUT_START: "rests on the first token even without a start token",
+            "sink": "attends to the first token (sink)",
+            SINK_WITHOUT_START: "attends to the first token (sink) even without a start token",
             "previous_in_text": "looks at the token before in natural text",
             "duplicate_in_text": "looks at earlier copies in natural text",
             "induction_in_text": "looks at what followed earlier copies in natural text",
-            "sink_in_text": "rests on the first token of natural text",
+            "sink_in_text": "attends to the first token of natural text (sink)",
             RETRIEVAL: "fetches the needle",
             "copying": "raises the token it looks at, a copying head",
             "copy_suppression": "lowers the token it looks at, a copy suppression head",
@@ -218,7 +218,7 @@ class KnownResult(ProbeResult):
 _QUANTITIES = {
     "value": "what makes a head one of a known kind: attention, share of items, or logits added or taken off",
     "control": "the same number where there is no reason for it",
-    "difference": "known_heads less known_heads_control, text by text",
+    "difference": "known_heads minus known_heads_control, text by text",
 }
 
 

@@ -75,12 +75,13 @@ def known(
     capture = surveyed(model)
     grid = capture.stacks.grids[0]
     if made < 2 or trials < 2:
-        raise OptionError(f"give at least 2 made texts and 2 trials, not {made} and {trials}")
+        raise OptionError(f"give at least 2 random texts (made) and 2 trials, not {made} and {trials}")
     if hidden is not None and texts is None:
         raise OptionError("a needle is hidden in natural text; give some with --text (texts=)")
     run = _Run(capture, grid, progress=progress)
     words = MadeTexts.of(model, half=length, seed=seed)
-    sums, notes = run.on_made(words, made), [f"made text: {made} texts of twice {words.half} random tokens"]
+    sums = run.on_made(words, made)
+    notes = [f"random text: {made} texts of {words.half} random tokens, each repeated once"]
     writing = _writing(capture, refused, notes)
     loudness = None if writing is None else run.on_written(writing, sums, words, made, notes)
     options: dict[str, object] = {"made": made, "length": words.half, "seed": seed}
@@ -191,7 +192,7 @@ class _Run:
             ControlledMeans.zeros(self.grid, kinds),
             count,
             batches=in_chunks(size),
-            title=self._title("made text"),
+            title=self._title("random text"),
             expected=lambda done: texts,
         )
 
@@ -232,7 +233,7 @@ class _Run:
             expected=reader.expected,
         )
         if not reader.read:
-            raise TextError(f"{reader.corpus.name} holds no text that could be looked at")
+            raise TextError(f"{reader.corpus.name} holds no usable text")
         return sums, torch.tensor(ids, dtype=torch.long)
 
     def on_written(
@@ -253,7 +254,7 @@ class _Run:
             WrittenKinds.zeros(self.grid, ""),
             count,
             batches=in_chunks(max(1, watch.texts_at()(2 * words.half + 1))),
-            title=self._title("made text, what heads write"),
+            title=self._title("random text, what heads write"),
             expected=lambda done: texts,
         )
         sums.merge(written.kinds)
@@ -310,7 +311,7 @@ class _Run:
         )
         notes.append(
             f"the model repeated at least half of the needle in {repeated} of {len(drawn)} trials; only these count"
-            + ("" if repeated else ", so nothing can be said of retrieval")
+            + ("" if repeated else ", so retrieval could not be scored")
         )
         return sums
 

@@ -5,7 +5,7 @@ from headscope.measures.distance_features import DistanceFeatures
 from headscope.measures.entropy import Entropy
 from headscope.measures.example_map import ExampleMap
 from headscope.measures.explained import Explained
-from headscope.measures.head_distance import HeadDistance
+from headscope.measures.head_distance import HeadDistance, SampledHeadDistance
 from headscope.measures.loudness import Loudness
 from headscope.measures.named_patterns import NamedPatterns
 from headscope.measures.offset_attention import OffsetAttention
@@ -23,4 +23,5 @@ __all__ = [
     "NamedPatterns",
     "OffsetAttention",
     "RoleAttention",
+    "SampledHeadDistance",
 ]

@@ -45,10 +45,7 @@ class _Rows:
 
     def attention(self, batch: AttentionBatch) -> Tensor:
         """(text, head, row, key) what the heads of one layer give."""
-        texts, heads = batch.attention.shape[:2]
-        maps = batch.attention[self.texts] if len(self.texts) < texts else batch.attention
-        at = self.places[:, None, :, None].expand(-1, heads, -1, maps.shape[-1])
-        return maps.gather(2, at)
+        return batch.rows(self.places, self.texts if len(self.texts) < len(batch.queries.ids) else None)
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """Head distance: how differently two heads look at the same texts."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import log
 from typing import ClassVar, Self
 
@@ -14,6 +14,8 @@ from headscope.measures.reductions import entropy_of
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray, MovedBatch, TokenBatch
 
 SMOOTHING = 0.001
+SAMPLED_QUERIES = 32
+"""How many queries of a text are compared when not all are."""
 MOVED_STEP = 16
 """Of how many queries one is compared by what heads move."""
 SUMMED = "Jensen-Shannon divergence between two heads' attention, summed over the queries of all texts, as published"
@@ -22,6 +24,8 @@ SUMMED = "Jensen-Shannon divergence between two heads' attention, summed over th
 # that stay in cache for all heads; an accelerator takes a whole batch in few large steps.
 CPU_BLOCK = 1 << 12
 ACCELERATOR_BLOCK = 1 << 20
+
+_STEP = 1 << 20  # into how many parts a step between sampled queries is divided
 
 
 @MEASURES.register("head_distance")
@@ -60,14 +64,15 @@ class HeadDistance(Measure):
             raise CaptureError(
                 f"head distances need layers in order; got {batch.layer} after {len(self._held)}"
             )
-        self._held.append(_some_queries(batch) if isinstance(batch, MovedBatch) else batch.attention)
+        sample = self._sample(batch)
+        self._held.append(batch.attention if sample is None else _rows(batch, *sample))
         if len(self._held) < self.grid.layers:
             return
         held, self._held = self._held, []
-        on_cpu = batch.attention.device.type == "cpu"
-        texts = len(batch.attention)
+        on_cpu, texts = held[0].device.type == "cpu", len(held[0])
+        compared = batch.queries.lengths if sample is None else sample[1].sum(-1)  # (text,)
         for part in [slice(text, text + 1) for text in range(texts)] if on_cpu else [slice(texts)]:
-            queries, keys = _queries(batch)[part], batch.keys.lengths[part]  # (text,)
+            queries, keys = compared[part], batch.keys.lengths[part]  # (text,)
             rows, columns = int(queries.max()), int(keys.max())
             maps = torch.cat(
                 [layer[part, :, :rows, :columns] for layer in held], 1
@@ -80,6 +85,10 @@ class HeadDistance(Measure):
                 maps = ((1 - SMOOTHING) * maps + SMOOTHING / keys[:, None, None, None]) * real
             sums = divergence_sums(maps.transpose(0, 1), block=CPU_BLOCK if on_cpu else ACCELERATOR_BLOCK)
             self.means.add(sums if self.faithful else sums / queries[:, None, None])
+
+    def _sample(self, batch: AttentionBatch) -> tuple[Tensor, Tensor] | None:
+        """(text, query) the places of the queries that are compared, and which are real; None for all queries."""
+        return batch.queries.derive(_every_16th) if isinstance(batch, MovedBatch) else None
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted."""
@@ -107,23 +116,21 @@ class HeadDistance(Measure):
         }
 
 
-def _queries(batch: AttentionBatch) -> Tensor:
-    """(text,) how many queries are compared."""
-    return (
-        batch.queries.derive(_sampled)[1].sum(-1) if isinstance(batch, MovedBatch) else batch.queries.lengths
-    )
+class SampledHeadDistance(HeadDistance):
+    """The same, estimated from a fixed number of queries of each text: the cost no longer grows with their square."""
+
+    summary: ClassVar[str] = f"{HeadDistance.summary}, from {SAMPLED_QUERIES} queries of each text"
+
+    def _sample(self, batch: AttentionBatch) -> tuple[Tensor, Tensor] | None:
+        return super()._sample(batch) or batch.queries.derive(evenly_sampled)
 
 
-def _some_queries(batch: MovedBatch) -> Tensor:
-    """(text, head, query, key) the moved shares of every 16th query; 0 where a text has no more."""
-    places, real = batch.queries.derive(_sampled)  # (text, query)
-    weights = batch.looked.attention
-    rows = weights.gather(2, places[:, None, :, None].expand(-1, weights.shape[1], -1, weights.shape[3]))
-    moved = MovedBatch(replace(batch.looked, attention=rows), batch.lengths).attention
-    return moved * real[:, None, :, None]
+def _rows(batch: AttentionBatch, places: Tensor, real: Tensor) -> Tensor:
+    """(text, head, query, key) the attention of the queries at `places` (text, query); 0 where they are not `real`."""
+    return batch.rows(places) * real[:, None, :, None]
 
 
-def _sampled(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
+def _every_16th(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
     """(text, query) the places of every 16th query, first real ones, and which are real.
 
     Where it starts is told by the text's tokens, so that no place, [CLS] say, is in all samples.
@@ -133,6 +140,20 @@ def _sampled(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
     steps = torch.arange(0, tokens.ids.shape[1], MOVED_STEP, device=tokens.ids.device)
     places = first + steps
     return places.clamp_max(tokens.ids.shape[1] - 1), places < lengths
+
+
+def evenly_sampled(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
+    """(text, query) the places of SAMPLED_QUERIES queries of each text, at even steps, and which are real.
+
+    Where the steps start is told by a hash of the text, so that runs and machines agree, and every query is as likely
+    to be among them: the mean over them is an unbiased estimate of the mean over all. Short texts have all theirs.
+    """
+    lengths = tokens.lengths[:, None]
+    count = lengths.clamp(1, SAMPLED_QUERIES)
+    steps = torch.arange(min(SAMPLED_QUERIES, tokens.ids.shape[1]), device=tokens.ids.device)
+    start = (tokens.derive(mixed_ids) >> 7)[:, None] % _STEP  # within the first step, in parts of it
+    places = (start + steps * _STEP) * lengths // (count * _STEP)
+    return places.clamp_max(tokens.ids.shape[1] - 1), steps < lengths.clamp_max(SAMPLED_QUERIES)
 
 
 def divergence_sums(maps: Tensor, *, block: int) -> Tensor:

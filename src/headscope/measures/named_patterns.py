@@ -1,4 +1,4 @@
-"""Named patterns: how strongly a head follows each of the habits people have names for."""
+"""Named patterns: how strongly a head follows each of the patterns people have names for."""
 
 from typing import ClassVar
 
@@ -22,15 +22,15 @@ CLASS_PATTERNS = ("delimiters", "own_sentence", "other_sentence", "first_token")
 
 @MEASURES.register("named_patterns")
 class NamedPatterns(PerTextMeasure):
-    """Mean attention that follows a named habit, in [0, 1] (Vig 2019; induction: Olsson et al. 2022).
+    """Mean attention that follows a named pattern, in [0, 1] (Vig 2019; induction: Olsson et al. 2022).
 
-    For each habit, the attention a query gives to the keys the habit points at, averaged over the queries
-    for which it points anywhere. The docs page lists what each habit points at.
+    For each pattern, the attention a query gives to the keys it points at, averaged over the queries
+    for which it points anywhere. The docs page lists what each pattern points at.
     """
 
     name: ClassVar[str] = "named_patterns"
-    summary: ClassVar[str] = "mean attention that follows a named habit"
-    within_text: ClassVar[bool] = True  # the habits are about one text's own words
+    summary: ClassVar[str] = "mean attention that follows a named pattern"
+    within_text: ClassVar[bool] = True  # the patterns are about one text's own words
     dims = ("pattern",)
     coords: ClassVar = {"pattern": (*PAIR_PATTERNS, *CLASS_PATTERNS)}
 
@@ -60,7 +60,7 @@ def _by_class(batch: AttentionBatch) -> tuple[Tensor, Tensor]:
 
 
 def _pairs(tokens: TokenBatch) -> tuple[Tensor, Tensor, Tensor]:
-    """Which (query, key) pairs the habits point at.
+    """Which (query, key) pairs the patterns point at.
 
     Returns (text, pair) positions in the flattened map; (text, pair, pattern) the weight of each pair, 1 over
     the number of queries of its text that the pattern applies to; and (text, pattern) whether any is.

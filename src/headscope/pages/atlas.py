@@ -18,6 +18,7 @@ from headscope.facts.description import array_text
 from headscope.facts.slices import Choice, HeadValues
 from headscope.facts.titles import AtlasWords
 from headscope.facts.vocabulary import own_name
+from headscope.pages.head.explained import stacked_heads
 from headscope.pages.head.page import grid_shape, head_page
 from headscope.pages.page import about, page_html, view_chunk, view_infos, view_key
 from headscope.pages.shapes import (
@@ -35,7 +36,7 @@ from headscope.types import Array, HeadId
 
 FEWEST_ON_A_MAP = 3
 
-_LEFT_OUT = ("example_map", "example_map_moved", "neuron_auc")
+_LEFT_OUT = ("example_map", "example_map_moved", "neuron_auc", "composition", "written_effect")
 _ENDINGS_LEFT_OUT = ("_low", "_high", "_p", "_count")
 """Ends of intervals and p values stand on the head's page, beside what they belong to."""
 
@@ -144,6 +145,7 @@ def _stack(
         first_measures=(across.key, up.key) if across and up else None,
         first_head=_first_head(findings, name, shape, first),
         maps=list(_maps(atlas, name, shape)) if with_maps else [],
+        stacked=stacked_heads(atlas, name),
     )
 
 

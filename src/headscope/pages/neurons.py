@@ -84,9 +84,9 @@ def _neurons(model: Model, place: Place, head: int, exact: TextScores) -> Neuron
     if scores.bias is not None:
         said.append("A number that depends on position only is added to each score.")
     if scores.soft_cap is not None:
-        said.append(f"Scores are held between -{scores.soft_cap:g} and {scores.soft_cap:g} by a soft cap.")
+        said.append(f"A soft cap keeps scores between -{scores.soft_cap:g} and {scores.soft_cap:g}.")
     if sink is not None:
-        said.append(f"A sink that is no token takes part in the softmax, with the score {sink:.3g}.")
+        said.append(f"The softmax includes a sink that is not a token, with the score {sink:.3g}.")
     visible = _ranges(scores.visible.cpu().numpy())
     if visible is None:
         said.append(

@@ -323,8 +323,8 @@ def _note(model: Model, prepared: Prepared) -> str:
     said = []
     if prepared.encoded.cut:
         said.append(
-            f"The text was longer than {prepared.encoder.max_length} tokens and lost its end "
-            "(--max-length, max_length=)."
+            f"The text was longer than {prepared.encoder.max_length} tokens and its end was cut (--max-length, "
+            "max_length=)."
         )
     if prepared.encoder.layout == "source-target" and prepared.text.second is None:
         said.append("No second text was given, so the model writes the first one.")

@@ -43,10 +43,9 @@ def ablation_section(subject: Subject, _: int) -> Section:
     return Section(
         "ablation",
         "What does the model lose without heads?",
-        "Heads were edited while the model did a task, each edit held against the unedited model on the same "
-        "examples. Changes come with 95 % intervals over independent texts; significant are those that remain so when "
-        "the number of edits of the sweep is allowed for. No change on these examples does not mean that a head does "
-        "nothing: others may do the same.",
+        "Heads were edited while the model did a task, and each edit was compared with the unedited model on the same "
+        "examples. Intervals are 95 % over independent texts; a change is significant after correction for all edits "
+        "of the sweep. No change does not mean that a head does nothing: other heads may do the same.",
         parts=[_part(subject, sweep) for sweep in sweeps_of(subject).values()],
     )
 
@@ -60,8 +59,8 @@ def uniform_section(subject: Subject, _: int) -> Section:
     return Section(
         "ablation-uniform",
         "What does it lose when heads look evenly?",
-        "The same with heads that look evenly at all tokens instead of nowhere. A kind that does little harm removed "
-        "and much harm here stands in the way once it looks everywhere.",
+        "The same sweeps with heads that look evenly at all tokens instead of being removed. A kind whose removal "
+        "does little harm can do much harm when it looks everywhere.",
         parts=[Part(sweep.kind.title, " ".join(sweep.sentences), tables=[_table(sweep)]) for sweep in sweeps],
     )
 

@@ -19,10 +19,10 @@ LONGEST_NAME = 40
 WORDS_BEFORE, WORDS_AFTER = 8, 8
 
 _HOW_TO_READ = (
-    "Each picture is the text of the scored part in which the best head is right and most sure, so it shows "
-    "the head at its best, not on average. The thicker a line, the more attention; arrows run from the word "
-    "that looks to the word it looks at. The numbers below the words are attention in per cent; what goes to "
-    "special tokens is not shown."
+    "Each picture is the text of the scored part in which the best head is right and most confident, so it shows the "
+    "head at its best, not on average. The thicker a line, the more attention; arrows run from the word that looks to "
+    "the word it looks at. The numbers below the words are attention in per cent; what goes to special tokens is not "
+    "shown."
 )
 
 

@@ -36,11 +36,11 @@ def compare_section(subject: Subject, _: int) -> Section:
     return Section(
         "compare",
         f"What changed from {before}?",
-        f"The same texts went through this model and through {before}. Cosine is that of both maps of a head, 1 when "
-        "they are alike; JS divergence is 0 then and 0.69 when no token is looked at by both. How far the weights of "
-        "a layer moved is the control: do layers change because their weights moved more? The dashed and "
-        "dotted lines take out what a layer inherits: there both models' attention is given the hidden states of the "
-        "first, or of the second. A few layers are a small sample, and no independent one.",
+        f"The same texts went through this model and through {before}. Cosine similarity of a head's two maps is 1 "
+        "when they are alike; the JS divergence is then 0, and 0.69 when the two look at no token in common. The "
+        "control is how far the weights of a layer moved: do layers change because their weights moved more? The "
+        "dashed and dotted lines remove what a layer inherits: both models' attention gets the hidden states of the "
+        "first, or of the second. Layers are few, and not independent.",
         list(_pictures(subject)),
         [_control(subject)],
         parts=[largest] if changed else [],
@@ -109,7 +109,7 @@ def _changes(subject: Subject, measures: list[str]) -> Table:
             rows.append((stands_out(value, error or 0.0), cells))
     rows.sort(key=lambda row: -row[0])
     return Table(
-        "Those that stand out most from their standard error",
+        "Largest changes relative to their standard error",
         ("Measure", "Head", "Before", "Change"),
         tuple(cells for _, cells in rows[:MOST_MEASURES]),
         is_figures=True,

@@ -52,8 +52,8 @@ def _pictures(subject: Subject, rows: list[HeadExplanation]) -> Iterator[Picture
             figures.pattern_left,
             size=left_size(min(MOST_HEADS, len(known))),
             title="What is left of the pattern",
-            caption="A row a head, those first that lose most without something. At the solid line the whole pattern "
-            "is left; at the dashed line and below it the map is no nearer than even attention.",
+            caption="One row per head, those that lose most first. At the solid line the whole pattern is left; at "
+            "the dashed line and below it the map is no nearer than even attention.",
         )
 
 

@@ -19,9 +19,9 @@ def importance_section(subject: Subject, _: int) -> Section:
     return Section(
         "importance",
         "Which attention does the loss depend on?",
-        f"How much the loss of {does} would change with each attention weight (its gradient), "
-        "and how fast it changes as a head's output is turned down. A large gradient says that it matters where a head "
-        "looks; it speaks of small changes, and removing a head is not small.",
+        f"How much the loss of {does} would change with each attention weight (its gradient), and how fast it changes "
+        "as a head's output is turned down. A large gradient means that it matters where a head looks. Gradients "
+        "describe small changes, and removing a head is not small.",
         [
             picture(
                 lambda ax: gradient_by_layer(subject.atlas, stack=subject.stack, ax=ax),

@@ -27,9 +27,9 @@ def kinds_section(subject: Subject) -> Section:
     return Section(
         "kinds",
         "Which kinds of heads are there?",
-        "Heads sorted without a human by their 21 distance features, and named by what the centre of each kind looks "
-        "like: where most of its attention goes. Near is less than a sixteenth of the text away, middle less than a "
-        f"quarter, far beyond that. {how_sure(facts)}",
+        "Heads were clustered by their 21 distance features; each kind is named by where most of its centre's "
+        "attention goes. Near is less than a sixteenth of the text away, middle less than a quarter, far beyond that. "
+        f"{how_sure(facts)}",
         list(_pictures(subject, len(rows))),
         [Table.described(caption, COLUMNS, kind_rows(rows)), _silhouettes(facts)],
         [f"{note[0].upper()}{note[1:]}." for note in facts.get("notes", [])],
@@ -99,9 +99,9 @@ def patterns_section(subject: Subject, _: int) -> Section:
     return Section(
         "patterns",
         "What do attention maps look like?",
-        "Every attention map was sorted by small neural networks into one of five patterns: vertical (a few "
-        "keys that most queries look at), diagonal (near tokens), both, block (within one's own part of the text) and "
-        "heterogeneous (none of these). The networks were trained on made and on labelled maps and are right in most, "
-        "not in all cases.",
+        "Every attention map was sorted by small neural networks into one of five patterns: vertical (a few keys that "
+        "most queries look at), diagonal (near tokens), both, block (within each text of a pair) and heterogeneous "
+        "(none of these). The networks were trained on synthetic and on labelled maps; most of their answers are "
+        "right, not all.",
         [by_layer],
     )

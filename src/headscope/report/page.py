@@ -33,7 +33,7 @@ _TOPICS = {
     "Special tokens and punctuation": "roles",
     "Breadth": "breadth",
     "Distance": "distances",
-    "Named habits": "habits",
+    "Named patterns": "habits",
     "Likeness": "likeness",
 }
 """The section that shows the findings on each topic, but for topics of probes, which say it themselves."""
@@ -156,8 +156,8 @@ def _texts(facts: dict[str, Any]) -> str:
 
 def _nothing(atlas: Atlas) -> str:
     if _probed_on(atlas):
-        return "No head stands out from what needs no attention."
-    return "Nothing that was measured stands clear of what it is held against; see the sections below."
+        return "No head stands out from its control."
+    return "Nothing measured is clearly above its control; see the sections below."
 
 
 def _next(atlas: Atlas, atlas_file: str, report_file: str) -> Iterator[Section]:
@@ -170,8 +170,8 @@ def _next(atlas: Atlas, atlas_file: str, report_file: str) -> Iterator[Section]:
     yield Section(
         "next",
         "What to run next",
-        "Which relations heads find, whether the model needs them, which kinds there are, and this page again with all "
-        "of that. The treebank is any file in CoNLL-U; a model in a folder is named by its path.",
+        "These commands add which relations heads find, whether the model needs them and which kinds there are, then "
+        "write this page again. The treebank is any CoNLL-U file; a model in a folder is given by its path.",
         commands=[
             f"headscope probe dependency {model} --treebank treebank.conllu -o {atlas_file}",
             f"headscope ablate {model} --task {task} --data {corpus} --sweep heads -o {atlas_file}",

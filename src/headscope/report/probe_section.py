@@ -57,10 +57,10 @@ def _chosen(subject: Subject, described: Description, heads: int) -> str:
         return f"{many}, and the best of many looks better than it is."
     is_same = known == facts.get("data_hash") if known else on == facts.get("data")
     if is_same and not str(on).startswith("half of"):
-        return f"{many}, chosen on the very texts it is scored on, which flatters it."
+        return f"{many}, chosen on the same texts it is scored on, which inflates its score."
     return (
-        f"{many}, chosen on {on}. Its number is from texts that took no part in the choice, so the choice does not "
-        "flatter it; the more rows there are, the more of them still lie outside their interval by chance."
+        f"{many}, chosen on {on}. Its score is from other texts, so the choice does not inflate it; among many rows, a "
+        "few still lie outside their interval by chance."
     )
 
 
@@ -81,7 +81,7 @@ def _table_parts(subject: Subject, described: Description) -> Iterator[Part]:
             yield Part(table.title, table.about, tables=[shown])
         if few:
             fewer = f"ewer than {described.few_cases} cases"
-            title = f"{count(len(few), 'row')} with f{fewer}, which say little"
+            title = f"{count(len(few), 'row')} with f{fewer}, too few to say much"
             yield Part(title, tables=[_table(subject, described, table, few, f"F{fewer}")], is_folded=True)
 
 

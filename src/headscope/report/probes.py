@@ -15,6 +15,7 @@ from headscope.report.importance import importance_section
 from headscope.report.kinds import patterns_section
 from headscope.report.probe_section import probe_section
 from headscope.report.section import Section
+from headscope.report.writes import writes_section
 
 _MAKERS: dict[str, Callable[[Subject, int], Section]] = {
     "patterns": patterns_section,
@@ -23,6 +24,7 @@ _MAKERS: dict[str, Callable[[Subject, int], Section]] = {
     "importance": importance_section,
     "explanation": explanation_section,
     "compare": compare_section,
+    "writes": writes_section,
 }
 
 

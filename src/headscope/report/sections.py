@@ -59,7 +59,7 @@ def _cards(subject: Subject) -> Iterator[Section]:
         yield Section(
             "cards",
             "What does each head do?",
-            "At most five sentences a head: what it does where that is clear of its control, what a rule does as well, "
+            "At most five sentences per head: what it does if that is clear of its control, what a rule does as well, "
             "how much of it names explain, and what the model loses without it.",
             tables=[Table(f"Cards of {len(said)} of {len(every)} heads", ("Head", "Card"), rows)],
             notes=["Of the other heads nothing that was measured stands out."]
@@ -74,12 +74,12 @@ def _neighbours(subject: Subject) -> Section:
         figures.offset_profile,
         size=PROFILE_SIZE,
         title="The strongest of them, offset by offset",
-        caption="One line a head: its mean attention to the token so many places before (left) or after (right) the "
-        "query. Bands are one standard error either way; often they are thinner than the line.",
+        caption="One line per head: its mean attention to the token so many places before (left) or after (right) the "
+        "query. Bands are one standard error, often thinner than the line.",
     )
     return Section(
         "neighbours",
-        "Which heads look at the token before, itself or after?",
+        "Which heads look at the previous, the current or the next token?",
         "How much of its attention a head gives to the token at a fixed offset from the query, as a mean over the "
         "queries that have such a neighbour."
         + (" This stack looks back only, so nothing lies ahead." if subject.is_causal else ""),
@@ -94,8 +94,7 @@ def _roles(subject: Subject) -> Section:
         "roles",
         "Which heads look at special tokens and punctuation?",
         f"How a head's attention is shared between {names['cls']}, {names['sep']}, full stops, commas and everything "
-        f"else. {_adding_up(subject)} Which tokens are special was taken from the model's tokenizer, whatever it "
-        "calls them.",
+        f"else. {_adding_up(subject)} The model's tokenizer says which tokens are special.",
         [
             stack_picture(
                 subject,
@@ -103,7 +102,7 @@ def _roles(subject: Subject) -> Section:
                 role,
                 size=PROFILE_SIZE,
                 title=f"Attention to {name}, layer by layer",
-                caption=f"{_DOTS}; the line joins the layers' means. Mind the scale.",
+                caption=f"{_DOTS}; the line joins the layers' means. Scales differ.",
             )
             for role, name in names.items()
             if role in choices(array, "role") and "all" in choices(array, "query_role")
@@ -143,8 +142,7 @@ def _breadth(subject: Subject) -> Section:
                 query_role=query,
                 size=PROFILE_SIZE,
                 title=f"Entropy by layer{source}",
-                caption=f"{_DOTS}; low dots look at few tokens. The dashed line is a head that looks evenly at all "
-                "it can see.",
+                caption=f"{_DOTS}; low dots look at few tokens. Dashed: a head that looks evenly at all it can see.",
             )
             for query, source in zip(asking, sources, strict=True)
         ],
@@ -154,7 +152,7 @@ def _breadth(subject: Subject) -> Section:
 def _distances(subject: Subject) -> Section:
     known = set(choices(subject.array("distance_features"), "feature"))
     even = "Dashed: a head that spreads its attention evenly. Above it on the left means local."
-    by_layer = "One line a layer, the mean of its heads, early layers in yellow and late ones in violet."
+    by_layer = "One line per layer, the mean of its heads; early layers in yellow, late ones in violet."
     profiles: list[tuple[str, str, list[HeadId] | None]] = [
         ("Distance profile of each layer", by_layer, None)
     ]
@@ -167,12 +165,12 @@ def _distances(subject: Subject) -> Section:
         ]
         heads = list(dict.fromkeys(head for order in ranked for head in order[:2]))
         title = "Distance profiles of the most local and the farthest"
-        profiles += [(title, "One line a head, with its standard error.", heads)] if heads else []
+        profiles += [(title, "One line per head, with its standard error.", heads)] if heads else []
     return Section(
         "distances",
         "How far do heads look?",
         "Attention by distance, as a share of the text's length so that short and long texts can be averaged. Special "
-        f"tokens and punctuation are counted apart. {_adding_up(subject)}",
+        f"tokens and punctuation are counted separately. {_adding_up(subject)}",
         [
             stack_picture(
                 subject,
@@ -201,20 +199,20 @@ def _habits(subject: Subject) -> Section:
     columns = ("Looks at", "Strongest", "Second", "Third")[: max(map(len, rows), default=1)]
     return Section(
         "habits",
-        "Which heads have a habit with a name?",
-        "A score is the attention a head gives to the tokens the habit points at, from the queries for which it points "
-        "anywhere. A head can follow several at once, and a long text offers more targets to some habits (its own "
-        "sentence) than to others (the next word).",
+        "Which heads follow a named pattern?",
+        "A score is the attention a head gives to the tokens that a pattern points at, averaged over the queries for "
+        "which there are any. A head can follow several patterns at once, and a long text offers more targets to some "
+        "(its own sentence) than to others (the next word).",
         tables=[
             Table(
-                "The strongest heads for each habit, layer.head and share of attention", columns, tuple(rows)
+                "The strongest heads for each pattern: layer.head and share of attention",
+                columns,
+                tuple(rows),
             )
         ]
         if rows
         else [],
-        notes=[
-            f"Not shown, since these texts or this kind of stack have no such thing to look at: {listed(absent)}."
-        ]
+        notes=[f"Not shown, because these texts or this stack have no such tokens: {listed(absent)}."]
         if absent
         else [],
     )
@@ -224,9 +222,9 @@ def _explained(subject: Subject) -> Section:
     return Section(
         "explained",
         "How much of each head do its names explain?",
-        "A head is taken for a mixture of named patterns: near tokens, the first token, delimiters, punctuation, "
-        "the same word, sentences. The explained share is how much nearer that mixture is to the head's attention than "
-        "even attention, on texts it was not fitted on. What is left has no name yet. "
+        "A head is modelled as a mixture of named patterns: near tokens, the first token, delimiters, punctuation, "
+        "the same word, sentences. The explained share is how much nearer that mixture is to the head's attention "
+        "than even attention, on texts it was not fitted on. What is left has no name yet. "
         + " ".join(explained_sentences(subject.atlas, stack=subject.stack)),
         [
             stack_picture(
@@ -234,7 +232,7 @@ def _explained(subject: Subject) -> Section:
                 figures.explained_heads,
                 size=WIDE_SIZE,
                 title="What names explain of each head",
-                caption="A bar a head, layer by layer. Colours are the explained share, dealt out by the weights of "
+                caption="One bar per head, layer by layer. Colours are the explained share, split by the weights of "
                 "the patterns; grey has no name yet.",
             )
         ],
@@ -259,9 +257,9 @@ def _likeness(subject: Subject) -> Section:
                 places=places,
                 size=MAP_SIZE,
                 title=f"Head map, coloured by {'kind' if colour == 'type' else colour}",
-                caption="Every dot is a head; heads that lie near each other look at the same tokens. Directions mean "
-                "nothing, only distances do. The stress says how much a flat map distorts them: below 0.1 little, "
-                "above 0.2 a good deal.",
+                caption="Every dot is a head; heads that lie near each other look at the same tokens. Only distances "
+                "have a meaning, not directions. Stress is how much the flat map distorts them: below 0.1 little, "
+                "above 0.2 much.",
             )
         )
     introduction = (

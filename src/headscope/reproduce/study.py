@@ -156,6 +156,7 @@ class Study:
             measures=wanted,
             limit=data.limit,
             faithful=data.faithful,
+            distances="exact",
             **self.segments,
         )
         before = self.atlases[place]

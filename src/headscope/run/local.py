@@ -1,17 +1,22 @@
 """The main job in one process: texts in, every head observed, an atlas out."""
 
+import json
+import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import perf_counter
-from typing import Literal
+from typing import Literal, get_args
 
 from headscope.atlas import Atlas
 from headscope.capture import Capture, survey
-from headscope.errors import HeadscopeWarning, OptionError
-from headscope.measures import MEASURES, HeadDistance, Measure
-from headscope.models import Model, ModelName, loaded
+from headscope.errors import HeadscopeWarning, OptionError, TextError
+from headscope.measures import MEASURES, HeadDistance, Measure, SampledHeadDistance
+from headscope.measures.head_distance import SAMPLED_QUERIES
+from headscope.models import Model, load
 from headscope.run.measured import Measures
-from headscope.run.options import BatchSize, check_run_options
+from headscope.run.one_pass import run_pass
+from headscope.run.options import BatchSize, Distances, check_run_options
+from headscope.run.profile import QUOTING, READING, RESULTS, Profile
 from headscope.run.provenance import ModelState, provenance
 from headscope.run.reader import Reader, ReadText
 from headscope.run.sample import SentenceSample
@@ -29,7 +34,7 @@ SENTENCES = 256
 
 
 def analyze(
-    model: ModelName,
+    model: Model | str | os.PathLike[str],
     texts: Corpus | TextPair | Iterable[Text],
     *,
     measures: Sequence[str | type[Measure]] | Literal["all"] = "all",
@@ -38,7 +43,9 @@ def analyze(
     batch_size: BatchSize = "auto",
     faithful: bool = False,
     weigh: Weigh | None = None,
+    distances: Distances = "sampled",
     sentences: int = SENTENCES,
+    profile: bool = False,
     progress: bool = False,
 ) -> Atlas:
     """Observe every attention head of a model on texts and return the atlas.
@@ -48,42 +55,80 @@ def analyze(
     many segments or pairs. `measures` are names, or classes that are in no registry. `faithful` computes the
     published forms, quirks included. `weigh` counts attention by where heads look (`"looked"`), by what they move from
     there (`"moved"`: variables that end in `_moved`), or `"both"`, which is what None means where the model's output
-    projections can be found. Out of so many `sentences` of the texts the atlas quotes those on which a head
-    is most typical; with 0 it holds no text. Nothing depends on `batch_size` but speed and memory.
+    projections can be found. `distances` between heads are over some queries of each text (`"sampled"`), over all
+    (`"exact"`; `faithful` forms always are) or left out (`"none"`). Out of so many `sentences` of the texts the atlas
+    quotes those on which a head is most typical; with 0 it holds no text. `profile` keeps in the provenance where the
+    time went. Nothing depends on `batch_size` but speed and memory.
     """
     started = perf_counter()
-    model, kinds, sample = loaded(model), _chosen(measures), SentenceSample(sentences)
+    model = model if isinstance(model, Model) else load(model)
+    distances = "exact" if faithful and distances == "sampled" else distances
+    kinds = _chosen(measures, distances)
     check_run_options(model, max_length=max_length, limit=limit, batch_size=batch_size)
+    if sentences < 0:
+        raise OptionError(f"sentences must be at least 0, not {sentences}; with 0 the atlas quotes none")
     capture = survey(model)
     weighing = choose_weighing(capture, kinds, weigh, faithful=faithful, named=measures != "all")
     states = Measures.of(capture, weighing.kinds, faithful=faithful, weigh=weighing.weigh)
-    watch = Watch(capture, holds_all=HeadDistance in kinds, one_segment=faithful, carrier=weighing.carrier)
+    watch = Watch(
+        capture,
+        holds_all=any(issubclass(kind, HeadDistance) for kind in kinds),
+        held_queries=SAMPLED_QUERIES if distances == "sampled" else None,
+        one_segment=faithful,
+        carrier=weighing.carrier,
+    )
+    clock = Profile(model.device, on=profile)
+    sample = SentenceSample(sentences)
     reader = Reader(as_corpus(texts), watch.encoder(max_length), limit, sample=sample, faithful=faithful)
 
     def count(part: Measures, some: list[ReadText]) -> None:
-        part.update(watch, watch.batch([text.encoded for text in some]))
+        part.update(watch, watch.batch([text.encoded for text in some]), clock)
 
-    batches = watch.batches(batch_size, max_length)
-    who = model.name if progress else None
-    results = reader.through(states, count, batches=batches, who=who).result()
-    title = who and f"{who} on {reader.corpus.name}, typical sentences"
-    typical = typical_sentences(watch, reader.encoder, sample.chosen(), batch_size=batch_size, title=title)
+    title = f"{model.name} on {reader.corpus.name}" if progress else None
+    grouped = watch.batches(batch_size, max_length)
+    run_pass(
+        reader.shards(),
+        states,
+        count,
+        batches=lambda some: clock.iterated(READING, grouped(some)),
+        title=title,
+        expected=reader.expected,
+        tokens=lambda some: sum(map(len, some)),
+    )
+    if not reader.read:
+        raise TextError(f"{reader.corpus.name} holds no usable text")
+    with clock.timed(RESULTS):
+        results = states.result()
+    with clock.timed(QUOTING):
+        typical = typical_sentences(
+            watch,
+            reader.encoder,
+            sample.chosen(),
+            batch_size=batch_size,
+            title=title and f"{title}, typical sentences",
+        )
     for warning in _warnings(model, reader):
         warnings.warn(warning, HeadscopeWarning, stacklevel=2)
     options = {
-        **weighing.options,
+        "measures": [kind.name for kind in weighing.kinds],
+        "weigh": weighing.weigh,
+        **({"weigh_note": weighing.note} if weighing.note else {}),
+        "distances": distances,
         "max_length": max_length,
         "limit": limit,
         "batch_size": batch_size,
         "faithful": faithful,
         "sentences": sentences,
     }
-    facts = _facts(capture, reader, options, started)
+    duration = perf_counter() - started
+    facts = _facts(capture, reader, options, duration=duration)
+    if profile:
+        facts["profile"] = json.dumps(clock.facts(tokens=reader.tokens, duration=duration))
     return Atlas.build(results, provenance=facts, typical=typical)
 
 
 def _facts(
-    capture: Capture, reader: Reader, options: Mapping[str, object], started: float
+    capture: Capture, reader: Reader, options: Mapping[str, object], *, duration: float
 ) -> dict[str, str | int | float]:
     """Where the numbers come from."""
     model = capture.model
@@ -101,18 +146,32 @@ def _facts(
             "dtype": str(model.dtype).removeprefix("torch."),
             "captured_by": "hook" if capture.hooked else "returned attentions",
         },
-        duration=perf_counter() - started,
+        duration=duration,
     )
 
 
-def _chosen(measures: Sequence[str | type[Measure]] | Literal["all"]) -> list[type[Measure]]:
+def _chosen(
+    measures: Sequence[str | type[Measure]] | Literal["all"], distances: Distances
+) -> list[type[Measure]]:
+    if distances not in get_args(Distances):
+        raise OptionError(f"distances must be one of {', '.join(get_args(Distances))}, not {distances!r}")
     if isinstance(measures, str):
         measures = MEASURES.names() if measures == "all" else [measures]
     if not measures:
         raise OptionError(f"no measure was asked for; choose from all, {', '.join(MEASURES.names())}")
-    return [
+    kinds = [
         MEASURES.get(measure) if isinstance(measure, str) else measure for measure in dict.fromkeys(measures)
     ]
+    if distances == "sampled":
+        return [SampledHeadDistance if kind is HeadDistance else kind for kind in kinds]
+    if distances == "exact":
+        return kinds
+    rest = [kind for kind in kinds if not issubclass(kind, HeadDistance)]
+    if not rest:
+        raise OptionError(
+            "the only measure asked for is head_distance, and distances='none' (--distances none) leaves it out"
+        )
+    return rest
 
 
 def _warnings(model: Model, reader: Reader) -> Iterator[str]:

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Self
 
-from headscope.atlas.files import moved_arrays
+from headscope.atlas.files import MOVED, moved_arrays
 from headscope.capture import Capture
 from headscope.errors import OptionError
 from headscope.measures import Measure
+from headscope.run.profile import MODEL, OFF, Profile
 from headscope.run.watch import Watch
 from headscope.text.batching import TextBatch
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray, StackName, Weigh
@@ -58,16 +59,19 @@ class Measures:
         """The same measures, nothing seen."""
         return type(self)(self.kinds, self.grids, faithful=self.faithful, weigh=self.weigh)
 
-    def update(self, watch: Watch, batch: TextBatch) -> None:
-        """Show a batch to the model, and count what its heads do."""
+    def update(self, watch: Watch, batch: TextBatch, profile: Profile = OFF) -> None:
+        """Show a batch to the model, and count what its heads do; a `profile` is told where the time goes."""
 
         def see(stack: StackName, seen: AttentionBatch) -> None:
             for measure in self.by_stack[stack]:
-                measure.update(seen)
+                with profile.timed(measure.name):
+                    measure.update(seen)
             for measure in self.moved_by_stack[stack]:
-                measure.update(seen.moved)
+                with profile.timed(measure.name + MOVED):
+                    measure.update(seen.moved)
 
-        watch.run(batch, see)
+        with profile.timed(MODEL):
+            watch.run(batch, see)
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted."""

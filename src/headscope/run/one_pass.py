@@ -69,20 +69,21 @@ def run_pass(
     batches: Callable[[Iterable[T]], Iterable[B]],
     title: str | None = None,
     expected: Callable[[int], float | None] = lambda done: None,
+    tokens: Callable[[B], int] = lambda batch: 0,
 ) -> S:
     """Fill the state: `count(part, batch)` shows a batch to the model and counts it in an empty state.
 
     `batches` groups the texts of a shard. A bar of that `title` shows how many texts are done, out of as many as are
-    `expected(done)`; None shows none. Gives the state back.
+    `expected(done)`, and how many `tokens(batch)` a second; None shows none. Gives the state back.
     """
-    done = 0
+    done = read = 0
     with progress_bar(title) as tell:
         for shard in parts:
             counted = state.empty()
             for batch in batches(shard.texts):
                 in_halves(batch, lambda some: _count(some, counted, count))  # noqa: B023  (called at once)
-                done += len(batch)
-                tell(RunProgress(done, expected(done)))
+                done, read = done + len(batch), read + tokens(batch)
+                tell(RunProgress(done, expected(done), read))
             state.merge(counted)
     return state
 

@@ -7,6 +7,9 @@ from headscope.models import Model
 
 BatchSize = int | Literal["auto"]
 
+Distances = Literal["sampled", "exact", "none"]
+"""Of how many queries heads are compared with each other: of some of each text, of all, or not at all."""
+
 LONGEST_WITHOUT_LIMIT = 512
 """Most tokens of a text for models that name no limit."""
 

@@ -22,6 +22,8 @@ class RunProgress:
     texts: int
     expected: float | None
     """How many texts there will be in all: exact once the corpus is read, before that by bytes read."""
+    tokens: int = 0
+    """How many tokens they have; 0 where nobody counts them."""
 
 
 Tell = Callable[[RunProgress], None]
@@ -29,7 +31,7 @@ Tell = Callable[[RunProgress], None]
 
 @contextmanager
 def progress_bar(description: str | None) -> Iterator[Tell]:
-    """Texts done, texts per second and the time left: a bar on a terminal, now and then a line in a log.
+    """Texts done, texts and tokens per second and the time left: a bar on a terminal, now and then a line in a log.
 
     All of it goes to standard error, and the bar vanishes when the run ends. None shows nothing.
     """
@@ -67,7 +69,8 @@ def _pace(progress: RunProgress, seconds: float) -> str:
     if progress.expected is not None and speed:
         ahead = timedelta(seconds=int(max(0.0, progress.expected - progress.texts) / speed))
         left = f", about {ahead} left"
-    return f"{progress.texts} texts, {speed:.1f} texts/s{left}"
+    tokens = f", {progress.tokens / seconds:,.0f} tokens/s" if progress.tokens else ""
+    return f"{progress.texts} texts, {speed:.1f} texts/s{tokens}{left}"
 
 
 def _log_lines(console: Console, description: str, started: float) -> Tell:

@@ -108,7 +108,7 @@ class Reader:
         title = who and f"{who} on {self.corpus.name}"
         run_pass(parts, state, count, batches=batches, title=title, expected=self.expected)
         if not self.read:
-            raise TextError(f"{self.corpus.name} holds no text that could be analysed")
+            raise TextError(f"{self.corpus.name} holds no usable text")
         return state
 
     def expected(self, done: int) -> float | None:
@@ -122,8 +122,8 @@ class Reader:
         if not self.cut:
             return None
         return (
-            f"{self.cut} of {self.read} texts were longer than {self.encoder.max_length} tokens and lost "
-            "their end; raise --max-length (max_length=) to keep more"
+            f"{self.cut} of {self.read} texts were longer than {self.encoder.max_length} tokens and their ends were "
+            "cut; raise --max-length (max_length=) to keep more"
         )
 
 

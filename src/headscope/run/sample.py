@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from headscope.errors import OptionError
 from headscope.text.items import Item, Sentence, TextPair
 
 READABLE = range(5, 26)
@@ -29,10 +28,6 @@ class SentenceSample:
     size: int
     _readable: list[Draw] = field(default_factory=list)  # heaps, the highest first
     _others: list[Draw] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        if self.size < 0:
-            raise OptionError(f"sentences must be at least 0, not {self.size}; with 0 the atlas quotes none")
 
     def tapped(self, items: Iterable[Item]) -> Iterator[Item]:
         """The items as they are, each sentence offered once the one after it is asked for.

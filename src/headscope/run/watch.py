@@ -37,11 +37,14 @@ class Watch:
         capture: Capture,
         *,
         holds_all: bool = False,
+        held_queries: int | None = None,
         one_segment: bool = False,
         carrier: Carrier | None = None,
         weigh: WeighedBy = "looked",
     ) -> None:
         """`holds_all`: what looks on keeps all layers' maps of a batch. `one_segment`: see `collate`.
+
+        `held_queries`: of no more queries of a text than these.
 
         With a `carrier`, what is seen also says what heads fetch and give. By `weigh="moved"` what is seen are the
         shares of what heads move in place of their weights: rows add up to 1, so whoever takes weights takes them.
@@ -49,6 +52,7 @@ class Watch:
         self.capture = capture
         self.model: Model = capture.model
         self.holds_all = holds_all or not capture.hooked
+        self.held_queries = held_queries if capture.hooked else None
         self.one_segment = one_segment
         self.carrier = carrier or carrier_for(capture, weigh)
         self.weigh: WeighedBy = weigh
@@ -81,7 +85,8 @@ class Watch:
         limits = [by_tokens, by_layer]
         if self.holds_all:
             held = HELD_BYTES.get(self.model.device.type, HELD_BYTES_ELSEWHERE)
-            limits.append(held // (sum(grid.layers * grid.heads for grid in grids) * map_bytes))
+            rows_bytes = 4 * length * min(length, self.held_queries or length)
+            limits.append(held // (sum(grid.layers * grid.heads for grid in grids) * rows_bytes))
         return max(1, min(limits))
 
     def batches(self, batch_size: BatchSize, longest: int) -> Callable[[Iterable[T]], Iterator[list[T]]]:

@@ -22,12 +22,6 @@ class Weighing:
     note: str = ""
     """Why attention is not weighed by what heads move, where nobody decided that."""
 
-    @property
-    def options(self) -> dict[str, object]:
-        """For the provenance: what is measured, and how it is weighed."""
-        note = {"weigh_note": self.note} if self.note else {}
-        return {"measures": [kind.name for kind in self.kinds], "weigh": self.weigh, **note}
-
 
 def carrier_for(capture: Capture, weigh: WeighedBy) -> Carrier | None:
     """What tells what heads move, where attention is weighed so; OptionError where it cannot be told."""

@@ -27,7 +27,7 @@ class StackSearch:
 
     grid: HeadGrid
     attention: Array  # (text, layer and head) given to the targets
-    scores: Array  # (text, layer and head) less that given to other words as far
+    scores: Array  # (text, layer and head) less that given to other words
     drawn: Array  # (draw, layer and head) mean score with targets at random
 
     @cached_property
@@ -44,7 +44,7 @@ class StackSearch:
 
     @cached_property
     def p_values(self) -> Array:
-        """(layer and head,) how often any head scores as much with targets at random."""
+        """(layer and head,) how often any head scores as much with random targets."""
         highest = self.drawn.max(1)
         return np.array([p_value(highest, float(score)) for score in self.score])
 
@@ -92,10 +92,13 @@ class StackSearch:
         shape = (self.grid.layers, self.grid.heads)
         coords = {"layer": range(shape[0]), "head": range(shape[1])}
         texts = {
-            "find_score": (self.score, "attention along the arrows less that to other words as far away"),
+            "find_score": (
+                self.score,
+                "attention along the arrows minus that to other words at the same distance",
+            ),
             "find_score_stderr": (self.stderr, "standard error over texts of find_score"),
             "find_attention": (self.attention.mean(0), "attention along the arrows"),
-            "find_p": (self.p_values, "how often any head scores as much with targets at random"),
+            "find_p": (self.p_values, "how often any head scores as much with random targets"),
         }
         return {
             name: LabelledArray(values.reshape(shape), ("layer", "head"), coords, words)

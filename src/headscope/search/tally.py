@@ -109,7 +109,7 @@ class ArrowTally(Tally[ArrowText]):
                 if len(words_of) > 1:
                     usable.append((arrow, words_of))
                 else:
-                    self.lost.add(f"{item.where}: no other word to hold the target against")
+                    self.lost.add(f"{item.where}: no other word to compare the target with")
         return usable
 
     def update(self, seen: AttentionBatch) -> None:

@@ -56,8 +56,7 @@ class OfferedModel:
         task = self.task
         if task is None:
             raise OptionError(
-                f"{self.name} has no head that predicts something; give a model that has one, such as demo, "
-                "demo-qa or demo-mrpc"
+                f"{self.name} has no prediction head; give a model that has one, such as demo, demo-qa or demo-mrpc"
             )
         from headscope.tasks.heads import with_task_head  # noqa: PLC0415 - loads torch
 

@@ -15,8 +15,8 @@ STILL = 5e-6
 """Cosine distances up to this are rounding."""
 
 _NOTE = (
-    "This model has no head that predicts something. Shown is how far the edit moves the text's embedding: the mean of "
-    "the last layer's vectors over all tokens, special ones included."
+    "This model has no prediction head. Instead you see how far the edit moves the text's embedding: the mean of the "
+    "last layer's vectors over all tokens, special tokens included."
 )
 
 

@@ -142,7 +142,7 @@ def _answers(model: Model, request: PredictRequest, length: int) -> tuple[Ask | 
     # Whether the question was too long is told by how many of its tokens are there.
     tokens = len(model.tokenizer(question.strip(), add_special_tokens=False, verbose=False)["input_ids"])
     kept = int((batches[0].text.source.segment[0] == 0).sum()) if batches else tokens
-    return ask, f"The question was longer than {kept} tokens and lost its end." if kept < tokens else ""
+    return ask, f"The question was longer than {kept} tokens and its end was cut." if kept < tokens else ""
 
 
 def _spans(model: Model, batch: TaskBatch, most: int) -> Iterator[tuple[tuple[int, int], float]]:
@@ -181,7 +181,7 @@ def _classes(model: Model, request: PredictRequest, length: int) -> tuple[Ask | 
     if len(labels) == 1:
         note = "This model gives a score, not classes. "
     elif each:
-        note = "A text may be of several of these classes, so that their shares need not add up to 100 %. "
+        note = "A text may have several of these classes, so their shares need not add up to 100 %. "
     return ask, (note + _cut(encoded.cut, length)).strip()
 
 
@@ -204,7 +204,7 @@ def _next(model: Model, request: PredictRequest, length: int) -> tuple[Ask | Non
         logits = output_of(forward(model, batch), "logits")[0, -1]  # (vocabulary,)
         return [Guess(place=what, options=_words(model, logits))]
 
-    lost = f"The text was longer than {length} tokens and lost its beginning." if is_cut else ""
+    lost = f"The text was longer than {length} tokens and its beginning was cut." if is_cut else ""
     return ask, " ".join(note for note in (_cut(encoded.cut, length), lost) if note)
 
 
@@ -275,4 +275,4 @@ def _surroundings(text: str) -> list[str]:
 
 
 def _cut(is_cut: bool, length: int) -> str:
-    return f"The text was longer than {length} tokens and lost its end." if is_cut else ""
+    return f"The text was longer than {length} tokens and its end was cut." if is_cut else ""

@@ -90,7 +90,7 @@ class Texts:
             )
             for neurons in read:
                 return neurons
-        raise CaptureError(f"{model.name} did not come by its head {layer}.{head} of {stack}")
+        raise CaptureError(f"{model.name} did not compute its head {layer}.{head} of the {stack}")
 
     def predict(self, job: Job[Any], asked: PredictRequest) -> Predicted:
         """What a model says, as it is and with heads switched off; without a task head, how its embedding moves."""
@@ -199,8 +199,7 @@ class Texts:
 def _check_no_difference(asked: LookRequest) -> None:
     if asked.difference:
         raise OptionError(
-            "a difference between two passes has no queries and keys of its own; look at the text before or after the "
-            "edit"
+            "a difference has no queries and keys of its own; choose the text before or after the edit"
         )
 
 

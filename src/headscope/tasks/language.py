@@ -112,7 +112,7 @@ class LanguageModelling(TokenTask):
             # A pair that was given as it is, is a document of its own.
             documents.append(-1 - number if pair.document is None else pair.document)
         if not rows:
-            raise TextError(f"{self.data} holds no text in which a token could be predicted")
+            raise TextError(f"{self.data} holds no text with a token to predict")
         return Encoded(rows, documents, skipped)
 
 

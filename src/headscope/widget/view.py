@@ -59,13 +59,10 @@ def view(
     start = Start(view=view, stack=stack, layer=layer, heads=chosen)
     if attentions is not None:
         weighed = None if weigh == "looked" else weigh
-        others = (model, text_a, atlas, beside, beside_text, weighed)
-        if any(other is not None for other in others) or tokens is None:
-            raise OptionError(
-                "with attentions=, give tokens= and neither a model nor a text; atlas=, beside=, beside_text= and "
-                "weigh= go with a model and a text"
-            )
-        observed = from_attentions(attentions, tokens, key_tokens=key_tokens, segments=segments, name=name)
+        _check_alone(tokens, model, text_a, atlas, beside, beside_text, weighed)
+        observed = from_attentions(
+            attentions, tokens or (), key_tokens=key_tokens, segments=segments, name=name
+        )
         return TextView(Looked(observed), start=start)
     if model is None or text_a is None:
         raise OptionError("give a model and a text, or attentions= and tokens=")
@@ -75,6 +72,15 @@ def view(
     text = TextToShow(text_a, text_b, start, known, beside_text, max_length, neurons, weigh)
     looked, second = text.look(*text.loaded(model, beside, outline=_outline, load=loaded))
     return TextView(looked, start=start, beside=second)
+
+
+def _check_alone(tokens: Sequence[str] | None, *others: object) -> None:
+    """Refuse attention from anywhere without tokens, or with what only a model has."""
+    if tokens is None or any(other is not None for other in others):
+        raise OptionError(
+            "with attentions=, give tokens= and neither a model nor a text; atlas=, beside=, beside_text= and weigh= "
+            "go with a model and a text"
+        )
 
 
 def _outline(model: ModelName) -> Model | None:

@@ -65,7 +65,7 @@ def find_readout(capture: Capture) -> Readout:
     network: Any = model.network  # transformers gives this method no types
     last = network.get_output_embeddings()
     if not isinstance(last, nn.Linear):
-        raise CaptureError(f"{name} has no unembedding that turns its last layer into scores of tokens")
+        raise CaptureError(f"{name} has no unembedding that turns its last layer into logits")
     given: list[Tensor] = []
     made: list[tuple[nn.Module, Tensor, Tensor]] = []
 
@@ -83,15 +83,15 @@ def find_readout(capture: Capture) -> Readout:
     scores = given[-1].float() @ weight.T + (0 if bias is None else bias)
     if scores.shape != logits.shape or not _equal(scores, logits):
         raise CaptureError(
-            f"{name} changes its scores after the unembedding, so that no head writes to them directly"
+            f"{name} changes its logits after the unembedding, so no head has a direct effect on them"
         )
     for module, stream, output in reversed(made):
         readout = _norm(module, stream, output, weight, bias) if torch.equal(output, given[-1]) else None
         if readout is not None:
             return readout
     raise CaptureError(
-        f"{name} reads its scores through more than a final norm (a masked-language-model head, say), so that no head "
-        "writes to them directly"
+        f"{name} computes its logits through more than a final norm (such as a masked-language-model head), so no head "
+        "has a direct effect on them"
     )
 
 
@@ -160,8 +160,8 @@ def straight_paths(capture: Capture, readout: Readout) -> dict[Place, OutputProj
         ):
             raise CaptureError(
                 f"{capture.model.name} ({capture.model.architecture}): what layer {place.layer} writes is rescaled "
-                "before it reaches the output (a norm after the attention, or a layer of another form), so that its "
-                "heads have no direct effect on the scores; headscope ablate measures what is lost without them"
+                "before it reaches the output (a norm after the attention, or a layer of another form), so its heads "
+                "have no direct effect on the logits; headscope ablate measures what is lost without them"
             )
     return projections
 

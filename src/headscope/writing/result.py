@@ -1,16 +1,18 @@
 """What heads were found to write."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from headscope.atlas import Results
 from headscope.facts.description import described_in
 from headscope.probes.result import COUNT, OVER, ProbeResult, Row
 from headscope.stats.intervals import mean_interval
-from headscope.types import HeadGrid, HeadId, LabelledArray
+from headscope.types import Coords, HeadGrid, HeadId, LabelledArray
 from headscope.writing.effects import CURRENT, LOOKED_AT, NEXT, WrittenSums
 from headscope.writing.weights import READS
 
@@ -18,6 +20,7 @@ Array = np.ndarray[Any, Any]
 
 MOST = 10
 """How many tokens are listed that a head raises, and that it lowers."""
+CHANGES = ("raised", "lowered")
 
 _ROWS = {
     "copying": (LOOKED_AT, 1),
@@ -64,14 +67,24 @@ class WritesResult(ProbeResult):
         return f"over texts, after correction for {self.grid.layers * self.grid.heads} heads"
 
     def arrays(self) -> Results:
-        """`direct_effect` (target, layer, head) with control and difference, `copying` and `composition`."""
+        """`direct_effect` (target, layer, head) with control and difference, tokens, `copying` and `composition`."""
         words = {
-            "value": "what a head adds to the score of a token on a straight path, less the vocabulary's mean",
+            "value": "what a head adds directly to the logit of a token, minus the vocabulary's mean",
             "control": "the same of the head's output at another position of the same text",
-            "difference": "direct_effect less direct_effect_control, text by text",
+            "difference": "direct_effect minus direct_effect_control, text by text",
         }
         arrays = self.sums.effects.labelled("direct_effect", "target", self.grid, words, "logits")
         layers, heads = range(self.grid.layers), range(self.grid.heads)
+        tokens, effects = self._most_written
+        coords: Coords = {"change": CHANGES, "rank": range(tokens.shape[1]), "layer": layers, "head": heads}
+        arrays["written_token"] = LabelledArray.of(
+            tokens,
+            coords,
+            "the tokens whose scores a head raises, and lowers, most on average over positions",
+        )
+        arrays["written_effect"] = LabelledArray.of(
+            effects, coords, "what a head adds to the score of each written_token", "logits"
+        )
         if self.weights.copying is not None and self.weights.composition is not None:
             arrays["copying"] = LabelledArray(
                 self.weights.copying,
@@ -85,6 +98,9 @@ class WritesResult(ProbeResult):
                 {"read": READS, "layer": layers, "head": heads, "from_layer": layers, "from_head": heads},
                 "how much of what an earlier head writes a head reads, as a ratio of Frobenius norms; random matrices "
                 f"have {self.chance:.3f}",
+            )
+            arrays["composition_random"] = LabelledArray.of(
+                np.full(len(READS), self.chance), {"read": READS}, "the composition of random matrices"
             )
         return {self.grid.stack: arrays}
 
@@ -117,13 +133,27 @@ class WritesResult(ProbeResult):
         return row | {"head": str(HeadId(*map(int, best)))} | values
 
     def tokens(self, head: HeadId | str, *, most: int = MOST) -> tuple[list[Token], list[Token]]:
-        """The tokens whose scores a head raises, and lowers, most on average over the texts."""
+        """The tokens whose scores a head raises, and lowers, most on average over the texts; ten each at most."""
         at = HeadId.parse(str(head))
-        mean = self.sums.written[at.layer, at.head] / max(self.sums.tokens, 1)  # (hidden,)
-        effects = self.directions.double().cpu() @ mean  # (token,)
-        tokenizer, order = self.model.tokenizer, effects.argsort(descending=True).tolist()
+        tokens, effects = (each[:, :most, at.layer, at.head] for each in self._most_written)
+        raised, lowered = (
+            [Token(str(token), float(effect)) for token, effect in zip(*pair, strict=True)]
+            for pair in zip(tokens, effects, strict=True)
+        )
+        return raised, lowered
 
-        def listed(places: list[int]) -> list[Token]:
-            return [Token(str(tokenizer.decode([place])), float(effects[place])) for place in places]
-
-        return listed(order[:most]), listed(order[::-1][:most])
+    @cached_property
+    def _most_written(self) -> tuple[Array, Array]:
+        """(change, rank, layer, head) the tokens that every head raises, and lowers, most, and by how much."""
+        directions = self.directions.double().cpu()  # (token, hidden)
+        most = min(MOST, len(directions))
+        shape = (len(CHANGES), most, self.grid.layers, self.grid.heads)
+        places, effects = np.zeros(shape, int), np.zeros(shape)
+        for layer in range(self.grid.layers):
+            mean = self.sums.written[layer] / max(self.sums.tokens, 1)  # (head, hidden)
+            by_token = mean @ directions.T  # (head, token)
+            for change, largest in enumerate((True, False)):
+                values, at = torch.topk(by_token, most, largest=largest)  # (head, rank)
+                places[change, :, layer], effects[change, :, layer] = at.T.numpy(), values.T.numpy()
+        names = {place: str(self.model.tokenizer.decode([place])) for place in np.unique(places).tolist()}
+        return np.vectorize(names.__getitem__, otypes=[np.str_])(places), effects

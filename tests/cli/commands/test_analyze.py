@@ -93,7 +93,7 @@ def test_passes_every_option_on(
     )
     options = (
         "--limit 2 --max-length 32 --measures entropy --faithful --batch-size 3 --device cpu --dtype float32 "
-        "--sentences 7 --weigh looked"
+        "--sentences 7 --weigh looked --distances none --profile"
     )
     more = "--revision main --allow-pickle --quiet"
     result = run(
@@ -111,7 +111,9 @@ def test_passes_every_option_on(
         "batch_size": 3,
         "faithful": True,
         "weigh": "looked",
+        "distances": "none",
         "sentences": 7,
+        "profile": True,
         "progress": False,
     }
 
@@ -247,7 +249,7 @@ def test_a_file_that_is_no_atlas_is_not_replaced(run: Run, model: Path, corpus: 
     notes.write_text("mine", encoding="utf-8")
     result = run("analyze", model, "--text", corpus, "--max-length", 32, "-o", notes)
     assert result.exit_code == 2
-    assert "is there already and is no atlas" in result.stderr
+    assert "already exists and is not an atlas" in result.stderr
     assert notes.read_text(encoding="utf-8") == "mine"
     for _ in range(2):  # an atlas, and an atlas in place of an atlas
         options = ("--max-length", 32, "--measures", "entropy", "-o", tmp_path / "a.nc")
@@ -260,8 +262,29 @@ def test_a_model_that_shows_no_values_is_told_of(run: Run, corpus: Path, tmp_pat
     tiny("mpnet").tokenizer.save_pretrained(folder)
     asked = ("analyze", folder, "--text", corpus, "--limit", 2, "--max-length", 32, "-o", out)
     told = json.loads(run(*asked, "--measures", "entropy", "--json").stdout)
-    assert any("cannot tell what its heads move, only where they look" in note for note in told["notes"])
+    assert any("can tell where its heads look, not what they move" in note for note in told["notes"])
     assert told["measures"] == ["entropy"]
     refused = run(*asked, "--weigh", "moved")
     assert refused.exit_code != 0
     assert "give --weigh looked" in refused.stderr
+
+
+def test_a_profile_is_printed_and_in_the_json(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
+    given = (
+        "analyze",
+        model,
+        "--text",
+        corpus,
+        *FEW,
+        "--sentences",
+        0,
+        "--profile",
+        "-o",
+        tmp_path / "out.nc",
+    )
+    printed = run(*given).stdout
+    assert "tokens/s" in printed
+    assert "time spent on" in printed
+    assert "offset_attention" in printed
+    told = json.loads(run(*given, "--json").stdout)
+    assert {part["part"] for part in told["profile"]["parts"]} > {"entropy", "offset_attention"}

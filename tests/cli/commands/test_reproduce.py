@@ -100,7 +100,7 @@ def test_guan2020_keeps_the_kinds(run: Run, model: Path, corpus: Path, tmp_path:
     assert "head_type" in hs.open(out)
     assert hs.open(out).provenance["probes"]["types"]["stacks"]["encoder"]["seed"] == 5
     again = run(*asked)
-    assert (again.exit_code, "is there already; choose a new name" in again.stderr) == (2, True)
+    assert (again.exit_code, "already exists; choose a new name" in again.stderr) == (2, True)
 
 
 @pytest.mark.slow
@@ -156,7 +156,7 @@ def test_kovaleva2019_of_two_models(run: Run, model: Path, corpus: Path, tmp_pat
     assert by_key["change"]["ours"]["data"] == "questions.json, 3 texts"
     assert (told["output"], told["output_against"]) == (None, [])
     again = run(*asked)
-    assert (again.exit_code, "is there already; choose a new name" in again.stderr) == (2, True)
+    assert (again.exit_code, "already exists; choose a new name" in again.stderr) == (2, True)
 
 
 @pytest.mark.slow
@@ -196,7 +196,7 @@ def test_vig2019_of_a_model(run: Run, model: Path, corpus: Path, tmp_path: Path)
     )
     assert any(line.startswith("not covered: use case: model bias: ") for line in lines)
     assert "(Deconstructing BERT, part 1)" in result.stdout
-    assert f"{page}: all tables and drawings; open it in a browser" in lines
+    assert f"{page}: all tables and figures; open it in a browser" in lines
     assert page.read_text(encoding="utf-8").startswith("# Published figures and ours\n")
     told = json.loads(run("reproduce", "vig2019", out, "--json").stdout)
     verdicts = [row["verdict"]["agreement"] for row in told["sections"][0]["rows"] if row["verdict"]]
@@ -217,7 +217,7 @@ def test_all_papers_on_one_page(run: Run, model: Path, corpus: Path, treebank: P
         assert f"\n{name}" in f"\n{result.stdout}"
     second = tmp_path / "out-against.nc"
     assert result.stdout.splitlines()[-3:] == [
-        f"{page}: all tables and drawings; open it in a browser",
+        f"{page}: all tables and figures; open it in a browser",
         f"The atlases of --against are in {second}.",
         f"written to {out}; next: headscope report {out}",
     ]
@@ -231,7 +231,7 @@ def test_all_papers_on_one_page(run: Run, model: Path, corpus: Path, treebank: P
     assert (told["page"], told["output"], told["output_against"]) == (str(plain), None, [])
     out.unlink()  # its companion is still there
     again = run(*asked, "-o", out)
-    assert (again.exit_code, "out-against.nc is there already" in again.stderr) == (2, True)
+    assert (again.exit_code, "out-against.nc already exists" in again.stderr) == (2, True)
 
 
 def test_all_says_when_the_sample_is_read(
@@ -245,7 +245,7 @@ def test_all_says_when_the_sample_is_read(
 
     monkeypatch.setattr("headscope.reproduce.everything.reproduce_all", stop)
     result = run("reproduce", "all", model, "--page", tmp_path / "page.html")
-    assert "no data were given: the sample that comes with headscope is read\n" in result.stderr
+    assert "no data given: reading the sample that comes with headscope\n" in result.stderr
     assert seen[0].is_empty
 
 
@@ -282,7 +282,7 @@ def test_all_says_when_the_sample_is_read(
         (["guan2020", "MODEL", "--text", "missing.txt"], "missing.txt: no such file"),
         (["clark2019", "MODEL", "--train", "TREEBANK"], "--train needs --test FILE too"),
         (["clark2019", "MODEL", "--choose", "TREEBANK"], "--choose needs --treebank FILE too"),
-        (["clark2019", "MODEL", "--treebank", "CORPUS"], "is no treebank by its name"),
+        (["clark2019", "MODEL", "--treebank", "CORPUS"], "does not look like a treebank"),
         (["clark2019", "--text", "CORPUS"], "MODEL is missing"),
         (["kovaleva2019", "MODEL"], "give at least one of text, treebank, roles, tasks (--text FILE)"),
         (["kovaleva2019", "MODEL", "--text", "CORPUS", "--pairs", "CORPUS"], "one of the two"),

@@ -211,7 +211,7 @@ def test_every_stack_that_has_the_measure_is_shown(run: Run, stacks_path: Path) 
         (("entropy_uniform", "--head", 1), "entropy_uniform has no head"),
         (("head_distance", "--by", "x"), "it takes --layer, --head and --top"),
         (("head_distance", "--layer", 7), "there is no head 7.*; heads go from 0.0 to 2.3"),
-        (("--top", 3), "name a measure to look into"),
+        (("--top", 3), "these options need a measure"),
         (("entropy", "--head", "x"), "'x' is not a head; write a head as 3.2"),
         (("entropy", "--layer", 1, "--head", "2.0"), "--layer 1 and --head 2.0 name different layers"),
         (("entropy", "--head", "decoder:1.2"), "decoder"),

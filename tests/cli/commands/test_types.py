@@ -94,7 +94,7 @@ def test_redundancy_names_neighbours_groups_and_layers(run: Run, path: Path) -> 
     assert result.exit_code == 0, result.stderr
     nearest = hs.Likeness(hs.open(path)).neighbours("0.0", most=1)[0]
     assert f"{nearest.head} ({nearest.distance:.3f})" in result.stdout
-    assert "dealt out to layers by chance" in result.stdout
+    assert "assigned to layers at random" in result.stdout
     told = json.loads(run("redundancy", path, "--threshold", 0.1, "--json").stdout)
     assert len(told["neighbours"]) == 48
     kinds = kinds_of_heads(6, 8)

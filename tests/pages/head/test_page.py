@@ -348,5 +348,5 @@ def test_a_bare_atlas_has_a_bare_page() -> None:
         "layer": 0,
         "head": 1,
         "named": "0.1",
-        "notes": ["The atlas knows nothing more of this head."],
+        "notes": ["The atlas has nothing more on this head."],
     }

@@ -54,7 +54,7 @@ export function Beside({ props, look, asked }: Props) {
           views={lookableIn(props, look)}
         />
       ) : busy ? (
-        <Busy>The head's page is being read …</Busy>
+        <Busy>Loading the head's page …</Busy>
       ) : (
         !error && <p class="at-hint">There is no such head here. Click one to open its page.</p>
       )}

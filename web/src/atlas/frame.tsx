@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { StackedHeads } from "../headpage/stacked";
 import { SelectionBar } from "../map/selection";
 import { Busy, Field, Switch, Trouble } from "../parts/controls";
 import { moved } from "../parts/headgrid";
@@ -80,7 +81,7 @@ export function AtlasFrame({ props, plot }: { props: ViewProps; plot: Plot }) {
         <Trouble>{error}</Trouble>
       ) : (
         look === null &&
-        (busy ? <Busy>The atlas is being read …</Busy> : <Trouble>This atlas says nothing about single heads.</Trouble>)
+        (busy ? <Busy>Loading the atlas …</Busy> : <Trouble>This atlas has no numbers for single heads.</Trouble>)
       )}
     </div>
   );
@@ -172,6 +173,9 @@ function Body({ props, look, plot }: BodyProps) {
           {size.width > 0 &&
             plot.picture({ look, state, setState, dark, size: room, hovered, setHovered, describe, choose, letGo })}
           <Below {...{ props, look }} />
+          {stack.stacked && (
+            <StackedHeads stacked={stack.stacked} nameOf={(index) => nameOf(stack, index)} {...{ dark, open }} />
+          )}
           {size.width > 0 && <Findings {...{ look, wide, open }} />}
         </div>
         {source.headPage && <Beside {...{ props, look, asked }} />}
@@ -238,7 +242,7 @@ function Below({ props, look }: { props: ViewProps; look: AtlasLook }) {
     <>
       <p class="at-selection">
         {left === 0 && searched
-          ? `No head answers “${searched}”`
+          ? `No head matches “${searched}”`
           : left < bright.length
             ? `${left} of ${bright.length} heads${searched ? ` answer “${searched}”` : ""}`
             : `${left} heads`}

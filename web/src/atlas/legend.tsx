@@ -32,7 +32,7 @@ function Categories({ look, dark, setPick, colouring }: Given) {
   const missing = colouring.values.filter((value) => value === null).length;
   const chosen = look.pick.how === "is" ? look.pick.label : null;
   return (
-    <div class="at-legend" role="group" aria-label="Kinds; a click keeps only one">
+    <div class="at-legend" role="group" aria-label="Kinds: click one to keep only its heads">
       {(colouring.labels ?? []).map((label, index) => (
         <button
           type="button"
@@ -63,7 +63,7 @@ function Numbers({ look, dark, hovered, setPick, setStretched, colouring }: Give
       <Scale {...{ look, dark, colouring }} value={hovered === null ? null : (colouring.values[hovered] ?? null)} />
       <Threshold {...{ look, colouring, setPick }} />
       {!colouring.diverging && (
-        <label class="at-filter" title="Spend all colours on the values there are, rather than begin at 0">
+        <label class="at-filter" title="Scale the colours to the values shown instead of starting at 0">
           <input
             type="checkbox"
             checked={look.stretched}

@@ -36,8 +36,8 @@ export function Picker({ colourings, chosen, onChoose }: Props) {
       <button
         type="button"
         class="hs-button"
-        aria-label="Colouring before"
-        title="Colouring before"
+        aria-label="Previous colouring"
+        title="Previous colouring"
         onClick={() => step(-1)}
       >
         ‹
@@ -146,7 +146,7 @@ function List({ colourings, chosen, onChoose, onClose }: Props & { onClose: () =
             })}
           </div>
         ))}
-        {all.length === 0 && <p class="at-nothing">Nothing has these words.</p>}
+        {all.length === 0 && <p class="at-nothing">No measure matches.</p>}
       </div>
     </div>
   );

@@ -52,6 +52,7 @@ export interface AtlasStack {
   first_measures?: [string, string] | null;
   first_head?: number | null;
   maps: HeadMap[];
+  stacked?: Stacked | null;
 }
 
 /** One number of a head: drawn as a bar or column, with its interval, beside what it is held against. */
@@ -232,10 +233,11 @@ export interface NamedHeads {
   heads: HeadName[];
 }
 
-/** A head that does much the same. */
+/** Another head that a head's page leads to, as it does much the same or is read by it. */
 export interface NearHead {
   head: string;
   distance: number;
+  note?: string;
 }
 
 /**
@@ -299,6 +301,7 @@ export interface Section {
   charts?: Chart[];
   heads?: NearHead[];
   map?: ExampleMap | null;
+  stacked?: Stacked | null;
   about?: string;
   folded?: Chart[];
   folded_title?: string;
@@ -372,6 +375,13 @@ export interface StackShape {
   queries: "source" | "target";
   keys: "source" | "target";
   causal: boolean;
+}
+
+/** Shares of heads that add up to 1, each drawn as one bar; the last name is for what has none. */
+export interface Stacked {
+  title?: string;
+  names: string[];
+  heads: number[][];
 }
 
 /** What the server is busy with. */

@@ -174,7 +174,7 @@ function Strongest({ axes, heads, grids, layer, threshold, dark, pin }: Props) {
       <p class="hs-muted">
         {links.length === 0
           ? `No ${axes.amount} is as large as the threshold.`
-          : "Point at a token for its weights; click to hold it."}
+          : "Point at a token for its weights; click to pin it."}
       </p>
     </>
   );

@@ -59,7 +59,7 @@ function HeadView({ source, seen, state, setState, dark, across }: ViewProps) {
   const active = over ?? spotted(across?.over) ?? (held === null ? null : { side: state.side, index: held });
 
   if (error !== null) return <Trouble>{error}</Trouble>;
-  if (maps === null) return <Busy>The maps are on their way …</Busy>;
+  if (maps === null) return <Busy>Loading the maps …</Busy>;
   const pin = (side: Active["side"], index: number): void =>
     setState(state.token === index && state.side === side ? { token: null } : { token: index, side });
   return (
@@ -313,7 +313,7 @@ export const headView: View = {
   name: "head",
   title: "Heads",
   about:
-    "Lines from every token to those it looks at or takes from; a colour is a head. Point at a token for its weights, click to hold it.",
+    "Lines from every token to those it looks at or takes from; a colour is a head. Point at a token for its weights, click to pin it.",
   needs: "text",
   controls: ["layer", "heads", "weigh", "filter", "level", "threshold"],
   threshold: faintest,

@@ -7,6 +7,7 @@ import { placed, rampColour, type Scale } from "../parts/colour";
 import { shown } from "../parts/numbers";
 import type { SetState } from "../shell/state";
 import { Picture } from "./charts";
+import { StackedBar, StackedLegend } from "./stacked";
 
 interface Props {
   section: Section;
@@ -16,7 +17,7 @@ interface Props {
 }
 
 export function SectionCard({ section, dark, scale, setState }: Props) {
-  const { title, said = [], charts = [], heads = [], map, about, folded = [] } = section;
+  const { title, said = [], charts = [], heads = [], map, about, folded = [], stacked } = section;
   return (
     <section class="hp-section" data-section={section.key}>
       <h3>{title}</h3>
@@ -25,6 +26,12 @@ export function SectionCard({ section, dark, scale, setState }: Props) {
           {line}
         </p>
       ))}
+      {stacked?.heads[0] && (
+        <>
+          <StackedBar names={stacked.names} shares={stacked.heads[0]} dark={dark} />
+          <StackedLegend names={stacked.names} dark={dark} />
+        </>
+      )}
       {charts.map((chart, index) => (
         <Picture key={index} chart={chart} name={title} />
       ))}
@@ -50,9 +57,13 @@ function Nearest({ heads, setState }: { heads: readonly NearHead[]; setState: Se
   };
   return (
     <p class="hp-near">
-      {heads.map(({ head, distance }, rank) => (
+      {heads.map(({ head, distance, note }, rank) => (
         <button type="button" class="hp-link" key={rank} onClick={() => open(head)}>
-          {head} <small>({shown(distance, 3, 1)})</small>
+          {head}{" "}
+          <small>
+            ({shown(distance, 3, 1)}
+            {note && `, ${note}`})
+          </small>
         </button>
       ))}
     </p>

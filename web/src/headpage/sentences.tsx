@@ -15,7 +15,7 @@ export function Typical({ sentences }: { sentences: readonly TypicalSentence[] }
   return (
     <section class="hp-section hp-typical">
       <h3>Sentences where it is most typical</h3>
-      <p class="hp-about">From each word an arc to the one that it looks at most. Point at a word, or tap it.</p>
+      <p class="hp-about">An arc leads from each word to the word it looks at most. Point at a word, or tap it.</p>
       <Sentence sentence={first} />
       {others.length > 0 && (
         <details>

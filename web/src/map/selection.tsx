@@ -85,7 +85,7 @@ function List({ props: { source, setState }, look: { atlas, stack }, heads }: Pa
         </button>
       </p>
       {pages.error && <Trouble>{pages.error}</Trouble>}
-      {pages.busy && <Busy>The heads are being read …</Busy>}
+      {pages.busy && <Busy>Loading the heads …</Busy>}
       <ul aria-label="What the selected heads do">
         {pages.value?.map(({ layer, head, card }) => (
           <li key={`${layer}.${head}`}>
@@ -111,7 +111,7 @@ function Comparison({ props: { source }, look: { atlas, stack }, heads }: PartPr
   return (
     <div class="mp-part" aria-busy={busy}>
       {error && <Trouble>{error}</Trouble>}
-      {busy && value === null && <Busy>The heads are being compared …</Busy>}
+      {busy && value === null && <Busy>Comparing the heads …</Busy>}
       {value && !error && (
         <>
           <p class="at-about">{value.about}</p>

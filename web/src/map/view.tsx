@@ -288,7 +288,7 @@ function MapView(props: ViewProps) {
 export const mapView: View = {
   name: "map",
   title: "Map",
-  about: "Heads as points: alike ones near each other, or any measure against any other; drag a rectangle to select.",
+  about: "Heads as points: similar heads close together, or any measure against another; drag a rectangle to select.",
   needs: "atlas",
   controls: [],
   settings: [...ATLAS_SETTINGS, map, across, up],

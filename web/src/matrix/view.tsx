@@ -36,7 +36,7 @@ function MatrixView({ source, seen, state, setState, dark, across }: ViewProps) 
   const head = state.heads[0] ?? 0;
   const grid = useMemo(() => maps && gridOf(maps, head, seen!.levels, axes), [maps, head, axes]);
   if (error !== null) return <Trouble>{error}</Trouble>;
-  if (maps === null || grid === null) return <Busy>The maps are on their way …</Busy>;
+  if (maps === null || grid === null) return <Busy>Loading the maps …</Busy>;
   return (
     <Matrix {...{ source, seen: seen!, stack, axes, grid, state, setState, dark, across, head }} layer={maps.layer} />
   );
@@ -121,13 +121,13 @@ function Matrix(props: MatrixProps) {
           </strong>
         </span>
         <div class="hs-switch" role="group" aria-label="Zoom">
-          <button type="button" aria-label="Farther" title="Farther (−)" onClick={() => zoom(1 / STEP)}>
+          <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => zoom(1 / STEP)}>
             −
           </button>
-          <button type="button" aria-label="All of it" title="All of it (0)" onClick={() => setPlace(whole(room))}>
+          <button type="button" aria-label="Whole map" title="Whole map (0)" onClick={() => setPlace(whole(room))}>
             all
           </button>
-          <button type="button" aria-label="Nearer" title="Nearer (+)" onClick={() => zoom(STEP)}>
+          <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoom(STEP)}>
             +
           </button>
         </div>
@@ -202,7 +202,7 @@ export const matrixView: View = {
   settings: [sight],
   scale: (_, largest, error) => `colours run from 0 to a weight of ${largest === 1 ? 1 : asNumber(largest, error)}`,
   keys: [
-    ["+ − 0", "nearer, farther, all of it"],
+    ["+ − 0", "zoom in, zoom out, whole map"],
     ["Shift + arrows", "move"],
   ],
   component: MatrixView,

@@ -43,7 +43,7 @@ export function Ranking({ carriers, title, about, neuron, onNeuron, facts }: Pro
             class={`nv-carrier${one.neuron === neuron ? " nv-chosen" : ""}${rank < 5 ? " nv-top" : ""}`}
             data-neuron={one.neuron}
             data-part={one.part}
-            title={`neuron ${one.neuron}: ${shown(one.part)}, ${(100 * one.share).toFixed(1)} % of all sizes`}
+            title={`neuron ${one.neuron}: ${shown(one.part)}, ${(100 * one.share).toFixed(1)} % of the total size`}
             onPointerEnter={() => onNeuron(one.neuron)}
           >
             <span class="nv-rank">{rank + 1}</span>
@@ -64,7 +64,7 @@ export function Ranking({ carriers, title, about, neuron, onNeuron, facts }: Pro
       </ol>
       <p class="at-about">
         {carriers.length > 0 &&
-          `The best 1, 4, 8 of ${carriers.length} hold ${[1, 4, 8].map((count) => `${Math.round(100 * carried(carriers, count))} %`).join(", ")} of what all add and take away. `}
+          `The top 1, 4 and 8 of ${carriers.length} neurons carry ${[1, 4, 8].map((count) => `${Math.round(100 * carried(carriers, count))} %`).join(", ")} of the total size. `}
         {about}
       </p>
     </aside>

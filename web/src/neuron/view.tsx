@@ -265,6 +265,6 @@ export const neuronView: View = {
   needs: "neurons",
   controls: ["weigh", "layer", "head"],
   settings: [inside],
-  keys: [["j k", "next query token, query token before"]],
+  keys: [["j k", "next query token, previous query token"]],
   component: NeuronView,
 };

@@ -37,17 +37,19 @@ function decimals(error: number): number {
   return error > 0 ? Math.floor(-Math.log10(error) + 1e-9) : 6;
 }
 
-/**
- * A weight as a number: three decimals, four when it is small, and none that `error`, the largest there is, leaves no meaning.
- * Changes have a sign.
- */
+/** Decimals of a weight: three, four when it is small, and none that `error`, the largest there is, leaves no meaning. */
+function places(weight: number, error: number): number {
+  return Math.min(Math.abs(weight) < 0.01 ? 4 : 3, Math.max(1, decimals(error)));
+}
+
+/** A weight as a number, with the decimals of `places`. Changes have a sign. */
 export function asNumber(weight: number, error = 0, signed = false): string {
   if (Number.isNaN(weight)) return "–";
   if (signed && weight !== 0) return `${weight < 0 ? "−" : "+"}${asNumber(Math.abs(weight), error)}`;
-  const places = Math.min(weight < 0.01 ? 4 : 3, Math.max(1, decimals(error)));
   if (weight === 0) return "0";
-  if (weight < 0.5 * 10 ** -places) return `<${(10 ** -places).toFixed(places)}`;
-  return weight.toFixed(places);
+  const digits = places(weight, error);
+  if (weight < 0.5 * 10 ** -digits) return `<${(10 ** -digits).toFixed(digits)}`;
+  return weight.toFixed(digits);
 }
 
 /** A weight for a table: what its error leaves meaning, up to six decimals. */
@@ -65,7 +67,7 @@ export function withError(value: number, error: number, among = 0): string {
   return `${said(value)} ± ${said(error)}`;
 }
 
-/** A number on a scale, with no more decimals than its error leaves: 0.12 for an error of 0.005. */
+/** A weight on a scale: as `asNumber` writes it, without zeros at its end. */
 export function withinError(value: number, error: number): string {
-  return String(Number(value.toFixed(Math.max(1, Math.min(4, decimals(error)))))).replace("-", "−");
+  return String(Number(value.toFixed(places(value, error)))).replace("-", "−");
 }

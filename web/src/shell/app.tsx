@@ -252,20 +252,15 @@ interface ShownProps {
 }
 
 function Shown({ source, besideSource, view, seen, beside, state, setState, dark, ofText, isReading }: ShownProps) {
-  if (view === undefined)
-    return <Trouble>There is nothing to show: neither a text, nor an atlas, nor a model.</Trouble>;
+  if (view === undefined) return <Trouble>There is nothing to show: no text, no atlas and no model.</Trouble>;
   if (ofText && seen === null) {
     if (source.seen === undefined) return <Trouble>This page holds no text.</Trouble>;
-    return isReading ? <Busy>The text is being read …</Busy> : <Busy>Nothing was read; press Look to try again.</Busy>;
+    return isReading ? <Busy>Reading the text …</Busy> : <Busy>Nothing was read; press Look to try again.</Busy>;
   }
   const Part = view.component;
   const show = (props: ViewProps) => {
     if (view.needs === "neurons" && props.seen?.difference)
-      return (
-        <Busy>
-          Two passes have a query and a key each, and no difference of theirs makes a weight. Choose before or after.
-        </Busy>
-      );
+      return <Busy>A difference has no queries and keys of its own. Choose before or after.</Busy>;
     if (view.needs === "neurons" && props.seen?.has_neurons === false)
       return <Trouble>The queries and keys of this text are not there. {props.seen.note}</Trouble>;
     return (

@@ -19,9 +19,9 @@ export function EditBar({ state, setState }: { state: State; setState: SetState 
           label="Attention before or after the edit"
           value={shows.of(state)}
           options={[
-            ["before", "before", "of the model as it is"],
+            ["before", "before", "of the unedited model"],
             ["after", "after", "of the edited model"],
-            ["difference", "difference", "after less before: blue is more attention, orange is less"],
+            ["difference", "difference", "after minus before: blue is more attention, orange is less"],
           ]}
           onChange={(value) => setState({ settings: shows.to(value) })}
         />

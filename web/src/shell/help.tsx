@@ -23,12 +23,12 @@ function digits(views: number): Keys {
 /** What the frame does for a view, by the controls it is steered by. */
 function framed({ controls, needs }: View): Keys {
   const keys: [string, string][] = [];
-  if (controls.includes("layer")) keys.push(["↑ ↓", "layer before, next layer"]);
-  if (controls.includes("heads") || controls.includes("head")) keys.push(["← →", "head before, next head"]);
+  if (controls.includes("layer")) keys.push(["↑ ↓", "previous layer, next layer"]);
+  if (controls.includes("heads") || controls.includes("head")) keys.push(["← →", "previous head, next head"]);
   if (controls.includes("heads")) keys.push(["a", "all heads"]);
   if (controls.includes("level")) keys.push(["w", "pieces or words"]);
-  if (needs === "text" && controls.includes("layer")) keys.push(["j k", "next token, token before"]);
-  if (needs === "text" && controls.includes("layer")) keys.push(["Esc", "let go of the token"]);
+  if (needs === "text" && controls.includes("layer")) keys.push(["j k", "next token, previous token"]);
+  if (needs === "text" && controls.includes("layer")) keys.push(["Esc", "unpin the token"]);
   return keys;
 }
 

@@ -102,7 +102,7 @@ export function Beyond({ asked, seen, setState }: BeyondProps) {
     <p class="hs-beyond" role="note">
       <span>What the address names is not all here: {words.join(", ")}.</span>
       <button type="button" class="hs-button" onClick={() => setState({ stack, layer, heads, token })}>
-        Put it right
+        Correct the address
       </button>
     </p>
   );

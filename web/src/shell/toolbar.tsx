@@ -90,7 +90,7 @@ function LayerPicker({ layers, layer, setState }: { layers: number; layer: numbe
       <div class="hs-stepper">
         <button
           type="button"
-          aria-label="Layer before"
+          aria-label="Previous layer"
           disabled={layer === 0}
           onClick={() => setState({ layer: layer - 1 })}
         >

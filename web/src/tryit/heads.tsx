@@ -69,7 +69,7 @@ export function Heads(props: HeadsProps) {
           label="How heads are switched off"
           value={how}
           options={[
-            ["zero", "zero", "the head gives nothing"],
+            ["zero", "zero", "the head's output is removed"],
             ["uniform", "uniform", "the head looks evenly at every token it may see"],
           ]}
           onChange={(one) => setState({ settings: settings.how.to(one) })}
@@ -90,7 +90,7 @@ export function Heads(props: HeadsProps) {
               titled={grids.length > 1}
             />
           ))}
-        {grids.length === 0 && <Busy>The heads are on their way …</Busy>}
+        {grids.length === 0 && <Busy>Loading the heads …</Busy>}
       </div>
       {grids.length > 0 && (
         <p class="at-about">

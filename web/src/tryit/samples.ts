@@ -44,7 +44,7 @@ const ANY: Sample = {
   second: "Second text (may be empty)",
   a: "The keys to the old cabinet were on the table.",
   b: "",
-  hint: "This model predicts nothing: switch heads off and see how far the text's embedding moves.",
+  hint: "This model has no prediction head: switch heads off and see how far the text's embedding moves.",
 };
 
 export function sampleFor(task: string | null | undefined): Sample {

@@ -68,7 +68,7 @@ function TryView({ source, seen, state, setState, dark }: ViewProps) {
     (request) => void ask(request),
     predict,
   );
-  if (model === undefined) return <Trouble>There is no model to ask.</Trouble>;
+  if (model === undefined) return <Trouble>There is no model here.</Trouble>;
   return (
     <div class="ti">
       <div class="ti-body">
@@ -201,7 +201,7 @@ function Actions({ busy, ready, cancel, verb }: { busy: boolean; ready: boolean;
             Cancel
           </button>
           <span class="hs-busy" role="status">
-            The model reads …
+            Running the model …
           </span>
         </>
       )}
@@ -216,7 +216,7 @@ function Answer({ asked }: { asked: Asked }) {
       {error !== "" && <Trouble>{error}</Trouble>}
       {answer && request && error === "" && <Results answer={answer} request={request} />}
       {!answer && error === "" && (
-        <p class="at-hint">Predictions appear here: as the model is, and with the heads you switched off.</p>
+        <p class="at-hint">Predictions appear here: of the unedited model, and with the heads you switched off.</p>
       )}
     </div>
   );
@@ -257,7 +257,7 @@ function Text({
 export const tryView: View = {
   name: "try",
   title: "Try it",
-  about: "Type a text, switch heads off, and see the predictions change beside those of the unedited model.",
+  about: "Type a text, switch heads off, and compare the predictions with those of the unedited model.",
   needs: "predict",
   controls: [],
   settings: settings.EDIT_SETTINGS,

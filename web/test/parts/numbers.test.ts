@@ -58,8 +58,11 @@ test("numbers have no more digits than are stored", () => {
   );
   assert.deepEqual(
     [0.005, 0.0008, 0.00002].map((error) => withinError(-0.123456, error)),
-    ["−0.12", "−0.123", "−0.1235"],
+    ["−0.12", "−0.123", "−0.123"],
   );
+  for (const error of [0, 0.0001, 0.0005, 0.002, 0.005])
+    for (const weight of [0.0062, 0.1367, 0.6789])
+      assert.equal(Number(withinError(weight, error)), Number(asNumber(weight, error)), "legend and note agree");
   assert.equal(stored(0.123456789, 0.002), 0.12);
   assert.equal(stored(0.123456789, 0.0000001), 0.123457);
 });

@@ -2,7 +2,7 @@
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import headscope as hs
 from headscope.cli import options as shared
@@ -34,19 +34,12 @@ def analyze(
     ] = "all",
     faithful: bool = False,
     weigh: Literal["looked", "moved", "both"] | None = None,
+    distances: Literal["sampled", "exact", "none"] = "sampled",
     sentences: int = 256,
+    profile: bool = False,
     common: shared.Common,
 ) -> None:
-    """Observe every attention head of MODEL on texts; write an atlas.
-
-    Options:
-        output OUT.nc: Write the atlas here. Its folder must exist. An atlas of that name is replaced, but keeps the
-            results of probes on the same model.
-        faithful: Compute what the papers' released code computes, quirks included, to reproduce their numbers.
-        weigh: Weigh attention by where heads look, by what they move from there (variables that end in _moved), or
-            both, one beside the other. Both is the default for models whose output projections can be found.
-        sentences N>=0: Choose each head's typical sentences out of N. The atlas quotes them; with 0 it holds no text.
-    """
+    """Observe every attention head of MODEL on texts and write an atlas."""
     inputs, names = shared.check_corpus(text, pairs), shared.measure_names(measures)
     with session(common, output, inputs=inputs, replaces=True) as run:
         corpus = shared.read_corpus(text, pairs)
@@ -58,7 +51,9 @@ def analyze(
             limit=limit,
             faithful=faithful,
             weigh=weigh,
+            distances=distances,
             sentences=sentences,
+            profile=profile,
             **common.run_options,
         )
         if note := atlas.provenance["options"].get("weigh_note"):
@@ -98,6 +93,7 @@ def run_facts(atlas: "hs.Atlas") -> dict[str, object]:
         "texts_cut": facts["texts_cut"],
         "measures": atlas.measures,
         "duration": facts["duration_s"],
+        **({"profile": facts["profile"]} if "profile" in facts else {}),
     }
 
 
@@ -111,5 +107,15 @@ def _print(page: "Page", atlas: "hs.Atlas", output: Path) -> None:
         f"{facts['tokens']:,} tokens, "
         f"{facts['duration_s']:.1f} s"
     )
+    if "profile" in facts:
+        _print_profile(page, facts["profile"])
     for finding in leading(hs.findings(atlas)):
         page.wrapped("- ", f"{f'{finding.stack}: ' if several else ''}{finding.text}")
+
+
+def _print_profile(page: "Page", profile: dict[str, Any]) -> None:
+    """Where the time went."""
+    rows = [[part["part"], f"{part['seconds']:.2f}", f"{part['share']:.0%}"] for part in profile["parts"]]
+    page.table(
+        ["time spent on", "seconds", "share"], rows, title=f"{profile['tokens_per_second']:,.0f} tokens/s"
+    )

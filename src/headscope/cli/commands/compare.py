@@ -38,14 +38,8 @@ def compare(
 ) -> None:
     """Compare two models head by head.
 
-    How much attention changed from MODEL_A to MODEL_B; how far each layer's weights moved, and whether that explains
-    it; which heads changed their kind; what changed by every measure. OUT.nc is an atlas of MODEL_B.
-
-    Options:
-        model_a MODEL_A: The model before: a demo model, a folder, or a name on the hub.
-        model_b MODEL_B: The model after: of the same shape, with the same tokenizer.
-        treebank FILE.conllu...: Parsed sentences: also compare attention to nouns, verbs, subjects and the like.
-        match: Hold each head of MODEL_B against its partner in MODEL_A, as headscope match pairs them.
+    Reports how much attention changed from MODEL_A to MODEL_B, how far each layer's weights moved and whether that
+    explains the change, which heads changed their kind, and the change in every measure. OUT.nc is an atlas of MODEL_B.
     """
     inputs = [*shared.check_corpus(text, pairs), *(treebank or [])]
     with session(common, output, inputs=inputs) as run:
@@ -121,7 +115,7 @@ def _print_measures(page: "Page", found: "Comparison", stack: str) -> None:
 
     by_measure = groupby(found.measures(stack=stack), key=itemgetter("measure"))
     largest = [max(rows, key=lambda row: abs(float(row["change"]))) for _, rows in by_measure]
-    title = "Largest change by each measure; clear: after correction for heads and labels"
+    title = "Largest change in each measure; clear: after correction for heads and labels"
     rows = [{**row, "of": _labels(row)} for row in largest]
     page.rows(LARGEST, rows, title=title, telling=[bool(row["sure"]) for row in largest])
 
@@ -131,11 +125,12 @@ def _print_layers(page: "Page", found: "Comparison", stack: str) -> None:
     from headscope.facts.analyses.comparisons import CONTROL, LAYERS, change_name
 
     rows = found.table(stack=stack)
-    title = "Attention changed by (± standard error over texts) and weights moved by ||dW|| / ||W||"
+    title = "Change of attention (± standard error over texts) and of weights, ||dW|| / ||W||, by layer"
     page.rows(LAYERS, rows, title=title, detail=True)
     if "change_cosine_input_a" in rows[0]:
         page.say(
-            "own: 1 - cosine when both models' attention gets the same hidden states, so by its own weights alone",
+            "own: 1 - cosine when both models' attention gets the same hidden states; the effect of its own weights "
+            "alone",
             detail=True,
         )
     page.say("", detail=True)
@@ -171,7 +166,7 @@ def _print_kinds(page: "Page", kinds: dict[str, Any] | None) -> None:
         detail=True,
     )
     chance = kinds["moved_by_chance"]
-    by_chance = "" if chance is None else f"; between halves of the texts {chance:.1f} change it on average"
+    by_chance = "" if chance is None else f"; between halves of the texts {chance:.1f} do on average"
     page.say(f"{len(kinds['moved'])} of {kinds['heads']} heads changed their kind{by_chance}", detail=True)
 
 

@@ -27,20 +27,14 @@ def explain(
     output: shared.Output = None,
     limit: Annotated[int | None, shared.limit("segments or pairs", least=2)] = None,
     max_length: shared.MaxLength = 128,
-    seed: Annotated[int, shared.seed("the random neurons to compare with")] = 0,
+    seed: Annotated[int, shared.seed("the random neurons of the control")] = 0,
     weigh: Literal["looked", "moved"] = "looked",
     common: shared.Common,
 ) -> None:
     """Explain what makes a head's pattern.
 
-    How few products of query and key neurons carry a head's score, which neurons tell the query's own sentence and
-    [SEP] from other keys, and what remains of its pattern when embeddings are replaced by their mean.
-
-    Options:
-        head HEAD...: layer.head from 0, such as 7.4; 7.* or 'layer 7' for a layer, all for all; decoder:2.3 where
-            there are several stacks.
-        text FILE...: Text or pairs, as for analyze.
-        weigh: Only looked: what a head moves has no score of query and key to take apart, so moved is refused.
+    Reports how few products of query and key neurons carry a head's score, which neurons distinguish the query's own
+    sentence and [SEP] from other keys, and what remains of the pattern when embeddings are replaced by their mean.
     """
     with session(common, output, inputs=text) as run:
         corpus = hs.read_text(*text)
@@ -87,7 +81,7 @@ def _print_head(page: "Page", row: "HeadExplanation") -> None:
 
     page.say(*row.words)
     page.say(
-        f"Both halves of the texts choose {row.alike} of the best {len(row.best)} neurons alike.", detail=True
+        f"Both halves of the texts agree on {row.alike} of the best {len(row.best)} neurons.", detail=True
     )
     if row.bias is not None and row.bias.value is not None:
         bias = amount(row.bias.value, row.bias.stderr, units="", digits=3)

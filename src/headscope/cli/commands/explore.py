@@ -33,13 +33,8 @@ def explore(
 ) -> None:
     """Look at heads in the browser: texts, atlases, predictions.
 
-    A server on 127.0.0.1, for this machine alone; the printed link, which --quiet prints too, has the access token in
-    it. Models are loaded when they are first used. Stop it with Ctrl-C.
-
-    Options:
-        sources MODEL|ATLAS...: demo, demo-mrpc, demo-qa, a folder that save_pretrained wrote, a name on the hub, or the
-            .nc file of an atlas; any number and mix. Without any: demo.
-        port N>=0<=65535: Which port; a free one by default.
+    Starts a server on 127.0.0.1, which only this machine can reach, and prints its link, access token included, even
+    with --quiet. Loads each model when it is first used. Stop it with Ctrl-C.
     """
     with session(common) as run:
         with run.status("starting"):

@@ -22,18 +22,13 @@ def find(
     arrows: list[Path],
     output: shared.Output = None,
     permutations: int = 1000,
-    seed: Annotated[int, shared.seed("targets at random")] = 0,
+    seed: Annotated[int, shared.seed("the random targets")] = 0,
     common: shared.Common,
 ) -> None:
     """Find the head that looks along arrows you draw between words.
 
-    Ranks all heads by the attention along the arrows, less that to other words as far away, with p values corrected
-    for all heads. "No head does this" is an answer.
-
-    Options:
-        arrows FILE.jsonl...: A text a line, five or more: {"text": "She read it.", "arrows": [[2, 1]]}; words by index
-            from 0 or by characters [start, end].
-        permutations N>=100: How many draws of other targets p is from.
+    Ranks heads by their attention along the arrows minus that to other words at the same distance, with p values
+    corrected for all heads. "No head does this" is a possible answer.
     """
     with session(common, output, inputs=arrows) as run:
         result = hs.find(

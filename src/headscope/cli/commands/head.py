@@ -22,8 +22,8 @@ def head(
 ) -> None:
     """Say what one head does, and whether the model needs it.
 
-    Only what is clear of its control: rules that need no attention, even attention, the unedited model. The same as
-    headscope card, which takes models too and draws a picture.
+    Reports only what is clearly above its control: rules that use no attention, even attention, or the unedited model.
+    The same as headscope card, which takes models too and draws a picture.
     """
     with session(common) as run:
         run.tell(

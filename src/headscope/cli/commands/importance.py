@@ -26,10 +26,10 @@ def importance(
     stride: shared.Stride = None,
     common: shared.Common,
 ) -> None:
-    """Weigh heads by the gradient of a task's loss.
+    """Rank heads by the gradient of a task's loss.
 
-    The size of the gradient with respect to attention weights by kind of key, attention times gradient, and how fast
-    the loss changes as each head is turned down. Where the atlas has ablations, whether the two agree.
+    Reports the gradient with respect to attention weights by kind of key, attention times gradient, and how fast the
+    loss changes as each head is turned down. Where the atlas has ablations, says whether both agree.
     """
     shared.check_stride(stride, task)
     with session(common, output, inputs=data) as run:

@@ -23,7 +23,7 @@ def known(
     needle_length: int | None = None,
     limit: shared.Limit = None,
     max_length: shared.MaxLength = 128,
-    seed: Annotated[int, shared.seed("random tokens")] = 0,
+    seed: Annotated[int, shared.seed("the random tokens")] = 0,
     common: shared.Common,
 ) -> None:
     """Find heads of known kinds in a decoder.
@@ -31,14 +31,6 @@ def known(
     Previous token, duplicate token, induction, the sink on the first token, copying and copy suppression, each beside a
     control: on random tokens, and with --text on natural text. Successor heads by their weights. With --needle also
     retrieval.
-
-    Options:
-        needle CUE|ANSWER: A sentence to hide in the texts, with a bar between the cue, which ends the prompt, and the
-            answer that the model is to repeat.
-        made N>=2: How many texts of random tokens.
-        length N>=2: How many random tokens are repeated; by default 50.
-        trials N>=2: How many texts the needle is hidden in.
-        needle_length N>=16: How many tokens a text with the needle has; by default all that the model takes.
     """
     with session(common, output, inputs=text or []) as run:
         result = hs.known(

@@ -23,17 +23,11 @@ def map_heads(
     method: Literal["mds", "tsne"] = "mds",
     color: str = "layer",
     at: shared.At = None,
-    seed: Annotated[int, shared.seed("the search for a map")] = 0,
+    seed: Annotated[int, shared.seed("the layout")] = 0,
     stack: shared.AtlasStack = None,
     common: shared.Common,
 ) -> None:
-    """Draw every head as a point, near the heads that are like it.
-
-    Options:
-        output FILE: The picture: .svg, .pdf or .png.
-        method: mds: distances between heads' attention. tsne: neighbours by distance features.
-        color layer|type|MEASURE: What the colours stand for.
-    """
+    """Draw every head as a point, near the heads that are like it."""
     with session(common, output, inputs=[atlas], kind=PICTURE) as run:
         with run.status("drawing the map"):
             opened = hs.open(atlas)

@@ -29,14 +29,11 @@ def match(
     seed: Annotated[int, shared.seed("the untrained network")] = 0,
     common: shared.Common,
 ) -> None:
-    """Pair the heads of two models one to one: the same head elsewhere.
+    """Pair the heads of two models one to one.
 
-    By the mean Jensen-Shannon divergence of their attention on the same texts, beside the distance to an untrained
-    network (floor) and whether both halves of the texts agree (ceiling). OUT.nc is an atlas of MODEL_B.
-
-    Options:
-        model_a MODEL_A: A demo model, a folder, or a name on the hub.
-        model_b MODEL_B: Another one with the same tokenizer; its shape may differ.
+    Pairs heads by the mean Jensen-Shannon divergence of their attention on the same texts, with two controls: the
+    distance to an untrained network (floor) and how well both halves of the texts agree (ceiling). OUT.nc is an atlas
+    of MODEL_B.
     """
     with session(common, output, inputs=shared.check_corpus(text, pairs)) as run:
         result = hs.match(

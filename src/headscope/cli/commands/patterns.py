@@ -28,20 +28,11 @@ def patterns(
 ) -> None:
     """Sort every attention map into five patterns.
 
-    Vertical, diagonal, both, block (within one's own text of two) and heterogeneous, recognised by small networks that
-    come with the package. With several models or files, one table for all.
-
-    Options:
-        models MODEL...: One or more: demo, demo-mrpc, demo-qa, a folder that save_pretrained wrote, or a name on the
-            hub.
-        text FILE...: One or more files, each a data set of its own: plain text, .jsonl, .tsv pairs or .conllu.
-        output OUT.nc: Write pattern_share of every head here, or add it to the atlas of the same model that is there.
-            For one model and one file.
-        weigh: Maps of where heads look, of what they move from there, or both. Both is the default for models whose
-            output projections can be found.
+    The patterns are vertical, diagonal, vertical + diagonal, block (attention stays within each text of a pair) and
+    heterogeneous. Small networks that come with the package recognise them. Several models or files share one table.
     """
     if output is not None and (len(models) > 1 or len(text) > 1):
-        raise OptionError("-o takes what was found in one model on one file; leave it out for several")
+        raise OptionError("-o takes the result of one model on one file; leave it out for several")
     with session(common, output, inputs=text) as run:
         corpora = [hs.read_text(file) for file in text]
         found = [

@@ -29,7 +29,7 @@ def redundancy(
     threshold: Annotated[
         float,
         shared.option(
-            "Largest distance between two heads of a group. 0.69 is the maximum, unless the atlas is faithful: then "
+            "Largest distance between two heads of a group. 0.69 is the maximum, except in a faithful atlas, where "
             "distances are sums.",
             "NATS",
         ),
@@ -39,8 +39,8 @@ def redundancy(
 ) -> None:
     """Find heads that do the same: nearest neighbours and groups.
 
-    By the mean Jensen-Shannon divergence between two heads' attention. Also tests whether heads of one layer are
-    more alike than heads dealt out to layers by chance.
+    Compares heads by the mean Jensen-Shannon divergence of their attention. Also tests whether heads of one layer are
+    more alike than heads assigned to layers at random.
     """
     with session(common) as run:
         choice = shared.head_choice(None, head, stack)

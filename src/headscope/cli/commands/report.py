@@ -23,13 +23,7 @@ def report(
     save_atlas: Path | None = None,
     common: shared.Common,
 ) -> None:
-    """Write an HTML page about what the heads of an atlas do.
-
-    Options:
-        atlas ATLAS: A file that headscope analyze wrote. Without it: the demo model on the sample corpus.
-        output FILE.html: Where to write the page. Its folder must be there; a file of that name is replaced.
-        save_atlas OUT.nc: Without ATLAS: also keep the demo's atlas, under this name.
-    """
+    """Write an HTML page about what the heads of an atlas do."""
     if atlas is not None and save_atlas is not None:
         raise OptionError(f"--save-atlas keeps the demo's atlas, and {atlas} is already one; leave it out")
     if save_atlas is not None and save_atlas.absolute() == output.absolute():

@@ -37,30 +37,12 @@ def view(
     weigh: MapWeigh | None = None,
     svg: Path | None = None,
     neurons: bool | None = None,
-    max_length: Annotated[int | None, shared.max_length("512, or what the model takes")] = None,
+    max_length: Annotated[
+        int | None, shared.max_length("512, or the model's maximum if that is less")
+    ] = None,
     common: shared.Common,
 ) -> None:
-    """Write one HTML file in which every head can be seen at work on a text.
-
-    Options:
-        text_a TEXT_A: A text.
-        text_b TEXT_B: A second text; for a model that reads one text and writes another, what it writes.
-        output FILE.html: Where to write the page. Its folder must be there; a page of that name is replaced.
-        view: What the page shows first: all heads (model), by default; with --layer or --head their lines (head).
-        layer N>=0: The layer shown first, counted from 0; by default that of the sharpest head.
-        head HEAD: A head shown first: 3.2, 3.* for a layer, or 2 with --layer 3; can be given several times. Without
-            it: all of the layer.
-        stack: The stack shown first, in a model that has several.
-        atlas FILE.nc: An atlas of the model: every head is labelled with what it does.
-        beside MODEL: A second model, which reads the same text and is shown beside the first.
-        beside_text TEXT: Another text, shown beside the first; with --beside it is what that model reads.
-        weigh: What lines and cells are: where heads look (looked), by default; the share of what they move from there
-            (moved); or the share of what a head gives, negative where it works against it (signed). The page can
-            switch to the others where there is room for them.
-        svg FILE: Also draw the heads shown first as lines (with --view matrix: the head's map), as .svg, .pdf or .png.
-        neurons: Keep queries and keys too, of all heads where there is room, else of the head shown first; by default
-            where the model lets them be read.
-    """
+    """Write one HTML page that shows every head at work on a text."""
     _check_files(svg, output, view, neurons=neurons)
     if beside_text is not None and not beside_text.strip():
         raise OptionError("--beside-text is empty; give some words")

@@ -30,12 +30,8 @@ def writes(
 ) -> None:
     """Measure what heads write into the output.
 
-    The direct effect of every head on the score of the token it looks at, of the token that follows and of the token
-    itself, each beside a control; copying and composition from the weights. With --head also the tokens it raises.
-
-    Options:
-        text FILE...: Plain text (a blank line between documents), .jsonl, .tsv pairs or .conllu, each also with .gz.
-        head L.H: List the tokens that this head raises and lowers most; can be given several times.
+    Reports every head's direct effect on the logits of the token it attends to, of the token that comes next and of the
+    current token, each against a control, and copying and composition scores from the weights.
     """
     from headscope.types import HeadId  # loads numpy, which --help does without
 

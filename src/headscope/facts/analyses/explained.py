@@ -43,6 +43,19 @@ def named_parts(atlas: Atlas, *, stack: str) -> Array:
     return parts
 
 
+def stacked_shares(atlas: Atlas, *, stack: str) -> tuple[list[str], Array] | None:
+    """The names of the parts, the last for what has none, and (layer, head, part) shares that add up to 1.
+
+    None where the stack was not measured so.
+    """
+    arrays = atlas.stack(stack)
+    if MEASURE not in arrays or f"{MEASURE}_weight" not in arrays:
+        return None
+    parts = named_parts(atlas, stack=stack)
+    shares: Array = np.concatenate([parts, (1 - parts.sum(-1, keepdims=True)).clip(0)], -1)
+    return [*GROUPS, NO_NAME], shares
+
+
 def explained_sentence(arrays: HeadArrays, texts: int | None, *, heads: int) -> str:
     """How much of one of so many heads names explain, beside those of another text; empty where that is not known."""
     value, error, control = (arrays.number(MEASURE + ending) for ending in ("", "_stderr", "_control"))

@@ -111,7 +111,7 @@ def columns_of(part: "Carried | Separated | Replaced") -> dict[str, Any]:
         best = (
             f"{cell.neuron}: {cell.auc:.2f} ({cell.low:.2f} to {cell.high:.2f})" for cell in part.sure[:3]
         )
-        row["sure"] = "; ".join(best) or "none that is sure"
+        row["sure"] = "; ".join(best) or "none is clear"
     return row
 
 
@@ -218,7 +218,7 @@ class HeadExplanation:
         few = enough if enough is not None and enough.neurons < self.neurons else None
         part = few or self.carried[-1]
         random = part.score_random
-        beside = "" if random.value is None else f"; as many at random carry {random.value:.0%}"
+        beside = "" if random.value is None else f"; as many random neurons carry {random.value:.0%}"
         share = f"{part.score.number:.0%}"
         if few is None:
             best = f"the best {part.neurons} of {self.neurons} neurons"

@@ -62,7 +62,7 @@ def _kept(facts: Mapping[str, Any], half: str) -> str:
 def how_sure(facts: Mapping[str, Any]) -> str:
     """Whether kinds are well separated, and how many heads keep theirs when half of the data is left out."""
     if not facts["well_separated"]:
-        return "These kinds are not well separated: read them as slices of one cloud."
+        return "These kinds are not well separated: read them as slices of a continuum."
     kept = stability(facts)
     return f"Do heads keep their kind in ten fits? In the mean of several rounds {kept}." if kept else ""
 
@@ -73,7 +73,7 @@ def layers_alike(test: GroupTest, units: str) -> tuple[str, Verdict]:
     words = {"below": "more alike", "above": "less alike", "unclear": "not clearly more alike"}[verdict]
     p_value = test.p_farther if verdict == "above" else test.p_value
     text = (
-        f"Heads of one layer are {words} than heads dealt out to layers by chance (p = {p_value:.2g}): "
+        f"Heads of one layer are {words} than heads assigned to layers at random (p = {p_value:.2g}): "
         f"{amount(test.within, units=units, digits=3)} apart on average, against {test.between:,.3f} between layers."
     )
     return text, verdict

@@ -48,8 +48,10 @@ def check_probed(atlas: Atlas, probe: str) -> None:
         raise AtlasError(f"this atlas has no {probe!r} probe; {has}; add it with: headscope probe {command}")
 
 
-def head_scores(atlas: Atlas, stack: str, head: HeadId) -> list[tuple[Description, HeadScore]]:
-    """What one head finds, label by label, over all cases and in its better direction.
+def head_scores(
+    atlas: Atlas, stack: str, head: HeadId, *, only: tuple[str, str] | None = None
+) -> list[tuple[Description, HeadScore]]:
+    """What one head finds, label by label, over all cases and in its better direction; `only` names probe and label.
 
     Its verdicts are corrected for all heads, labels and directions of the probe: whoever asks has chosen among them.
     """
@@ -57,11 +59,22 @@ def head_scores(atlas: Atlas, stack: str, head: HeadId) -> list[tuple[Descriptio
     return [
         (described, score)
         for described in descriptions(atlas).values()
-        if described.every_head is not None
+        if described.every_head is not None and (only is None or described.name == only[0])
         for score in _OneHead(
             described, described.every_head, arrays, head, tests_made(atlas, stack, described)
-        ).scores()
+        ).scores(only and only[1])
     ]
+
+
+def heads_that_find(atlas: Atlas, stack: str, probe: str, label: str) -> int:
+    """How many heads of a stack stand out in a row of a probe."""
+    layers, heads = atlas.shape(stack) or (0, 0)
+    every = (HeadId(layer, head) for layer in range(layers) for head in range(heads))
+    return sum(
+        score.stands_out
+        for head in every
+        for _, score in head_scores(atlas, stack, head, only=(probe, label))
+    )
 
 
 def tests_made(atlas: Atlas, stack: str, described: Description) -> int:
@@ -90,12 +103,14 @@ class _OneHead:
     tests: int
     """How many numbers of all heads were held against something."""
 
-    def scores(self) -> Iterator[HeadScore]:
-        """A score for every label for which the head has a number."""
+    def scores(self, only: str | None = None) -> Iterator[HeadScore]:
+        """A score for every label for which the head has a number, or for one of them."""
         array, label_dim = self.arrays.get(self.every.array), self.described.label
         if array is None or set(array.dims) - {"direction"} != {label_dim}:
             return
         for label in map(str, array.labels[label_dim]):
+            if only not in (None, label):
+                continue
             place: Place = {label_dim: label}
             sample = self._sample(place)
             direction = _better(array, place) if "direction" in array.dims else None

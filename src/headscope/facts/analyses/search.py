@@ -40,12 +40,12 @@ class Answer:
         """The answer, then how it holds on texts that took no part in the choice."""
         row = self.best
         place = f" of the {self.stack}" if self.stack else ""
-        gives = f"gives the target {share(row['attention'])} of its attention, other words as far "
+        gives = f"gives the target {share(row['attention'])} of its attention, other words at that distance "
         gives += share(row["others"])
         if not self.is_found:
             return (
-                f"No head{place} does this. The best, {row['head']}, {gives}; with targets at random "
-                f"{row['p_value']:.1%} of {self.draws:,} draws have a head that scores as much.",
+                f"No head{place} does this. The best, {row['head']}, {gives}; with random targets {row['p_value']:.1%} "
+                f"of {self.draws:,} draws have a head that scores as much.",
             )
         p_value = "< 0.001" if row["p_value"] < 0.001 else f"= {row['p_value']:.3f}"
         also = f" {count(self.others, 'more head')} {'is' if self.others == 1 else 'are'} above chance."

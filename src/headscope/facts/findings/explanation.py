@@ -76,7 +76,9 @@ def _tells(subject: Subject) -> Iterator[Finding]:
         value, error = picked.at(head)
         if value < TELLS:
             continue
-        tells = f" best tells {CONTRASTS[contrast]}: AUC {amount(value, error, units='')}, where 0.50 tells nothing."
+        tells = (
+            f" best tells {CONTRASTS[contrast]}: AUC {amount(value, error, units='')}, where 0.50 is chance."
+        )
         parts = sentence("The score of head ", head, tells)
         control = Score("no difference", 0.5)
         yield Finding.measured(

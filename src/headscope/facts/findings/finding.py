@@ -30,6 +30,8 @@ class Finding:
     """What the value is held against: the best rule without attention, even attention, random heads."""
     verdict: Verdict | None = None
     """How the value compares with what it is held against; None where that was not tested."""
+    rarity: float = 1.0
+    """1 for what one head alone does, 0 for what all heads of the stack do; see `rarity`."""
 
     @classmethod
     def measured(

@@ -10,7 +10,7 @@ from headscope.facts.findings.finding import Finding
 from headscope.facts.findings.importance import importance
 from headscope.facts.findings.kinds import kinds, patterns
 from headscope.facts.findings.know import knowledge
-from headscope.facts.findings.measures import breadth, distances, habits, likeness, neighbours, roles
+from headscope.facts.findings.measures import breadth, distances, likeness, named_patterns, neighbours, roles
 from headscope.facts.findings.moved import taking
 from headscope.facts.subject import Subject
 
@@ -23,7 +23,7 @@ _LOOKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     kinds,
     patterns,
     likeness,
-    habits,
+    named_patterns,
     knowledge,
     changes,
     ablation,

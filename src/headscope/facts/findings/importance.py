@@ -23,7 +23,7 @@ def importance(subject: Subject) -> Iterator[Finding]:
         return
     value, error = picked.at(order[0])
     parts = sentence(
-        f"By gradient, the loss hangs most on {'head' if len(order) == 1 else 'heads'} ",
+        f"By gradient, the loss depends most on {'head' if len(order) == 1 else 'heads'} ",
         heads_list(order[:5]),
         ": turning head ",
         order[0],

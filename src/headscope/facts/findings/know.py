@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from headscope.facts.analyses.probes import best_heads
+from headscope.facts.analyses.probes import best_heads, heads_that_find
 from headscope.facts.description import ALL, Description, Sentences, direction_name
 from headscope.facts.findings.finding import Finding
+from headscope.facts.rarity import rarity
 from headscope.facts.scores import HeadScore, compared, convincing
 from headscope.facts.subject import Subject
 from headscope.facts.wording import Part, count, listed, sentence, share
@@ -42,7 +43,7 @@ class _Probe:
         ranked = convincing(self.rows)
         yield from (self._row(row) for row in [row for row in ranked if row.stands_out][:MOST])
         if self.described.baselines and len(ranked) > 1:
-            above = sum(row.is_above for row in ranked) / len(ranked)
+            above = sum(row.stands_out for row in ranked) / len(ranked)
             yield Finding(
                 self.sentences.topic, self.subject.stack, (tally(self.described, self.rows),), above
             )
@@ -115,7 +116,13 @@ class _Probe:
             interval=row.score.interval,
             control=row.best_baseline,
             verdict="unclear" if row.is_above and not row.stands_out else row.verdict,
+            rarity=self._rarity(row) if row.stands_out and self.described.every_head else 1.0,
         )
+
+    def _rarity(self, row: HeadScore) -> float:
+        atlas, stack = self.subject.atlas, self.subject.stack
+        layers, heads = atlas.shape(stack) or (0, 0)
+        return rarity(heads_that_find(atlas, stack, self.described.name, row.label), layers * heads)
 
     def beside_rows(self, rows: Sequence[HeadScore]) -> Iterator[Finding]:
         """One row of a table beside others: what all heads together know."""
@@ -142,11 +149,11 @@ class _Probe:
 
 
 def tally(described: Description, rows: Sequence[HeadScore]) -> str:
-    """In how many rows with enough cases the best head is clearly above what it is held against, and where not."""
+    """In how many rows with enough cases the best head stands out from what it is held against, and where not."""
     ranked = convincing(rows)
     clear, unclear = (
-        [row for row in ranked if row.is_above],
-        [row.label for row in ranked if not row.is_above],
+        [row for row in ranked if row.stands_out],
+        [row.label for row in ranked if not row.stands_out],
     )
     rules = listed([baseline.phrase for baseline in described.baselines]) or "the control"
     if not ranked:
@@ -156,6 +163,8 @@ def tally(described: Description, rows: Sequence[HeadScore]) -> str:
         f"Of {len(ranked):,} {described.labels} with {described.few_cases} cases or more, "
         f"{len(clear) or 'none'} {'have' if len(clear) > 1 else 'has'} a head clearly above {rules}"
     )
+    if least := max(row.least_lead for row in ranked):
+        text += f", by {100 * least:.0f} points of attention or more"
     return text + (f"; not {listed(unclear)}." if clear and 0 < len(unclear) <= MOST else ".")
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from headscope.facts.analyses.kinds import layers_alike
 from headscope.facts.findings.finding import Finding
+from headscope.facts.rarity import rarity
 from headscope.facts.scores import EVEN, NOTICEABLE, Score, Verdict
 from headscope.facts.slices import HeadValues, Select, choices, head_values
 from headscope.facts.subject import Subject
@@ -55,9 +56,22 @@ class _Best:
         value, error = self.picked.at(self.head)
         if self.even is None or error is None:
             return None if value >= NOTICEABLE else "unclear"
-        heads = int(np.isfinite(self.picked.values).sum())
-        low, _ = mean_interval(value, error, self.picked.sample_size, comparisons=heads)
-        return "above" if low > self.even.value and is_noticeable(value, self.even.value) else "unclear"
+        return "above" if self._above()[self.head.layer, self.head.head] else "unclear"
+
+    @property
+    def rarity(self) -> float:
+        """How few heads do it; see `rarity`."""
+        above, heads = self._above(), int(np.isfinite(self.picked.values).sum())
+        return rarity(int(above.sum()), heads)
+
+    def _above(self) -> Array:
+        """(layer, head) which heads are clear of even attention; none where that cannot be told."""
+        values, errors = self.picked.values, self.picked.stderr
+        if self.even is None or errors is None:
+            return np.zeros(values.shape, bool)
+        heads = int(np.isfinite(values).sum())
+        low, _ = mean_interval(values, errors, self.picked.sample_size, comparisons=heads)
+        return np.asarray((low > self.even.value) & is_noticeable(values, self.even.value))
 
     @property
     def beside(self) -> str:
@@ -77,12 +91,12 @@ class _Best:
             [self.head],
             control=self.even,
         )
-        return replace(found, verdict=self.verdict)
+        return replace(found, verdict=self.verdict, rarity=self.rarity)
 
 
-def is_noticeable(value: float, even: float) -> bool:
-    """Whether a share of attention is far enough above that of even attention to matter."""
-    return value - even >= NOTICEABLE and value >= min(TIMES * even, (1 + even) / 2)
+def is_noticeable(value: float | Array, even: float | Array) -> bool | Array:
+    """Whether a share of attention, or each of several, is far enough above that of even attention to matter."""
+    return (value - even >= NOTICEABLE) & (value >= np.minimum(TIMES * even, (1 + even) / 2))
 
 
 def _best(subject: Subject, measure: str, select: Select) -> _Best | None:
@@ -211,8 +225,8 @@ def distances(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def habits(subject: Subject) -> Iterator[Finding]:
-    """The strongest head for each named habit."""
+def named_patterns(subject: Subject) -> Iterator[Finding]:
+    """The strongest head for each named pattern."""
     known = choices(subject.array("named_patterns"), "pattern") if subject.has("named_patterns") else []
     for pattern in known:
         best = _best(subject, "named_patterns", {"pattern": pattern})
@@ -222,7 +236,7 @@ def habits(subject: Subject) -> Iterator[Finding]:
         name = f"{name[0].upper()}{name[1:]}"
         beside = "" if best.even is None else f" (evenly: {share(best.even.value)})"
         does = f"{name}: most in head {HEAD}, {best.share}{beside}."
-        yield best.finding(subject, "Named habits", does, f"{name}: no head does this")
+        yield best.finding(subject, "Named patterns", does, f"{name}: no head does this")
 
 
 def _evenly(subject: Subject, measure: str, select: Select) -> Score | None:

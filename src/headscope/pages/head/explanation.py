@@ -38,7 +38,7 @@ def _why(row: HeadExplanation) -> Section:
         title="Why it does that",
         said=row.words,
         charts=[chart for chart in charts if any(bar.value is not None for bar in chart.bars)],
-        about="The tick is what as many neurons drawn at random give." if score else "",
+        about="The tick is what as many random neurons give." if score else "",
     )
 
 
@@ -64,8 +64,8 @@ def _apart(row: HeadExplanation) -> Section:
         key="explanation_apart",
         title="What its score separates",
         charts=charts,
-        about="AUC: 0.5, the tick, tells nothing. Only neurons whose interval, of 95 % for all of them at once, leaves "
-        "it out are named.",
+        about="AUC: 0.5, the tick, is chance. Only neurons whose interval, 95 % for all of them together, excludes it "
+        "are named.",
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
+from headscope.facts.analyses.writes import EFFECT
 from headscope.facts.card import NOTHING, Card, card
 from headscope.facts.head_arrays import HeadArrays, head_arrays
 from headscope.facts.scores import EVEN, mean_ends, signed
@@ -19,16 +20,18 @@ from headscope.facts.vocabulary import FEATURE_WINDOWS, pattern_name, role_name
 from headscope.kinds import Likeness
 from headscope.pages.head.ablation import ablation_effects
 from headscope.pages.head.changes import comparisons
+from headscope.pages.head.explained import explained_section
 from headscope.pages.head.explanation import explanation
 from headscope.pages.head.relations import relations
 from headscope.pages.head.sentences import examples, typical_sentences
+from headscope.pages.head.writes import written
 from headscope.pages.shapes import Bar, CardLine, Chart, ExampleMap, HeadPage, NearHead, Section
 from headscope.types import HeadId
 
 NEAREST = 8
 _EVEN = "The tick is what even attention would give."
 _INTERVALS = "Lines across bars and columns are 95 % intervals."
-_NOTHING = "The atlas knows nothing more of this head."
+_NOTHING = "The atlas has nothing more on this head."
 _NO_SENTENCES = (
     "This atlas keeps no sentences; headscope analyze keeps those where each head is most typical."
 )
@@ -115,6 +118,11 @@ class _Subject:
     def arrays(self) -> HeadArrays:
         """The arrays of its stack, taken at it."""
         return head_arrays(self.atlas, self.stack, self.head)
+
+    @property
+    def heads(self) -> int:
+        """How many heads its stack has."""
+        return math.prod(self.atlas.shape(self.stack) or (0, 0))
 
     def role(self, role: Choice) -> str:
         """A kind of token in words."""
@@ -251,6 +259,8 @@ _SECTIONS: tuple[Callable[[_Subject], Iterable[Section]], ...] = (
     _roles,
     lambda subject: relations(subject.atlas, subject.stack, subject.head),
     lambda subject: ablation_effects(subject.arrays, AtlasWords(subject.atlas)),
+    lambda subject: explained_section(subject.atlas, subject.stack, subject.head, subject.arrays),
+    lambda subject: written(subject.arrays, subject.atlas.sample_size(EFFECT), heads=subject.heads),
     lambda subject: explanation(subject.atlas, subject.stack, subject.head),
     _nearest,
     _example_map,

@@ -44,10 +44,11 @@ class Chart(Shape):
 
 
 class NearHead(Shape):
-    """A head that does much the same."""
+    """Another head that a head's page leads to, as it does much the same or is read by it."""
 
     head: str
     distance: Known
+    note: str = ""
 
 
 class ExampleMap(Shape):
@@ -60,6 +61,15 @@ class ExampleMap(Shape):
     keys: int | None
 
 
+class Stacked(Shape):
+    """Shares of heads that add up to 1, each drawn as one bar; the last name is for what has none."""
+
+    title: str = ""
+    names: list[str]
+    heads: list[list[Known]]
+    """(head, name), layer by layer"""
+
+
 class Section(Shape):
     """One analysis of a head, as its page shows it: sentences, charts, and what they are."""
 
@@ -70,6 +80,8 @@ class Section(Shape):
     charts: list[Chart] = []
     heads: list[NearHead] = []
     map: ExampleMap | None = None
+    stacked: Stacked | None = None
+    """Of this head alone."""
     about: str = ""
     folded: list[Chart] = []
     """What is shown only when asked for, under its title."""

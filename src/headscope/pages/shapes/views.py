@@ -4,7 +4,7 @@ from typing import Literal
 
 from headscope.facts.scores import Verdict
 from headscope.pages.shapes.base import Coarse, Known, Number, Shape
-from headscope.pages.shapes.head import HeadPage
+from headscope.pages.shapes.head import HeadPage, Stacked
 from headscope.pages.views import Control, Subject
 from headscope.types import MapWeigh
 
@@ -227,6 +227,8 @@ class AtlasStack(Shape):
     """The head that is shown first, counted layer by layer."""
     maps: list[HeadMap]
     """The one that is shown first leads; empty when heads are too few or distances are missing."""
+    stacked: Stacked | None = None
+    """What names explain of every head."""
 
 
 class AtlasData(Shape):

@@ -159,7 +159,7 @@ class FeaturesProbe:
                 "attention"
             )
         if self.faithful:
-            yield "faithful changes nothing in this probe: feature_attention is the published form as it is"
+            yield "faithful changes nothing in this probe: feature_attention is the published form already"
         yield from _rare(counted.stacks)
 
     def _by_model(self, notes: list[str | None]) -> Iterator[str]:
@@ -179,7 +179,7 @@ def _rare(stacks: Mapping[StackName, StackSums]) -> Iterator[str]:
         if none := [feature for feature, count in counts.items() if not count]:
             yield f"{of}no sentence has a token of: {', '.join(none)}"
         if few := [f"{feature} ({count})" for feature, count in counts.items() if 0 < count < FEW_CASES]:
-            yield f"{of}fewer than {FEW_CASES} sentences, so that the numbers say little: {', '.join(few)}"
+            yield f"{of}fewer than {FEW_CASES} sentences, too few to say much: {', '.join(few)}"
 
 
 @dataclass
@@ -201,6 +201,6 @@ def _check_alike(observers: list[Observer]) -> None:
     if shapes[0] != shapes[-1]:
         first, second = (observer.model.name for observer in observers)
         raise OptionError(
-            f"{first} ({shapes[0]}) and {second} ({shapes[1]}) differ in shape, so that their heads cannot be "
-            "compared; give as against (--against) a model of the same shape"
+            f"{first} ({shapes[0]}) and {second} ({shapes[1]}) differ in shape, so their heads cannot be compared; "
+            "give as against (--against) a model of the same shape"
         )

@@ -318,8 +318,8 @@ class PointingProbe(ABC, Generic[DataT]):
             )
         elif fitted.data_hash == done.data_hash:
             yield (
-                f"{self.chosen_things} were chosen on the very texts they are scored on, which flatters them; choose "
-                "on others"
+                f"{self.chosen_things} were chosen on the same texts they are scored on, which inflates their scores; "
+                "choose on others"
             )
         yield from fitted.notes
         yield from self._losses(tally, done)
@@ -330,7 +330,7 @@ class PointingProbe(ABC, Generic[DataT]):
             if (count := sum(tally.scores[half].count(label) for half in halves)) < FEW_CASES
         ]
         if rare:
-            yield f"fewer than {FEW_CASES} cases, so that the numbers say little: {', '.join(sorted(rare))}"
+            yield f"fewer than {FEW_CASES} cases, too few to say much: {', '.join(sorted(rare))}"
 
     def _losses(self, tally: PointingTally, done: Reading) -> Iterator[str]:
         """What of the data could not be used."""

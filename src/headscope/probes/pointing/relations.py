@@ -131,9 +131,9 @@ class RelationsResult(PointingResult):
     quantities: ClassVar[Mapping[str, Quantity]] = {
         name: Quantity(f"relation_{name}", f"relation_overall_{name}", words)
         for name, words in (
-            ("difference", "strongest attention less its control,"),
+            ("difference", "strongest attention minus its control,"),
             ("attention", "strongest attention between predicate and argument,"),
-            ("control", "the same between words placed alike elsewhere in the sentence,"),
+            ("control", "the same between other words of the sentence at that distance,"),
         )
     }
     counts: ClassVar[Mapping[str, Count]] = {

@@ -28,7 +28,7 @@ class ProbeGroup(TyperGroup):
 
 probe = usage.group(
     "probe",
-    "Ask what heads know: syntax, coreference, semantic roles, linguistic features.",
+    "Test what heads know: syntax, coreference, semantic roles, linguistic features.",
     start="headscope probe dependency demo --treebank FILE.conllu",
     kind=ProbeGroup,
 )

@@ -35,13 +35,7 @@ def dependency(
 ) -> None:
     """Find which head tracks which relation.
 
-    Every head guesses the syntactic head of every word, in both directions, beside fixed offsets.
-
-    Options:
-        treebank FILE.conllu...: Score heads on these sentences.
-        select FILE.conllu...: Choose the best heads and offsets on these; by default on half of the documents of
-            --treebank.
-        base_relations: Count subtypes as their base relation: nmod:poss as nmod.
+    Every head guesses the syntactic head of every word, in both directions; fixed offsets are the baseline.
     """
     with session(common, output, inputs=[*treebank, *(select or [])]) as run:
         probe = hs.DependencyProbe(
@@ -69,11 +63,7 @@ def coreference(
 ) -> None:
     """Find which head resolves coreference.
 
-    Every head guesses the antecedent of every mention, beside rules that look at no attention.
-
-    Options:
-        data FILE...: CoNLL-U with Entity= (CorefUD, GUM), CoNLL-2012 columns, or LitBank's CoNLL, by content.
-        select FILE...: Choose the best heads on these; by default on half of the documents of --data.
+    Every head guesses the antecedent of every mention; rules that use no attention are the baseline.
     """
     with session(common, output, inputs=[*data, *(select or [])]) as run:
         probe = hs.CoreferenceProbe(
@@ -99,18 +89,10 @@ def relations(
     weigh: shared.Weigh = "looked",
     common: shared.Common,
 ) -> None:
-    """Find which head ties predicates to roles.
+    """Find which head links predicates to their arguments.
 
-    Attention between predicates and their arguments, against words at the same distance in the same sentence.
-
-    Options:
-        data FILE...: Semantic roles: PropBank-style .jsonl, or FrameNet 1.7 .xml files or a folder of them.
-        select FILE...: Choose the best heads on these; by default on half of --data.
-        paper_filters: Only what Kovaleva et al. kept: sentences of at most 12 tokens, elements of at most 3, 2 apart.
-        max_words N>=2: Leave out longer sentences.
-        max_argument N>=1: Leave out longer arguments.
-        min_distance N>=1: Leave out arguments nearer to the predicate.
-        modifiers: Also count modifiers: PropBank's ARGM, FrameNet's non-core elements.
+    Compares attention between a predicate and its arguments with attention to words at the same distance in the same
+    sentence.
     """
     with session(common, output, inputs=[*data, *(select or [])]) as run:
         probe = hs.RelationsProbe(
@@ -142,12 +124,8 @@ def features(
 ) -> None:
     """Measure attention to kinds of words.
 
-    Nouns, verbs, pronouns, subjects, objects, negation, [CLS] and [SEP]; from all tokens and from [CLS] alone. A change
-    is clear when its interval excludes 0 after correction for all heads and classes.
-
-    Options:
-        treebank FILE.conllu...: Parsed sentences.
-        against MODEL_B: A second model of the same shape, such as a fine-tuned one, side by side.
+    The kinds are nouns, verbs, pronouns, subjects, objects, negation, [CLS] and [SEP]; attention is from all tokens and
+    from [CLS] alone. A change is clear when its interval excludes 0 after correction for all heads and kinds.
     """
     with session(common, output, inputs=treebank) as run:
         loaded, other = run.load(model), None if against is None else common.load(against)
@@ -166,7 +144,7 @@ def parser(
     limit: Annotated[int | None, shared.limit("sentences of each file", least=2)] = None,
     output: shared.Output = None,
     stack: shared.Stack = None,
-    seed: Annotated[int, shared.seed("learning")] = 0,
+    seed: Annotated[int, shared.seed("training")] = 0,
     max_epochs: int = 30,
     cache_limit: float = 4.0,
     annotate: shared.Annotate = None,
@@ -175,15 +153,7 @@ def parser(
 ) -> None:
     """Train parsers on all heads together.
 
-    With attention alone, and with attention and words, beside their baselines in one table.
-
-    Options:
-        train FILE.conllu...: Train on these sentences.
-        test FILE.conllu...: Score all parsers on these.
-        dev FILE.conllu...: Stop training by the score on these; by default every tenth document of --train, held out.
-        vectors FILE|model: Word vectors: a GloVe or word2vec text file, or the model's own input embeddings.
-        max_epochs N>=1: Maximum epochs over --train.
-        cache_limit GB>=0<=1000000: Maximum disk space for the attention of --train; the rest is recomputed every epoch.
+    One parser sees attention alone, one attention and words; their baselines are in the same table.
     """
     with session(common, output, inputs=[*train, *test, *(dev or [])]) as run:
         result = hs.parser_table(

@@ -40,17 +40,7 @@ def examples(
 ) -> None:
     """Show a head at work on sentences.
 
-    The sentences where it is most sure and right, and most sure and wrong.
-
-    Options:
-        treebank FILE.conllu...: Look at syntactic relations.
-        coreference FILE...: Look at mentions and their antecedents instead.
-        roles FILE...: Look at predicates and their arguments instead.
-        relation NAME: The relation (det), mention class (pronoun) or role (ARG1); all is any of them.
-        head HEAD: The head, as in 7.4. Without it: the one that is best on these files.
-        direction NAME: dependent_to_head, head_to_dependent …; without it the better one.
-        most N>=1: Sentences of each kind.
-        picture FILE: Also draw them, as .svg, .pdf or .png.
+    Lists the sentences where the head is most confident and right, and most confident and wrong.
     """
     if sum(map(bool, (treebank, coreference, roles))) != 1:
         raise OptionError("give one of --treebank FILE, --coreference FILE and --roles FILE")
@@ -87,7 +77,7 @@ def _facts(found: "AtWork") -> dict[str, Any]:
 def _print(page: "Page", found: "AtWork") -> None:
     first = (found.right or found.wrong)[0]
     page.say(f"head {first.head}, {first.label}, {first.direction}", bold=True)
-    page.say("[asking word]  {right word}  <chosen, wrong>")
+    page.say("[query word]  {right word}  <chosen, wrong>")
     for title, group in (("most sure and right", found.right), ("most sure and wrong", found.wrong)):
         page.say(f"\n{title if group else f'{title}: none'}", bold=True)
         for example in group:

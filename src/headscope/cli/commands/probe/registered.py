@@ -28,10 +28,10 @@ def registered(name: str) -> Callable[..., Any]:
             probe = kind(run.load(model), limit=limit, **common.probe_options)
             tell(run, scored(probe, lambda paths: kind.read(*paths), data, select))
 
-    command.__doc__ = f"""Ask what the probe {name} of another installed package asks.
+    command.__doc__ = f"""Run the probe {name} of another installed package.
 
     Options:
-        data FILE...: What heads are asked on.
-        select FILE...: What best heads are chosen on. Without it: half of --data.
+        data FILE...: Score heads on these.
+        select FILE...: Choose the best heads on these; by default on half of --data.
     """
     return shared.with_common(command)

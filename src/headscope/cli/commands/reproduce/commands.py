@@ -18,11 +18,13 @@ from headscope.registry import BUILT_IN
 
 ModelOrAtlas = Annotated[
     str,
-    argument("MODEL", "As for headscope analyze; or an .nc file that it wrote, and then no data are given."),
+    argument(
+        "MODEL", "A model, as for headscope analyze, or an .nc file it wrote; an .nc file takes no data."
+    ),
 ]
 TASK_HELP = (
-    f"What heads are edited for: {', '.join(BUILT_IN['task'])}, as for headscope ablate; with --data. Each is for the "
-    "first model that can do it and has none yet, fine-tuned ones first."
+    f"Tasks to ablate heads for ({', '.join(BUILT_IN['task'])}), as for headscope ablate; with --data. Each task goes "
+    "to the first model that can do it and has no task yet, fine-tuned models first."
 )
 WORDS = beside(__file__)
 TYPES = {
@@ -68,7 +70,7 @@ def _function(name: str, command: dict[str, str]) -> Callable[..., None]:
 
 reproduce = usage.group(
     "reproduce",
-    "Print a paper's figures with those of your model beside them.",
+    "Print a paper's numbers beside those of your model.",
     start="headscope reproduce guan2020 demo --text FILE",
 )
 for _name, _command in WORDS["papers"].items():

@@ -73,7 +73,7 @@ class Comparison:
         for output in self.outputs:
             check_output(output, option="-o", kind=ATLAS, inputs=places)
             if output.is_file() and output.stat().st_size:
-                raise OptionError(f"-o {output} is there already; choose a new name, or remove it first")
+                raise OptionError(f"-o {output} already exists; choose a new name, or remove it first")
         if self.page is not None:
             if self.page.suffix not in PAGES:
                 raise OptionError(f"--page {self.page} must end in {' or '.join(PAGES)}")
@@ -113,7 +113,7 @@ class Comparison:
                     paper.check(data)
                 return [paper.reproduction([*map(load, self.models)], data)]
         if not self.is_atlas and data.is_empty:
-            self.tell("no data were given: the sample that comes with headscope is read")
+            self.tell("no data given: reading the sample that comes with headscope")
         first, *others = map(load, self.models)
         return reproduce_all(
             first, against=others, material=data, tell=self.tell, **self.common.probe_options
@@ -158,7 +158,7 @@ def run(paper: str, model: str, *, common: Common, **options: Any) -> None:
         else:
             print_reproduction(answer, results[0])
 
-    written = [f"{page}: all tables and drawings; open it in a browser"] if page is not None else []
+    written = [f"{page}: all tables and figures; open it in a browser"] if page is not None else []
     if others:
         written.append(f"The atlases of --against are in {', '.join(others)}.")
     has_more = comparison.output is not None or not (written or comparison.is_atlas)

@@ -1,0 +1,79 @@
+"""Where the time of a run goes: reading, the model itself, and each measure."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TypeVar
+
+import torch
+
+T = TypeVar("T")
+
+READING = "reading and encoding"
+MODEL = "the model and its attention"
+RESULTS = "results from the sums"
+QUOTING = "typical sentences"
+REST = "all else"
+
+
+@dataclass
+class Profile:
+    """Seconds by what they were spent on; what runs inside something else is counted once, as the inner one's.
+
+    Where work is queued, as on an accelerator, the clock waits for it to be done, so that a profiled run is slower
+    than others.
+    """
+
+    device: torch.device | None = None
+    on: bool = True
+    seconds: dict[str, float] = field(default_factory=dict)
+    _inner: list[float] = field(default_factory=list)
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Count the time inside."""
+        if not self.on:
+            yield
+            return
+        started = self._now()
+        self._inner.append(0.0)
+        try:
+            yield
+        finally:
+            took = self._now() - started
+            self.seconds[name] = self.seconds.get(name, 0.0) + took - self._inner.pop()
+            if self._inner:
+                self._inner[-1] += took
+
+    def iterated(self, name: str, things: Iterable[T]) -> Iterator[T]:
+        """The same things, with the time that it takes to get them counted."""
+        stream = iter(things)
+        while True:
+            with self.timed(name):
+                try:
+                    thing = next(stream)
+                except StopIteration:
+                    return
+            yield thing
+
+    def facts(self, *, tokens: int, duration: float) -> dict[str, object]:
+        """What a reader wants to know, the dearest part first; what nobody has timed is `REST`."""
+        rest = max(0.0, duration - sum(self.seconds.values()))
+        ranked = sorted({**self.seconds, REST: rest}.items(), key=lambda entry: -entry[1])
+        return {
+            "parts": [
+                {"part": part, "seconds": round(took, 4), "share": round(took / duration, 4)}
+                for part, took in ranked
+            ],
+            "tokens_per_second": round(tokens / duration, 1),
+        }
+
+    def _now(self) -> float:
+        if self.device is not None and self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+        return perf_counter()
+
+
+OFF = Profile(on=False)
+"""For runs that nobody asks where their time goes."""
