@@ -67,7 +67,9 @@ def writes(
     )
     sums = reader.through(empty, add, batches=batches, who=model.name if progress else None)
     weights = _from_weights(capture, grid, head_matrices(capture, paths), readout)
-    unknown = f"{model.architecture} keeps queries, keys and values in an unknown form; scores from the weights are left out"
+    unknown = (
+        f"{model.architecture} keeps its attention weights in an unknown form; scores from them are left out"
+    )
     note = () if weights.copying is not None else (unknown,)
     options = {"max_length": max_length, "limit": limit}
     source = Source.of_corpus(reader, options=options, duration=perf_counter() - started, notes=note)
