@@ -5,7 +5,7 @@ import { build, context } from "esbuild";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const outfile = here("../src/headscope/pages/assets/headscope.js");
-const LIMIT = 200_000; // bytes of script and style together, minified
+const LIMIT = 210_000; // bytes of script and style together, minified
 
 const options = {
   entryPoints: [here("src/main.ts")],

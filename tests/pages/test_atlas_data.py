@@ -13,7 +13,9 @@ from tests.helpers.atlases import (
     with_dependency,
 )
 from tests.helpers.kinds import kinds_atlas, kinds_of_heads
+from tests.helpers.tiny import tiny
 
+import headscope as hs
 from headscope.atlas import Atlas
 from headscope.pages.atlas import atlas_data
 from headscope.pages.shapes import AtlasStack, Colouring, Finding, FindingPart
@@ -254,3 +256,16 @@ def test_all_stacks_and_facts() -> None:
 
 def test_an_atlas_without_heads_is_empty() -> None:
     assert atlas_data(empty_atlas()).stacks == []
+
+
+def test_what_heads_move_is_linked_with_where_they_look() -> None:
+    texts = ["the cat sat on it.", "a dog saw it."]
+    known = hs.analyze(tiny("bert"), texts, measures=["entropy", "loudness"], max_length=32)
+    every = {each.key: each for each in atlas_data(known, with_maps=False).stacks[0].colourings}
+    linked = [each for each in every.values() if each.other]
+    assert {each.weigh for each in linked} == {"looked", "moved"}
+    for each in linked:
+        back = every[str(each.other)]
+        assert (back.other, back.weigh == each.weigh) == (each.key, False)
+        assert ("_moved" in each.key) is (each.weigh == "moved")
+    assert every["loudness"].other is None

@@ -36,7 +36,7 @@ def head_at_work(example: Example, *, ax: Axes | None = None) -> Axes:
     """The sentence of an example, with curves between the word that asks and the words its head attends to.
 
     The thicker and the stronger a curve, the more attention; arrows run from the word that looks to the one it
-    looks at. Numbers below the words say how much that is, and words below the numbers what is what: *query*, *found*
+    looks at. Numbers below the words say how much that is, and words below the numbers what is what: *asks*, *found*
     (the head's choice, and right), *guess* (its choice, and wrong), *right* (what it should have chosen). Attention to
     special tokens is not shown, so the numbers need not add up to 1. Of a long sentence only the telling parts
     are shown.
@@ -236,7 +236,7 @@ def _word(ax: Axes, sentence: Sentence, place: Place, weights: dict[int, float],
         return
     number, role = _below(sentence, weights, place.words[0])
     colour = ROLE_COLOURS.get(role, INK)
-    is_filled = role in ("query", "found", "guess")
+    is_filled = role in ("asks", "found", "guess")
     if role:
         width = text_width(place.text, WORD_SIZE) + 1
         box = FancyBboxPatch(
@@ -250,7 +250,7 @@ def _word(ax: Axes, sentence: Sentence, place: Place, weights: dict[int, float],
             zorder=1,
         )
         ax.add_patch(box)
-    is_target = role not in ("", "query")
+    is_target = role not in ("", "asks")
     put(-11, place.text, WORD_SIZE, PAPER if is_filled else INK)
     put(-23, number, SMALL_SIZE, colour if is_target else MUTED, "bold" if is_target else "normal")
     put(-31, role, SMALL_SIZE, colour)

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from headscope.atlas import Atlas, replacing
-from headscope.atlas.files import COMPANIONS
+from headscope.atlas.files import COMPANIONS, MOVED
 from headscope.errors import AtlasError, HeadscopeError
 from headscope.facts import findings as facts
 from headscope.facts.description import array_text
@@ -211,8 +211,19 @@ def _shown(finding: facts.Finding) -> Finding:
     )
 
 
-def colourings(atlas: Atlas, stack: str, words: AtlasWords) -> Iterator[Colouring]:
-    """Every number and kind known of the heads of a stack."""
+def colourings(atlas: Atlas, stack: str, words: AtlasWords) -> list[Colouring]:
+    """Every number and kind known of the heads of a stack; what heads move is linked with where they look."""
+    every = {colouring.key: colouring for colouring in _colourings(atlas, stack, words)}
+    for key, colouring in list(every.items()):
+        name, colon, labels = key.partition(":")
+        moved = f"{name}{MOVED}{colon}{labels}"
+        if moved in every:
+            every[key] = colouring.model_copy(update={"other": moved})
+            every[moved] = every[moved].model_copy(update={"other": key, "weigh": "moved"})
+    return list(every.values())
+
+
+def _colourings(atlas: Atlas, stack: str, words: AtlasWords) -> Iterator[Colouring]:
     arrays = atlas.stack(stack)
     companions = {name + ending for name in arrays for ending in COMPANIONS}
     if "pattern_share" in arrays and "pattern" in arrays["pattern_share"].dims:

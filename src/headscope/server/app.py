@@ -21,7 +21,18 @@ from headscope.server.catalogue import Catalogue
 from headscope.server.explorer import Explorer, check_request
 from headscope.server.guard import Guard
 from headscope.server.problems import StoppedError, explained
-from headscope.server.shapes import LookRequest, NamedHeads, Predicted, PredictRequest, Problem, Status
+from headscope.server.shapes import (
+    Drawn,
+    DrawRequest,
+    FindRequest,
+    Found,
+    LookRequest,
+    NamedHeads,
+    Predicted,
+    PredictRequest,
+    Problem,
+    Status,
+)
 from headscope.types import HeadId
 
 LONGEST = 512
@@ -132,6 +143,16 @@ def _model_routes(explorer: Explorer) -> APIRouter:
         """The heads that the edits name."""
         check_request(asked)
         return await explorer.work(request, "looking heads up", lambda job: explorer.texts.select(asked))
+
+    @routes.post("/arrows")
+    async def arrows(request: Request, asked: Annotated[DrawRequest, Body()]) -> Drawn:
+        """Sentences, or lines of arrows.jsonl, as words to draw arrows between."""
+        return await explorer.work(request, "reading arrows", lambda job: explorer.texts.draw(asked))
+
+    @routes.post("/find")
+    async def found(request: Request, asked: Annotated[FindRequest, Body()]) -> Found:
+        """The heads that look along arrows, ranked, with p values."""
+        return await explorer.work(request, "searching", lambda job: explorer.texts.find(job, asked))
 
     return routes
 

@@ -80,6 +80,63 @@ class Predicted(Shape):
     note: str = ""
 
 
+Characters = tuple[int, int]
+"""Where a word of a text begins and ends."""
+
+
+class ArrowLine(Shape):
+    """A text with arrows, as a line of `headscope find --arrows` holds it."""
+
+    text: str
+    arrows: list[tuple[Characters, Characters]]
+    """From the word that looks to the word that is looked at."""
+
+
+class DrawnText(ArrowLine):
+    """The same cut into words, so that arrows can be drawn between them."""
+
+    words: list[str]
+    spans: list[Characters]
+
+
+class DrawRequest(Shape):
+    """Sentences, one a line; a line of JSON may have arrows."""
+
+    lines: str
+
+
+class Drawn(Shape):
+    """Texts to draw arrows on."""
+
+    texts: list[DrawnText]
+    note: str = ""
+    """What could not be used, line by line; empty when all could."""
+
+
+class FindRequest(Shape):
+    """Arrows that a head is searched for that looks along them; texts without arrows do not count."""
+
+    model: str
+    texts: list[ArrowLine]
+
+
+class FoundHeads(Shape):
+    """The best heads of a stack, as a table, and the answer in sentences."""
+
+    stack: str
+    sentences: list[str]
+    heads: list[str]
+    headings: list[str]
+    rows: list[list[str]]
+
+
+class Found(Shape):
+    """Which heads look along the arrows."""
+
+    stacks: list[FoundHeads]
+    notes: list[str]
+
+
 class HeadName(Shape):
     """One head."""
 

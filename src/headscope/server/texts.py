@@ -19,10 +19,21 @@ from headscope.pages.seen import Observed, can_weigh, map_key, observe
 from headscope.pages.shapes import Neurons, Seen, SeenRequest
 from headscope.pages.views import view_json
 from headscope.run import analyze
+from headscope.server.arrows import drawn, search
 from headscope.server.edited import edited, in_words
 from headscope.server.embedding import embedding_change
 from headscope.server.predictions import predict
-from headscope.server.shapes import HeadName, LookRequest, NamedHeads, Predicted, PredictRequest
+from headscope.server.shapes import (
+    Drawn,
+    DrawRequest,
+    FindRequest,
+    Found,
+    HeadName,
+    LookRequest,
+    NamedHeads,
+    Predicted,
+    PredictRequest,
+)
 from headscope.server.worker import Job
 
 if TYPE_CHECKING:
@@ -114,6 +125,17 @@ class Texts:
         return NamedHeads(
             heads=[HeadName(stack=stack, layer=head.layer, head=head.head) for stack, head in chosen]
         )
+
+    def draw(self, asked: DrawRequest) -> Drawn:
+        """Lines as words to draw arrows between."""
+        return drawn(asked)
+
+    def find(self, job: Job[Any], asked: FindRequest) -> Found:
+        """Which heads look along arrows."""
+        model = self._model(asked.model)
+        self.explorer.worker.say(f"searching the heads of {asked.model}")
+        with job.watching(model.network):
+            return search(model, asked, max_length=self._length(model))
 
     def heads(self, asked: SeenRequest) -> bytes:
         """What all heads do on one text: the JSON of its `AtlasData`."""

@@ -17,7 +17,9 @@ from tests.helpers.atlases import (
     with_dependency,
 )
 from tests.helpers.kinds import kinds_atlas, kinds_of_heads
+from tests.helpers.tiny import tiny
 
+import headscope as hs
 from headscope.atlas import Atlas, Typical
 from headscope.errors import AtlasError, OptionError
 from headscope.pages.head.page import head_page
@@ -350,3 +352,25 @@ def test_a_bare_atlas_has_a_bare_page() -> None:
         "named": "0.1",
         "notes": ["The atlas has nothing more on this head."],
     }
+
+
+def test_what_a_head_moves_stands_beside_where_it_looks() -> None:
+    atlas = hs.analyze(
+        tiny("bert"), ["the cat sat on it.", "a dog saw it."], measures=["role_attention"], max_length=32
+    )
+    bars = bars_of(head_page(atlas, "encoder", 1, 0), "role_attention")
+    looked, moved = (
+        atlas[name].sel(layer=1, head=0, query_role="all").values
+        for name in ("role_attention", "role_attention_moved")
+    )
+    np.testing.assert_allclose([bar.value for bar in bars], looked, rtol=1e-4)
+    np.testing.assert_allclose([bar.moved for bar in bars], moved, rtol=1e-4)
+    assert all(bar.moved_low is not None and bar.moved_low <= bar.moved <= bar.moved_high for bar in bars)
+    about = section_of(head_page(atlas, "encoder", 1, 0), "role_attention").about
+    assert "light: what it moves" in about
+    alone = hs.analyze(
+        tiny("bert"), ["the cat sat on it."], measures=["role_attention"], max_length=32, weigh="looked"
+    )
+    page = head_page(alone, "encoder", 1, 0)
+    assert all(bar.moved is None for bar in bars_of(page, "role_attention"))
+    assert "moves" not in section_of(page, "role_attention").about

@@ -6,6 +6,7 @@ import { atlasId, type Source } from "../data/source";
 import { kindColour, LEVELS, type RampName, rampOf } from "../parts/colour";
 import { useLoaded } from "../parts/hooks";
 import type { State } from "../shell/state";
+import { weigh } from "../shell/weigh";
 import { binOf, cellTexts, extent, type Kept, keptHeads } from "./filter";
 import { colour, pick, selected, stretched } from "./settings";
 
@@ -59,7 +60,10 @@ export function lookAt(atlas: AtlasData, state: State, dark: boolean): AtlasLook
   const stack = stackIn(atlas, state);
   if (stack === null) return null;
   const named = (wanted: string | null | undefined) => stack.colourings.find(({ key }) => key === wanted);
-  const colouring = named(colour.of(state)) ?? named(stack.first_colouring) ?? null;
+  const chosen = named(colour.of(state)) ?? named(stack.first_colouring) ?? null;
+  const wanted = weigh.of(state);
+  const isOther = wanted !== "" && (chosen?.weigh ?? "looked") !== (wanted === "moved" ? "moved" : "looked");
+  const colouring = (isOther ? named(chosen?.other) : undefined) ?? chosen;
   const kept = pick.of(state);
   const isStretched = stretched.of(state);
   const count = stack.layers * stack.heads;

@@ -11,6 +11,7 @@ import { Save, standalone } from "../parts/save";
 import { useKeys } from "../shell/keys";
 import type { SetState, State } from "../shell/state";
 import type { ViewProps } from "../shell/view";
+import { WEIGH_WORDS, weigh } from "../shell/weigh";
 import { Beside } from "./beside";
 import { type AtlasLook, nameOf, useAtlas } from "./data";
 import { headRows, KEEP_ALL, labelsOf, shownValue } from "./filter";
@@ -211,8 +212,25 @@ function Bar({ props, look, said, plot }: BarProps) {
         <Picker
           colourings={stack.colourings}
           chosen={colouring}
-          onChoose={(key) => setState({ settings: { ...colour.to(key), ...pick.to(KEEP_ALL) } })}
+          onChoose={(key) => {
+            const one = stack.colourings.find((each) => each.key === key);
+            const as = one?.other ? weigh.to(one.weigh ?? "looked") : {};
+            setState({ settings: { ...colour.to(key), ...pick.to(KEEP_ALL), ...as } });
+          }}
         />
+        {colouring && stack.colourings.some(({ other }) => other) && (
+          <Switch
+            label="Where heads look, or what they move"
+            value={colouring.weigh ?? "looked"}
+            options={WEIGH_WORDS.slice(0, 2)}
+            whyNot={(wanted) =>
+              wanted === (colouring.weigh ?? "looked") || colouring.other
+                ? ""
+                : `The atlas has no such number of what heads ${wanted === "moved" ? "move" : "look at"}.`
+            }
+            onChange={(wanted) => setState({ settings: { ...weigh.to(wanted), ...pick.to(KEEP_ALL) } })}
+          />
+        )}
       </Field>
       <Legend
         {...{ look, dark, hovered: said }}

@@ -23,6 +23,12 @@ export interface AlsoStored {
   weigh: "looked" | "moved" | "signed";
 }
 
+/** A text with arrows, as a line of `headscope find --arrows` holds it. */
+export interface ArrowLine {
+  text: string;
+  arrows: [[number, number], [number, number]][];
+}
+
 /** An atlas as the atlas view and the map view show it. */
 export interface AtlasData {
   id: string;
@@ -63,6 +69,9 @@ export interface Bar {
   high?: number | null;
   mark?: number | null;
   mark_name?: string;
+  moved?: number | null;
+  moved_low?: number | null;
+  moved_high?: number | null;
   verdict?: "above" | "below" | "unclear" | "too few" | null;
   pale?: boolean;
   worse?: boolean | null;
@@ -105,7 +114,28 @@ export interface Colouring {
   labels?: string[] | null;
   stderr?: (number | null)[] | null;
   about: string;
+  weigh?: "looked" | "moved";
+  other?: string | null;
   rank?: string | null;
+}
+
+/** Sentences, one a line; a line of JSON may have arrows. */
+export interface DrawRequest {
+  lines: string;
+}
+
+/** Texts to draw arrows on. */
+export interface Drawn {
+  texts: DrawnText[];
+  note?: string;
+}
+
+/** The same cut into words, so that arrows can be drawn between them. */
+export interface DrawnText {
+  text: string;
+  arrows: [[number, number], [number, number]][];
+  words: string[];
+  spans: [number, number][];
 }
 
 /** Heads to switch off, as in "3.2, layer 7". */
@@ -138,6 +168,12 @@ export interface ExampleMap {
   keys: number | null;
 }
 
+/** Arrows that a head is searched for that looks along them; texts without arrows do not count. */
+export interface FindRequest {
+  model: string;
+  texts: ArrowLine[];
+}
+
 /** One thing that the atlas shows: a sentence, and the number behind it. */
 export interface Finding {
   topic: string;
@@ -157,6 +193,21 @@ export interface Finding {
 export interface FindingPart {
   text: string;
   head?: string | null;
+}
+
+/** Which heads look along the arrows. */
+export interface Found {
+  stacks: FoundHeads[];
+  notes: string[];
+}
+
+/** The best heads of a stack, as a table, and the answer in sentences. */
+export interface FoundHeads {
+  stack: string;
+  sentences: string[];
+  heads: string[];
+  headings: string[];
+  rows: string[][];
 }
 
 /** What the model says in one place, best first. */

@@ -1,5 +1,17 @@
 /** A running `headscope explore`. */
-import type { About, AtlasData, HeadPage, NamedHeads, Neurons, Predicted, Problem, Seen, Selection } from "./api";
+import type {
+  About,
+  AtlasData,
+  Drawn,
+  Found,
+  HeadPage,
+  NamedHeads,
+  Neurons,
+  Predicted,
+  Problem,
+  Seen,
+  Selection,
+} from "./api";
 import { inflate } from "./decode";
 import { remembered } from "./remembered";
 import { type LayerMaps, layerMaps, type Source, SourceError } from "./source";
@@ -88,6 +100,8 @@ function connected(access: string, about: About): Source {
       json<Neurons>(`seen/${part(looking().id)}/neurons/${part(stack)}/${layer}/${head}`, undefined, signal);
     source.predict = (request, signal) => json<Predicted>("predict", request, signal);
     source.textAtlas = (request, signal) => json<AtlasData>("heads", request, signal);
+    source.drawArrows = (request) => json<Drawn>("arrows", request);
+    source.find = (request, signal) => json<Found>("find", request, signal);
     source.select = (request, signal) => json<NamedHeads>("select", request, signal);
   }
   if (about.atlases.length > 0) {

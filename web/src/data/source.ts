@@ -6,6 +6,10 @@
 import type {
   About,
   AtlasData,
+  Drawn,
+  DrawRequest,
+  FindRequest,
+  Found,
   HeadPage,
   LookRequest,
   NamedHeads,
@@ -66,6 +70,10 @@ export interface Source {
   predict?(request: PredictRequest, signal?: AbortSignal): Promise<Predicted>;
   /** What the heads of a model do on one text, as an atlas of it. */
   textAtlas?(request: SeenRequest, signal?: AbortSignal): Promise<AtlasData>;
+  /** Sentences, or lines of arrows.jsonl, as words to draw arrows between. */
+  drawArrows?(request: DrawRequest): Promise<Drawn>;
+  /** The heads that look along arrows. */
+  find?(request: FindRequest, signal?: AbortSignal): Promise<Found>;
   /** The heads that edits name. */
   select?(request: PredictRequest, signal?: AbortSignal): Promise<NamedHeads>;
 }

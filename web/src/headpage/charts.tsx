@@ -7,7 +7,7 @@ import { largestOf, shown } from "../parts/numbers";
 export function barRange(bars: readonly Bar[]): [number, number] {
   let [low, high] = [0, 0];
   for (const bar of bars) {
-    for (const value of [bar.value, bar.low, bar.high, bar.mark]) {
+    for (const value of [bar.value, bar.low, bar.high, bar.mark, bar.moved, bar.moved_high]) {
       if (value === null || value === undefined || !Number.isFinite(value)) continue;
       low = Math.min(low, value);
       high = Math.max(high, value);
@@ -18,13 +18,16 @@ export function barRange(bars: readonly Bar[]): [number, number] {
 
 function words(bar: Bar, among: number): string {
   const say = (value: number | null) => shown(value, 3, among);
-  const between = bar.low != null && bar.high != null ? ` (${say(bar.low)} to ${say(bar.high)})` : "";
+  const ends = (low: number | null | undefined, high: number | null | undefined) =>
+    low != null && high != null ? ` (${say(low)} to ${say(high)})` : "";
+  const moves = bar.moved != null ? `; moves ${say(bar.moved)}${ends(bar.moved_low, bar.moved_high)}` : "";
   const mark = bar.mark != null ? `; ${bar.mark_name || "to compare"}: ${say(bar.mark)}` : "";
-  return `${bar.label}: ${say(bar.value)}${between}${mark}${bar.note ? `; ${bar.note}` : ""}`;
+  return `${bar.label}: ${say(bar.value)}${ends(bar.low, bar.high)}${moves}${mark}${bar.note ? `; ${bar.note}` : ""}`;
 }
 
 /** A bar with its interval and its mark. */
 function Track({ bar, range: [low, high] }: { bar: Bar; range: readonly [number, number] }) {
+  const two = bar.moved != null;
   const place = (value: number) => `${(100 * (Math.max(low, Math.min(high, value)) - low)) / (high - low)}%`;
   return (
     <svg class="hp-bar-track" aria-hidden="true">
@@ -33,13 +36,20 @@ function Track({ bar, range: [low, high] }: { bar: Bar; range: readonly [number,
           class={`${(bar.worse ?? bar.value < 0) ? "hp-below" : "hp-above"}${bar.pale ? " hp-unsure" : ""}`}
           x={place(Math.min(0, bar.value))}
           width={place(low + Math.abs(bar.value))}
-          y="20%"
-          height="60%"
+          y={two ? "5%" : "20%"}
+          height={two ? "48%" : "60%"}
         />
       )}
+      {bar.moved != null && <rect class="hp-moved" x={place(0)} width={place(low + bar.moved)} y="57%" height="38%" />}
       {low < 0 && <line class="hp-zero" x1={place(0)} x2={place(0)} y1="0" y2="100%" />}
       {bar.low != null && bar.high != null && (
-        <line class="hp-whisker" x1={place(bar.low)} x2={place(bar.high)} y1="50%" y2="50%" />
+        <line
+          class="hp-whisker"
+          x1={place(bar.low)}
+          x2={place(bar.high)}
+          y1={two ? "29%" : "50%"}
+          y2={two ? "29%" : "50%"}
+        />
       )}
       {bar.mark != null && <line class="hp-mark" x1={place(bar.mark)} x2={place(bar.mark)} y1="5%" y2="95%" />}
     </svg>
@@ -73,7 +83,10 @@ function Bars({ bars, is_share }: Chart) {
         >
           <span class="hp-bar-name">{bar.label}</span>
           <Track bar={bar} range={[low, high]} />
-          <span class="hp-bar-number">{shown(bar.value, 3, among)}</span>
+          <span class="hp-bar-number">
+            {shown(bar.value, 3, among)}
+            {bar.moved != null && <small data-moved={bar.moved}>{shown(bar.moved, 3, among)}</small>}
+          </span>
         </div>
       ))}
     </div>
@@ -98,12 +111,16 @@ export function ticks(low: number, high: number, count: number): number[] {
 
 /** Columns side by side, with error bars and ticks to compare with. */
 function Columns({ bars: columns, caption, name }: Chart & { name: string }) {
-  const top = Math.max(1e-9, ...columns.map(({ value, high, mark }) => Math.max(value ?? 0, high ?? 0, mark ?? 0)));
+  const top = Math.max(
+    1e-9,
+    ...columns.map(({ value, high, mark, moved }) => Math.max(value ?? 0, high ?? 0, mark ?? 0, moved ?? 0)),
+  );
   const ticked = columns.some(({ tick }) => tick);
   const floor = TALL - (ticked ? 30 : 18);
   const step = (WIDE - LEFT - RIGHT) / columns.length;
-  const thick = Math.min(14, 0.7 * step);
-  const x = (index: number) => LEFT + (index + 0.5) * step;
+  const two = columns.some(({ moved }) => moved != null);
+  const thick = Math.min(14, 0.7 * step) / (two ? 2 : 1);
+  const x = (index: number) => LEFT + (index + 0.5) * step - (two ? thick / 2 : 0);
   const y = (value: number) => floor - ((floor - TOP) * Math.max(0, value)) / top;
   return (
     <svg class="hp-profile" viewBox={`0 0 ${WIDE} ${TALL}`} role="img" aria-label={`${name}: ${caption ?? ""}`}>
@@ -127,6 +144,15 @@ function Columns({ bars: columns, caption, name }: Chart & { name: string }) {
               y={y(value ?? 0)}
               height={floor - y(value ?? 0)}
             />
+            {bar.moved != null && (
+              <rect
+                class="hp-moved"
+                x={x(index) + thick / 2}
+                width={thick}
+                y={y(bar.moved)}
+                height={floor - y(bar.moved)}
+              />
+            )}
             {low != null && high != null && (
               <line class="hp-whisker" x1={x(index)} x2={x(index)} y1={y(low)} y2={y(high)} />
             )}

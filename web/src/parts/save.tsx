@@ -88,7 +88,7 @@ async function savePng(name: string, text: string): Promise<void> {
   canvas.toBlob((blob) => blob && download(`${name}.png`, blob));
 }
 
-function download(name: string, content: Blob): void {
+export function download(name: string, content: Blob): void {
   const link = document.createElement("a");
   link.download = name.replace(/[^\w.()-]+/g, "-");
   link.href = URL.createObjectURL(content);

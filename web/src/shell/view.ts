@@ -43,7 +43,7 @@ export interface View {
   /** One sentence for the help. */
   about: string;
   /** What it cannot do without; where that is missing the view is not offered. */
-  needs: "text" | "neurons" | "atlas" | "predict";
+  needs: "text" | "neurons" | "atlas" | "predict" | "find";
   controls: readonly Control[];
   /** What it keeps in the address for itself. */
   settings?: readonly Setting[];

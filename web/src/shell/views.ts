@@ -2,6 +2,7 @@
 
 import { atlasView } from "../atlas/view";
 import type { Source } from "../data/source";
+import { findView } from "../find/view";
 import { headView } from "../head/view";
 import { mapView } from "../map/view";
 import { modelView } from "../matrix/model";
@@ -14,7 +15,16 @@ import type { Setting } from "./setting";
 import type { View } from "./view";
 import { weigh } from "./weigh";
 
-export const VIEWS: readonly View[] = [modelView, headView, matrixView, neuronView, atlasView, mapView, tryView];
+export const VIEWS: readonly View[] = [
+  modelView,
+  headView,
+  matrixView,
+  neuronView,
+  atlasView,
+  mapView,
+  tryView,
+  findView,
+];
 
 /** What views, and what is shown beside, keep in the address for themselves. */
 export const SETTINGS: readonly Setting[] = [
@@ -39,5 +49,7 @@ export function offered(view: View, source: Source): boolean {
       return source.atlas !== undefined;
     case "predict":
       return source.predict !== undefined;
+    case "find":
+      return source.find !== undefined;
   }
 }

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from headscope.atlas import Atlas
+from headscope.atlas.files import MOVED
 from headscope.errors import OptionError
 from headscope.facts.analyses.writes import EFFECT
 from headscope.facts.card import NOTHING, Card, card
@@ -30,6 +31,7 @@ from headscope.types import HeadId
 
 NEAREST = 8
 _EVEN = "The tick is what even attention would give."
+_MOVED = "Dark: where it looks; light: what it moves from there."
 _INTERVALS = "Lines across bars and columns are 95 % intervals."
 _NOTHING = "The atlas has nothing more on this head."
 _NO_SENTENCES = (
@@ -147,11 +149,23 @@ class _Subject:
             value, error, even = (
                 self.arrays.number(measure + ending, **place) for ending in ("", "_stderr", "_uniform")
             )
-            low, high = mean_ends(value, error, texts) or (None, None)
-            marked = EVEN if math.isfinite(even) else ""
-            bars.append(
-                (label, Bar(label=name(label), value=value, low=low, high=high, mark=even, mark_name=marked))
+            moved, moved_error = (
+                self.arrays.number(measure + ending, **place) for ending in (MOVED, f"{MOVED}_stderr")
             )
+            low, high = mean_ends(value, error, texts) or (None, None)
+            moved_low, moved_high = mean_ends(moved, moved_error, texts) or (None, None)
+            bar = Bar(
+                label=name(label),
+                value=value,
+                low=low,
+                high=high,
+                mark=even,
+                mark_name=EVEN if math.isfinite(even) else "",
+                moved=moved,
+                moved_low=moved_low,
+                moved_high=moved_high,
+            )
+            bars.append((label, bar))
         return bars
 
 
@@ -168,7 +182,9 @@ def _profile(subject: _Subject) -> Iterator[Section]:
     ]
     if bars:
         chart = Chart(kind="columns", bars=bars, caption="tokens back (−) or ahead (+)")
-        yield Section(key="offset_attention", title="Attention by offset", charts=[chart])
+        yield Section(
+            key="offset_attention", title="Attention by offset", charts=[chart], about=_about_moved(bars)
+        )
 
 
 def _tick(offset: int) -> str:
@@ -207,8 +223,14 @@ def _beside_even(key: str, title: str, *charts: Chart) -> Iterator[Section]:
     """A section of shares of attention, none where there are none."""
     bars = [bar for chart in charts for bar in chart.bars]
     if bars:
-        about = _EVEN if any(bar.mark is not None for bar in bars) else ""
+        even = _EVEN if any(bar.mark is not None for bar in bars) else ""
+        about = " ".join(filter(None, (even, _about_moved(bars))))
         yield Section(key=key, title=title, charts=[chart for chart in charts if chart.bars], about=about)
+
+
+def _about_moved(bars: Iterable[Bar]) -> str:
+    """What the second bars are, where there are some."""
+    return _MOVED if any(bar.moved is not None for bar in bars) else ""
 
 
 def _patterns(subject: _Subject) -> Iterator[Section]:

@@ -18,6 +18,10 @@ class Bar(Shape):
     mark: Number = None
     """What it is held against, drawn as a tick: even attention, a simple rule."""
     mark_name: str = ""
+    moved: Number = None
+    """The same weighed by what is moved, beside a number that says where the head looks."""
+    moved_low: Number = None
+    moved_high: Number = None
     verdict: Verdict | None = None
     """How it compares with what it is held against, where that was tested."""
     pale: bool = False

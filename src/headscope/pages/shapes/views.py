@@ -6,7 +6,7 @@ from headscope.facts.scores import Verdict
 from headscope.pages.shapes.base import Coarse, Known, Number, Shape
 from headscope.pages.shapes.head import HeadPage, Stacked
 from headscope.pages.views import Control, Subject
-from headscope.types import MapWeigh
+from headscope.types import MapWeigh, WeighedBy
 
 
 class Tokens(Shape):
@@ -150,6 +150,10 @@ class Colouring(Shape):
     labels: list[str] | None = None
     stderr: list[Coarse] | None = None
     about: str
+    weigh: WeighedBy = "looked"
+    """Whether it is of where heads look or of what they move."""
+    other: str | None = None
+    """The key of the same number weighed the other way; null where there is none."""
     rank: str | None = None
     """How heads are chosen by it, as in "top 10 by entropy"; null where they have no order."""
 

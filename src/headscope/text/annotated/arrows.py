@@ -62,13 +62,14 @@ class Arrows(AnnotatedFiles):
     def __iter__(self) -> Iterator[ArrowText]:
         """The texts from the beginning; raises TextError when none can be used."""
         number = 0
-        for text in self._texts():
+        for text in self.usable():
             yield ArrowText(text.content, text.arrows, number, text.where)
             number += 1
         if not number:
             raise self.skipped.nothing_left(self.name, why=f"holds no arrows; expected lines of {EXPECTED}")
 
-    def _texts(self) -> Iterator[ArrowText]:
+    def usable(self) -> Iterator[ArrowText]:
+        """The texts that can be used, be there none; all have the number 0."""
         for stream in self._streams():
             records = read_records(stream, lambda line: json_object(line, EXPECTED), self.skipped)
             for record in records:
