@@ -38,11 +38,13 @@ from headscope.tasks import task_for as task_for
 from headscope.tasks import with_head as with_head
 from headscope.text import read_arrows as read_arrows
 from headscope.text import read_coreference as read_coreference
+from headscope.text import read_minimal_pairs as read_minimal_pairs
 from headscope.text import read_pairs as read_pairs
 from headscope.text import read_roles as read_roles
 from headscope.text import read_text as read_text
 from headscope.text import read_treebank as read_treebank
 from headscope.text.annotated.spacy import annotate as annotate
+from headscope.usage import uses as uses
 from headscope.widget import view as view
 from headscope.writing import writes as writes
 

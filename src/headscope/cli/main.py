@@ -25,6 +25,7 @@ from headscope.cli.commands import (
     report,
     show,
     types,
+    uses,
     view,
     writes,
 )
@@ -68,7 +69,7 @@ usage.add(app, analyze)
 app.add_typer(probe)
 usage.add(app, types)
 app.add_typer(reproduce, name="reproduce")
-for command in (patterns, known, writes, find, ablate, importance, explain, compare, match, redundancy):
+for command in (patterns, known, writes, find, uses, ablate, importance, explain, compare, match, redundancy):
     usage.add(app, command)
 usage.add(app, map, function="map_heads")
 for command in (explore, show, card, head, view, report):

@@ -270,7 +270,7 @@ def _described(owner: Any, parameters: Sequence[inspect.Parameter]) -> list[insp
     text, _, block = (inspect.getdoc(owner) or "").partition("\n\nOptions:\n")
     if not isinstance(owner, type):
         owner.__doc__ = text
-    entries = _entries(block or WORDS["commands"].get(owner.__name__, ""))
+    entries = _entries(WORDS["commands"].get(owner.__name__, "")) | _entries(block)
     return [
         one.replace(annotation=Annotated[one.annotation, _info(one, entries[one.name])])
         if one.name in entries
