@@ -20,6 +20,8 @@ from headscope import server
 from headscope.cli.main import app
 from headscope.cli.page import MOST_LINES
 
+pytestmark = pytest.mark.usefixtures("few_fits")
+
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "cli-json.schema.json").read_text(encoding="utf-8"))
 TOOL = ROOT / "tools" / "cli_json.py"
