@@ -25,6 +25,9 @@ class TokenBatch:
     word: Tensor  # (text, token) number of the word in its text, -1 special tokens and padding
     word_type: Tensor  # (text, token) equal for equal words of a text, -1 punctuation, specials, padding
     is_cut: Tensor | None = None  # (text,) True for texts that lost their end; None when not known
+    governor: Tensor | None = (
+        None  # (text, token) word of the syntactic head, -1 for none; None without annotation
+    )
     _derived: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -61,6 +64,7 @@ class AttentionBatch:
     carried: "Carried | None" = field(default=None, repr=False, compare=False)
     """What the heads fetch and give, where that is asked for."""
     _reduced: dict[Callable[..., Any], Tensor] = field(default_factory=dict, repr=False, compare=False)
+    _even: "dict[bool, AttentionBatch]" = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def observed(
@@ -83,6 +87,15 @@ class AttentionBatch:
         if reduction not in self._reduced:
             self._reduced[reduction] = reduction(self)
         return self._reduced[reduction]
+
+    def even(self, *, causal: bool) -> "AttentionBatch":
+        """The batch as one head would have it that looks evenly at every token it can see; made once for all."""
+        if causal not in self._even:
+            sees = self.queries.is_token[:, None, :, None] & self.keys.is_token[:, None, None, :]
+            sees = (sees.tril() if causal else sees).to(self.attention.dtype)  # (text, 1, query, key)
+            even = sees / sees.sum(-1, keepdim=True).clamp_min(1)
+            self._even[causal] = AttentionBatch(self.layer, even, self.queries, self.keys)
+        return self._even[causal]
 
     def map_of(self, text: int) -> Tensor:
         """(head, query, key) the attention of one text."""
@@ -188,6 +201,10 @@ class MovedBatch(AttentionBatch):
     def attention(self) -> Tensor:
         """(text, head, query, key) rows add up to 1; 0 where nothing is fetched."""
         return _moved_shares(self.looked.attention, self.lengths)
+
+    def even(self, *, causal: bool) -> AttentionBatch:
+        """As it is of the weights: even weights and values of equal length move evenly."""
+        return self.looked.even(causal=causal)
 
     def formed(self) -> AttentionBatch:
         """The same as a batch of its own that holds nothing but the shares."""

@@ -16,7 +16,7 @@ from headscope.reproduce import Material, clark2019, everything, reproduce_all, 
 from headscope.reproduce.study import TaskFiles
 from headscope.text.corpus import as_corpus
 
-PAPERS = ["clark2019", "kovaleva2019", "vig2019", "guan2020"]
+PAPERS = ["clark2019", "kovaleva2019", "vig2019", "guan2020", "kobayashi2020"]
 TEXTS = [("the cat sat on the mat", "a dog saw the cat"), ("it was red", "the mat was red and blue")] * 3
 
 pytestmark = pytest.mark.filterwarnings("ignore::headscope.errors.HeadscopeWarning")

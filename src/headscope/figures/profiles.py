@@ -23,7 +23,7 @@ from headscope.figures.theme import (
     legend,
     open_plot,
 )
-from headscope.types import Array, HeadId
+from headscope.types import Array, HeadId, WeighedBy
 
 MARKERS = "osD^vP"
 MOST_IN_LEGEND = 16
@@ -126,12 +126,24 @@ def entropy_by_layer(
 
 
 def role_by_layer(
-    atlas: Atlas, role: str, *, query_role: str = "all", stack: str | None = None, ax: Axes | None = None
+    atlas: Atlas,
+    role: str,
+    *,
+    query_role: str = "all",
+    weigh: WeighedBy = "looked",
+    stack: str | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
-    """Attention of every head to one kind of token, by layer (the form of Clark et al. 2019, figure 2)."""
+    """Attention of every head to one kind of token, by layer (the form of Clark et al. 2019, figure 2).
+
+    By `weigh="moved"` it is the share of what the head moves.
+    """
     select = {"role": role, "query_role": query_role}
-    picked = head_values(atlas, "role_attention", select=select, stack=stack)
-    ax = _dots(atlas, picked, ax, y="share of attention")
+    measure, what = (
+        ("role_attention", "attention") if weigh == "looked" else ("role_attention_moved", "what is moved")
+    )
+    picked = head_values(atlas, measure, select=select, stack=stack)
+    ax = _dots(atlas, picked, ax, y=f"share of {what}")
     _name(ax, picked, picked.order()[:LABELS])
     return ax
 

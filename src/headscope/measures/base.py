@@ -158,7 +158,7 @@ class PerTextMeasure(Measure):
         """Add what `per_text` gave for one layer of a batch; with the first, also what even attention would give."""
         self.means.add(values, applies=applies, layer=batch.layer)
         if batch.layer == 0:
-            values, applies = self.per_text(even_attention(batch, causal=self.grid.causal))
+            values, applies = self.per_text(batch.even(causal=self.grid.causal))
             self.uniform.add(values[:, 0], applies=None if applies is None else applies[:, 0])
 
     def result(self) -> dict[str, LabelledArray]:
@@ -178,11 +178,3 @@ class PerTextMeasure(Measure):
             units=self.units,
         )
         return means | baseline
-
-
-def even_attention(batch: AttentionBatch, *, causal: bool) -> AttentionBatch:
-    """The batch as one head would have it that looks evenly at every token it can see."""
-    sees = batch.queries.is_token[:, None, :, None] & batch.keys.is_token[:, None, None, :]
-    sees = (sees.tril() if causal else sees).to(batch.attention.dtype)  # (text, 1, query, key)
-    even = sees / sees.sum(-1, keepdim=True).clamp_min(1)
-    return AttentionBatch(batch.layer, even, batch.queries, batch.keys)

@@ -3,6 +3,7 @@
 from headscope.reproduce.clark2019 import clark2019
 from headscope.reproduce.everything import reproduce_all
 from headscope.reproduce.guan2020 import guan2020
+from headscope.reproduce.kobayashi2020 import kobayashi2020
 from headscope.reproduce.kovaleva2019 import kovaleva2019
 from headscope.reproduce.page import write_page
 from headscope.reproduce.study import Material
@@ -30,6 +31,7 @@ __all__ = [
     "Verdict",
     "clark2019",
     "guan2020",
+    "kobayashi2020",
     "kovaleva2019",
     "reproduce_all",
     "vig2019",

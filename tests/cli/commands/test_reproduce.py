@@ -226,7 +226,7 @@ def test_all_papers_on_one_page(run: Run, model: Path, corpus: Path, treebank: P
     plain.write_text("# Published figures and ours\n", encoding="utf-8")  # a page may be replaced
     told = json.loads(run("reproduce", "all", out, "--against", second, "--page", plain, "--json").stdout)
     assert [paper["paper"] for paper in told["papers"]] == [
-        "clark2019", "kovaleva2019", "vig2019", "guan2020",
+        "clark2019", "kovaleva2019", "vig2019", "guan2020", "kobayashi2020",
     ]  # fmt: skip
     assert (told["page"], told["output"], told["output_against"]) == (str(plain), None, [])
     out.unlink()  # its companion is still there

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums
-from headscope.measures.base import even_attention
 from headscope.probes.features.classes import FEATURES, WORD_FEATURES, FeatureText
 from headscope.probes.means import CaseMeans
 from headscope.probes.observe import Tally
@@ -41,7 +40,7 @@ class Marks:
         self.first = is_first / is_first.sum(-1, keepdim=True).clamp_min(
             1
         )  # (text, query) what asks as [CLS]
-        even = even_attention(AttentionBatch(0, torch.zeros(()), tokens, tokens), causal=causal)
+        even = AttentionBatch(0, torch.zeros(()), tokens, tokens).even(causal=causal)
         self.even = received(even)[:, 0]  # (text, token) what a token gets when heads look evenly
         self.even_from_first = self.from_first(even.attention)[:, 0]  # (text, token) and then from [CLS]
         words = len(WORD_FEATURES)

@@ -1,0 +1,1 @@
+"""What Kobayashi et al. 2020 measure beside attention: the lengths of what heads fetch."""
