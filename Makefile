@@ -13,21 +13,7 @@ BIN := .venv/bin
 	touch $@
 
 demo: .venv/installed
-	mkdir -p demo
-	$(BIN)/headscope analyze demo --text src/headscope/data/articles.txt --distances exact -o demo/demo.nc
-	$(BIN)/headscope probe dependency demo --treebank src/headscope/data/treebank.conllu -o demo/demo.nc
-	$(BIN)/headscope probe coreference demo --data src/headscope/data/treebank.conllu -o demo/demo.nc
-	$(BIN)/headscope probe relations demo --data src/headscope/data/roles.jsonl -o demo/demo.nc
-	$(BIN)/headscope probe features demo --treebank src/headscope/data/treebank.conllu -o demo/demo.nc
-	$(BIN)/headscope patterns demo --text src/headscope/data/articles.txt --limit 40 -o demo/demo.nc
-	$(BIN)/headscope types demo/demo.nc
-	$(BIN)/headscope importance demo --task mlm --data src/headscope/data/articles.txt --limit 40 -o demo/demo.nc
-	$(BIN)/headscope ablate demo --task mlm --data src/headscope/data/articles.txt --sweep heads --limit 48 -o demo/demo.nc
-	$(BIN)/headscope ablate demo --task mlm --data src/headscope/data/articles.txt --sweep layers --limit 40 -o demo/demo.nc
-	$(BIN)/headscope explain demo --head 0.2 2.5 2.6 3.0 7.4 --text src/headscope/data/articles.txt --limit 12 -o demo/demo.nc
-	$(BIN)/headscope report demo/demo.nc -o demo/report.html
-	@echo "The report:  demo/report.html  (open it in a browser)"
-	@echo "The atlas:   demo/demo.nc      (look at it with: $(BIN)/headscope show demo/demo.nc)"
+	$(BIN)/python tools/demo.py
 
 test: .venv/installed
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadgroup

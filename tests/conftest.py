@@ -3,6 +3,7 @@
 import math
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(
             "The tests in a real browser were left out: chromium was not found (apt-get install chromium)."
         )
+
+
+@pytest.fixture(scope="module")
+def few_fits() -> Iterator[None]:
+    """Fewer rounds and draws for kinds of heads than users get, where it is tested what becomes of their numbers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("headscope.kinds.stability.ROUNDS", 2)
+        patch.setattr("headscope.kinds.stability.STARTS", 1)
+        patch.setattr("headscope.kinds.clusters.NULL_DRAWS", 19)
+        patch.setattr("headscope.kinds.likeness.PERMUTATIONS", 99)
+        yield
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ from headscope.probes import FeaturesProbe as FeaturesProbe
 from headscope.probes import ParserProbe as ParserProbe
 from headscope.probes import RelationsProbe as RelationsProbe
 from headscope.probes import parser_table as parser_table
+from headscope.probes.explained import explained_with_syntax as explained_with_syntax
 from headscope.probes.patterns import find_patterns as find_patterns
 from headscope.report import write_report as write_report
 from headscope.run import analyze as analyze
@@ -38,11 +39,13 @@ from headscope.tasks import task_for as task_for
 from headscope.tasks import with_head as with_head
 from headscope.text import read_arrows as read_arrows
 from headscope.text import read_coreference as read_coreference
+from headscope.text import read_minimal_pairs as read_minimal_pairs
 from headscope.text import read_pairs as read_pairs
 from headscope.text import read_roles as read_roles
 from headscope.text import read_text as read_text
 from headscope.text import read_treebank as read_treebank
 from headscope.text.annotated.spacy import annotate as annotate
+from headscope.usage import uses as uses
 from headscope.widget import view as view
 from headscope.writing import writes as writes
 

@@ -25,6 +25,9 @@ class TokenBatch:
     word: Tensor  # (text, token) number of the word in its text, -1 special tokens and padding
     word_type: Tensor  # (text, token) equal for equal words of a text, -1 punctuation, specials, padding
     is_cut: Tensor | None = None  # (text,) True for texts that lost their end; None when not known
+    governor: Tensor | None = (
+        None  # (text, token) word of the syntactic head, -1 for none; None without annotation
+    )
     _derived: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from tests.browser.material import BEFORE, HEADS, LAYERS, NASTY, atlas, clear_atlas
 from tests.browser.watching import NARROW, Open, number, settled
 
@@ -250,3 +250,18 @@ def test_switch_it_off(atlas_file: Path, from_file: Open, from_server: Open) -> 
     expect(card(page)).to_contain_text(
         "Type headscope explore demo atlas.nc, open Try it and switch off 1.2."
     )
+
+
+def test_the_page_of_the_head_before_is_marked_while_the_next_one_loads(from_server: Open) -> None:
+    page = from_server("view=atlas&layer=0&heads=0")
+    expect(page.get_by_role("article", name="Head 0.0", exact=True)).to_be_visible()
+    held: list[Route] = []
+    page.route("**/api/atlas/*/head/**", lambda route: held.append(route))  # noqa: PLW0108 - a method would not do
+    page.locator("svg.hg [data-head='1.2']").click()
+    expect(page.locator(".at-loading")).to_have_text("Loading head 1.2 …")
+    expect(
+        page.locator(".at-beside .hs-stale").get_by_role("article", name="Head 0.0", exact=True)
+    ).to_be_visible()
+    held[0].continue_()
+    expect(page.get_by_role("article", name="Head 1.2", exact=True)).to_be_visible()
+    expect(page.locator(".at-beside .hs-stale")).to_have_count(0)

@@ -20,6 +20,8 @@ from headscope import server
 from headscope.cli.main import app
 from headscope.cli.page import MOST_LINES
 
+pytestmark = pytest.mark.usefixtures("few_fits")
+
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "cli-json.schema.json").read_text(encoding="utf-8"))
 TOOL = ROOT / "tools" / "cli_json.py"
@@ -43,6 +45,7 @@ COMMANDS = {
     "patterns": f"MODEL {MEASURED} --limit 1",
     "known": "DECODER --made 2 --length 5",
     "writes": f"DECODER {MEASURED} --limit 2 --head 1.2",
+    "uses": "MODEL --treebank COREFERENCE --relation obj --best 1 --limit 40 -o NEW",
     "ablate": "MODEL --task mlm --data CORPUS --max-length 32 --limit 2 --sweep layers",
     "importance": "MODEL --task mlm --data CORPUS --max-length 32 --limit 2",
     "explain": f"MODEL --head 1.2 {MEASURED} --limit 2",

@@ -2,8 +2,11 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,18 +19,36 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 
 
-def run(script: Path, folder: Path, *arguments: str) -> str:
-    result = subprocess.run(
-        [sys.executable, str(script), *arguments],
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """A script as Python runs it, and what it prints; in this process, which has loaded torch already."""
+
+    def called(script: Path, *arguments: str) -> str:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", [str(script), *arguments])
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")  # a script's warnings are no errors
+            runpy.run_path(str(script), run_name="__main__")
+        return capsys.readouterr().out
+
+    return called
+
+
+def run_alone(script: Path, folder: Path) -> str:
+    """The same in a process of its own, for scripts that add to headscope: other tests must not meet what they add."""
+    done = subprocess.run(
+        [sys.executable, script],
         cwd=folder,
         env={**os.environ, "MPLBACKEND": "agg", "HF_HUB_OFFLINE": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
         check=False,
     )
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.fixture
@@ -39,22 +60,22 @@ def few_words(tmp_path: Path) -> Path:
     return path
 
 
-def test_analyze_text(tmp_path: Path, few_words: Path) -> None:
-    printed = run(EXAMPLES / "analyze_text.py", tmp_path, str(few_words), "few.nc")
+def test_analyze_text(run: Run, tmp_path: Path, few_words: Path) -> None:
+    printed = run(EXAMPLES / "analyze_text.py", str(few_words), "few.nc")
     assert "previous token: head 2.6" in printed
     assert "next token: head 2.5" in printed
     assert hs.open(tmp_path / "few.nc").provenance["corpus"] == "few.txt"
 
 
-def test_compare_layers(tmp_path: Path) -> None:
-    printed = run(EXAMPLES / "compare_layers.py", tmp_path, "demo", str(tmp_path))
+def test_compare_layers(run: Run, tmp_path: Path) -> None:
+    printed = run(EXAMPLES / "compare_layers.py", "demo", str(tmp_path))
     for line in printed.splitlines():
         assert Path(line).read_text(encoding="utf-8").startswith("<?xml")
     assert (tmp_path / "demo-heads.svg").exists()
 
 
 def test_own_measure(tmp_path: Path) -> None:
-    assert "the sharpest head is 2.5" in run(EXAMPLES / "own_measure.py", tmp_path)
+    assert "the sharpest head is 2.5" in run_alone(EXAMPLES / "own_measure.py", tmp_path)
 
 
 def test_python_guide(tmp_path: Path) -> None:
@@ -62,7 +83,7 @@ def test_python_guide(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "guide" / "python.md").read_text(encoding="utf-8")
     script = tmp_path / "guide.py"
     script.write_text("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), encoding="utf-8")
-    printed = run(script, tmp_path)
+    printed = run_alone(script, tmp_path)
     assert printed.startswith("2.6: 0.98")
     assert "is not a demo model" in printed
     assert (tmp_path / "roles.csv").exists()

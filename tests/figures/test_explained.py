@@ -10,10 +10,11 @@ from headscope.facts.analyses.explained import (
     GROUPS,
     NO_NAME,
     explained_sentences,
+    group_names,
     named_parts,
     template_name,
 )
-from headscope.measures.templates import TEMPLATES
+from headscope.measures.templates import SYNTAX, TEMPLATES
 
 
 def atlas(layers: int = 2, heads: int = 3) -> Atlas:
@@ -34,7 +35,7 @@ def atlas(layers: int = 2, heads: int = 3) -> Atlas:
 
 def test_parts_are_the_share_dealt_out_by_weights() -> None:
     parts = named_parts(atlas(), stack="encoder")
-    names = list(GROUPS)
+    names = group_names(TEMPLATES)
     assert dict(zip(names, parts[0, 0].tolist(), strict=True)) == {
         **dict.fromkeys(names, 0.0),
         "near tokens": pytest.approx(0.6),
@@ -46,14 +47,14 @@ def test_parts_are_the_share_dealt_out_by_weights() -> None:
 
 def test_every_template_but_even_has_a_group_and_a_name() -> None:
     grouped = [template for group in GROUPS.values() for template in group]
-    assert sorted([*grouped, "even"]) == sorted(TEMPLATES)
+    assert sorted([*grouped, "even"]) == sorted([*TEMPLATES, *SYNTAX])
     assert template_name("offset_-1") == "1 token back"
     assert len({template_name(template) for template in TEMPLATES}) == len(TEMPLATES)
 
 
 def test_bars_reach_one_and_grey_is_the_rest() -> None:
     ax = figures.explained_heads(atlas())
-    assert [container.get_label() for container in ax.containers] == [*GROUPS, NO_NAME]
+    assert [container.get_label() for container in ax.containers] == [*group_names(TEMPLATES), NO_NAME]
     heights = np.array([[bar.get_height() for bar in container] for container in ax.containers])
     np.testing.assert_allclose(heights.sum(0), 1)
     np.testing.assert_allclose(heights[-1], [0.2, 1, 1, 0.6, 0.6, 0.6])

@@ -72,6 +72,19 @@ def test_an_atlas_of_a_demo_model_brings_the_model() -> None:
     assert list(Catalogue(["demo", "demo-qa", random_atlas(model="demo")]).models) == ["demo", "demo-qa"]
 
 
+def test_a_folder_is_called_by_its_own_name(tmp_path: Path) -> None:
+    first, second = (saved(tmp_path / where / "mine", "bert", "mlm") for where in ("a", "b"))
+    catalogue = Catalogue([str(first), str(first), random_atlas(model=str(first))])
+    assert list(catalogue.models) == ["mine"]
+    assert [info.name for info in catalogue.about("1", 64).models] == ["mine"]
+    assert catalogue.about("1", 64).atlases[0].model == "mine"
+    assert catalogue.model("mine") is catalogue.model(str(first))
+    assert catalogue.atlas_of("mine") is not None
+    assert list(Catalogue([str(first), str(second)]).models) == ["mine", str(second)], (
+        "two of a name stay apart"
+    )
+
+
 def test_a_model_named_twice_is_there_once(tmp_path: Path) -> None:
     assert list(Catalogue(["demo", "demo"]).models) == ["demo"]
 

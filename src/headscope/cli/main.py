@@ -1,6 +1,5 @@
 """The `headscope` command: puts the commands together."""
 
-import os
 from typing import Annotated
 
 import typer
@@ -25,17 +24,14 @@ from headscope.cli.commands import (
     report,
     show,
     types,
+    uses,
     view,
     writes,
 )
 from headscope.cli.commands.probe import probe
 from headscope.cli.commands.reproduce.commands import reproduce
 from headscope.cli.failures import HeadscopeGroup
-
-WAITING = {"GOMP_SPINCOUNT": "2000", "KMP_BLOCKTIME": "1"}
-"""How long a thread waits busily for the others: hardly. On a machine that others use too, our short loops would else
-spend most of their time waiting (`types` took five times as long with two threads as with one). torch and scikit-learn
-read it when they are loaded."""
+from headscope.cli.threads import be_modest
 
 app = typer.Typer(
     name="headscope",
@@ -68,7 +64,7 @@ usage.add(app, analyze)
 app.add_typer(probe)
 usage.add(app, types)
 app.add_typer(reproduce, name="reproduce")
-for command in (patterns, known, writes, find, ablate, importance, explain, compare, match, redundancy):
+for command in (patterns, known, writes, find, uses, ablate, importance, explain, compare, match, redundancy):
     usage.add(app, command)
 usage.add(app, map, function="map_heads")
 for command in (explore, show, card, head, view, report):
@@ -77,6 +73,5 @@ for command in (explore, show, card, head, view, report):
 
 def run() -> None:
     """Entry point of the installed `headscope` command."""
-    for name, value in WAITING.items():
-        os.environ.setdefault(name, value)
+    be_modest()
     app(prog_name="headscope")

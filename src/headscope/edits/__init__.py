@@ -1,6 +1,7 @@
 """Changing heads: naming them, editing what they do, taking them out."""
 
 from headscope.edits.changes import HOWS, How, Means, Sentences
+from headscope.edits.edges import Edge, without_edges
 from headscope.edits.edit import Edit, edit
 from headscope.edits.heads import HeadSet
 from headscope.edits.means import mean_outputs
@@ -9,6 +10,7 @@ from headscope.edits.select import Heads, select_heads
 
 __all__ = [
     "HOWS",
+    "Edge",
     "Edit",
     "HeadSet",
     "Heads",
@@ -19,4 +21,5 @@ __all__ = [
     "mean_outputs",
     "prune",
     "select_heads",
+    "without_edges",
 ]

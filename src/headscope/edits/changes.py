@@ -63,11 +63,7 @@ class Change:
         weights = call.weights[:, heads]
         left = weights.masked_fill(removed[:, None], 0)
         self.masked = self.masked or bool((removed & call.visible.any(1)).any())
-        if not self.renormalise:
-            return left
-        # To what the row had, which is 1 but for architectures with a sink.
-        had, has = weights.sum(-1, keepdim=True), left.sum(-1, keepdim=True)
-        return torch.where(has > 0, left * (had / has.where(has > 0, 1)), 0)
+        return renormalised(weights, left) if self.renormalise else left
 
     def _same_sentence(self, place: Place, call: AttentionCall, forward: Forward) -> Tensor:
         """(text, query, key) True where both tokens are of one sentence."""
@@ -118,6 +114,13 @@ class Change:
                 "token (text, token), or a function of the inputs that returns it"
             )
         return segments
+
+
+def renormalised(weights: Tensor, left: Tensor) -> Tensor:
+    """What is left of weights (…, query, key), each row scaled up to what it had; rows with nothing left are 0."""
+    # To what the row had, which is 1 but for architectures with a sink.
+    had, has = weights.sum(-1, keepdim=True), left.sum(-1, keepdim=True)
+    return torch.where(has > 0, left * (had / has.where(has > 0, 1)), 0)
 
 
 def _uniform(call: AttentionCall, heads: Tensor) -> Tensor:

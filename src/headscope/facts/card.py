@@ -16,6 +16,7 @@ from headscope.errors import AtlasError
 from headscope.facts.analyses.explained import explained_sentence
 from headscope.facts.analyses.probes import head_scores, heads_that_find
 from headscope.facts.analyses.sweeps import MetricFacts, SweepFacts, sweeps_of
+from headscope.facts.analyses.uses import used_sentence
 from headscope.facts.description import ALL, Description
 from headscope.facts.findings.know import object_of
 from headscope.facts.findings.measures import TIMES, is_noticeable
@@ -79,6 +80,9 @@ class Card:
     sentence: Sentence | None = None
     """The sentence that shows it best; None where the atlas keeps none, or was not asked."""
 
+    used: str = ""
+    """Whether the model uses what it finds; empty where that was not shown."""
+
     @property
     def claims(self) -> tuple[Claim, ...]:
         """All that it does, as far as there is room beside the rest."""
@@ -86,8 +90,8 @@ class Card:
 
     @property
     def rest(self) -> list[str]:
-        """What is said after its claims: what it is not, its explained share, what the model loses without it."""
-        return [text for text in (self.is_not, self.explained, self.without) if text]
+        """What is said after its claims: what it is not, what is explained, whether it is used, the loss without it."""
+        return [text for text in (self.is_not, self.explained, self.used, self.without) if text]
 
     @property
     def sentences(self) -> list[str]:
@@ -203,6 +207,7 @@ def _card(crowd: _Crowd, head: HeadId) -> Card:
         _tempting(scores) or _avoided(places),
         explained_sentence(arrays, subject.atlas.sample_size("explained"), heads=heads),
         _without(crowd.sweep, arrays),
+        used=used_sentence(subject.atlas, subject.stack, head),
     )
 
 
@@ -226,7 +231,7 @@ def _tempting(scores: Sequence[tuple[Description, HeadScore]]) -> str:
     for described, score in sorted(tempting, key=lambda pair: -pair[1].score.value):
         rule, does = score.best_baseline, object_of(described, score.label, with_label=False)
         if rule is not None and does is not None:
-            return f"No better than a rule where it {does}: {_beside(described, score, rule)}."
+            return f"{does[0].upper()}{does[1:]}, but no more often than a rule: {_beside(described, score, rule)}."
     return ""
 
 

@@ -4,14 +4,16 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
-from headscope.facts.analyses.explained import MEASURE, stacked_shares
+from headscope.facts.analyses.explained import GOLD, MEASURE, stacked_shares
 from headscope.facts.slices import stack_with
-from headscope.figures.colours import KINDS, NO_DATA
+from headscope.figures.colours import KINDS, NO_DATA, PALETTE
 from headscope.figures.theme import TICK_SIZE, axes, dress, legend
 
 MOST_BARS = 200
 """With more heads a bar stands for a layer."""
 _GAP = 1.5
+_COLOURS = (*KINDS, PALETTE["heads"]["light"][2])
+"""Of each name; pages have the same."""
 
 
 def explained_heads(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = None) -> Axes:
@@ -19,7 +21,9 @@ def explained_heads(atlas: Atlas, *, stack: str | None = None, ax: Axes | None =
 
     A bar for every layer, the mean of its heads, where there are more than 200 heads.
     """
-    names, shares = stacked_shares(atlas, stack=stack_with(atlas, MEASURE, stack)) or (
+    names, shares = stacked_shares(
+        atlas, stack=stack_with(atlas, GOLD if GOLD in atlas else MEASURE, stack)
+    ) or (
         [],
         np.zeros((0, 0, 0)),
     )
@@ -30,7 +34,7 @@ def explained_heads(atlas: Atlas, *, stack: str | None = None, ax: Axes | None =
     places = np.arange(layers)[:, None] * (heads + _GAP * (heads > 1)) + np.arange(heads)  # (layer, head)
     sizes = shares.reshape(layers * heads, -1)  # (bar, part)
     starts = sizes.cumsum(1) - sizes
-    for number, (name, colour) in enumerate(zip(names, [*KINDS, NO_DATA], strict=True)):
+    for number, (name, colour) in enumerate(zip(names, [*_COLOURS[: len(names) - 1], NO_DATA], strict=True)):
         ax.bar(
             places.ravel(), sizes[:, number], bottom=starts[:, number], width=0.9, color=colour, label=name
         )

@@ -19,6 +19,7 @@ from headscope.kinds.clusters import (
     Method,
     Separation,
     cluster,
+    one_thread,
     separation,
     silhouette,
 )
@@ -229,6 +230,7 @@ class HeadKinds:
         )
 
 
+@one_thread()
 def head_types(
     atlas: Atlas,
     *,
@@ -270,7 +272,7 @@ def head_types(
         seed,
     )
     for note in kinds.notes:
-        warnings.warn(note, HeadscopeWarning, stacklevel=2)
+        warnings.warn(note, HeadscopeWarning, stacklevel=3)  # the caller's line, past one_thread
     return kinds
 
 

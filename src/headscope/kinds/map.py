@@ -6,6 +6,7 @@ from sklearn.manifold import TSNE, smacof
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
+from headscope.kinds.clusters import one_thread
 from headscope.kinds.features import head_features
 from headscope.kinds.likeness import MANY_HEADS, Likeness
 from headscope.types import Array, HeadId
@@ -19,6 +20,7 @@ FEWEST_HEADS = 8
 """t-SNE needs as many."""
 
 
+@one_thread()
 def head_map(atlas: Atlas, *, stack: str | None = None, seed: int = 0) -> xr.Dataset:
     """Metric multidimensional scaling of `head_distance` to the plane (Clark et al. 2019, section 6).
 
@@ -35,6 +37,7 @@ def head_map(atlas: Atlas, *, stack: str | None = None, seed: int = 0) -> xr.Dat
     return points.assign(stress=((), stress, {"long_name": "normalised stress (Stress-1)", "units": "1"}))
 
 
+@one_thread()
 def feature_map(atlas: Atlas, *, stack: str | None = None, seed: int = 0) -> xr.Dataset:
     """t-SNE of the distance features: heads that look equally far and at the same kinds of tokens lie together.
 

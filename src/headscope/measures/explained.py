@@ -12,7 +12,7 @@ from headscope.measures.base import MEASURES, Measure
 from headscope.measures.folds import mixed_ids
 from headscope.measures.mixture import mixture_weights
 from headscope.measures.reductions import entropy_of
-from headscope.measures.templates import TEMPLATES, sampled_queries, shifted, template_rows, visible
+from headscope.measures.templates import SYNTAX, TEMPLATES, sampled_queries, shifted, template_rows, visible
 from headscope.stats.documents import jackknife
 from headscope.types import CLS, COMMA, PERIOD, SEP, AttentionBatch, HeadGrid, LabelledArray, TokenBatch
 
@@ -101,6 +101,8 @@ class Explained(Measure):
     within_text: ClassVar[bool] = True  # templates are about one text's own tokens
     weighable: ClassVar[bool] = False  # names are of where heads look
 
+    templates: ClassVar[tuple[str, ...]] = TEMPLATES
+
     grid: HeadGrid
     products: Tensor  # (template, template) sum over texts of the mean over queries of <T_k, T_l>
     with_attention: Tensor  # (layer, head, template) the same of <T_k, A>
@@ -111,7 +113,7 @@ class Explained(Measure):
     @classmethod
     def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
         """Nothing seen yet."""
-        heads, size = (grid.layers, grid.heads), len(TEMPLATES)
+        heads, size = (grid.layers, grid.heads), len(cls.templates)
         return cls(
             grid,
             _zeros(size, size),
@@ -165,7 +167,7 @@ class Explained(Measure):
         """The share with its error, the weights, and the shares of control and ceiling."""
         shape = (self.grid.layers, self.grid.heads)
         shares = {name: np.full(shape, np.nan) for name in ("", "_stderr", "_control", "_ceiling")}
-        weights = np.full((*shape, len(TEMPLATES)), np.nan)
+        weights = np.full((*shape, len(self.templates)), np.nan)
         if self.products.any():
             weights = mixture_weights(self.products.numpy(), self.with_attention.numpy())
         if self.products.any() and self.sample.texts:
@@ -177,7 +179,7 @@ class Explained(Measure):
             "_control": "the same with the templates of another text of the same length",
             "_ceiling": "the same with the head's own mean attention by offset and class of key",
         }
-        coords: dict[str, Sequence[str] | Sequence[int]] = {**heads, "template": TEMPLATES}
+        coords: dict[str, Sequence[str] | Sequence[int]] = {**heads, "template": self.templates}
         return {
             **{
                 f"explained{ending}": LabelledArray(values, tuple(heads), heads, words[ending])
@@ -219,6 +221,12 @@ class Explained(Measure):
             "_control": control,
             "_ceiling": ceiling,
         }
+
+
+class ExplainedWithSyntax(Explained):
+    """The same with templates for the syntactic head and the dependents, on texts whose words have heads."""
+
+    templates: ClassVar[tuple[str, ...]] = (*TEMPLATES, *SYNTAX)
 
 
 def _zeros(*shape: int) -> Tensor:

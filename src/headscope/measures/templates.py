@@ -25,6 +25,9 @@ TEMPLATES = (
     "other_sentence",
 )
 
+SYNTAX = ("syntactic_head", "dependents")
+"""Templates of texts whose words have syntactic heads: they come after the others."""
+
 _MIXER = 6364136223846793005
 _LARGEST = (1 << 62) - 1
 
@@ -42,7 +45,10 @@ def sampled_queries(tokens: TokenBatch, most: int) -> tuple[Tensor, Tensor]:
 
 
 def template_rows(tokens: TokenBatch, places: Tensor, *, causal: bool) -> Tensor:
-    """(text, template, row, key) the weights that each template gives the queries at `places` (text, row)."""
+    """(text, template, row, key) the weights that each template gives the queries at `places` (text, row).
+
+    Templates are TEMPLATES, and where syntactic heads are known SYNTAX.
+    """
     sees = visible(tokens, places, causal=causal)  # (text, row, key)
     key = torch.arange(tokens.ids.shape[1], device=places.device)
     offset = key - places[..., None]
@@ -50,8 +56,11 @@ def template_rows(tokens: TokenBatch, places: Tensor, *, causal: bool) -> Tensor
     def of_query(values: Tensor) -> Tensor:
         return values.gather(1, places)[..., None]  # (text, row, 1)
 
+    def same_as(values: Tensor, others: Tensor) -> Tensor:
+        return (values[:, None] == of_query(others)) & (values >= 0)[:, None]
+
     def same(values: Tensor) -> Tensor:
-        return (values[:, None] == of_query(values)) & (values >= 0)[:, None]
+        return same_as(values, values)
 
     same_word = same(tokens.word_type) & (tokens.word[:, None] != of_query(tokens.word))
     is_own = same(tokens.segment)
@@ -70,7 +79,11 @@ def template_rows(tokens: TokenBatch, places: Tensor, *, causal: bool) -> Tensor
         "own_sentence": is_own,
         "other_sentence": is_other,
     }
-    rows = torch.stack([masks[name] & sees for name in TEMPLATES], 1)
+    if tokens.governor is not None:
+        head = of_query(tokens.governor)
+        masks["syntactic_head"] = (tokens.word[:, None] == head) & (head >= 0)
+        masks["dependents"] = same_as(tokens.governor, tokens.word)
+    rows = torch.stack([mask & sees for mask in masks.values()], 1)
     rows = torch.where(rows.any(-1, keepdim=True), rows, sees[:, None]).double()
     return rows / rows.sum(-1, keepdim=True).clamp_min(1)
 

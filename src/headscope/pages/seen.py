@@ -11,6 +11,7 @@ from pydantic import ConfigDict
 
 from headscope.capture import Capture, Carrier, surveyed
 from headscope.errors import CaptureError, OptionError, TextError
+from headscope.facts.vocabulary import own_name
 from headscope.models import Model
 from headscope.models.stacks import Place
 from headscope.pages.quantise import Quantised, Starts, quantise, quantise_signed
@@ -240,7 +241,7 @@ def observe_as(
     source, target = tokens_in(prepared)
     return [
         Observed(
-            model=model.name,
+            model=own_name(model.name),
             architecture=model.architecture,
             text_a=prepared.text.first,
             text_b=prepared.text.second,

@@ -23,6 +23,7 @@ from headscope.report.section import Chapter, HeadLinks, Section, Table
 from headscope.report.sections import sections
 
 _TOPICS = {
+    "Use": "probe-uses",
     "Ablation": "ablation",
     "Importance": "importance",
     "Change": "compare",

@@ -7,6 +7,7 @@ from typing import Any
 from headscope import figures
 from headscope.facts import description
 from headscope.facts.analyses.probes import best_heads
+from headscope.facts.analyses.uses import with_uses
 from headscope.facts.cells import plain_columns, table_cells
 from headscope.facts.description import Description
 from headscope.facts.scores import HeadScore, convincing, judged, number
@@ -67,6 +68,8 @@ def _chosen(subject: Subject, described: Description, heads: int) -> str:
 def _table_parts(subject: Subject, described: Description) -> Iterator[Part]:
     """The tables of the description, rows with few cases folded away; without one, the rows as they stand."""
     rows: list[Any] = judged(subject.atlas.table(described.name, stack=subject.stack), described)
+    if described.name == "dependency":
+        rows = with_uses(rows, subject.atlas, subject.stack)
     known = [table for table in described.tables if any(table.columns[0].key in row for row in rows)]
     if rows and not known:
         known = [

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from headscope.atlas import Atlas, open_atlas
 from headscope.errors import OptionError
+from headscope.facts.vocabulary import own_name
 from headscope.pages.page import view_infos
 from headscope.pages.shapes import About, AtlasInfo, ModelInfo
 from headscope.server.problems import NotThereError
@@ -30,6 +31,9 @@ class OfferedModel:
     """A model that can be asked; its weights are read when it first is."""
 
     name: str
+    """What pages call it: of a folder its own name, without the folders it is in."""
+    source: str
+    """What it is loaded by."""
     config: Mapping[str, Any]
     options: Mapping[str, Any] = field(default_factory=dict)
     """How it is loaded: device, dtype, allow_pickle."""
@@ -48,7 +52,7 @@ class OfferedModel:
     def get(self) -> "Model":
         """The model, loaded."""
         if self.loaded is None:
-            self.loaded = _loaded(self.name, self.options)
+            self.loaded = _loaded(self.source, self.options)
         return self.loaded
 
     def predicting(self) -> "Model":
@@ -96,8 +100,8 @@ class OfferedAtlas:
 
     @property
     def model(self) -> str:
-        """The name of the model it is of."""
-        return str(self.atlas.provenance.get("model", ""))
+        """The name of the model it is of, as pages call it."""
+        return own_name(str(self.atlas.provenance.get("model", "")))
 
 
 class Catalogue:
@@ -115,13 +119,14 @@ class Catalogue:
             self._add(source, options)
         self.start = "" if self.models else "view=atlas"
         for atlas in list(self.atlases.values()):
-            name = atlas.model
+            name = str(atlas.atlas.provenance.get("model", ""))
             if name in DEMO_MODELS and name not in self.models and find_spec("headscope_models"):
                 self._add_model(name, options)
 
     def model(self, name: str) -> OfferedModel:
-        """The model of that name."""
-        return _named(self.models, "model", name)
+        """The model that pages call so, or that was named so when the server was started."""
+        by_source = {model.source: model for model in self.models.values()}
+        return by_source[name] if name in by_source else _named(self.models, "model", name)
 
     def atlas(self, id: str) -> OfferedAtlas:
         """The atlas of that id."""
@@ -147,11 +152,10 @@ class Catalogue:
         if isinstance(source, Atlas):
             self._add_atlas(source, str(source.provenance.get("model", "atlas")))
         elif not isinstance(source, str | Path):
-            config = source.config.to_dict()
-            self.models[source.name] = OfferedModel(source.name, config, options, source)
+            self._offer(source.name, source.config.to_dict(), options, source)
         elif str(source).endswith(".nc") or Path(source).is_file():
             self._add_atlas(open_atlas(source), Path(source).name)
-        elif str(source) not in self.models:
+        elif str(source) not in [model.source for model in self.models.values()]:
             self._add_model(str(source), options)
 
     def _add_model(self, name: str, options: Mapping[str, Any]) -> None:
@@ -159,7 +163,16 @@ class Catalogue:
         # What cannot be read this way is loaded at once: that tells what is wrong with it, in words.
         model = _loaded(name, options) if config is None else None
         known = config if model is None else model.config.to_dict()
-        self.models[name] = OfferedModel(name, known or {}, options, model)
+        self._offer(name, known or {}, options, model)
+
+    def _offer(
+        self, source: str, config: Mapping[str, Any], options: Mapping[str, Any], loaded: "Model | None"
+    ) -> None:
+        """Add a model under its own name, or as it was named where another has that name already."""
+        name = own_name(source)
+        other = self.models.get(name)
+        name = name if other is None or other.source == source else source
+        self.models[name] = OfferedModel(name, source, config, options, loaded)
 
     def _add_atlas(self, atlas: Atlas, name: str) -> None:
         stem = re.sub(r"[^A-Za-z0-9_-]+", "-", name.removesuffix(".nc")).strip("-") or "atlas"
@@ -211,7 +224,7 @@ def _config(name: str) -> dict[str, Any] | None:
         else:
             from transformers import AutoConfig  # noqa: PLC0415 - loads torch
 
-            from headscope.models.quiet import quiet_transformers  # noqa: PLC0415 - loads torch
+            from headscope.models.load import quiet_transformers  # noqa: PLC0415 - loads torch
 
             with quiet_transformers():
                 config = AutoConfig.from_pretrained(name, trust_remote_code=False).to_dict()

@@ -2,6 +2,7 @@
 
 from headscope.text.annotated.arrows import read_arrows
 from headscope.text.annotated.coreference import read_coreference
+from headscope.text.annotated.minimal_pairs import read_minimal_pairs
 from headscope.text.annotated.roles import read_roles
 from headscope.text.annotated.treebank import read_treebank
 from headscope.text.corpus import Corpus, as_corpus, read_pairs, read_text
@@ -11,6 +12,7 @@ __all__ = [
     "as_corpus",
     "read_arrows",
     "read_coreference",
+    "read_minimal_pairs",
     "read_pairs",
     "read_roles",
     "read_text",

@@ -4,7 +4,8 @@ import pytest
 from tests.facts.test_card import looking
 from tests.helpers.atlases import random_atlas
 
-from headscope.facts.analyses.explained import GROUPS, NO_NAME
+from headscope.facts.analyses.explained import NO_NAME, group_names
+from headscope.measures.templates import TEMPLATES
 from headscope.pages.atlas import atlas_data
 from headscope.pages.head.page import head_page
 
@@ -12,7 +13,8 @@ from headscope.pages.head.page import head_page
 def test_every_head_has_a_bar_that_adds_up_to_one() -> None:
     [stack] = atlas_data(looking(0.9, explained_share=0.8), with_maps=False).stacks
     assert stack.stacked is not None
-    assert stack.stacked.names == [*GROUPS, NO_NAME]
+    assert stack.stacked.names == [*group_names(TEMPLATES), NO_NAME]
+    assert "syntax" not in stack.stacked.names  # which needs a treebank
     assert len(stack.stacked.heads) == 6
     for shares in stack.stacked.heads:
         assert shares[0] == pytest.approx(0.8)  # the previous token is a near one

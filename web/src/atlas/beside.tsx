@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { HeadCard } from "../headpage/page";
 import { Busy, Trouble } from "../parts/controls";
 import type { ViewProps } from "../shell/view";
-import { type AtlasLook, useHeadPage } from "./data";
+import { type AtlasLook, nameOf, useHeadPage } from "./data";
 
 interface Props {
   props: ViewProps;
@@ -47,12 +47,21 @@ export function Beside({ props, look, asked }: Props) {
     <aside class="at-beside" aria-busy={busy} ref={box}>
       {error && <Trouble>{error}</Trouble>}
       {value && look.current !== null ? (
-        <HeadCard
-          {...{ page: value, dark, state, setState, back, model: look.atlas.model, command: look.atlas.command }}
-          canTry={canTry(source, look.atlas.model)}
-          several={look.atlas.stacks.length > 1}
-          views={lookableIn(props, look)}
-        />
+        <>
+          {busy && (
+            <div class="at-loading">
+              <Busy>Loading head {nameOf(look.stack, look.current)} …</Busy>
+            </div>
+          )}
+          <div class={busy ? "hs-stale" : undefined}>
+            <HeadCard
+              {...{ page: value, dark, state, setState, back, model: look.atlas.model, command: look.atlas.command }}
+              canTry={canTry(source, look.atlas.model)}
+              several={look.atlas.stacks.length > 1}
+              views={lookableIn(props, look)}
+            />
+          </div>
+        </>
       ) : busy ? (
         <Busy>Loading the head's page …</Busy>
       ) : (

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { Stacked } from "../data/api";
-import { kindColour } from "../parts/colour";
+import { headColour, kindColour } from "../parts/colour";
 import { Switch } from "../parts/controls";
 
 interface Look {
@@ -11,7 +11,7 @@ interface Look {
 }
 
 const colourOf = (at: number, { names, dark }: Look) =>
-  at === names.length - 1 ? "var(--no-data)" : kindColour(at, dark);
+  at === names.length - 1 ? "var(--no-data)" : at < 6 ? kindColour(at, dark) : headColour(2, dark);
 
 export function StackedBar({ shares, ...look }: Look & { shares: readonly number[] }) {
   const said = look.names

@@ -21,7 +21,7 @@ export const WEIGH_WORDS: readonly (readonly [Weigh, string, string])[] = [
   ["signed", "signed", "the share of what the head gives; below 0 where what is fetched works against it"],
 ];
 
-const NEURONS = "Queries and keys make the weights that a head looks with; what it moves is made of values.";
+const NEURONS = "Queries and keys decide where a head looks, not what it moves.";
 
 /** The state for a view: queries and keys explain where heads look, and nothing else. */
 export function weighedFor(view: View | undefined, state: State): State {

@@ -36,26 +36,20 @@ def analyze(
     weigh: Literal["looked", "moved", "both"] | None = None,
     distances: Literal["sampled", "exact", "none"] = "sampled",
     sentences: int = 256,
+    treebank: list[Path] | None = None,
     profile: bool = False,
     common: shared.Common,
 ) -> None:
-    """Observe every attention head of MODEL on texts and write an atlas.
-
-    Options:
-        output OUT.nc: Write the atlas here. Its folder must exist. An atlas of that name is replaced, but keeps the
-            results of probes on the same model.
-        faithful: Compute what the papers' released code computes, quirks included, to reproduce their numbers.
-        weigh: Weigh attention by where heads look, by what they move from there (variables that end in _moved), or
-            both. By default both, where the model's output projections can be found.
-        distances: Compare heads with each other on 32 queries of each text, on all queries, or not at all.
-        sentences N>=0: Choose each head's typical sentences out of N. The atlas quotes them; with 0 it holds no text.
-        profile: Print where the time went, by measure, and keep it in the atlas.
-    """
+    """Observe every attention head of MODEL on texts and write an atlas."""
     inputs, names = shared.check_corpus(text, pairs), shared.measure_names(measures)
-    with session(common, output, inputs=inputs, replaces=True) as run:
-        corpus = shared.read_corpus(text, pairs)
+    with session(common, output, inputs=[*inputs, *(treebank or [])], replaces=True) as run:
+        corpus, parsed = (
+            shared.read_corpus(text, pairs),
+            shared.treebank(treebank, None) if treebank else None,
+        )
+        loaded = run.load(model)
         atlas = hs.analyze(
-            run.load(model),
+            loaded,
             corpus,
             measures=names,
             max_length=max_length,
@@ -70,6 +64,10 @@ def analyze(
         if note := atlas.provenance["options"].get("weigh_note"):
             warnings.warn(note, HeadscopeWarning, stacklevel=2)
         atlas = _with_old_probes(atlas, output)
+        if parsed is not None:
+            atlas = hs.explained_with_syntax(loaded, parsed, limit=limit, **common.run_options).to_atlas(
+                atlas
+            )
         atlas.save(output)
         run.tell(
             atlas,

@@ -1,5 +1,6 @@
 """How much of each head its names explain: the shares of groups of templates, and what is to be said of them."""
 
+from collections.abc import Container, Iterable
 from typing import Any
 
 import numpy as np
@@ -7,12 +8,15 @@ import numpy as np
 from headscope.atlas import Atlas
 from headscope.facts.head_arrays import HeadArrays
 from headscope.facts.scores import NOTICEABLE, mean_ends
+from headscope.facts.vocabulary import template_name
 from headscope.facts.wording import interval, share
 from headscope.types import HeadId
 
 Array = np.ndarray[Any, Any]
 
 MEASURE = "explained"
+GOLD = "explained_gold"
+"""The same on annotated texts, with templates of syntax; it is shown where an atlas has it."""
 NO_NAME = "no name yet"
 
 GROUPS = {
@@ -22,42 +26,33 @@ GROUPS = {
     "punctuation": ("punctuation",),
     "same word": ("same_word", "same_word_other_sentence", "induction"),
     "sentence": ("own_sentence", "other_sentence"),
+    "syntax": ("syntactic_head", "dependents"),
 }
 """Names that are shown together, and their templates; even attention is no name."""
 
-TEMPLATE_NAMES = {
-    "even": "even attention",
-    "self": "the token itself",
-    "first_token": "the first token",
-    "delimiters": "delimiters",
-    "punctuation": "full stops and commas",
-    "same_word": "other places of the same word",
-    "same_word_other_sentence": "the same word in the other sentence",
-    "induction": "what followed an earlier copy (induction)",
-    "own_sentence": "its own sentence",
-    "other_sentence": "the other sentence",
-}
+
+def measured_as(arrays: Container[str]) -> str:
+    """The measure that is shown of a stack: the one with syntax where there is one."""
+    return GOLD if GOLD in arrays else MEASURE
 
 
-def template_name(template: str) -> str:
-    """What a template looks at, in words."""
-    if template.startswith("offset_"):
-        offset = int(template.removeprefix("offset_"))
-        return f"{abs(offset)} token{'' if abs(offset) == 1 else 's'} {'back' if offset < 0 else 'ahead'}"
-    return TEMPLATE_NAMES.get(template, template.replace("_", " "))
+def group_names(templates: Iterable[object]) -> list[str]:
+    """The groups of which there are templates."""
+    known = set(map(str, templates))
+    return [name for name, members in GROUPS.items() if known.issuperset(members)]
 
 
 def named_parts(atlas: Atlas, *, stack: str) -> Array:
-    """(layer, head, group) the explained share of each head, dealt out to GROUPS by their weights.
+    """(layer, head, group) the explained share of each head, dealt out to `group_names` by their weights.
 
     What is missing to 1 has no name yet. A share below 0, or of a head that looks evenly, counts as 0.
     """
     arrays = atlas.stack(stack)
-    whole = np.nan_to_num(arrays[MEASURE].transpose("layer", "head").values).clip(0, 1)
-    weights = arrays[f"{MEASURE}_weight"].transpose("layer", "head", "template")
-    groups = np.stack(
-        [weights.sel(template=list(templates)).sum("template").values for templates in GROUPS.values()], -1
-    )
+    measure = measured_as(arrays)
+    whole = np.nan_to_num(arrays[measure].transpose("layer", "head").values).clip(0, 1)
+    weights = arrays[f"{measure}_weight"].transpose("layer", "head", "template")
+    members = [list(GROUPS[name]) for name in group_names(weights["template"].values)]
+    groups = np.stack([weights.sel(template=templates).sum("template").values for templates in members], -1)
     named = groups.sum(-1, keepdims=True)
     parts: Array = whole[..., None] * np.divide(groups, named, out=np.zeros_like(groups), where=named > 0)
     return parts
@@ -69,17 +64,19 @@ def stacked_shares(atlas: Atlas, *, stack: str) -> tuple[list[str], Array] | Non
     None where the stack was not measured so.
     """
     arrays = atlas.stack(stack)
-    if MEASURE not in arrays or f"{MEASURE}_weight" not in arrays:
+    weights = arrays.get(f"{measured_as(arrays)}_weight")
+    if weights is None or measured_as(arrays) not in arrays:
         return None
     parts = named_parts(atlas, stack=stack)
     shares: Array = np.concatenate([parts, (1 - parts.sum(-1, keepdims=True)).clip(0)], -1)
-    return [*GROUPS, NO_NAME], shares
+    return [*group_names(weights["template"].values), NO_NAME], shares
 
 
 def explained_sentence(arrays: HeadArrays, texts: int | None, *, heads: int) -> str:
     """How much of one of so many heads names explain, beside those of another text; empty where that is not known."""
-    value, error, control = (arrays.number(MEASURE + ending) for ending in ("", "_stderr", "_control"))
-    weights = arrays.get(f"{MEASURE}_weight")
+    measure = measured_as(arrays)
+    value, error, control = (arrays.number(measure + ending) for ending in ("", "_stderr", "_control"))
+    weights = arrays.get(f"{measure}_weight")
     if not np.isfinite(value) or weights is None:
         return ""
     ends, surely = mean_ends(value, error, texts), mean_ends(value, error, texts, comparisons=heads)

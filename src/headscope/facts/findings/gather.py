@@ -12,6 +12,7 @@ from headscope.facts.findings.kinds import kinds, patterns
 from headscope.facts.findings.know import knowledge
 from headscope.facts.findings.measures import breadth, distances, likeness, named_patterns, neighbours, roles
 from headscope.facts.findings.moved import taking
+from headscope.facts.findings.uses import usage
 from headscope.facts.subject import Subject
 
 _LOOKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
@@ -25,6 +26,7 @@ _LOOKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     likeness,
     named_patterns,
     knowledge,
+    usage,
     changes,
     ablation,
     importance,

@@ -3,8 +3,9 @@
 import math
 
 from headscope.atlas import Atlas
-from headscope.facts.analyses.explained import MEASURE, stacked_shares, template_name
+from headscope.facts.analyses.explained import MEASURE, measured_as, stacked_shares
 from headscope.facts.head_arrays import HeadArrays
+from headscope.facts.vocabulary import template_name
 from headscope.pages.shapes import Bar, Chart, Section, Stacked
 from headscope.types import HeadId
 
@@ -24,8 +25,9 @@ def stacked_heads(atlas: Atlas, stack: str) -> Stacked | None:
 def explained_section(atlas: Atlas, stack: str, head: HeadId, arrays: HeadArrays) -> list[Section]:
     """The head's bar, and the weights of the names that it is mixed of; none where it was not measured so."""
     known = stacked_shares(atlas, stack=stack)
-    weights = arrays.get(f"{MEASURE}_weight")
-    if known is None or weights is None or not math.isfinite(arrays.number(MEASURE)):
+    measure = measured_as(arrays)
+    weights = arrays.get(f"{measure}_weight")
+    if known is None or weights is None or not math.isfinite(arrays.number(measure)):
         return []
     names, shares = known
     mixed = [(str(name), weights.number(template=name)) for name in weights.labels["template"]]

@@ -25,6 +25,7 @@ from headscope.pages.head.explained import explained_section
 from headscope.pages.head.explanation import explanation
 from headscope.pages.head.relations import relations
 from headscope.pages.head.sentences import examples, typical_sentences
+from headscope.pages.head.uses import used
 from headscope.pages.head.writes import written
 from headscope.pages.shapes import Bar, CardLine, Chart, ExampleMap, HeadPage, NearHead, Section
 from headscope.types import HeadId
@@ -84,8 +85,8 @@ def card_lines(known: Card) -> list[CardLine]:
         )
         for claim in known.claims
     ]
-    others = [known.is_not, known.explained]
-    return [*(lines or [CardLine(text=NOTHING)]), *(CardLine(text=text) for text in others if text)]
+    others = [text for text in known.rest if text != known.without]
+    return [*(lines or [CardLine(text=NOTHING)]), *(CardLine(text=text) for text in others)]
 
 
 def grid_shape(atlas: Atlas, stack: str) -> tuple[int, int] | None:
@@ -280,6 +281,7 @@ _SECTIONS: tuple[Callable[[_Subject], Iterable[Section]], ...] = (
     _profile,
     _roles,
     lambda subject: relations(subject.atlas, subject.stack, subject.head),
+    lambda subject: used(subject.atlas, subject.stack, subject.head),
     lambda subject: ablation_effects(subject.arrays, AtlasWords(subject.atlas)),
     lambda subject: explained_section(subject.atlas, subject.stack, subject.head, subject.arrays),
     lambda subject: written(subject.arrays, subject.atlas.sample_size(EFFECT), heads=subject.heads),

@@ -81,6 +81,7 @@ def _best_heads(labels: str, first: Column, beside: tuple[Column, ...], above: s
         Column("accuracy", "right", "percent", low="low", high="high"),
         *beside,
         Column("verdict", f"head {above}", "verdict"),
+        Column("used", "used by the model"),
     )
     return Table(columns, f"The best head of all {labels}, the frequent first")
 
