@@ -134,6 +134,6 @@ def test_the_atlas_is_not_wider_than_a_telephone(atlas_file: Path, from_file: Op
 
 def test_every_tab_is_in_sight_on_a_telephone(from_server: Open) -> None:
     page = from_server("view=try&model=demo", viewport=NARROW)
-    expect(page.locator("[data-view]")).to_have_count(8)  # seven, and the one of the guide
+    expect(page.locator("[data-view]")).to_have_count(9)  # eight, and the one of the guide
     for tab in page.locator("[data-view]").all():
         assert tab.evaluate("tab => tab.getBoundingClientRect().right") <= NARROW["width"]

@@ -35,14 +35,14 @@ def test_without_one_the_most_typical_sentence_that_is_whole() -> None:
 def test_an_example_is_looks_of_the_word_that_asks() -> None:
     sentence = Sentence.of_example(example())
     assert sentence.looks[:2] == (Look(0, 2, 0.7), Look(0, 0, 0.1))
-    assert sentence.roles == {0: "asks", 2: "found"}
+    assert sentence.roles == {0: "query", 2: "found"}
     assert sentence.said == "“The” gives “cat” 70% of its attention."
 
 
 def test_where_the_asking_word_is_looked_at_arrows_turn_round() -> None:
     sentence = Sentence.of_example(example(direction="head_to_dependent", guess=1))
     assert sentence.looks[0] == Look(1, 0, 0.06)
-    assert sentence.roles == {0: "asks", 1: "guess", 2: "right"}
+    assert sentence.roles == {0: "query", 1: "guess", 2: "right"}
 
 
 def test_a_typical_sentence_leads_with_a_look_at_another_word() -> None:

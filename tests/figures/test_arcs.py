@@ -37,9 +37,9 @@ def test_every_word_stands_there_and_what_matters_is_named() -> None:
     ax = figures.head_at_work(example())
     found = texts(ax)
     assert [word for word in found if word in example().words] == list(example().words)
-    assert {"asks", "found", "70%", "10%", "6%"} <= set(found)
+    assert {"query", "found", "70%", "10%", "6%"} <= set(found)
     assert not {"guess", "right", "2%", "0%"} & set(found)
-    assert place_of(ax, "asks") == place_of(ax, "The")
+    assert place_of(ax, "query") == place_of(ax, "The")
     assert place_of(ax, "found") == place_of(ax, "70%") == place_of(ax, "cat")
     assert ax.get_title(loc="left") == "Head 1.2 at work: det, dependent to head"
 

@@ -105,13 +105,14 @@ def test_head_pages_and_the_notebook_say_so(told: Told, verdicts: Verdicts) -> N
 
 
 @pytest.fixture
-def carded(tmp_path: Path) -> tuple[Path, Card]:
+def carded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Card]:
     """An atlas of which head 1.2 does something, and its card."""
+    monkeypatch.setattr("headscope.facts.card.used_sentence", lambda *given: "The model uses it.")
     typical = Typical(HeadId(1, 2), ("The", "red", "cat"), None, (0, 0, 1), (0.2, 0.9, 0.8), 0.95)
     path = tmp_path / "atlas.nc"
     looking(0.9, explained_share=0.8, typical=[typical]).save(path)
     card = hs.card(hs.open(path), "1.2")
-    assert len(card.sentences) == 2
+    assert len(card.sentences) == 3
     return path, card
 
 

@@ -41,9 +41,9 @@ def test_tokens_get_the_head_of_their_word() -> None:
     [text] = random_texts(GRID, [11], seed=0)
     tokens = token_batch([text])
     words = int(tokens.word.max()) + 1
-    given = with_heads(tokens, [[word - 1 for word in range(words)]])
+    given = with_heads(tokens, [[words - word for word in range(words)]])
     assert given.governor is not None
-    expected = [word - 1 if word > 0 else -1 for word in tokens.word[0].tolist()]
+    expected = [words - word if word >= 0 else -1 for word in tokens.word[0].tolist()]
     assert given.governor[0].tolist() == expected
 
 

@@ -15,6 +15,7 @@ import headscope as hs
 from headscope.atlas import Atlas, Typical
 from headscope.errors import OptionError
 from headscope.models import Model
+from headscope.pages.seen import observe
 from headscope.run.typical import foremost, likeness
 from headscope.types import HeadId
 
@@ -316,3 +317,35 @@ def test_running_out_of_memory_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) 
 def test_what_differs_by_rounding_only_stands_in_reading_order() -> None:
     found = np.array([0.50001, 0.9, 0.50003, 0.50002])[:, None, None]
     assert foremost(found)[:, 0, 0].tolist() == [1, 0, 2, 3]
+
+
+def test_what_is_moved_in_a_typical_sentence_is_that_of_the_text_alone() -> None:
+    text = "The cat's dogs sat on it."
+    atlas = hs.analyze(tiny("bert"), [text], max_length=48, measures=["entropy"])
+    moved = observe(tiny("bert"), text, weigh="moved")
+    word = word_of_each(moved.source.word)
+    for place in heads_of(atlas):
+        layer, head = place.layer, place.head
+        (sentence,) = atlas.typical(place)
+        assert sentence.takes_from is not None
+        assert sentence.moved is not None
+        pieces = moved.layer("encoder", layer)[head]
+        between = np.array(
+            [
+                [
+                    pieces[np.ix_(word == asks, word == target)].sum(1).mean()
+                    for target in range(word.max() + 1)
+                ]
+                for asks in range(word.max() + 1)
+            ]
+        )
+        np.testing.assert_allclose(sentence.moved, between.max(1), atol=6e-4)  # kept to three decimals
+        assert sentence.takes_from == tuple(between.argmax(1).tolist())
+    alone = hs.analyze(tiny("bert"), [text], max_length=48, measures=["entropy"], weigh="looked")
+    assert alone.typical("0.0")[0].by_moved is None
+
+
+def word_of_each(words: list[int]) -> Array:
+    """(piece,) the word of each, special tokens (-1) as words of their own, counted from the left."""
+    starts = [number == 0 or word < 0 or word != words[number - 1] for number, word in enumerate(words)]
+    return np.cumsum(starts) - 1

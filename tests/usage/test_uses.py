@@ -11,6 +11,7 @@ from tests.helpers.tiny import tiny
 import headscope as hs
 from headscope.errors import HeadscopeError, ModelError, OptionError, TextError
 from headscope.facts.analyses.uses import FINDS_AND_USES, NOT_NEEDED, NOT_SHOWN, SMALL, Use
+from headscope.pages.head.page import head_page
 from headscope.text.annotated.minimal_pairs import read_minimal_pairs
 from headscope.text.annotated.treebank import read_treebank
 from headscope.text.words import WordText
@@ -59,8 +60,16 @@ def test_an_atlas_says_which_head_is_best(tmp_path: Path) -> None:
         result.uses[0].change
     )
     assert np.isnan(float(whole["uses_change"].sel(relation="obj", layer=0, head=3)))
-    assert any("the model uses it" in str(finding) for finding in hs.findings(whole))
-    assert "The model uses the obj it finds" in hs.card(whole, "0.0").text
+    assert any("finds the verb of an object (obj)" in str(finding) for finding in hs.findings(whole))
+    report = tmp_path / "report.html"
+    hs.write_report(whole, report)
+    html = report.read_text(encoding="utf-8")
+    assert "sed by the model" in html
+    assert "Does the model use what its heads find?" in html
+    assert "What else was found?" not in html
+    section = next(part for part in head_page(whole, "encoder", 0, 0).sections if part.key == "uses")
+    assert section.charts[0].bars[0].note == FINDS_AND_USES
+    assert "The model uses what it finds (obj)" in hs.card(whole, "0.0").text
 
 
 def test_the_loss_is_that_of_an_edit_made_by_hand(found: UsesResult, bank: Path) -> None:
@@ -125,7 +134,9 @@ AGREEMENT = """\
 def test_pairs_are_made_of_the_corpus_own_forms(tmp_path: Path) -> None:
     path = tmp_path / "agreement.conllu"
     path.write_text(AGREEMENT)
-    cases = list(agreement_cases(list(read_treebank(path)), "nsubj"))
+    corpus = list(read_treebank(path))
+    assert not list(agreement_cases(corpus[:1], "nsubj", corpus=corpus[:1]))  # which has no other form
+    cases = list(agreement_cases(corpus, "nsubj", corpus=corpus))
     assert len(cases) == 1  # in the other sentence the subject stands beside its verb
     [case] = cases
     assert case.content.text == "The keys of Ann open it."

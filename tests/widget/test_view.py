@@ -73,7 +73,7 @@ def test_a_long_text_is_stored_without_a_picture_and_a_very_long_page_not_at_all
     monkeypatch.setattr("headscope.widget.views.TALLEST", 3)
     html = html_of(hs.view(tiny("bert"), *TEXTS))
     assert "<code>&lt;TextView: tiny-bert, 15 tokens&gt;</code>" in html
-    monkeypatch.setattr("headscope.widget.stored.MOST", 100)
+    monkeypatch.setattr("headscope.widget.views.MOST", 100)
     assert html_of(hs.view(tiny("bert"), *TEXTS)) == "<code>&lt;TextView: tiny-bert, 15 tokens&gt;</code>"
 
 

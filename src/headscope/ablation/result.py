@@ -39,7 +39,7 @@ class Ablation:
     values: Mapping[str, float]
     """Every metric with the edit in force."""
     changes: Mapping[str, Difference]
-    """Every metric's change against the untouched model."""
+    """Every metric's change against the unedited model."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ class Origin:
 
 
 def compared(edit: PlannedEdit, before: TaskResult, after: TaskResult) -> Ablation:
-    """An edit's result held against that of the untouched model."""
+    """An edit's result held against that of the unedited model."""
     changes = {metric.name: paired_difference(before, after, metric.name) for metric in before.metrics}
     return Ablation(edit, after.values, changes)
 
 
 @dataclass(frozen=True)
 class Ablations(ProbeResult):
-    """A sweep: the untouched model, and every edit of it."""
+    """A sweep: the unedited model, and every edit of it."""
 
     probe: ClassVar[str] = ABLATION
 

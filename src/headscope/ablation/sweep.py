@@ -1,4 +1,4 @@
-"""Sweeps: many edits of one model, each held against the untouched model on the same examples."""
+"""Sweeps: many edits of one model, each held against the unedited model on the same examples."""
 
 import hashlib
 import warnings
@@ -64,7 +64,7 @@ class _Run:
     progress: bool
 
     def results(self, edits: Sequence[PlannedEdit]) -> tuple[TaskResult, Iterator[TaskResult]]:
-        """How the untouched model does, and how it does with each edit; all edits of a batch before the next batch."""
+        """How the unedited model does, and how it does with each edit; all edits of a batch before the next batch."""
         model = self.capture.model
         passes = (passes_for if self.reuse else Passes)(self.capture, self.changes)
         title = f"{model.name} on {self.task.data}, {len(edits) + 1} times" if self.progress else None

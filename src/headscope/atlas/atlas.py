@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,6 @@ from headscope.atlas.files import (
     write_tree,
 )
 from headscope.atlas.frames import Library, all_heads, one_head, top_heads
-from headscope.atlas.notebook import view_of
 from headscope.atlas.sentences import Example, Typical, as_line, from_line
 from headscope.atlas.stored import Arrays, StoredTree, read_stored
 from headscope.errors import AtlasError, choices
@@ -379,3 +380,18 @@ def _decoded(key: str, value: Any) -> Any:
     if key in NESTED and isinstance(value, str):
         return json.loads(value)
     return value.item() if isinstance(value, np.generic) else value
+
+
+def in_terminal() -> bool:
+    """Whether whoever asks for a picture is IPython in a terminal, which has no use for one."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and getattr(shell, "kernel", None) is None
+
+
+def view_of(atlas: Any) -> Any:
+    """The widget that shows the atlas; None where it cannot be drawn."""
+    if find_spec("anywidget") is None or in_terminal():
+        return None
+    # By name: the widget stands far above the atlas, and plain use must not load it.
+    return import_module("headscope.widget.views").AtlasView(atlas)

@@ -1,7 +1,7 @@
 """Sentences with a head at work on them, kept as lines of JSON so that they can be shown without the model."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 from headscope.types import HeadId
@@ -59,8 +59,19 @@ class Typical:
     looks_at: tuple[int, ...]  # (word,) the place, in keys or words, that a word looks at most
     weights: tuple[float, ...]  # (word,) the attention that goes there
     likeness: float  # cosine of what the head does here with what it does on the whole
+    takes_from: tuple[int, ...] | None = (
+        None  # (word,) the place that most is moved from; None where not known
+    )
+    moved: tuple[float, ...] | None = None  # (word,) the share of what is moved that comes from there
 
     decimals: ClassVar[int] = 3
+
+    @property
+    def by_moved(self) -> "Typical | None":
+        """The same by what is moved, as if that were attention; None where it is not known."""
+        if self.takes_from is None or self.moved is None:
+            return None
+        return replace(self, looks_at=self.takes_from, weights=self.moved, takes_from=None, moved=None)
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -72,8 +83,10 @@ class Typical:
     def is_whole(self) -> bool:
         """Whether the places and numbers fit the words; an atlas from elsewhere may hold anything."""
         count = len(self.words if self.keys is None else self.keys)
-        return len(self.words) == len(self.looks_at) == len(self.weights) and all(
-            0 <= place < count for place in self.looks_at
+        fits = len(self.words) == len(self.looks_at) == len(self.weights)
+        moved = self.by_moved
+        return (
+            fits and all(0 <= place < count for place in self.looks_at) and (moved is None or moved.is_whole)
         )
 
 
@@ -89,6 +102,10 @@ def as_line(sentence: Example | Typical) -> str:
     if isinstance(sentence, Typical):
         first = {"head": fields.pop("head"), "likeness": round(fields.pop("likeness"), 4)}
         fields = first | fields
+        if sentence.moved is None:
+            del fields["takes_from"], fields["moved"]
+        else:
+            fields["moved"] = [round(share, sentence.decimals) for share in sentence.moved]
     return json.dumps(fields, ensure_ascii=False)
 
 

@@ -24,7 +24,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from headscope.capture.call import AttentionCall
 from headscope.errors import CaptureError
 from headscope.models.adapters import adapter_for
-from headscope.models.quiet import quiet_transformers
+from headscope.models.load import quiet_transformers
 
 NAME = "headscope"
 _EAGER = "eager_attention_forward"

@@ -32,7 +32,7 @@ def stderr() -> "Console":
 
 def _console(*, width: int | None = None, stderr: bool = False) -> "Console":
     # Loads Rich, which --help does without.
-    from headscope.cli.terminal import SafeConsole
+    from headscope.cli.tables.text import SafeConsole
 
     return SafeConsole(width=width, stderr=stderr, highlight=False, markup=False, emoji=False)
 

@@ -16,6 +16,7 @@ import typer
 
 import headscope as hs
 from headscope.cli.console import status
+from headscope.data import beside
 from headscope.errors import OptionError, choices
 from headscope.registry import BUILT_IN, known_names, no_such
 
@@ -99,6 +100,8 @@ _ENTRY = re.compile(
     r"(?P<name>\w+)(?: (?P<metavar>\S+?))?(?:>=(?P<least>\d+))?(?:<=(?P<most>\d+))?: (?P<help>.*)"
 )
 _SHORT = {"output": ["-o"], "quiet": ["-q"]}
+WORDS = beside(__file__)
+"""What options are for: those that commands share, and those of one command alone, by its function."""
 
 
 def _entries(block: str) -> dict[str, re.Match[str]]:
@@ -116,23 +119,12 @@ def _option(entry: re.Match[str], *, is_on: bool = False) -> Any:
     return option(entry["help"], entry["metavar"], *names, least=low, most=high, shown=shown)
 
 
-SHARED_HELP = """
-    text FILE...: One or more files: plain text (a blank line between documents), .jsonl, .tsv pairs or .conllu, each
-        also with .gz.
-    pairs FILE: Text pairs, read as they are: two tab-separated columns, or .jsonl with text_a and text_b.
-    output OUT.nc: Write the result to this atlas, or add it to the one there, which must be of the same model.
-    data FILE...: SQuAD's JSON for qa, labelled .tsv or .jsonl for classes and scores, text for mlm and lm.
-    stride N>=0: For qa: split a long passage into overlapping windows N tokens apart (by default 128); 0 cuts it off.
-    k N>=2: How many kinds of heads.
-    at DIM=LABEL: Select one label of another dimension, such as query_role=sep; repeatable.
-    stack: Part of an encoder-decoder; the encoder by default.
-    atlas_stack NAME: encoder, decoder or cross; by default the first one in the atlas.
-    annotate spacy:NAME: The files are raw text; annotate them with this installed spaCy pipeline.
-    weigh: Weigh attention by where heads look, or by what they move from there: each weight times the length of what
-        is fetched. Results by what heads move end in _moved.
-    faithful: Take a split word's attention from its first piece, as the code of Clark et al. does, not the mean.
-"""
-_SHARED = _entries(SHARED_HELP)
+def described_options(block: str) -> dict[str, Any]:
+    """The options that a text describes, by name."""
+    return {name: _option(entry) for name, entry in _entries(block).items()}
+
+
+_SHARED = _entries(WORDS["shared"])
 TEXT_HELP, PAIRS_HELP, DATA_HELP = (_SHARED[name]["help"] for name in ("text", "pairs", "data"))
 
 MODEL_HELP = "demo, demo-mrpc, demo-qa, demo-lm, a folder that save_pretrained wrote, or a name on the hub."
@@ -179,18 +171,7 @@ LOADING = ("max_length", "batch_size", "device", "dtype", "revision", "allow_pic
 
 @dataclass(frozen=True)
 class Common:
-    """How a command loads and runs models, and what it prints.
-
-    Options:
-        device NAME: auto, cpu, cuda, cuda:1, mps.
-        dtype: auto is float32 on a CPU and the weights' own precision elsewhere.
-        revision NAME: Branch, tag or commit on the hub.
-        allow_pickle: Also load pickled weights. They can run code: only from a source you trust.
-        full: Print every row and note, not only the first 25 lines.
-        quiet: Print nothing but errors.
-        json: Print one JSON object and nothing else; on failure it has an 'error'.
-        debug: Show the traceback of an error; HEADSCOPE_DEBUG=1 does the same.
-    """
+    """How a command loads and runs models, and what it prints."""
 
     context: typer.Context
     max_length: ModelMaxLength = None
@@ -248,8 +229,7 @@ def with_common(
     """The command with the fields of Common as options of its own, after its others.
 
     Those in `without`, and those that the command declares itself, are left out. `one_of` names options of which
-    exactly one is needed, for the usage line. Options of the command alone are described in its docstring; see
-    `_described`.
+    exactly one is needed, for the usage line. Options are described in `options.toml`; see `_described`.
     """
     if command is None:
         return partial(with_common, without=without, one_of=one_of)
@@ -281,7 +261,7 @@ def with_common(
 
 
 def _described(owner: Any, parameters: Sequence[inspect.Parameter]) -> list[inspect.Parameter]:
-    """The parameters, those that the docstring of the owner describes as Typer takes them; without that it is the help.
+    """The parameters as Typer takes them, where `options.toml` or the owner's docstring describes them.
 
     An entry is the parameter, what stands for its value, its bounds, and the help: `top N>=1: Only the N highest.` A
     parameter that comes first, before all options, is an argument; a flag that is on by default, or depends, can be put
@@ -290,7 +270,7 @@ def _described(owner: Any, parameters: Sequence[inspect.Parameter]) -> list[insp
     text, _, block = (inspect.getdoc(owner) or "").partition("\n\nOptions:\n")
     if not isinstance(owner, type):
         owner.__doc__ = text
-    entries = _entries(block)
+    entries = _entries(WORDS["commands"].get(owner.__name__, "")) | _entries(block)
     return [
         one.replace(annotation=Annotated[one.annotation, _info(one, entries[one.name])])
         if one.name in entries

@@ -38,7 +38,7 @@ class KindChange:
 
     @property
     def transitions(self) -> Array:
-        """(kind before, kind after) how many heads."""
+        """(type before, type after) how many heads."""
         counted = np.zeros((self.kinds.clusters.k,) * 2, dtype=int)
         np.add.at(counted, (self.before, self.after), 1)
         return counted

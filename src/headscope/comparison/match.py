@@ -15,9 +15,8 @@ from headscope.errors import OptionError, TextError
 from headscope.measures.base import TextMean
 from headscope.models import Model, ModelName, loaded
 from headscope.probes.parser.table import untrained
-from headscope.probes.result import Source
-from headscope.run.one_pass import run_pass, whole
-from headscope.run.options import BatchSize, check_run_options
+from headscope.probes.result import Source, compared_with
+from headscope.run.options import BatchSize, check_limit, check_run_options
 from headscope.run.reader import Reader, ReadText
 from headscope.run.watch import Watch
 from headscope.text.corpus import Corpus, Text, as_corpus
@@ -48,36 +47,22 @@ def match(
     started = perf_counter()
     first, second = map(loaded, (model_a, model_b))
     check_tokenizers(first, second)
-    check_run_options(
-        first,
-        second,
-        max_length=max_length,
-        limit=limit,
-        batch_size=batch_size,
-        least=FEWEST_TEXTS,
-        least_why=_WHY,
-    )
+    check_limit(limit, least=FEWEST_TEXTS, why=_WHY)
+    check_run_options(first, second, max_length=max_length, limit=limit, batch_size=batch_size)
     three = _Three([survey(model) for model in (first, second, untrained(second, seed=seed))])
     reader = Reader(as_corpus(texts), three.watches[0].encoder(max_length), limit)
-    sums = run_pass(
-        whole(same_tokens(reader, three.watches[1].encoder(max_length))),
+    sums = reader.through(
         three.sums(),
         three.count,
         batches=common_batches(three.watches, batch_size, max_length),
-        title=f"{first.name} and {second.name} on {reader.corpus.name}" if progress else None,
-        expected=reader.expected,
+        who=f"{first.name} and {second.name}" if progress else None,
+        texts=same_tokens(reader, three.watches[1].encoder(max_length)),
     )
     if reader.read < FEWEST_TEXTS:
         raise TextError(
             f"{reader.corpus.name} holds {reader.read} texts, and at least {FEWEST_TEXTS} are needed: {_WHY}"
         )
-    options: dict[str, object] = {
-        "against": first.name,
-        "against_weights_hash": f"sha256:{first.weights_hash}",
-        "max_length": max_length,
-        "limit": limit,
-        "seed": seed,
-    }
+    options = {**compared_with(first), "max_length": max_length, "limit": limit, "seed": seed}
     duration, notes = perf_counter() - started, tuple(_notes(first, second, reader))
     source = Source.of_corpus(reader, options=options, duration=duration, notes=notes)
     return Matching(second, source, first, {stack: own.result() for stack, own in sums.stacks.items()})

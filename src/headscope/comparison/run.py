@@ -17,13 +17,11 @@ from headscope.comparison.result import Comparison, StackComparison
 from headscope.comparison.same_input import SameInput
 from headscope.comparison.sums import GIVERS, StackSums
 from headscope.comparison.weights import weight_change
-from headscope.errors import TextError
 from headscope.kinds.features import MEASURE as FEATURES
 from headscope.models import Model, ModelName, loaded
 from headscope.models.stacks import Place
 from headscope.probes.features.probe import FeaturesProbe
 from headscope.probes.result import Source, compared_with
-from headscope.run.one_pass import run_pass, whole
 from headscope.run.options import BatchSize, check_run_options
 from headscope.run.reader import Reader, ReadText
 from headscope.run.watch import Watch
@@ -70,10 +68,9 @@ def compare(
     sums = both.read(reader, batch_size, f"{first.name} and {second.name}" if progress else None)
     scored = None if features is None or treebank is None else features.score(treebank)
     weights = weight_change(*captures)
+    kinds = {stack: _kinds(own, stack, k=k, seed=seed) for stack, own in sums.items()}
     stacks = {
-        stack: StackComparison(
-            own, weights.by_stack[stack], _kinds(own, stack, k=k, seed=seed), seed, partners.get(stack, {})
-        )
+        stack: StackComparison(own, weights.by_stack[stack], kinds[stack], seed, partners.get(stack, {}))
         for stack, own in sums.items()
     }
     options = {
@@ -122,17 +119,9 @@ class _Both:
         sums: _Sums = Counted(
             {grid.stack: StackSums.zeros(grid, same_input=same_input) for grid in self.grids}
         )
-        run_pass(
-            whole(same_tokens(reader, self.watches[1].encoder(longest))),
-            sums,
-            self.count,
-            batches=common_batches(self.watches, batch_size, longest),
-            title=who and f"{who} on {reader.corpus.name}",
-            expected=reader.expected,
-        )
-        if not reader.read:
-            raise TextError(f"{reader.corpus.name} holds no usable text")
-        return sums.value
+        texts = same_tokens(reader, self.watches[1].encoder(longest))
+        batches = common_batches(self.watches, batch_size, longest)
+        return reader.through(sums, self.count, batches=batches, who=who, texts=texts).value
 
     def count(self, sums: _Sums, texts: list[ReadText]) -> None:
         """Show a batch to both models, and count."""

@@ -15,6 +15,11 @@ def sample_path(name: Literal["articles", "treebank", "roles"] = "articles") -> 
     return Path(__file__).parent / _FILES[name]
 
 
+def beside(module: str) -> dict[str, Any]:
+    """What the TOML file beside a module of headscope, of the same name, says."""
+    return tomllib.loads(Path(module).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
 @cache
 def english(kind: str) -> dict[str, frozenset[str]]:
     """The lists of English words of one kind, by name: sentences, spaces, mentions, pronouns or people."""

@@ -301,7 +301,7 @@ def run_scores(
 
 
 def check_untouched(capture: Capture) -> None:
-    """Raise CaptureError where queries and keys cannot be had, or not those of the untouched model."""
+    """Raise CaptureError where queries and keys cannot be had, or not those of the unedited model."""
     check_reachable(capture)
     if is_edited(capture.model.core):
         raise CaptureError("the model is edited, and explain needs the unedited model; leave the edit")

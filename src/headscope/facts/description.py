@@ -6,11 +6,9 @@ findings all render it, so a probe that has one is shown everywhere, and an atla
 made it.
 """
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from functools import cache
-from pathlib import Path
 from types import UnionType
 from typing import (
     TYPE_CHECKING,
@@ -26,6 +24,7 @@ from typing import (
 from weakref import WeakKeyDictionary
 
 from headscope.atlas.files import MOVED
+from headscope.data import beside
 from headscope.registry import BUILT_IN, Registry
 
 if TYPE_CHECKING:
@@ -281,7 +280,7 @@ def _usual(of: Field[Any]) -> Any:
 
 def described_in(module: str, kind: Callable[..., Description] = Description) -> Description:
     """What the TOML file beside a module says; `kind` makes the description of its fields."""
-    return from_data(kind, tomllib.loads(Path(module).with_suffix(".toml").read_text(encoding="utf-8")))
+    return from_data(kind, beside(module))
 
 
 def from_data(kind: Callable[..., T], data: Mapping[str, Any]) -> T:

@@ -57,7 +57,7 @@ class Sentence:
             for word in others
         ]
         roles = dict.fromkeys(example.right, "right")
-        roles |= {guess: "found" if example.is_right else "guess"} | {asking: "asks"}
+        roles |= {guess: "found" if example.is_right else "guess"} | {asking: "query"}
         return cls(example.words, tuple(looks), roles)
 
     @classmethod

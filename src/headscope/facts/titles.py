@@ -14,24 +14,8 @@ from headscope.facts.analyses.comparisons import MEASURES
 from headscope.facts.analyses.sweeps import SweepFacts, sweep_facts
 from headscope.facts.description import description_of
 from headscope.facts.slices import HeadValues
-from headscope.facts.vocabulary import role_name, slice_title, value_name
+from headscope.facts.vocabulary import WORDS, role_name, slice_title, value_name
 
-_GROUPS = {
-    "types": "Kinds of heads",
-    "patterns": "Patterns",
-    "ablation": "Ablation",
-    "importance": "Importance by gradient",
-}
-_MEASURE_GROUPS = {"loudness_residual": "Loudness", "constancy": "Loudness"}
-_TITLES = {
-    "loudness": "Loudness: how much the head adds",
-    "loudness_residual": "Loudness beside the residual stream",
-    "constancy": "Constancy: how much is the same whatever the query",
-    "head_type_certainty": "How clearly the head is of its kind",
-    "head_importance": "Importance by gradient",
-    "attention_cosine": "Likeness of both models' maps (cosine)",
-    "attention_js": "Difference of both models' maps (JS divergence)",
-}
 _GIVEN = {
     "_input_a": ", on the other model's hidden states",
     "_input_b": ", on this model's hidden states",
@@ -79,10 +63,10 @@ class AtlasWords:
             known = description_of(self.atlas, probe).group
             if known:
                 return known
-            group = _GROUPS.get(looked, looked.replace("_", " ").capitalize())
+            group = WORDS["probe_groups"].get(looked, looked.replace("_", " ").capitalize())
             return group if looked == probe else f"{group}, moved"
         looked = measure.removesuffix(MOVED)
-        group = _MEASURE_GROUPS.get(looked) or looked.replace("_", " ").capitalize()
+        group = WORDS["measure_groups"].get(looked) or looked.replace("_", " ").capitalize()
         return group if looked == measure else f"{group}, moved"
 
     def about(self, measure: str, array: xr.DataArray) -> str:
@@ -114,7 +98,7 @@ class AtlasWords:
         if measure in ("gradient", "attribution"):
             return self._gradient(picked)
         for ending, words in {"": "", **_GIVEN}.items():
-            known = _TITLES.get(measure.removesuffix(ending) if ending else measure)
+            known = WORDS["titles"].get(measure.removesuffix(ending) if ending else measure)
             if known is not None:
                 return known + words
         return None

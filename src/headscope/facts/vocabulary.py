@@ -5,54 +5,19 @@ from functools import partial
 
 from headscope.atlas import Atlas
 from headscope.atlas.files import MOVED
-from headscope.facts.analyses.explained import template_name
+from headscope.data import beside
 from headscope.facts.description import Description, array_text, description_of, descriptions, direction_name
 from headscope.facts.slices import Choice, HeadValues
 
 FEATURE_WINDOWS = 16
 
-_PATTERNS = {
-    "next_word": "the next word",
-    "previous_word": "the previous word",
-    "same_word": "other places of the same word",
-    "same_word_other_sentence": "the same word in the other sentence",
-    "induction": "what followed an earlier copy (induction)",
-    "duplicate_token": "earlier copies of the token",
-    "delimiters": "delimiters",
-    "own_sentence": "its own sentence",
-    "other_sentence": "the other sentence",
-    "first_token": "the first token (sink)",
-}
-
-
-_EXPLAINED = {
-    "explained": "Explained by its names",
-    "explained_control": "Explained by the names of another text",
-    "explained_ceiling": "Explained by its mean attention by offset and class of token",
-    "explained_weight": "Weight of ",
-}
-
-_UNITS = {
-    **dict.fromkeys(("explained", "explained_control", "explained_ceiling"), "explained share"),
-    "explained_weight": "weight",
-    "pattern_share": "share of texts",
-    "head_type_certainty": "certainty",
-    "head_type_changed": "fits of ten that changed it",
-    "loudness": "share of the layer",
-    "loudness_residual": "of the residual stream",
-    "constancy": "share that is the same for all queries",
-}
-
-_STACKS = {
-    "encoder": "Encoder",
-    "decoder": "Decoder",
-    "cross": "Cross attention, from what is written to what was read",
-}
+WORDS: dict[str, dict[str, str]] = beside(__file__)
+"""By kind: patterns, templates, units, stacks, titles and groups of arrays."""
 
 
 def stack_title(stack: str) -> str:
     """A stack as a heading."""
-    return _STACKS.get(stack, stack)
+    return WORDS["stacks"].get(stack, stack)
 
 
 def has_markers(atlas: Atlas) -> bool:
@@ -91,7 +56,15 @@ def offset_name(offset: int) -> str:
 
 def pattern_name(pattern: Choice) -> str:
     """What a named pattern looks at, in words."""
-    return _PATTERNS.get(str(pattern), str(pattern).replace("_", " "))
+    return WORDS["patterns"].get(str(pattern), str(pattern).replace("_", " "))
+
+
+def template_name(template: str) -> str:
+    """What a template looks at, in words."""
+    if template.startswith("offset_"):
+        offset = int(template.removeprefix("offset_"))
+        return f"{abs(offset)} token{'' if abs(offset) == 1 else 's'} {'back' if offset < 0 else 'ahead'}"
+    return WORDS["templates"].get(template, template.replace("_", " "))
 
 
 def label_name(atlas: Atlas, stack: str, described: Description, label: Choice) -> str:
@@ -152,9 +125,9 @@ def _title(atlas: Atlas, picked: HeadValues, measure: str) -> str:
         return f"Attention to {_features(atlas, stack, select['feature'])}"
     if measure == "pattern_share":
         return f"Maps that are {' and '.join(map(str, select['pattern']))}"
-    if measure in _EXPLAINED:
+    if measure in WORDS["explained"]:
         names = " and ".join(template_name(str(label)) for label in select.get("template", ()))
-        return f"{_EXPLAINED[measure]}{names}"
+        return f"{WORDS['explained'][measure]}{names}"
     chosen = "; ".join(f"{dim} {', '.join(map(str, labels))}" for dim, labels in select.items())
     return measure.replace("_", " ").capitalize() + (f" ({chosen})" if chosen else "")
 
@@ -165,7 +138,7 @@ def value_name(picked: HeadValues) -> str:
         return picked.text.unit
     measure = picked.measure.removesuffix("_stderr").removesuffix("_against")
     of_what = "what is moved" if measure.endswith(MOVED) else "attention"
-    return _UNITS.get(measure) or (f"share of {of_what}" if picked.is_share else picked.units)
+    return WORDS["units"].get(measure) or (f"share of {of_what}" if picked.is_share else picked.units)
 
 
 def _asked_by(atlas: Atlas, stack: str, query_roles: tuple[Choice, ...]) -> str:

@@ -12,6 +12,7 @@ from headscope.figures.importance import gradient_by_layer, importance_grid
 from headscope.figures.kinds import feature_boxes, kinds_by_layer, pattern_bars, patterns_by_layer
 from headscope.figures.map import feature_map, head_map
 from headscope.figures.maps import example_maps, kind_examples, pattern_maps
+from headscope.figures.moved import looked_and_moved
 from headscope.figures.profiles import distance_profile, entropy_by_layer, offset_profile, role_by_layer
 from headscope.figures.theme import save
 from headscope.figures.views import head_view, matrix_view, model_view
@@ -39,6 +40,7 @@ __all__ = [
     "kind_examples",
     "kinds_by_layer",
     "layer_changes",
+    "looked_and_moved",
     "matrix_view",
     "model_view",
     "offset_profile",

@@ -149,8 +149,8 @@ def pruning_curve(
         label = ORDER_WORDS.get(order := str(own["order"].values), order)
         ax.plot(counts, own.values, color=ACCENT, linewidth=1.6, marker="s", markersize=3.5, label=label)
     start = float(curve.values[0, 0])
-    untouched = f"untouched: {swept.metric.written(start)}"
-    ax.axhline(start, color=INK, linewidth=0.8, linestyle="--", label=untouched)
+    unedited = f"unedited: {swept.metric.written(start)}"
+    ax.axhline(start, color=INK, linewidth=0.8, linestyle="--", label=unedited)
     dress(
         ax,
         title=f"{swept.metric.label} with {swept.facts.edited}",

@@ -19,7 +19,7 @@ from headscope.facts.wording import printed
 from headscope.figures.colours import ACCENT, INK, MUTED, PAPER, SERIES
 from headscope.figures.theme import SMALL_SIZE, axes, short, size_in_points, text_width, title, write
 
-ROLE_COLOURS = {"asks": ACCENT, "found": SERIES[2], "right": SERIES[2], "guess": SERIES[1]}
+ROLE_COLOURS = {"query": ACCENT, "found": SERIES[2], "right": SERIES[2], "guess": SERIES[1]}
 
 LEAST_WRITTEN = 0.05  # attention below this has no number, unless the word matters
 BELOW = 33.0  # points below the arcs: word, number and role
@@ -236,7 +236,7 @@ def _word(ax: Axes, sentence: Sentence, place: Place, weights: dict[int, float],
         return
     number, role = _below(sentence, weights, place.words[0])
     colour = ROLE_COLOURS.get(role, INK)
-    is_filled = role in ("asks", "found", "guess")
+    is_filled = role in ("query", "found", "guess")
     if role:
         width = text_width(place.text, WORD_SIZE) + 1
         box = FancyBboxPatch(
@@ -250,7 +250,7 @@ def _word(ax: Axes, sentence: Sentence, place: Place, weights: dict[int, float],
             zorder=1,
         )
         ax.add_patch(box)
-    is_target = role not in ("", "asks")
+    is_target = role not in ("", "query")
     put(-11, place.text, WORD_SIZE, PAPER if is_filled else INK)
     put(-23, number, SMALL_SIZE, colour if is_target else MUTED, "bold" if is_target else "normal")
     put(-31, role, SMALL_SIZE, colour)
@@ -267,7 +267,7 @@ def _arcs(ax: Axes, sentence: Sentence, line: Line, scale: float) -> None:
         start, end = line.of(look.asks), line.of(look.target)
         if start is None or end is None:
             continue
-        roles = {sentence.roles.get(word, "") for word in (look.asks, look.target)} - {"", "asks"}
+        roles = {sentence.roles.get(word, "") for word in (look.asks, look.target)} - {"", "query"}
         colour = ROLE_COLOURS[roles.pop()] if roles else ACCENT
         strength = min(look.weight, 1.0)
         alpha = 0.25 + 0.75 * strength**0.5

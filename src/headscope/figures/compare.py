@@ -69,7 +69,7 @@ def kind_changes(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = No
         text = {"ha": "center", "va": "center_baseline", "fontsize": LABEL_SIZE, "color": colour}
         ax.text(column, row, str(int(counts[row, column])), text)
     ax.invert_yaxis()
-    dress(ax, title="Kinds of heads, before and after", x="kind after", y="kind before")
+    dress(ax, title="Types of heads, before and after", x="type after", y="type before")
     ax.set_xticks(range(size), kinds, fontsize=TICK_SIZE, color=INK)
     ax.set_yticks(range(size), kinds, fontsize=TICK_SIZE, color=INK)
     ax.tick_params(length=0)

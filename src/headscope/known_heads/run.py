@@ -319,7 +319,7 @@ class _Run:
 def _made_source(words: MadeTexts, made: int, **about: Any) -> Source:
     """Where the numbers come from when there was made text alone."""
     return Source(
-        data="made text",
+        data="random text",
         data_hash=hashlib.sha256(f"{words.half} {words.seed} {made}".encode()).hexdigest(),
         texts=made,
         documents=made,

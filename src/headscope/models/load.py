@@ -1,19 +1,21 @@
 """Loading a model by name: a demo model, a folder, or a name on the hub."""
 
+import logging
 import os
 import re
 import warnings
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.utils import logging as transformers_logging
 
 from headscope.errors import HeadscopeWarning, ModelError, OptionError, choices
 from headscope.models.model import Model
-from headscope.models.quiet import quiet_transformers
 from headscope.types import DEMO_MODELS
 
 _NUMBER = re.compile(r"\.\d+\.")
@@ -259,3 +261,20 @@ def _tokenizer(source: str, label: str, revision: str | None, config: Any) -> An
 def _first_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Inside, transformers says nothing."""
+    verbosity = transformers_logging.get_verbosity()
+    had_bars = transformers_logging.is_progress_bar_enabled()
+    disable: Callable[[], Any] = transformers_logging.disable_progress_bar
+    enable: Callable[[], Any] = transformers_logging.enable_progress_bar
+    transformers_logging.set_verbosity(logging.CRITICAL)
+    disable()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(verbosity)
+        if had_bars:
+            enable()

@@ -44,9 +44,9 @@ ATLAS_FILE = "atlas.nc"
 """What the file of an atlas is called in a command, where its name is not known."""
 
 _CATEGORIES = {
-    "head_type": "Kind of head",
-    "kind_before": "Kind of head in {}",
-    "kind_after": "Kind of head now, by the kinds of {}",
+    "head_type": "Type of head",
+    "kind_before": "Type of head in {}",
+    "kind_after": "Type of head now, by the types of {}",
 }
 _FIRST = ("head_type", "ablation_change", "entropy")
 """What a reader sees first: kinds of heads where known, else what the task loses, else entropy, else a number."""

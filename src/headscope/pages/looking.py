@@ -1,7 +1,8 @@
 """A text through a model, ready to be shown: what its heads do on it, and what an atlas knows of them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, TypeVar, get_args
 from weakref import WeakKeyDictionary
 
 from headscope.atlas import Atlas
@@ -10,8 +11,13 @@ from headscope.facts.card import cards
 from headscope.models import Model
 from headscope.pages.neurons import NeuronReader, neuron_reader
 from headscope.pages.quantise import FINE_WEIGHTS
-from headscope.pages.seen import Observed, can_weigh, observe_as, prepare
+from headscope.pages.seen import Observed, can_weigh, check_text, check_weigh, observe_as, prepare
+from headscope.pages.start import Start
+from headscope.pages.start_checks import check_model, check_outline
 from headscope.types import MapWeigh
+
+Name = TypeVar("Name")
+"""How a model is named, or the model itself."""
 
 
 @dataclass(frozen=True)
@@ -51,25 +57,55 @@ def look(
     return Looked(labelled(observed, atlas), reader, tuple(also))
 
 
-def look_at_both(
-    model: Model,
-    text_a: str,
-    text_b: str | None,
-    *,
-    beside: Model | None,
-    beside_text: str | None,
-    max_length: int | None,
-    neurons: bool | None,
-    atlas: Atlas | None,
-    weigh: MapWeigh | None = None,
-) -> tuple[Looked, Looked | None]:
-    """A text, and what is shown beside it: the same text in another model, another text, or both; None for neither."""
-    first = look(model, text_a, text_b, max_length=max_length, neurons=neurons, atlas=atlas, weigh=weigh)
-    if beside is None and beside_text is None:
-        return first, None
-    texts = (text_a, text_b) if beside_text is None else (beside_text, None)
-    other, known = (model, atlas) if beside is None else (beside, None)
-    return first, look(other, *texts, max_length=max_length, neurons=neurons, atlas=known, weigh=weigh)
+@dataclass(frozen=True)
+class TextToShow:
+    """A text or pair, what is shown of it first, whose cards its heads have, and what text stands beside it."""
+
+    text_a: str
+    text_b: str | None
+    start: Start
+    atlas: Atlas | None = None
+    beside_text: str | None = None
+    max_length: int | None = None
+    neurons: bool | None = None
+    weigh: MapWeigh | None = None
+
+    def __post_init__(self) -> None:
+        check_text(self.text_a, self.text_b)
+        check_weigh(self.weigh)
+        if self.atlas is not None:
+            check_cards(self.atlas)
+
+    def loaded(
+        self,
+        model: Name,
+        beside: Name | None,
+        *,
+        outline: Callable[[Name], Model | None],
+        load: Callable[[Name], Model],
+    ) -> tuple[Model, Model | None]:
+        """A model, and one to show beside it; what their files do not offer is refused before weights are read."""
+        for name, start in ((model, self.start), (beside, None)):
+            known = None if name is None else outline(name)
+            if known is not None:
+                check_outline(known, start, max_length=self.max_length, neurons=self.neurons)
+        first = load(model)
+        check_model(first, self.start, neurons=self.neurons)
+        return first, None if beside is None else load(beside)
+
+    def look(self, model: Model, beside: Model | None) -> tuple[Looked, Looked | None]:
+        """The text, and beside it the same in another model, another text, or both; None for neither."""
+        options: dict[str, Any] = {
+            "max_length": self.max_length,
+            "neurons": self.neurons,
+            "weigh": self.weigh,
+        }
+        first = look(model, self.text_a, self.text_b, atlas=self.atlas, **options)
+        if beside is None and self.beside_text is None:
+            return first, None
+        texts = (self.text_a, self.text_b) if self.beside_text is None else (self.beside_text, None)
+        other, known = (model, self.atlas) if beside is None else (beside, None)
+        return first, look(other, *texts, atlas=known, **options)
 
 
 def labelled(observed: Observed, atlas: Atlas | None) -> Observed:

@@ -12,8 +12,9 @@ from torch import Tensor
 
 from headscope.atlas import Results
 from headscope.errors import TextError
-from headscope.facts.analyses.explained import GOLD, template_name
+from headscope.facts.analyses.explained import GOLD
 from headscope.facts.description import ArrayText, Column, Description, Table
+from headscope.facts.vocabulary import template_name
 from headscope.measures.explained import ExplainedWithSyntax
 from headscope.measures.templates import SYNTAX
 from headscope.models import ModelName, loaded

@@ -87,7 +87,7 @@ def _table(described: Description, examples: Sequence[Example]) -> Table:
         for example in examples
     )
     return Table(
-        "The text that shows each other head best", ("", "Head", "Asks", "Chosen", "Attention", "Text"), rows
+        "The text that shows each other head best", ("", "Head", "Query", "Chosen", "Attention", "Text"), rows
     )
 
 

@@ -62,7 +62,7 @@ def _pictures(subject: Subject) -> Iterator[Picture]:
             subject,
             figures.kind_changes,
             size=changes_size(subject.array("kind_transitions").sizes["kind_before"]),
-            title="Kinds of heads, before and after",
+            title="Types of heads, before and after",
             caption="How many heads went from which kind (down) to which (across); the colour is the share of a row. "
             "The kinds are those of the first model.",
         )

@@ -23,6 +23,7 @@ from headscope.report.section import Chapter, HeadLinks, Section, Table
 from headscope.report.sections import sections
 
 _TOPICS = {
+    "Use": "probe-uses",
     "Ablation": "ablation",
     "Importance": "importance",
     "Change": "compare",
@@ -31,6 +32,7 @@ _TOPICS = {
     "Kinds": "kinds",
     "Neighbours": "neighbours",
     "Special tokens and punctuation": "roles",
+    "What is moved": "roles",
     "Breadth": "breadth",
     "Distance": "distances",
     "Named patterns": "habits",

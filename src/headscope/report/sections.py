@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from headscope import figures
+from headscope.atlas.files import MOVED
 from headscope.errors import AtlasError
 from headscope.facts.analyses.explained import explained_sentences
 from headscope.facts.analyses.kinds import near_identical
@@ -106,8 +107,25 @@ def _roles(subject: Subject) -> Section:
             )
             for role, name in names.items()
             if role in choices(array, "role") and "all" in choices(array, "query_role")
-        ],
+        ]
+        + _taking(subject),
     )
+
+
+def _taking(subject: Subject) -> list[Picture]:
+    """Looked against moved, where the atlas knows both."""
+    if not subject.has(f"role_attention{MOVED}"):
+        return []
+    return [
+        stack_picture(
+            subject,
+            figures.looked_and_moved,
+            size=(5.2, 4.4),
+            title="Where heads look, and what they take",
+            caption="A dot per head and kind of token. On the line a head takes as much as it looks at; below it, it "
+            "looks there and fetches little. Named: the heads farthest from the line.",
+        )
+    ]
 
 
 def _adding_up(subject: Subject) -> str:

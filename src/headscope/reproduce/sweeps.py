@@ -71,7 +71,7 @@ class Sweep:
 
     @property
     def baseline(self) -> Figure:
-        """How the untouched model does."""
+        """How the unedited model does."""
         ends = (self.facts["baseline_interval"] or {}).get(self.metric.name) or [None, None]
         low, high = (self._scaled(end) for end in ends)
         return Figure(self._scaled(self.facts["baseline"][self.metric.name]), low, high)

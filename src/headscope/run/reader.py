@@ -1,11 +1,12 @@
 """The one reader: the texts of a corpus as a model is given them, with a running account of what was read."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from headscope.run.one_pass import Shard, shards, whole
+from headscope.errors import TextError
+from headscope.run.one_pass import B, S, Shard, run_pass, shards, whole
 from headscope.run.sample import SentenceSample
 from headscope.text.corpus import Corpus
 from headscope.text.encode import EncodedInput, TextEncoder
@@ -89,6 +90,26 @@ class Reader:
     def shards(self, size: int | None = None) -> Iterator[Shard[ReadText]]:
         """The texts in shards of `size`, or all as one."""
         yield from whole(self) if size is None else shards(self, size, lambda text: text.content)
+
+    def through(
+        self,
+        state: S,
+        count: Callable[[S, B], None],
+        *,
+        batches: Callable[[Iterable[ReadText]], Iterable[B]],
+        who: str | None,
+        texts: Iterable[ReadText] | None = None,
+    ) -> S:
+        """Fill the state with all texts, as `run_pass` does; TextError where there are none.
+
+        A bar names `who` reads them; None shows none. `texts` are these texts, as something on the way yields them.
+        """
+        parts = self.shards() if texts is None else whole(texts)
+        title = who and f"{who} on {self.corpus.name}"
+        run_pass(parts, state, count, batches=batches, title=title, expected=self.expected)
+        if not self.read:
+            raise TextError(f"{self.corpus.name} holds no usable text")
+        return state
 
     def expected(self, done: int) -> float | None:
         """How many texts there will be, as far as can be told by a run that is done with so many."""

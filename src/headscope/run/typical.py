@@ -54,8 +54,11 @@ def typical_sentences(
 
         def see(stack: StackName, attention: AttentionBatch) -> None:
             asking, looked_at = (side.to(attention.attention) for side in members[stack])
-            between = asking.transpose(-1, -2)[:, None] @ attention.attention @ looked_at[:, None]
-            weights, words = between.max(-1)  # of (text, head, word, word)
+            ways = [attention.attention, *([attention.moved.attention] if attention.carried else [])]
+            between = torch.stack(
+                [asking.transpose(-1, -2)[:, None] @ way @ looked_at[:, None] for way in ways]
+            )
+            weights, words = between.max(-1)  # of (way, text, head, word, word)
             seen = (profile_of(grids[stack], attention), words.cpu().numpy(), weights.float().cpu().numpy())
             part.layers.append(_Layer(stack, attention.layer, places, *seen))
 
@@ -111,8 +114,10 @@ class _Layer(NamedTuple):
     layer: int
     texts: list[int]
     profile: Array  # (text, head, feature)
-    looks_at: Array  # (text, head, word) the word that a word looks at most
-    weights: Array  # (text, head, word) the attention that goes there
+    looks_at: (
+        Array  # (way, text, head, word) the word that a word looks at most, and where known takes most from
+    )
+    weights: Array  # (way, text, head, word) the attention that goes there, and what is moved from there
 
 
 @dataclass
@@ -130,25 +135,30 @@ def _typical(grid: HeadGrid, asked: Sequence[_Asked], layers: Sequence[_Layer]) 
     profile = np.zeros(
         (*heads, layers[0].profile.shape[-1]), dtype=np.float32
     )  # (text, layer, head, feature)
-    looks_at = np.zeros((*heads, longest), dtype=np.uint16)  # (text, layer, head, word)
-    weights = np.zeros((*heads, longest), dtype=np.float32)
+    ways = len(layers[0].weights)
+    looks_at = np.zeros((ways, *heads, longest), dtype=np.uint16)  # (way, text, layer, head, word)
+    weights = np.zeros((ways, *heads, longest), dtype=np.float32)
     for seen in layers:
         profile[seen.texts, seen.layer] = seen.profile
-        looks_at[seen.texts, seen.layer, :, : seen.looks_at.shape[-1]] = seen.looks_at
-        weights[seen.texts, seen.layer, :, : seen.weights.shape[-1]] = seen.weights
+        looks_at[:, seen.texts, seen.layer, :, : seen.looks_at.shape[-1]] = seen.looks_at
+        weights[:, seen.texts, seen.layer, :, : seen.weights.shape[-1]] = seen.weights
     alike = likeness(profile)  # (text, layer, head)
     order = foremost(alike)[:SHOWN]  # (rank, layer, head)
     for layer, head in np.ndindex(grid.layers, grid.heads):
         for text in order[:, layer, head]:
             asking, looked_at = sides[text]
-            at = (text, layer, head, slice(len(asking.words)))
+            at = (slice(None), text, layer, head, slice(len(asking.words)))
+            places = [tuple(each) for each in looks_at[at].tolist()]
+            shares = [tuple(each) for each in weights[at].tolist()]
             yield Typical(
                 head=HeadId(layer, head),
                 words=asking.words,
                 keys=looked_at.words if grid.cross else None,
-                looks_at=tuple(looks_at[at].tolist()),
-                weights=tuple(weights[at].tolist()),
+                looks_at=places[0],
+                weights=shares[0],
                 likeness=float(alike[text, layer, head]),
+                takes_from=places[1] if ways > 1 else None,
+                moved=shares[1] if ways > 1 else None,
             )
 
 

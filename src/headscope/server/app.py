@@ -84,6 +84,7 @@ def create_app(
     app.state.explorer = explorer
     app.include_router(_page_routes())
     app.include_router(_model_routes(explorer))
+    app.include_router(_text_routes(explorer))
     app.include_router(_atlas_routes(explorer))
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]  # as FastAPI's own docs say
     _answer_problems(app)
@@ -125,31 +126,6 @@ def _model_routes(explorer: Explorer) -> APIRouter:
         """What the server is busy with."""
         return explorer.status
 
-    @routes.post("/seen")
-    async def seen(request: Request, asked: Annotated[LookRequest, Body()]) -> Seen:
-        """Send a text through a model; its maps are then there under the id."""
-        check_request(asked)
-        return (
-            await explorer.work(request, "reading a text", lambda job: explorer.texts.look(job, asked))
-        ).seen
-
-    @routes.get("/seen/{id}/maps/{stack}/{layer}", response_class=_Octets)
-    async def maps(request: Request, id: str, stack: str, layer: int) -> Response:
-        """Raw-deflated uint8[head][query][key], as `Seen` has it; `Seen.levels` says what each byte stands for."""
-        look = explorer.looks.find(id)
-        if look is None:
-            asked = explorer.asked(id)
-            look = await explorer.work(request, "reading a text", lambda job: explorer.texts.look(job, asked))
-        return _Octets(look.chunk(stack, layer))
-
-    @routes.get("/seen/{id}/neurons/{stack}/{layer}/{head}")
-    async def head_neurons(request: Request, id: str, stack: str, layer: int, head: int) -> Neurons:
-        """Queries and keys of one head on the text."""
-        asked = explorer.asked(id)
-        return await explorer.work(
-            request, "reading neurons", lambda job: explorer.texts.neurons(job, asked, stack, layer, head)
-        )
-
     @routes.post("/predict")
     async def predicted(request: Request, asked: Annotated[PredictRequest, Body()]) -> Predicted:
         """What a model says, as it is and with heads switched off."""
@@ -177,6 +153,37 @@ def _model_routes(explorer: Explorer) -> APIRouter:
     async def found(request: Request, asked: Annotated[FindRequest, Body()]) -> Found:
         """The heads that look along arrows, ranked, with p values."""
         return await explorer.work(request, "searching", lambda job: explorer.texts.find(job, asked))
+
+    return routes
+
+
+def _text_routes(explorer: Explorer) -> APIRouter:
+    routes = APIRouter(prefix="/api", responses=PROBLEMS)
+
+    @routes.post("/seen")
+    async def seen(request: Request, asked: Annotated[LookRequest, Body()]) -> Seen:
+        """Send a text through a model; its maps are then there under the id."""
+        check_request(asked)
+        return (
+            await explorer.work(request, "reading a text", lambda job: explorer.texts.look(job, asked))
+        ).seen
+
+    @routes.get("/seen/{id}/maps/{stack}/{layer}", response_class=_Octets)
+    async def maps(request: Request, id: str, stack: str, layer: int) -> Response:
+        """Raw-deflated uint8[head][query][key], as `Seen` has it; `Seen.levels` says what each byte stands for."""
+        look = explorer.looks.find(id)
+        if look is None:
+            asked = explorer.asked(id)
+            look = await explorer.work(request, "reading a text", lambda job: explorer.texts.look(job, asked))
+        return _Octets(look.chunk(stack, layer))
+
+    @routes.get("/seen/{id}/neurons/{stack}/{layer}/{head}")
+    async def head_neurons(request: Request, id: str, stack: str, layer: int, head: int) -> Neurons:
+        """Queries and keys of one head on the text."""
+        asked = explorer.asked(id)
+        return await explorer.work(
+            request, "reading neurons", lambda job: explorer.texts.neurons(job, asked, stack, layer, head)
+        )
 
     @routes.get("/seen/{id}/view/{name}", response_class=_Json)
     async def view_of_text(request: Request, id: str, name: str) -> Response:

@@ -224,7 +224,7 @@ def _config(name: str) -> dict[str, Any] | None:
         else:
             from transformers import AutoConfig  # noqa: PLC0415 - loads torch
 
-            from headscope.models.quiet import quiet_transformers  # noqa: PLC0415 - loads torch
+            from headscope.models.load import quiet_transformers  # noqa: PLC0415 - loads torch
 
             with quiet_transformers():
                 config = AutoConfig.from_pretrained(name, trust_remote_code=False).to_dict()

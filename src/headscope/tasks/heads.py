@@ -22,7 +22,7 @@ from transformers.models.auto import modeling_auto as auto
 from headscope.capture import surveyed
 from headscope.errors import ModelError
 from headscope.models import Model, ModelName, load, wrap
-from headscope.models.quiet import quiet_transformers
+from headscope.models.load import quiet_transformers
 from headscope.types import TaskName
 
 Head = Literal["writing", "question-answering", "classification", "masked-lm", "next-token"]

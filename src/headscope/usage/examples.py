@@ -1,7 +1,7 @@
 """What the model is scored on: a relation in a sentence, and for minimal pairs the sentence with one word changed."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -53,9 +53,11 @@ def relation_cases(sentences: Iterable[ParsedSentence], relation: str) -> Iterat
             yield Case(sentence.content, dependent, governor, frozenset(edges), number, where)
 
 
-def agreement_cases(sentences: Sequence[ParsedSentence], relation: str) -> Iterator[Case]:
-    """Pairs in which a verb has the number of its subject or the other one, through the corpus's own forms."""
-    forms = _verb_forms(sentences)
+def agreement_cases(
+    sentences: Iterable[ParsedSentence], relation: str, *, corpus: Iterable[ParsedSentence]
+) -> Iterator[Case]:
+    """Pairs in which a verb has the number of its subject or the other one, through the forms of the whole corpus."""
+    forms = _verb_forms(corpus)
     for number, sentence in enumerate(sentences):
         edges = _edges(sentence, relation)
         for subject, verb in edges:

@@ -8,6 +8,8 @@ import numpy as np
 
 from headscope.atlas import Results
 from headscope.facts.analyses.uses import DESCRIPTION, Use
+from headscope.facts.findings.know import object_of
+from headscope.probes.pointing.dependency import DESCRIPTION as DEPENDENCY
 from headscope.probes.result import ProbeResult, Row
 from headscope.stats.correction import adjusted, units_needed
 from headscope.stats.paired import PairedChange, paired_change
@@ -93,6 +95,7 @@ class UsesResult(ProbeResult):
         mean = [float(part.mean()) if len(part) else float("nan") for part in (change, control, random)]
         return Use(
             relation=found.relation,
+            does=object_of(DEPENDENCY, found.relation) or f"finds {found.relation}",
             head=str(found.head),
             direction=found.direction,
             accuracy=found.accuracy,

@@ -84,7 +84,7 @@ def uses(
         for name in names
         for each in runner.test(
             found[name],
-            _cases(score, tested, name, file_pairs),
+            _cases(score, tested, name, corpus=sentences, pairs=file_pairs),
             score,
             account,
         )
@@ -139,13 +139,18 @@ def _check_relations(sentences: Sequence[ParsedSentence], names: Sequence[str], 
 
 
 def _cases(
-    score: Score, sentences: Sequence[ParsedSentence], relation: str, pairs: MinimalPairs | None
+    score: Score,
+    tested: Sequence[ParsedSentence],
+    relation: str,
+    *,
+    corpus: Sequence[ParsedSentence],
+    pairs: MinimalPairs | None,
 ) -> list[Case]:
     if pairs is not None:
         return list(pair_cases(pairs))
-    return list(
-        agreement_cases(sentences, relation) if score == "agreement" else relation_cases(sentences, relation)
-    )
+    if score == "agreement":
+        return list(agreement_cases(tested, relation, corpus=corpus))
+    return list(relation_cases(tested, relation))
 
 
 @dataclass

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from headscope.atlas import Atlas, open_atlas
 from headscope.errors import OptionError
-from headscope.models import Model, load
+from headscope.models import Model, ModelName, loaded
 from headscope.models.load import outline
 from headscope.pages.arrays import from_attentions
-from headscope.pages.looking import Looked, check_cards, look_at_both
-from headscope.pages.seen import check_text, check_weigh
+from headscope.pages.looking import Looked, TextToShow
 from headscope.pages.start import Start
-from headscope.pages.start_checks import check_model, check_outline
 from headscope.types import MapWeigh
 
 if TYPE_CHECKING:
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def view(
-    model: Model | str | os.PathLike[str] | None = None,
+    model: ModelName | None = None,
     text_a: str | None = None,
     text_b: str | None = None,
     *,
@@ -30,7 +28,7 @@ def view(
     stack: str | None = None,
     view: str | None = None,
     atlas: Atlas | str | os.PathLike[str] | None = None,
-    beside: Model | str | os.PathLike[str] | None = None,
+    beside: ModelName | None = None,
     beside_text: str | None = None,
     weigh: MapWeigh | None = None,
     max_length: int | None = None,
@@ -60,56 +58,34 @@ def view(
     chosen = (heads,) if isinstance(heads, int) else tuple(heads)
     start = Start(view=view, stack=stack, layer=layer, heads=chosen)
     if attentions is not None:
-        if model is not None or text_a is not None or tokens is None:
-            raise OptionError("with attentions=, give tokens= and neither a model nor a text")
-        if (
-            atlas is not None
-            or beside is not None
-            or beside_text is not None
-            or weigh not in (None, "looked")
-        ):
-            raise OptionError(
-                "atlas=, beside=, beside_text= and weigh= go with a model and a text, not with attentions="
-            )
-        observed = from_attentions(attentions, tokens, key_tokens=key_tokens, segments=segments, name=name)
+        weighed = None if weigh == "looked" else weigh
+        _check_alone(tokens, model, text_a, atlas, beside, beside_text, weighed)
+        observed = from_attentions(
+            attentions, tokens or (), key_tokens=key_tokens, segments=segments, name=name
+        )
         return TextView(Looked(observed), start=start)
     if model is None or text_a is None:
         raise OptionError("give a model and a text, or attentions= and tokens=")
     if tokens is not None or key_tokens is not None or segments is not None:
         raise OptionError("tokens=, key_tokens= and segments= go with attentions=; a model has its own")
-    check_text(text_a, text_b)
-    check_weigh(weigh)
     known = atlas if isinstance(atlas, Atlas) or atlas is None else open_atlas(atlas)
-    if known is not None:
-        check_cards(known)
-    loaded = _loaded(model, start, max_length=max_length, neurons=neurons)
-    check_model(loaded, start, neurons=neurons)
-    looked, second = look_at_both(
-        loaded,
-        text_a,
-        text_b,
-        beside=None if beside is None else _loaded(beside, None, max_length=max_length, neurons=neurons),
-        beside_text=beside_text,
-        max_length=max_length,
-        neurons=neurons,
-        atlas=known,
-        weigh=weigh,
-    )
+    text = TextToShow(text_a, text_b, start, known, beside_text, max_length, neurons, weigh)
+    looked, second = text.look(*text.loaded(model, beside, outline=_outline, load=loaded))
     return TextView(looked, start=start, beside=second)
 
 
-def _loaded(
-    model: Model | str | os.PathLike[str],
-    start: Start | None,
-    *,
-    max_length: int | None,
-    neurons: bool | None,
-) -> Model:
-    """The model; what its files do not offer is refused before its weights are read."""
-    known = model if isinstance(model, Model) else outline(model)
-    if known is not None:
-        check_outline(known, start, max_length=max_length, neurons=neurons)
-    return model if isinstance(model, Model) else load(model)
+def _check_alone(tokens: Sequence[str] | None, *others: object) -> None:
+    """Refuse attention from anywhere without tokens, or with what only a model has."""
+    if tokens is None or any(other is not None for other in others):
+        raise OptionError(
+            "with attentions=, give tokens= and neither a model nor a text; atlas=, beside=, beside_text= and weigh= "
+            "go with a model and a text"
+        )
+
+
+def _outline(model: ModelName) -> Model | None:
+    """The model as far as its files tell, for checks before it is loaded."""
+    return model if isinstance(model, Model) else outline(model)
 
 
 def check_installed() -> None:

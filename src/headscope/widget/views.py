@@ -1,12 +1,15 @@
 """The notebook widgets: data in two traits, and the front end's module that draws it."""
 
+import base64
 import os
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from typing import Any
 
 import anywidget
 import traitlets
 from markupsafe import Markup
+from matplotlib import pyplot
 from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
@@ -17,7 +20,6 @@ from headscope.pages.pictures import PictureKind, draw
 from headscope.pages.shapes import Chunk, Embedded
 from headscope.pages.start import Start
 from headscope.pages.start_checks import check_place
-from headscope.widget.stored import picture, stored
 
 ROOM = 8_000_000
 """Bytes that a text may take in a notebook, however short it is."""
@@ -146,3 +148,29 @@ class TextView(Widget):
             return super()._instead()
         kind: PictureKind = "matrix" if self._start.view == "matrix" else "head"
         return picture(self.draw(kind), repr(self))
+
+
+HEIGHT = 620
+"""Pixels of the frame: the head view of a sentence or two."""
+MOST = 4_000_000
+"""Characters from which on a view is too large to be stored a second time; the picture then stands alone."""
+
+
+def stored(page: str, instead: Markup) -> str:
+    """A page as the output of a cell, and what is shown instead where frames are not."""
+    if len(page) > MOST:
+        return str(instead)
+    frame = Markup(
+        '<style>.headscope-instead {{ display: none }}</style><div class="headscope-instead">{instead}</div>'
+        '<iframe srcdoc="{page}" width="100%" height="{height}" frameborder="0" title="headscope"></iframe>'
+    ).format(instead=instead, page=page, height=HEIGHT)
+    return str(frame)
+
+
+def picture(axes: Axes, words: str) -> Markup:
+    """The figure of these axes as an image inside the HTML; it is closed, lest a notebook shows it a second time."""
+    figure, pixels = axes.figure.canvas.figure, BytesIO()
+    figure.savefig(pixels, format="png", dpi=110, bbox_inches="tight")
+    pyplot.close(figure)
+    encoded = base64.b64encode(pixels.getvalue()).decode()
+    return Markup('<img src="data:image/png;base64,{}" alt="{}">').format(encoded, words)

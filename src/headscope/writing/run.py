@@ -1,6 +1,5 @@
 """What the heads of a decoder write into its output, over texts and from the weights."""
 
-import os
 from collections.abc import Iterable, Mapping
 from time import perf_counter
 
@@ -9,11 +8,10 @@ import torch
 from torch import nn
 
 from headscope.capture import Capture, surveyed
-from headscope.errors import ModelError, TextError
-from headscope.models import Model, load
+from headscope.errors import ModelError
+from headscope.models import ModelName, loaded
 from headscope.models.stacks import Place
 from headscope.probes.result import Source
-from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize, check_run_options
 from headscope.run.reader import Reader, ReadText
 from headscope.run.watch import Watch
@@ -28,7 +26,7 @@ from headscope.writing.weights import READS, HeadMatrices, composition, copying,
 
 
 def writes(
-    model: Model | str | os.PathLike[str],
+    model: ModelName,
     texts: Corpus | TextPair | Iterable[Text],
     *,
     max_length: int = 128,
@@ -44,7 +42,7 @@ def writes(
     stream is rescaled on its way to the output (BERT) are refused: what a head adds there does not arrive as it was.
     """
     started = perf_counter()
-    model = model if isinstance(model, Model) else load(model)
+    model = loaded(model)
     grids = surveyed(model).stacks.grids
     if len(grids) > 1 or not grids[0].causal:
         raise ModelError(
@@ -63,25 +61,16 @@ def writes(
     def add(part: WrittenSums, some: list[ReadText]) -> None:
         count(part, capture, paths, readout, watch.batch([text.encoded for text in some]))
 
-    sums = run_pass(
-        reader.shards(),
+    empty, batches = (
         WrittenSums.zeros(grid, readout.unembedding.shape[1]),
-        add,
-        batches=watch.batches(batch_size, max_length),
-        title=f"{model.name} on {reader.corpus.name}" if progress else None,
-        expected=reader.expected,
+        watch.batches(batch_size, max_length),
     )
-    if not reader.read:
-        raise TextError(f"{reader.corpus.name} holds no usable text")
+    sums = reader.through(empty, add, batches=batches, who=model.name if progress else None)
     weights = _from_weights(capture, grid, head_matrices(capture, paths), readout)
-    note = (
-        ()
-        if weights.copying is not None
-        else (
-            f"{model.architecture} keeps queries, keys and values in an unknown form; scores from the weights are left "
-            "out",
-        )
+    unknown = (
+        f"{model.architecture} keeps its attention weights in an unknown form; scores from them are left out"
     )
+    note = () if weights.copying is not None else (unknown,)
     options = {"max_length": max_length, "limit": limit}
     source = Source.of_corpus(reader, options=options, duration=perf_counter() - started, notes=note)
     return WritesResult(model, source, grid, sums, readout.directions, weights)

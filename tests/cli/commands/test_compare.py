@@ -80,7 +80,7 @@ def test_the_report_has_a_section_and_findings(
     text = page.read_text(encoding="utf-8")
     assert "What changed from" in text
     assert "By their own weights alone" in text
-    assert "Kinds of heads, before and after" in text
+    assert "Types of heads, before and after" in text
     assert "A probe added by another package" not in text
     shown = run("show", out)
     assert shown.exit_code == 0

@@ -418,6 +418,14 @@ export interface SelectionRow {
   verdict: "above" | "below" | "unclear" | "too few";
 }
 
+/** Where each word of a sentence looks most, or takes most from. */
+export interface SentenceLinks {
+  looks_at: number[];
+  weights: number[];
+  strongest: number[];
+  said: string;
+}
+
 /** One stack of layers, and which tokens ask and answer in it. */
 export interface StackShape {
   name: "encoder" | "decoder" | "cross";
@@ -459,14 +467,15 @@ export interface Tokens {
 
 /** A sentence of the corpus on which the head is most like itself, and where each of its words looks most. */
 export interface TypicalSentence {
-  words: string[];
-  keys?: string[] | null;
   looks_at: number[];
   weights: number[];
-  likeness: number;
-  special: string[];
   strongest: number[];
   said: string;
+  words: string[];
+  keys?: string[] | null;
+  likeness: number;
+  special: string[];
+  moved?: SentenceLinks | null;
 }
 
 /** A view that another package adds. */

@@ -65,7 +65,7 @@ export function HeadCard(given: HeadCardProps) {
       )}
       <SwitchOff {...{ page, model, command, canTry, setState }} />
       <Examples title="At work" examples={page.at_work ?? []} />
-      <Typical sentences={page.typical ?? []} />
+      <Typical sentences={page.typical ?? []} {...{ state, setState }} />
       <div class="hp-sections">
         {page.sections?.map((section) => (
           <SectionCard key={section.key} section={section} dark={dark} scale={state.scale} setState={setState} />

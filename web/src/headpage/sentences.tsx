@@ -3,19 +3,40 @@
 import { useMemo, useState } from "preact/hooks";
 import type { HeadExample, TypicalSentence } from "../data/api";
 import { shortened, visible } from "../data/tokens";
+import { Switch } from "../parts/controls";
 import { shown } from "../parts/numbers";
+import type { SetState, State } from "../shell/state";
+import { WEIGH_WORDS, weigh } from "../shell/weigh";
 import { Arcs, type Link } from "./arcs";
 
 const LONGEST = 24;
 
+interface TypicalProps {
+  sentences: readonly TypicalSentence[];
+  state: State;
+  setState: SetState;
+}
+
 /** The sentences on which a head is most like itself: an arc leads from each word to the one that it looks at most. */
-export function Typical({ sentences }: { sentences: readonly TypicalSentence[] }) {
-  const [first, ...others] = sentences;
+export function Typical({ sentences, state, setState }: TypicalProps) {
+  const isMoved = weigh.of(state) === "moved" && sentences.every(({ moved }) => moved);
+  const [first, ...others] = isMoved ? sentences.map((each) => ({ ...each, ...each.moved })) : sentences;
   if (first === undefined) return null;
   return (
     <section class="hp-section hp-typical">
       <h3>Sentences where it is most typical</h3>
-      <p class="hp-about">An arc leads from each word to the word it looks at most. Point at a word, or tap it.</p>
+      {first.moved && (
+        <Switch
+          label="Where the head looks, or what it moves"
+          value={isMoved ? "moved" : "looked"}
+          options={WEIGH_WORDS.slice(0, 2)}
+          onChange={(wanted) => setState({ settings: weigh.to(wanted) })}
+        />
+      )}
+      <p class="hp-about">
+        An arc leads from each word to the word it {isMoved ? "takes most from" : "looks at most"}. Point at a word, or
+        tap it.
+      </p>
       <Sentence sentence={first} />
       {others.length > 0 && (
         <details>

@@ -34,7 +34,7 @@ export function Results({ answer, request }: { answer: Predicted; request: Predi
       ))}
       {edited && places > 0 && (
         <p class="at-about">
-          A tick is the probability in the untouched model{hasNew ? "; “new” was not among its best." : "."}
+          A tick is the probability in the unedited model{hasNew ? "; “new” was not among its best." : "."}
         </p>
       )}
     </>

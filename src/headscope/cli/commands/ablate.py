@@ -47,20 +47,6 @@ def ablate(
 
     Compares every edit with the unedited model on the same examples: the change of each metric, its 95 % confidence
     interval, and whether it is significant after correction for all edits.
-
-    Options:
-        sweep: What to edit, one after the other: each head; each layer; each kind of head, and all others; each pair
-            of kinds; attention within or between sentences, kind by kind; or more and more heads.
-        edit: Remove the heads' output (zero), make them attend evenly (uniform), or replace their output by its mean.
-        atlas ATLAS: Take kinds of heads, and for cumulative the order, from this atlas; without it they are computed on
-            the data.
-        k N>=2: Number of kinds, where --atlas has none.
-        order: For cumulative: remove first the heads with the least gradient importance, or with the least effect
-            alone, beside random orders; or random orders only.
-        random_orders N>=1: For cumulative: number of random orders.
-        steps N>=1: For cumulative: points per curve.
-        correction: Correction of p values for the number of edits; see the guide.
-        renormalise: For sentence-masks: rescale the remaining attention to sum to 1.
     """
     _check_used(common.context, sweep)
     shared.check_stride(stride, task)

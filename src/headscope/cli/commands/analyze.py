@@ -40,20 +40,7 @@ def analyze(
     profile: bool = False,
     common: shared.Common,
 ) -> None:
-    """Observe every attention head of MODEL on texts and write an atlas.
-
-    Options:
-        output OUT.nc: Write the atlas here. Its folder must exist. An atlas of that name is replaced, but keeps the
-            results of probes on the same model.
-        faithful: Compute what the papers' released code computes, quirks included, to reproduce their numbers.
-        weigh: Weigh attention by where heads look, by what they move from there (variables that end in _moved), or
-            both. By default both, where the model's output projections can be found.
-        distances: Compare heads with each other on 32 queries of each text, on all queries, or not at all.
-        sentences N>=0: Choose each head's typical sentences out of N. The atlas quotes them; with 0 it holds no text.
-        treebank FILE...: Also measure on these CoNLL-U sentences how much of each head its names explain, with the
-            syntactic head and the dependents among them (explained_gold).
-        profile: Print where the time went, by measure, and keep it in the atlas.
-    """
+    """Observe every attention head of MODEL on texts and write an atlas."""
     inputs, names = shared.check_corpus(text, pairs), shared.measure_names(measures)
     with session(common, output, inputs=[*inputs, *(treebank or [])], replaces=True) as run:
         corpus, parsed = (

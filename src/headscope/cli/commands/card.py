@@ -5,8 +5,7 @@ from typing import Annotated
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.outputs import PICTURE, REPORT
-from headscope.cli.session import Session, session
+from headscope.cli.session import PICTURE, REPORT, Session, session
 from headscope.cli.tables.card import card_facts, print_card
 from headscope.errors import HeadscopeError, OptionError
 
@@ -35,12 +34,6 @@ def card(
     Only what is clear of its control, the most surprising first, then what it is not and how much of it names explain.
     An atlas says what is in it. For a model, a small analysis runs first: where heads look on 64 sample texts, and
     which relations they find in the sample treebank, both in English.
-
-    Options:
-        source MODEL|ATLAS: An atlas (.nc); or a model: demo, a folder that save_pretrained wrote, a name on the hub.
-        output FILE: Also write the card as a picture (.png, .svg, .pdf) or a page (.html).
-        text FILE...: For a model: texts to use instead of the samples.
-        treebank FILE...: For a model: CoNLL-U files to use instead of the sample treebank.
     """
     kind = _kind(output)
     is_atlas = source.lower().endswith(".nc") or Path(source).is_file()

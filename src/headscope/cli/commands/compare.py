@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.commands.probe.run import print_tables
+from headscope.cli.commands.probe.run import print_tables, source_facts, source_line
 from headscope.cli.session import session
-from headscope.cli.tables.source import source_facts, source_line
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
@@ -41,12 +40,6 @@ def compare(
 
     Reports how much attention changed from MODEL_A to MODEL_B, how far each layer's weights moved and whether that
     explains the change, which heads changed their kind, and the change in every measure. OUT.nc is an atlas of MODEL_B.
-
-    Options:
-        model_a MODEL_A: The model before: a demo model, a folder, or a name on the hub.
-        model_b MODEL_B: The model after: of the same shape, with the same tokenizer.
-        treebank FILE.conllu...: Parsed sentences: also compare attention to nouns, verbs, subjects and the like.
-        match: Compare each head of MODEL_B with its partner in MODEL_A, as headscope match pairs them.
     """
     inputs = [*shared.check_corpus(text, pairs), *(treebank or [])]
     with session(common, output, inputs=inputs) as run:

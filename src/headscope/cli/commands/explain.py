@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import headscope as hs
 from headscope.cli import options as shared
+from headscope.cli.commands.probe.run import source_facts, source_line, stack_rows
 from headscope.cli.session import session
-from headscope.cli.tables.source import source_facts, source_line, stack_rows
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
@@ -35,12 +35,6 @@ def explain(
 
     Reports how few products of query and key neurons carry a head's score, which neurons distinguish the query's own
     sentence and [SEP] from other keys, and what remains of the pattern when embeddings are replaced by their mean.
-
-    Options:
-        head HEAD...: layer.head from 0, such as 7.4; 7.* or 'layer 7' for a layer, all for all; decoder:2.3 where
-            there are several stacks.
-        text FILE...: Text or pairs, as for analyze.
-        weigh: Only looked: what a head moves has no score of query and key to take apart, so moved is refused.
     """
     with session(common, output, inputs=text) as run:
         corpus = hs.read_text(*text)
@@ -98,7 +92,7 @@ def _print_head(page: "Page", row: "HeadExplanation") -> None:
             CARRIES,
             row.carries,
         ),
-        "What the score tells apart: AUC, 0.5 is chance; 95 % intervals for all neurons at once": (
+        "What the score separates: AUC, 0.5 is chance; 95 % intervals for all neurons at once": (
             SEPARATES,
             row.told,
         ),

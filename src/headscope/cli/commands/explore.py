@@ -35,11 +35,6 @@ def explore(
 
     Starts a server on 127.0.0.1, which only this machine can reach, and prints its link, access token included, even
     with --quiet. Loads each model when it is first used. Stop it with Ctrl-C.
-
-    Options:
-        sources MODEL|ATLAS...: demo, demo-mrpc, demo-qa, demo-lm, folders that save_pretrained wrote,
-            names on the hub, and .nc files of atlases, in any number and mix; without any, demo.
-        port N>=0<=65535: Port to listen on; by default a free one.
     """
     with session(common) as run:
         with run.status("starting"):

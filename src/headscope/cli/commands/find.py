@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.commands.probe.run import print_tables
+from headscope.cli.commands.probe.run import print_tables, source_facts, source_line, stack_rows
 from headscope.cli.session import session
-from headscope.cli.tables.source import source_facts, source_line, stack_rows
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
@@ -30,11 +29,6 @@ def find(
 
     Ranks heads by their attention along the arrows minus that to other words at the same distance, with p values
     corrected for all heads. "No head does this" is a possible answer.
-
-    Options:
-        arrows FILE.jsonl...: One text per line, at least five: {"text": "She read it.", "arrows": [[2, 1]]}; words by
-            index from 0, or by characters [start, end].
-        permutations N>=100: Number of random draws of other targets behind a p value.
     """
     with session(common, output, inputs=arrows) as run:
         result = hs.find(

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import headscope as hs
 from headscope.cli import options as shared
+from headscope.cli.commands.probe.run import source_facts, source_line, stack_rows
 from headscope.cli.session import session
-from headscope.cli.tables.source import source_facts, source_line, stack_rows
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page

@@ -31,14 +31,6 @@ def known(
     Previous token, duplicate token, induction, the sink on the first token, copying and copy suppression, each beside a
     control: on random tokens, and with --text on natural text. Successor heads by their weights. With --needle also
     retrieval.
-
-    Options:
-        needle CUE|ANSWER: A sentence to hide in the texts. The prompt ends with the cue; the model should continue with
-            the answer.
-        made N>=2: Number of texts of random tokens.
-        length N>=2: Number of random tokens before they repeat; by default 50.
-        trials N>=2: Number of texts to hide the needle in.
-        needle_length N>=16: Tokens per text with the needle; by default the model's maximum.
     """
     with session(common, output, inputs=text or []) as run:
         result = hs.known(

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.outputs import PICTURE
-from headscope.cli.session import session
+from headscope.cli.session import PICTURE, session
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -28,13 +27,7 @@ def map_heads(
     stack: shared.AtlasStack = None,
     common: shared.Common,
 ) -> None:
-    """Draw every head as a point, near the heads that are like it.
-
-    Options:
-        output FILE: The picture: .svg, .pdf or .png.
-        method: mds: distances between heads' attention. tsne: neighbours by distance features.
-        color layer|type|MEASURE: What the colours show.
-    """
+    """Draw every head as a point, near the heads that are like it."""
     with session(common, output, inputs=[atlas], kind=PICTURE) as run:
         with run.status("drawing the map"):
             opened = hs.open(atlas)

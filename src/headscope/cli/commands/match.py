@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import headscope as hs
 from headscope.cli import options as shared
+from headscope.cli.commands.probe.run import source_facts, source_line, stack_rows
 from headscope.cli.session import session
-from headscope.cli.tables.source import source_facts, source_line, stack_rows
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
@@ -34,10 +34,6 @@ def match(
     Pairs heads by the mean Jensen-Shannon divergence of their attention on the same texts, with two controls: the
     distance to an untrained network (floor) and how well both halves of the texts agree (ceiling). OUT.nc is an atlas
     of MODEL_B.
-
-    Options:
-        model_a MODEL_A: A demo model, a folder, or a name on the hub.
-        model_b MODEL_B: A second model with the same tokenizer; its shape may differ.
     """
     with session(common, output, inputs=shared.check_corpus(text, pairs)) as run:
         result = hs.match(

@@ -30,15 +30,6 @@ def patterns(
 
     The patterns are vertical, diagonal, vertical + diagonal, block (attention stays within each text of a pair) and
     heterogeneous. Small networks that come with the package recognise them. Several models or files share one table.
-
-    Options:
-        models MODEL...: One or more: demo, demo-mrpc, demo-qa, demo-lm, a folder that save_pretrained
-            wrote, or a name on the hub.
-        text FILE...: One or more files, each a data set of its own: plain text, .jsonl, .tsv pairs or .conllu.
-        output OUT.nc: Write pattern_share of every head here, or add it to the atlas of the same model that is there.
-            For one model and one file.
-        weigh: Maps of where heads look, of what they move from there, or both. Both is the default for models whose
-            output projections can be found.
     """
     if output is not None and (len(models) > 1 or len(text) > 1):
         raise OptionError("-o takes the result of one model on one file; leave it out for several")

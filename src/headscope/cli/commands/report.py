@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.commands.analyze import run_facts
-from headscope.cli.outputs import ATLAS, REPORT, check_output
-from headscope.cli.session import Session, session
+from headscope.cli.session import ATLAS, REPORT, Session, check_output, session
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -24,13 +23,7 @@ def report(
     save_atlas: Path | None = None,
     common: shared.Common,
 ) -> None:
-    """Write an HTML page about what the heads of an atlas do.
-
-    Options:
-        atlas ATLAS: A file that headscope analyze wrote. Without it: the demo model on the sample corpus.
-        output FILE.html: Write the page here. Its folder must exist; a file of that name is replaced.
-        save_atlas OUT.nc: Without ATLAS: also save the demo's atlas under this name.
-    """
+    """Write an HTML page about what the heads of an atlas do."""
     if atlas is not None and save_atlas is not None:
         raise OptionError(f"--save-atlas keeps the demo's atlas, and {atlas} is already one; leave it out")
     if save_atlas is not None and save_atlas.absolute() == output.absolute():

@@ -1,11 +1,11 @@
 """`headscope show`: an atlas as readable tables."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.session import session
+from headscope.cli.session import Session, session
 from headscope.cli.tables.overview import overview, print_overview, source_of
 from headscope.errors import OptionError
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from headscope.cli.page import Page
     from headscope.facts.findings import Finding
+    from headscope.types import HeadChoice
 
 MOST_ROWS = 20
 """Heads from which on a table is ranked, so that its first rows say most."""
@@ -37,20 +38,8 @@ def show(
     at: shared.At = None,
     common: shared.Common,
 ) -> None:
-    """Print what an atlas shows, or one measure as a table of heads.
-
-    Options:
-        measure MEASURE: One of its measures, or STACK/MEASURE as in decoder/entropy. Without it: findings.
-        layer N>=0: Only heads of this layer, counted from 0.
-        head HEAD: Only this head: 3.2; 3.* or --layer 3 for a layer; 2 for head 2 of every layer.
-        top N>=1: Only the N highest heads; for head_distance, the N nearest and farthest pairs.
-        by COLUMN: Rank heads by this column; by default the one in which heads differ most.
-        ascending: Rank from the lowest number up.
-    """
+    """Print what an atlas shows, or one measure as a table of heads."""
     with session(common) as run:
-        # Loads numpy, which --help does without.
-        from headscope.cli.tables.heads import HeadTable, measure_table
-
         opened = hs.open(atlas)
         if measure is None:
             if any(option is not None for option in (layer, head, top, by, at, ascending or None)):
@@ -63,36 +52,40 @@ def show(
                 ending=_more(atlas, opened, found),
             )
             return
-        choice, places = shared.head_choice(layer, head), shared.parse_at(at or [])
-        arrays_of = _find(opened, measure, choice.stack)
-        tables = {
-            stack: measure_table(*arrays, choice=choice, at=places, by=by, top=top, ascending=ascending)
-            for stack, arrays in arrays_of.items()
-        }
-        about = next(iter(arrays_of.values()))[0]
-        facts = {
-            "atlas": str(atlas),
-            "measure": str(about.name),
-            "description": about.attrs.get("long_name", ""),
-            "units": about.attrs.get("units", ""),
-            "rows": [{"stack": stack, **row} for stack, table in tables.items() for row in table.records()],
-        }
+        choice = shared.head_choice(layer, head)
+        ranking = {"at": shared.parse_at(at or []), "by": by, "top": top, "ascending": ascending}
+        _tell_measure(run, atlas, _find(opened, measure, choice.stack), choice, ranking)
 
-        def show(page: "Page", facts: object) -> None:
-            page.full |= top is not None
-            for number, (stack, whole) in enumerate(tables.items()):
-                table = whole
-                if isinstance(whole, HeadTable) and not page.full and len(whole.rows) > MOST_ROWS:
-                    table = whole.ranked(by=by, top=None, ascending=ascending)
-                order = f"; {table.order}" if isinstance(table, HeadTable) and table.order else ""
-                start = "\n" if number else ""
-                with page.block(can_cut=True) as console:
-                    console.print(
-                        f"{start}{_title(stack, *arrays_of[stack])}{order}", style="bold", soft_wrap=True
-                    )
-                    table.print(console)
 
-        run.tell(facts, dict, show)
+def _tell_measure(
+    run: Session, atlas: Path, arrays_of: dict[str, Arrays], choice: "HeadChoice", ranking: dict[str, Any]
+) -> None:
+    """One measure of the chosen heads, a table a stack; `ranking` is how heads are narrowed and ordered."""
+    from headscope.cli.tables.heads import HeadTable, measure_table  # loads numpy, which --help does without
+
+    tables = {stack: measure_table(*arrays, choice=choice, **ranking) for stack, arrays in arrays_of.items()}
+    about = next(iter(arrays_of.values()))[0]
+    facts = {
+        "atlas": str(atlas),
+        "measure": str(about.name),
+        "description": about.attrs.get("long_name", ""),
+        "units": about.attrs.get("units", ""),
+        "rows": [{"stack": stack, **row} for stack, table in tables.items() for row in table.records()],
+    }
+
+    def show(page: "Page", facts: object) -> None:
+        page.full |= ranking["top"] is not None
+        for number, (stack, whole) in enumerate(tables.items()):
+            table = whole
+            if isinstance(whole, HeadTable) and not page.full and len(whole.rows) > MOST_ROWS:
+                table = whole.ranked(by=ranking["by"], top=None, ascending=ranking["ascending"])
+            order = f"; {table.order}" if isinstance(table, HeadTable) and table.order else ""
+            title = f"{chr(10) if number else ''}{_title(stack, *arrays_of[stack])}{order}"
+            with page.block(can_cut=True) as console:
+                console.print(title, style="bold", soft_wrap=True)
+                table.print(console)
+
+    run.tell(facts, dict, show)
 
 
 def _print(page: "Page", atlas: "hs.Atlas", found: "list[Finding]") -> None:

@@ -32,12 +32,6 @@ def types(
     Clusters on the 21 distance features, named by what their centres look like, with how stable they are when
     half of the heads or half of the texts are left out. Written into the atlas as head_type,
     and as head_type_moved with --weigh moved.
-
-    Options:
-        atlas ATLAS: A file that headscope analyze wrote, with distance_features.
-        method: k-means, or a mixture of Gaussians.
-        stack NAME: encoder or decoder; by default the first with distance features.
-        output OUT.nc: Write the atlas with its kinds here; by default to ATLAS itself.
     """
     target = output or atlas
     with session(common, target, replaces=True, checks=output is not None) as run:

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.commands.probe.run import print_tables, result_facts
+from headscope.cli.commands.probe.run import print_tables, result_facts, source_line
 from headscope.cli.session import session
-from headscope.cli.tables.source import source_line
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
@@ -37,15 +36,6 @@ def uses(
     Removes one edge, dependent to governor, in one head, and measures what the score loses: beside another edge as far
     and as strong in the same head, and beside the same edge in random heads of the layer. Heads are chosen on one half
     of the treebank and tested on the other.
-
-    Options:
-        treebank FILE.conllu...: The sentences.
-        relation NAME: The relation, such as obj or nsubj; can be given several times.
-        pairs FILE.jsonl: Score minimal pairs, as BLiMP has them: {"sentence_good": "...", "sentence_bad": "..."}.
-        agreement: Score pairs made from the treebank: a verb in the number of its subject (nsubj) or in the other one.
-        head L.H: Test this head; can be given several times. By default the best of the dependency probe.
-        best N>=1: How many of the best heads are tested; where the atlas at -o holds the dependency probe, its best
-            one.
     """
     inputs = [*treebank, *([pairs] if pairs else [])]
     with session(common, output, inputs=inputs) as run:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.outputs import PICTURE, REPORT, check_output
-from headscope.cli.session import session
+from headscope.cli.session import PICTURE, REPORT, check_output, session
 from headscope.errors import OptionError
 from headscope.pages import ViewName
 from headscope.types import MapWeigh
@@ -43,69 +42,23 @@ def view(
     ] = None,
     common: shared.Common,
 ) -> None:
-    """Write one HTML page that shows every head at work on a text.
-
-    Options:
-        text_a TEXT_A: A text.
-        text_b TEXT_B: A second text; for a model that reads one text and writes another, what it writes.
-        output FILE.html: Write the page here. Its folder must exist; a page of that name is replaced.
-        view: The first view; by default all heads (model), with --layer or --head lines (head).
-        layer N>=0: The layer shown first, counted from 0; by default that of the sharpest head.
-        head HEAD: A head shown first: 3.2, 3.* for a layer, or 2 with --layer 3; repeatable. Without it: all heads of
-            the layer.
-        stack: The stack shown first, in a model that has several.
-        atlas FILE.nc: Label every head with what it does, from this atlas of the model.
-        beside MODEL: Show a second model on the same text beside the first.
-        beside_text TEXT: Show another text beside the first; with --beside, the text that model reads.
-        weigh: What lines and cells are: where heads look (looked), by default; the share of what they move from there
-            (moved); or the share of what a head gives, negative where it works against it (signed). The page can
-            switch to the others where there is room for them.
-        svg FILE: Also draw the heads shown first as lines (with --view matrix: the head's map), as .svg, .pdf or .png.
-        neurons: Also store queries and keys, of all heads if they fit, else of the head shown first; by default where
-            the model exposes them.
-    """
+    """Write one HTML page that shows every head at work on a text."""
     _check_files(svg, output, view, neurons=neurons)
     if beside_text is not None and not beside_text.strip():
         raise OptionError("--beside-text is empty; give some words")
     with session(common, output, kind=REPORT, inputs=[atlas] if atlas else []) as run:
         # Loads torch and transformers, which is too slow to do before the checks above.
-        from headscope.pages.looking import check_cards, look_at_both
+        from headscope.pages.looking import TextToShow
         from headscope.pages.page import write_view
-        from headscope.pages.seen import check_text
-        from headscope.pages.start_checks import check_model, check_outline
 
-        check_text(text_a, text_b)
-        start = _start(view, stack, layer, head or [])
-        known = None if atlas is None else hs.open(atlas)
-        if known is not None:
-            check_cards(known)
-        for name, first in ((model, start), (beside, None)):
-            outline = None if name is None else common.outline(name)
-            if outline is not None:
-                check_outline(outline, first, max_length=max_length, neurons=neurons)
-        loaded, other = run.load(model), None if beside is None else run.load(beside)
-        check_model(loaded, start, neurons=neurons)
+        start, known = _start(view, stack, layer, head or []), None if atlas is None else hs.open(atlas)
+        text = TextToShow(text_a, text_b, start, known, beside_text, max_length, neurons, weigh)
+        models = text.loaded(model, beside, outline=common.outline, load=run.load)
         with run.status("reading the text"):
-            looked, second = look_at_both(
-                loaded,
-                text_a,
-                text_b,
-                beside=other,
-                beside_text=beside_text,
-                max_length=max_length,
-                neurons=neurons,
-                atlas=known,
-                weigh=weigh,
-            )
+            looked, second = text.look(*models)
         with run.status(f"writing {output}"):
-            packed = write_view(
-                output,
-                looked.observed,
-                start=start,
-                neurons=looked.neurons,
-                also=looked.also,
-                beside=second,
-            )
+            shown: dict[str, Any] = {"neurons": looked.neurons, "also": looked.also, "beside": second}
+            packed = write_view(output, looked.observed, start=start, **shown)
             if svg is not None:
                 _draw(looked.observed, start.on(looked.observed), svg)
         run.notes[:0] = [

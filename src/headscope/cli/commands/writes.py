@@ -32,10 +32,6 @@ def writes(
 
     Reports every head's direct effect on the logits of the token it attends to, of the token that comes next and of the
     current token, each against a control, and copying and composition scores from the weights.
-
-    Options:
-        text FILE...: Plain text (a blank line between documents), .jsonl, .tsv pairs or .conllu, each also with .gz.
-        head L.H: List the tokens that this head raises and lowers most; repeatable.
     """
     from headscope.types import HeadId  # loads numpy, which --help does without
 

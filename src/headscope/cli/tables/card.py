@@ -30,6 +30,7 @@ def card_facts(card: Card) -> dict[str, Any]:
         "looks": [claim.text for claim in card.looks],
         "is_not": card.is_not,
         "explained": card.explained,
+        "used": card.used,
         "without": card.without,
         "picture": None
         if sentence is None

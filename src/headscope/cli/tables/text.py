@@ -3,9 +3,13 @@
 from collections.abc import Iterable, Sequence
 from math import floor, isfinite, isnan, log10
 from statistics import median
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+from headscope.cli.console import printable
 
 _GAP = 2
 _FEWEST_DECIMALS, _MOST_DECIMALS = 3, 4
@@ -48,3 +52,11 @@ def print_table(console: Console, header: Sequence[str], rows: Iterable[Sequence
     for row in rows:
         table.add_row(*row)
     console.print(table)
+
+
+class SafeConsole(Console):
+    """A console that shows control characters instead of obeying them: an atlas or a file name can hold any."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """As Rich does, with what could steer the terminal escaped."""
+        return super().render_str(printable(text), **options)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from headscope.facts.description import Column
+from headscope.facts.description import described_in
 from headscope.facts.vocabulary import own_name
 
 PROBE = "compare"
@@ -17,53 +17,9 @@ MEASURES = ("entropy", "role_attention", "named_patterns", "offset_attention", "
 STANDS_OUT = 3.0
 """How many standard errors from 0 the change of a head must be to be listed."""
 
-
-def _with_error(key: str, heading: str = "") -> Column:
-    return Column(key, heading, "number", 3, stderr=f"{key}_stderr")
-
-
-LAYERS = (
-    Column("layer"),
-    *(_with_error(f"change_{name}", heading) for name, heading in CHANGES.items()),
-    _with_error("change_cosine_input_a", "own, A's input"),
-    _with_error("change_cosine_input_b", "own, B's input"),
-    *(
-        Column(f"weights_{name}", f"W {name}", "number", 3)
-        for name in ("query", "key", "value", "output", "all")
-    ),
-    Column("kinds_changed"),
-)
-"""By how much attention changed in each layer, as it is and on the same input, and how far its weights moved."""
-CONTROL = (
-    Column("change"),
-    Column("rho", "with weights", "number", 2, "rho_low", "rho_high"),
-    Column("rho_p", "p", "p_value"),
-    Column("depth", "with depth", "number", 2),
-    Column("partial", "with depth, at equal weights", "number", 2),
-    Column("partial_p", "p", "p_value"),
-    Column("excess", "last third, times", "number", 2, "excess_low", "excess_high"),
-)
-"""Does attention change where weights moved? Correlations over layers, and how many times more the last third of the
-layers changed than the others at equal weight change."""
-HEADS = (
-    Column("head"),
-    Column("partner"),
-    _with_error("cosine"),
-    _with_error("js", CHANGES["js"]),
-    Column("kind_before"),
-    Column("kind_after"),
-)
-LARGEST = (
-    Column("measure"),
-    Column("of"),
-    Column("head"),
-    _with_error("before"),
-    _with_error("after"),
-    _with_error("change"),
-    Column("sure", "clear"),
-    Column("heads_sure", "heads clearly changed"),
-)
-"""The head that changed most by a measure; clear after correction for heads and labels."""
+LAYERS, CONTROL, HEADS, LARGEST = (table.columns for table in described_in(__file__).tables)
+"""The columns of tables: by how much attention changed in each layer, as it is and on the same input, and how far its
+weights moved; whether it changed where weights moved; head by head; and the head that changed most by a measure."""
 
 
 def change_name(change: str) -> str:

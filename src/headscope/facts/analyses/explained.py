@@ -8,6 +8,7 @@ import numpy as np
 from headscope.atlas import Atlas
 from headscope.facts.head_arrays import HeadArrays
 from headscope.facts.scores import NOTICEABLE, mean_ends
+from headscope.facts.vocabulary import template_name
 from headscope.facts.wording import interval, share
 from headscope.types import HeadId
 
@@ -28,29 +29,6 @@ GROUPS = {
     "syntax": ("syntactic_head", "dependents"),
 }
 """Names that are shown together, and their templates; even attention is no name."""
-
-TEMPLATE_NAMES = {
-    "even": "even attention",
-    "self": "the token itself",
-    "first_token": "the first token",
-    "delimiters": "delimiters",
-    "punctuation": "full stops and commas",
-    "same_word": "other places of the same word",
-    "same_word_other_sentence": "the same word in the other sentence",
-    "induction": "what followed an earlier copy (induction)",
-    "own_sentence": "its own sentence",
-    "other_sentence": "the other sentence",
-    "syntactic_head": "the syntactic head",
-    "dependents": "the dependents",
-}
-
-
-def template_name(template: str) -> str:
-    """What a template looks at, in words."""
-    if template.startswith("offset_"):
-        offset = int(template.removeprefix("offset_"))
-        return f"{abs(offset)} token{'' if abs(offset) == 1 else 's'} {'back' if offset < 0 else 'ahead'}"
-    return TEMPLATE_NAMES.get(template, template.replace("_", " "))
 
 
 def measured_as(arrays: Container[str]) -> str:

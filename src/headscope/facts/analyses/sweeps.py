@@ -207,7 +207,7 @@ class SweepFacts:
 
     @property
     def sentences(self) -> list[str]:
-        """What was done on what, how the untouched model does, and how many edits changed anything."""
+        """What was done on what, how the unedited model does, and how many edits changed anything."""
         facts = self.facts
         scores = [
             f"{self.about(name).label} {self.about(name).written(value)}{self._interval(name)}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, Self
 
 from headscope.atlas import Atlas
-from headscope.facts.description import ArrayText, Column, Description, Table
+from headscope.facts.description import described_in
 from headscope.facts.wording import Part, count, sentence, share
 from headscope.stats.correction import SIGNIFICANT
 from headscope.types import HeadId
@@ -21,52 +21,7 @@ NOT_SHOWN: Verdict = "not shown"
 SMALL = 0.1
 """Nats: a loss whose whole interval is below it is called not needed. The word is then at most 10 % less likely."""
 
-_LOSS = "log probability lost"
-DESCRIPTION = Description(
-    USES,
-    title="Does the model use what its heads find?",
-    question="For a head that finds a relation, one edge is removed: the attention from the dependent to its governor "
-    "(or the other way, as the head looks), in that head alone, the rest of the row scaled up. What counts is how much "
-    "the model's score falls: the log probability of the masked dependent, of the words after the edge in a decoder, "
-    "or of the right against the wrong word of a minimal pair. Taken off is what the score loses without another edge "
-    "of the same distance, nearest in weight, in the same head and sentence. The second control is the same edge in a "
-    "random other head of the layer. A head uses what it finds when it loses clearly more than both. p is over "
-    "sentences, paired, after Holm's correction for all heads tested. Not needed is a loss below 0.1 nats by its whole "
-    "interval; other heads may do the same and stand in (backup heads), so it does not mean that the relation is not "
-    "used at all.",
-    outlook="whether the model uses what heads find",
-    group="Use of relations",
-    label="relation",
-    labels="relations",
-    tables=(
-        Table(
-            (
-                Column("relation", "relation"),
-                Column("head", "head"),
-                Column("direction", "direction", "direction"),
-                Column("accuracy", "finds", "percent"),
-                Column("sentences", "sentences"),
-                Column("change", "lost", "number", digits=3),
-                Column("control", "control edge", "number", digits=3),
-                Column("difference", "difference", "number", digits=3, low="low", high="high"),
-                Column("p_value", "p", "p_value"),
-                Column("random", "other heads", "number", digits=3),
-                Column("verdict", "verdict"),
-            ),
-            "What the score loses, in nats, without the edge, without another as far and as strong, and without the "
-            "same edge in other heads of the layer",
-            title="Edges removed",
-        ),
-    ),
-    arrays={
-        "uses_change": ArrayText("Lost without the edge: {}", _LOSS, "number"),
-        "uses_control": ArrayText("Lost without another edge as far and as strong: {}", _LOSS, "number"),
-        "uses_difference": ArrayText("Lost without the edge, less the control: {}", _LOSS, "number"),
-        "uses_random": ArrayText("Lost without the same edge in other heads: {}", _LOSS, "number"),
-        "uses_p": ArrayText("p of the loss without the edge: {}", "p", "number"),
-    },
-    texts="sentences",
-)
+DESCRIPTION = described_in(__file__)
 
 
 @dataclass(frozen=True)
@@ -74,6 +29,8 @@ class Use:
     """One head and one relation: what the model loses without the edges along which the head finds it."""
 
     relation: str
+    does: str
+    """What a head that finds it does, in words: finds the verb of an object (obj)."""
     head: str
     direction: str
     accuracy: float
@@ -138,8 +95,8 @@ class Use:
         """The finding as a sentence, cut at the head."""
         verdict = self.verdict
         does = {
-            FINDS_AND_USES: f" finds {self.relation} ({share(self.accuracy)}), and the model uses it",
-            NOT_NEEDED: f" finds {self.relation} ({share(self.accuracy)}), but the model does not need it here",
+            FINDS_AND_USES: f" {self.does} in {share(self.accuracy)} of cases, and the model uses it",
+            NOT_NEEDED: f" {self.does} in {share(self.accuracy)} of cases, and the model does not need it here",
             NOT_SHOWN: f": whether the model uses it for {self.relation} is not shown",
         }[verdict]
         why = f"; {self.why}" if self.why else ""
@@ -163,8 +120,8 @@ class Use:
         """The verdict in a short sentence, for a card."""
         lost = f"without that edge {self.score} loses {self.change:.2f} nats, control {self.control:.2f}"
         if self.verdict == FINDS_AND_USES:
-            return f"The model uses the {self.relation} it finds: {lost}."
-        return f"The model does not need the {self.relation} it finds here: {lost}; {self.why}."
+            return f"The model uses what it finds ({self.relation}): {lost}."
+        return f"The model does not need what it finds here ({self.relation}): {lost}; {self.why}."
 
     @property
     def text(self) -> str:

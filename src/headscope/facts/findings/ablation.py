@@ -16,7 +16,7 @@ from headscope.facts.subject import Subject
 from headscope.facts.wording import Part, count, heads_list, sentence
 from headscope.types import HeadId
 
-UNTOUCHED = Score("untouched model", 0.0)
+UNTOUCHED = Score("unedited model", 0.0)
 MOST_DRAWS = 10
 
 

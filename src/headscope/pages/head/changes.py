@@ -18,7 +18,7 @@ _MAPS = ("attention_cosine", "attention_js", "attention_js_input_a", "attention_
 
 
 def comparisons(stack: str, arrays: HeadArrays, words: AtlasWords) -> list[Section]:
-    """How alike both maps are, the kind before, and the measures that changed most for their standard error.
+    """How alike both maps are, the type before, and the measures that changed most for their standard error.
 
     `arrays` are the stack's, taken at this head.
     """

@@ -3,8 +3,9 @@
 import math
 
 from headscope.atlas import Atlas
-from headscope.facts.analyses.explained import MEASURE, measured_as, stacked_shares, template_name
+from headscope.facts.analyses.explained import MEASURE, measured_as, stacked_shares
 from headscope.facts.head_arrays import HeadArrays
+from headscope.facts.vocabulary import template_name
 from headscope.pages.shapes import Bar, Chart, Section, Stacked
 from headscope.types import HeadId
 

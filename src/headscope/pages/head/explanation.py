@@ -62,7 +62,7 @@ def _apart(row: HeadExplanation) -> Section:
         charts.append(Chart(title=part.words, bars=bars, is_share=True))
     return Section(
         key="explanation_apart",
-        title="What its score tells apart",
+        title="What its score separates",
         charts=charts,
         about="AUC: 0.5, the tick, is chance. Only neurons whose interval, 95 % for all of them together, excludes it "
         "are named.",

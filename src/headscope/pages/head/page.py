@@ -85,8 +85,8 @@ def card_lines(known: Card) -> list[CardLine]:
         )
         for claim in known.claims
     ]
-    others = [known.is_not, known.explained]
-    return [*(lines or [CardLine(text=NOTHING)]), *(CardLine(text=text) for text in others if text)]
+    others = [text for text in known.rest if text != known.without]
+    return [*(lines or [CardLine(text=NOTHING)]), *(CardLine(text=text) for text in others)]
 
 
 def grid_shape(atlas: Atlas, stack: str) -> tuple[int, int] | None:

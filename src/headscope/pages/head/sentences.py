@@ -7,7 +7,7 @@ from headscope.atlas import Atlas, Example, Typical
 from headscope.facts.card import Claim
 from headscope.facts.description import description_of, direction_name
 from headscope.facts.sentences import cases_of, cases_showing, is_special, strongest_looks
-from headscope.pages.shapes import HeadExample, TypicalSentence
+from headscope.pages.shapes import HeadExample, SentenceLinks, TypicalSentence
 from headscope.pages.tokens import printable
 from headscope.types import HeadId
 
@@ -17,6 +17,7 @@ MOST_TYPICAL = 3
 SPREAD = 0.25
 """Where no link is stronger, attention is spread."""
 
+_LOOKS, _TAKES = ("look most at", "gives"), ("take most from", "takes from")
 _NEAR = {-1: "the word before", 0: "themselves", 1: "the next word"}
 _LIKENESS = {0.9: "just", 0.7: "much", 0.4: "something of", -1.0: "little of"}
 """How much of what it usually does a head does, by the least likeness."""
@@ -57,26 +58,34 @@ def typical_sentences(atlas: Atlas, stack: str, head: HeadId) -> list[TypicalSen
 
 
 def _typical(sentence: Typical) -> TypicalSentence:
-    degree = next(words for least, words in _LIKENESS.items() if sentence.likeness >= least or least < 0)
-    usual = f"{degree} what it usually does (likeness {sentence.likeness:.2f})"
-    words, keys = sentence.words, sentence.keys
+    words, keys, moved = sentence.words, sentence.keys, sentence.by_moved
     return TypicalSentence(
         words=[printable(word) for word in words],
         keys=None if keys is None else [printable(word) for word in keys],
-        looks_at=list(sentence.looks_at),
-        weights=list(sentence.weights),
         likeness=sentence.likeness,
         special=sorted({word for word in (*words, *(keys or ())) if is_special(word)}),
-        strongest=strongest_looks(sentence),
-        said="; ".join(part for part in (_habit(sentence), usual) if part),
+        **dict(_links(sentence, _LOOKS)),
+        moved=None if moved is None else _links(moved, _TAKES),
     )
 
 
-def _habit(sentence: Typical) -> str:
+def _links(sentence: Typical, verbs: tuple[str, str]) -> SentenceLinks:
+    """Where the words look; with other `verbs`, what they take from there."""
+    degree = next(words for least, words in _LIKENESS.items() if sentence.likeness >= least or least < 0)
+    usual = f"{degree} what it usually does (likeness {sentence.likeness:.2f})"
+    return SentenceLinks(
+        looks_at=list(sentence.looks_at),
+        weights=list(sentence.weights),
+        strongest=strongest_looks(sentence),
+        said="; ".join(part for part in (_habit(sentence, verbs), usual) if part),
+    )
+
+
+def _habit(sentence: Typical, verbs: tuple[str, str]) -> str:
     """What most of the words do alike, in words; "" where they do not."""
     most = max(sentence.weights, default=1.0)
     if most < SPREAD:
-        return f"spread out: no word gives another more than {most:.2f}"
+        return f"spread out: no word {verbs[1]} another more than {most:.2f}"
     counts: Counter[str] = Counter()
     for word, (place, target) in enumerate(zip(sentence.looks_at, sentence.targets, strict=True)):
         if sentence.keys is None and place - word in _NEAR:
@@ -85,4 +94,4 @@ def _habit(sentence: Typical) -> str:
             counts[target] += 1
     [(name, count)] = counts.most_common(1) or [("", 0)]
     words = len(sentence.words)
-    return f"{count} of {words} words look most at {name}" if words and 2 * count >= words else ""
+    return f"{count} of {words} words {verbs[0]} {name}" if words and 2 * count >= words else ""

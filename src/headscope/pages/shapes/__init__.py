@@ -15,6 +15,7 @@ from headscope.pages.shapes.head import (
     HeadPage,
     NearHead,
     Section,
+    SentenceLinks,
     Stacked,
     TypicalSentence,
 )

@@ -108,25 +108,32 @@ class HeadExample(Shape):
     note: str
 
 
-class TypicalSentence(Shape):
+class SentenceLinks(Shape):
+    """Where each word of a sentence looks most, or takes most from."""
+
+    looks_at: list[int]
+    """For each word the place, in the sentence's `keys` or words."""
+    weights: list[Annotated[float, BeforeValidator(lambda value: plain(value, 3) or 0.0)]]
+    """How much attention goes there, or which share of what is moved comes from there."""
+    strongest: list[int]
+    """The words whose looks stand for the sentence, strongest first."""
+    said: str
+    """What most of the words do alike, and how much like itself the head is."""
+
+
+class TypicalSentence(SentenceLinks):
     """A sentence of the corpus on which the head is most like itself, and where each of its words looks most."""
 
     words: list[str]
     """Special tokens in their place."""
     keys: list[str] | None = None
     """What is looked at, in cross attention; None where it is the words themselves."""
-    looks_at: list[int]
-    """For each word the place, in `keys` or the words, that it looks at most."""
-    weights: list[Annotated[float, BeforeValidator(lambda value: plain(value, 3) or 0.0)]]
-    """How much attention goes there."""
     likeness: Known
     """Cosine of the head's profile here with its mean profile, both seen from the mean of all heads."""
     special: list[str]
     """Those of its words that are special tokens."""
-    strongest: list[int]
-    """The words whose looks stand for the sentence, strongest first."""
-    said: str
-    """What most of the words do alike, and how much like itself the head is."""
+    moved: SentenceLinks | None = None
+    """The same by what is moved; null where the atlas does not know it."""
 
 
 class CardLine(Shape):

@@ -36,12 +36,6 @@ def dependency(
     """Find which head tracks which relation.
 
     Every head guesses the syntactic head of every word, in both directions; fixed offsets are the baseline.
-
-    Options:
-        treebank FILE.conllu...: Score heads on these sentences.
-        select FILE.conllu...: Choose the best heads and offsets on these; by default on half of the documents of
-            --treebank.
-        base_relations: Count subtypes as their base relation: nmod:poss as nmod.
     """
     with session(common, output, inputs=[*treebank, *(select or [])]) as run:
         probe = hs.DependencyProbe(
@@ -70,10 +64,6 @@ def coreference(
     """Find which head resolves coreference.
 
     Every head guesses the antecedent of every mention; rules that use no attention are the baseline.
-
-    Options:
-        data FILE...: CoNLL-U with Entity= (CorefUD, GUM), CoNLL-2012 columns, or LitBank's CoNLL, by content.
-        select FILE...: Choose the best heads on these; by default on half of the documents of --data.
     """
     with session(common, output, inputs=[*data, *(select or [])]) as run:
         probe = hs.CoreferenceProbe(
@@ -103,16 +93,6 @@ def relations(
 
     Compares attention between a predicate and its arguments with attention to words at the same distance in the same
     sentence.
-
-    Options:
-        data FILE...: Semantic roles: PropBank-style .jsonl, or FrameNet 1.7 .xml files or a folder of them.
-        select FILE...: Choose the best heads on these; by default on half of --data.
-        paper_filters: Keep only what Kovaleva et al. kept: sentences of at most 12 tokens, arguments of at most 3, at
-            least 2 apart.
-        max_words N>=2: Leave out longer sentences.
-        max_argument N>=1: Leave out longer arguments.
-        min_distance N>=1: Leave out arguments nearer to the predicate.
-        modifiers: Also count modifiers: PropBank's ARGM, FrameNet's non-core elements.
     """
     with session(common, output, inputs=[*data, *(select or [])]) as run:
         probe = hs.RelationsProbe(
@@ -146,10 +126,6 @@ def features(
 
     The kinds are nouns, verbs, pronouns, subjects, objects, negation, [CLS] and [SEP]; attention is from all tokens and
     from [CLS] alone. A change is clear when its interval excludes 0 after correction for all heads and kinds.
-
-    Options:
-        treebank FILE.conllu...: Parsed sentences.
-        against MODEL_B: Compare with a second model of the same shape, such as a fine-tuned one.
     """
     with session(common, output, inputs=treebank) as run:
         loaded, other = run.load(model), None if against is None else common.load(against)
@@ -178,14 +154,6 @@ def parser(
     """Train parsers on all heads together.
 
     One parser sees attention alone, one attention and words; their baselines are in the same table.
-
-    Options:
-        train FILE.conllu...: Train on these sentences.
-        test FILE.conllu...: Score all parsers on these.
-        dev FILE.conllu...: Stop training by the score on these; by default every tenth document of --train, held out.
-        vectors FILE|model: Word vectors: a GloVe or word2vec text file, or the model's own input embeddings.
-        max_epochs N>=1: Maximum epochs over --train.
-        cache_limit GB>=0<=1000000: Maximum disk space for the attention of --train; the rest is recomputed every epoch.
     """
     with session(common, output, inputs=[*train, *test, *(dev or [])]) as run:
         result = hs.parser_table(

@@ -41,16 +41,6 @@ def examples(
     """Show a head at work on sentences.
 
     Lists the sentences where the head is most confident and right, and most confident and wrong.
-
-    Options:
-        treebank FILE.conllu...: Look at syntactic relations.
-        coreference FILE...: Look at mentions and their antecedents instead.
-        roles FILE...: Look at predicates and their arguments instead.
-        relation NAME: The relation (det), mention class (pronoun) or role (ARG1); all is any of them.
-        head HEAD: A head, such as 7.4; by default the best head on these files.
-        direction NAME: dependent_to_head, head_to_dependent …; by default the better one.
-        most N>=1: Sentences of each sort.
-        picture FILE: Also draw them, as .svg, .pdf or .png.
     """
     if sum(map(bool, (treebank, coreference, roles))) != 1:
         raise OptionError("give one of --treebank FILE, --coreference FILE and --roles FILE")

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headscope.cli.session import Session
-from headscope.cli.tables.source import source_facts, source_line, stack_rows
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
@@ -68,3 +67,25 @@ def result_facts(result: "ProbeResult") -> dict[str, Any]:
         "intervals": result.intervals(),
         "rows": stack_rows(result, result.rows),
     }
+
+
+if TYPE_CHECKING:
+    from headscope.probes.result import ProbeResult, Source
+
+_NAMES = ("data", "texts", "documents", "tokens", "texts_cut", "skipped", "options", "duration")
+
+
+def source_facts(source: "Source", *without: str) -> dict[str, Any]:
+    """What a script wants to know about the run."""
+    facts = {name: getattr(source, name) for name in _NAMES if name not in without}
+    return facts | {"options": dict(source.options)}
+
+
+def source_line(source: "Source") -> str:
+    """The same in a few words."""
+    return f"{source.data}: {source.texts:,} texts, {source.tokens:,} tokens, {source.duration:.1f} s"
+
+
+def stack_rows(result: "ProbeResult", table: Callable[..., list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The rows of a table of every stack, each with its stack."""
+    return [{"stack": stack, **row} for stack in result.arrays() for row in table(stack=stack)]

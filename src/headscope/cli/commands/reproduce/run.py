@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import headscope as hs
 from headscope.cli.console import one_line, stderr
 from headscope.cli.options import Common, treebank
-from headscope.cli.outputs import ATLAS, MARKDOWN, REPORT, check_output
-from headscope.cli.session import session
+from headscope.cli.session import ATLAS, MARKDOWN, REPORT, check_output, session
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
