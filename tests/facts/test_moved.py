@@ -4,6 +4,7 @@ import numpy as np
 from tests.helpers.atlases import atlas_of
 
 import headscope as hs
+from headscope.facts.headlines import leading
 from headscope.facts.slices import head_values
 from headscope.facts.titles import AtlasWords
 from headscope.types import LabelledArray
@@ -60,3 +61,9 @@ def test_titles_and_units_say_what_is_moved() -> None:
     words = AtlasWords(whole)
     assert words.title(picked) == "Moved attention to [SEP]"
     assert words.unit(picked) == "share of what is moved"
+
+
+def test_show_names_it_without_being_asked_for_all() -> None:
+    """It has a topic of its own, so that what is shown first, a finding a topic, has it."""
+    of = atlas(looked=0.38, moved=0.06)
+    assert any(" takes " in finding.text for finding in leading(hs.findings(of)))

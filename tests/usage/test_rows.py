@@ -116,3 +116,13 @@ def test_attention_between_words_is_summed_over_pieces() -> None:
     assert abs(float(words[0, 1]) - float(expected)) < 1e-6
     back = weights[list(saw)][:, list(cats)].sum(1).mean()
     assert abs(float(words[1, 0]) - float(back)) < 1e-6
+
+
+def test_a_masked_pair_is_the_right_word_less_the_wrong() -> None:
+    model = edge_model()
+    pair = Case(
+        text("the dog sat red mat of"), None, None, frozenset(), 0, "", text("the dog sat red cat of"), 4
+    )
+    [row] = rows_of(model, pair).rows
+    named = [(model.tokenizer.convert_ids_to_tokens(token), sign) for _, token, sign in row.terms]
+    assert named == [("mat", 1), ("cat", -1)]

@@ -32,6 +32,7 @@ _TOPICS = {
     "Kinds": "kinds",
     "Neighbours": "neighbours",
     "Special tokens and punctuation": "roles",
+    "What is moved": "roles",
     "Breadth": "breadth",
     "Distance": "distances",
     "Named patterns": "habits",

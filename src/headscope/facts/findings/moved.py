@@ -19,6 +19,7 @@ from headscope.types import HeadId
 APART = 0.05
 """How far what is taken must be from what is looked at, besides being clearly so, to be told."""
 
+TOPIC = "What is moved"
 LOOKED = "share of attention"
 _MANY = ("period", "comma")
 _ROLES = ("cls", "sep", *_MANY)
@@ -85,7 +86,7 @@ def taking(subject: Subject) -> Iterator[Finding]:
             f"over heads: looks {means[0]}, takes {means[1]}."
         )
         yield Finding(
-            "Special tokens and punctuation",
+            TOPIC,
             subject.stack,
             with_heads(text, head),
             after[0],
