@@ -8,6 +8,7 @@ import pytest
 import torch
 from tests.helpers.tiny import tiny
 
+from headscope.batches import Carried
 from headscope.capture import output_projections, run_calls, surveyed
 from headscope.capture.call import AttentionCall
 from headscope.errors import OptionError
@@ -141,3 +142,12 @@ def test_the_sharpest_head_is_known_though_some_rows_are_no_numbers() -> None:
     maps = {key: part.copy() for key, part in signed.maps.items()}
     maps["maps/encoder/0"][0, 1] = np.nan
     assert Observed(**{**dict(signed), "maps": maps}).sharpest().layer in (0, 1)
+
+
+def test_vectors_that_cancel_to_rounding_have_no_shares() -> None:
+    value = torch.tensor([[[[1.0, 0.0], [-1.0, 1e-7], [0.0, 2.0]]]])  # (text, group, key, dim)
+    carried = Carried(value, output=torch.zeros(1, 2, 1, 2), root=torch.eye(2)[None])
+    weights = torch.tensor([[[[0.5, 0.5, 0.0], [0.5, 0.25, 0.25]]]])
+    cancelled, other = carried.signed_shares(weights)[0, 0]
+    assert cancelled.isnan().all()
+    np.testing.assert_allclose(other, [0.4, -0.2, 0.8], atol=1e-6)
