@@ -31,7 +31,7 @@ def test_types_writes_the_kinds_into_the_atlas(run: Run, path: Path) -> None:
     result = run("types", path, "--full")
     assert result.exit_code == 0, result.stderr
     assert (hs.open(path)["head_type"].values == kinds_of_heads(6, 8)).all()
-    assert "100.0% do on half of the heads (stable; in nine of ten rounds 100.0 to 100.0%" in result.stdout
+    assert "100.0% on half of the heads (stable; 100.0 to 100.0% in nine of ten rounds" in result.stdout
     assert "recommended 4" in result.stdout
     assert "26.0" in result.stdout  # the published share of dense heads
 

@@ -54,8 +54,8 @@ def _kept(facts: Mapping[str, Any], half: str) -> str:
     )
     verdict = "stable" if facts["stable"][half] else "not stable"
     return (
-        f"{share(mean)} do on half of the {half} ({verdict}; in nine of ten rounds {interval(low, high)}, in the worst "
-        f"{share(worst)})"
+        f"{share(mean)} on half of the {half} ({verdict}; {interval(low, high)} in nine of ten rounds, {share(worst)} in "
+        "the worst)"
     )
 
 
@@ -64,7 +64,7 @@ def how_sure(facts: Mapping[str, Any]) -> str:
     if not facts["well_separated"]:
         return "These kinds are not well separated: read them as slices of a continuum."
     kept = stability(facts)
-    return f"Do heads keep their kind in ten fits? In the mean of several rounds {kept}." if kept else ""
+    return f"Heads that keep their kind in ten fits: {kept}." if kept else ""
 
 
 def layers_alike(test: GroupTest, units: str) -> tuple[str, Verdict]:
