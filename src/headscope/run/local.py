@@ -3,7 +3,7 @@
 import json
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Literal, get_args
 
@@ -81,22 +81,8 @@ def analyze(
     sample = SentenceSample(sentences)
     reader = Reader(as_corpus(texts), watch.encoder(max_length), limit, sample=sample, faithful=faithful)
 
-    def count(part: Measures, some: list[ReadText]) -> None:
-        part.update(watch, watch.batch([text.encoded for text in some]), clock)
-
     title = f"{model.name} on {reader.corpus.name}" if progress else None
-    grouped = watch.batches(batch_size, max_length)
-    run_pass(
-        reader.shards(),
-        states,
-        count,
-        batches=lambda some: clock.iterated(READING, grouped(some)),
-        title=title,
-        expected=reader.expected,
-        tokens=lambda some: sum(map(len, some)),
-    )
-    if not reader.read:
-        raise TextError(f"{reader.corpus.name} holds no usable text")
+    _observe(watch, reader, states, clock, watch.batches(batch_size, max_length), title=title)
     with clock.timed(RESULTS):
         results = states.result()
     with clock.timed(QUOTING):
@@ -125,6 +111,33 @@ def analyze(
     if profile:
         facts["profile"] = json.dumps(clock.facts(tokens=reader.tokens, duration=duration))
     return Atlas.build(results, provenance=facts, typical=typical)
+
+
+def _observe(
+    watch: Watch,
+    reader: Reader,
+    states: Measures,
+    clock: Profile,
+    grouped: Callable[[Iterable[ReadText]], Iterable[list[ReadText]]],
+    *,
+    title: str | None,
+) -> None:
+    """Run the model over all texts and count what its heads do."""
+
+    def count(part: Measures, some: list[ReadText]) -> None:
+        part.update(watch, watch.batch([text.encoded for text in some]), clock)
+
+    run_pass(
+        reader.shards(),
+        states,
+        count,
+        batches=lambda some: clock.iterated(READING, grouped(some)),
+        title=title,
+        expected=reader.expected,
+        tokens=lambda some: sum(map(len, some)),
+    )
+    if not reader.read:
+        raise TextError(f"{reader.corpus.name} holds no usable text")
 
 
 def _facts(
