@@ -54,8 +54,8 @@ def _kept(facts: Mapping[str, Any], half: str) -> str:
     )
     verdict = "stable" if facts["stable"][half] else "not stable"
     return (
-        f"{share(mean)} on half of the {half} ({verdict}; {interval(low, high)} in nine of ten rounds, {share(worst)} in "
-        "the worst)"
+        f"{share(mean)} on half of the {half} ({verdict}; {interval(low, high)} in nine of ten rounds, "
+        f"{share(worst)} in the worst)"
     )
 
 
