@@ -106,7 +106,7 @@ def test_another_model_beside_in_the_explorer(from_server: Open) -> None:
     page.get_by_role("button", name="Beside").click()
     first, second = panes(page)
     page.get_by_label("Model", exact=True).last.select_option("gpt2")
-    page.get_by_role("button", name="Look").last.click()
+    page.get_by_role("button", name="Look", exact=True).last.click()
     expect(second.locator("h3").first).to_contain_text("gpt2")
     expect(first.locator("h3").first).to_contain_text("demo")
     expect(page.locator(".hs-matrix[data-layer='1'][data-head='2']")).to_have_count(2)

@@ -56,7 +56,7 @@ def test_another_text_in_the_field_marks_the_picture(from_server: Open) -> None:
     expect(page.locator(".hs-head")).to_be_visible()
     page.get_by_label("Text A").fill("Something else.")
     expect(page.get_by_role("note")).to_contain_text(f"of demo, for “{TEXT}”; press Look")
-    page.get_by_role("button", name="Look").click()
+    page.get_by_role("button", name="Look", exact=True).click()
     expect(page.get_by_role("note")).to_have_count(0)
 
 

@@ -89,7 +89,7 @@ def test_back_and_forward(demo_file: Written, from_file: Open) -> None:
 def look(page: Page, text: str) -> None:
     """Type a text and send it; the page shows it once the address names it."""
     page.get_by_label("Text").first.fill(text)
-    page.get_by_role("button", name="Look").click()
+    page.get_by_role("button", name="Look", exact=True).click()
     page.wait_for_url(f"**a={quote_plus(text)}*")
 
 
@@ -105,11 +105,11 @@ def test_back_goes_over_texts_models_and_heads(from_server: Open) -> None:
         page.get_by_label("Next layer").click()
     expect(page.locator(".hs-head")).to_have_attribute("data-layer", "2")
     page.get_by_label("Model", exact=True).select_option("gpt2")
-    page.get_by_role("button", name="Look").click()
+    page.get_by_role("button", name="Look", exact=True).click()
     expect(page.get_by_role("contentinfo")).to_contain_text("gpt2")
     page.get_by_label("Model", exact=True).select_option("bert")
     expect(page.get_by_label("Text B")).to_have_value("A dog")  # though gpt2 takes no second text
-    page.get_by_role("button", name="Look").click()
+    page.get_by_role("button", name="Look", exact=True).click()
     expect(page.get_by_role("contentinfo")).to_contain_text("bert")
     page.go_back()
     expect(page.get_by_role("contentinfo")).to_contain_text("gpt2")
@@ -248,7 +248,7 @@ def test_the_model_that_the_address_names_is_the_one_shown(from_server: Open) ->
     expect(page.get_by_label("Model", exact=True)).to_have_value("bert")
     expect(page.locator("button[aria-pressed=true][data-side]")).to_have_count(0)  # that was demo's token
     page.get_by_label("Model", exact=True).select_option("demo")
-    page.get_by_role("button", name="Look").click()
+    page.get_by_role("button", name="Look", exact=True).click()
     expect(named).to_have_text(before)
 
 
@@ -305,7 +305,7 @@ def test_help_says_which_keys_are_of_which_view(
     page = from_server("view=matrix&model=demo")
     page.get_by_role("button", name="Help").click()
     help_ = page.get_by_role("dialog")
-    expect(help_.get_by_label("Keys of Matrix")).to_contain_text("nearer, farther")
+    expect(help_.get_by_label("Keys of Matrix")).to_contain_text("zoom in, zoom out")
     expect(help_.get_by_label("Keys of Neurons")).to_contain_text("query token")
     expect(help_).to_contain_text("goes to the headscope explore that this page came from")
     file = from_file(demo_file.address)

@@ -99,7 +99,7 @@ def test_typed_into_the_servers_page(from_server: Open) -> None:
     expect(page.locator("button[data-side=query]").first).to_be_visible()
     page.get_by_label("Text A").fill(SENTENCE)
     page.get_by_label("Text B (may be empty)").fill(NASTY["closing"])
-    page.get_by_role("button", name="Look").click()
+    page.get_by_role("button", name="Look", exact=True).click()
     pieces = observe(demo(), SENTENCE, NASTY["closing"]).source.pieces
     assert pieces[1] == "<"
     tokens = page.locator("button[data-side=query]")

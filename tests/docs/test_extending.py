@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import CORPUS
+from tests.helpers.pages import embedded_data
 
 import headscope as hs
 from headscope.atlas import Atlas
@@ -114,7 +115,7 @@ def test_the_probe_has_json_with_its_options_and_a_limit(told: dict[str, str]) -
 def test_the_report_has_a_section_a_map_and_the_measure(told: dict[str, str]) -> None:
     html = (Path(told["here"]) / "report.html").read_text(encoding="utf-8")
     assert "Agreement: which head finds the subject of a verb" in html
-    assert "Finding the subject of verbs with no noun between" in html
+    assert "Finding the subject of verbs with no noun between" in json.dumps(embedded_data(html))
     assert "another noun between" in html
     assert "Peak attention" in html
 

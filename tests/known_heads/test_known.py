@@ -125,7 +125,7 @@ def test_what_cannot_be_asked_is_refused(decoder: hs.Model) -> None:
         hs.known(tiny("bert"))
     with pytest.raises(ModelError, match="is not a decoder"):
         hs.known(tiny("t5"))
-    with pytest.raises(OptionError, match="bar between"):
+    with pytest.raises(OptionError, match="has no cue and answer"):
         hs.known(decoder, ["text"], needle="no bar here")
     with pytest.raises(OptionError, match="give some with --text"):
         hs.known(decoder, needle=NEEDLE)

@@ -193,6 +193,7 @@ def test_the_first_screen_has_findings_a_grid_and_heads_at_work(written: str) ->
     assert "In this the heads differ most" in front
     arrays = stack_arrays(2, 2)
     patterns = list(arrays["named_patterns"].coords["pattern"])
+    arrays["named_patterns"].values[...] = 0.2
     arrays["named_patterns"].values[1, 0, patterns.index("previous_word")] = 0.9
     even = np.full(len(patterns), 0.2)
     arrays["named_patterns_uniform"] = LabelledArray(even, ("pattern",), {"pattern": patterns}, "even", "1")

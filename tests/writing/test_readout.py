@@ -72,7 +72,7 @@ def test_all_that_is_written_adds_up_to_the_scores(name: str) -> None:
 
 def test_capped_scores_are_refused() -> None:
     model = headed("gemma2")
-    with pytest.raises(CaptureError, match="changes its scores"):
+    with pytest.raises(CaptureError, match="changes its logits"):
         hs.writes(model, ["the cat sat on the mat"], max_length=32)
 
 

@@ -7,7 +7,6 @@ import os
 import re
 import time
 from pathlib import Path
-from statistics import median_low
 
 WAITING = {"GOMP_SPINCOUNT": "2000", "KMP_BLOCKTIME": "1"}
 """How long a thread waits busily for the others: hardly. Short loops would else spend most of their time waiting for
@@ -34,7 +33,7 @@ def be_modest() -> None:
 def _busy_with_others() -> int:
     """How many other threads want a core, in the middle of a few looks; 0 where the system does not say."""
     try:
-        return median_low([_running() for _ in range(_LOOKS)]) - 1
+        return sorted(_running() for _ in range(_LOOKS))[_LOOKS // 2] - 1
     except (OSError, ValueError):
         return 0
 

@@ -9,7 +9,6 @@ from headscope.cli import options as shared
 from headscope.cli.session import PICTURE, REPORT, check_output, session
 from headscope.errors import OptionError
 from headscope.pages import ViewName
-from headscope.types import MapWeigh
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
@@ -34,7 +33,7 @@ def view(
     atlas: Path | None = None,
     beside: str | None = None,
     beside_text: str | None = None,
-    weigh: MapWeigh | None = None,
+    weigh: Literal["looked", "moved", "signed"] | None = None,
     svg: Path | None = None,
     neurons: bool | None = None,
     max_length: Annotated[
