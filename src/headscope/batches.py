@@ -35,6 +35,11 @@ class TokenBatch:
         """(text,) how many real tokens each text has."""
         return self.is_token.sum(-1)
 
+    @property
+    def is_full(self) -> bool:
+        """True when the batch holds no padding."""
+        return self.derive(_is_full)
+
     def map(self, function: Callable[[Tensor], Tensor]) -> "TokenBatch":
         """The batch with `function` of every tensor."""
         whole = {
@@ -78,7 +83,7 @@ class AttentionBatch:
         """Weights as a model gave them: at least float32, and cleared of what its padding queries hold."""
         if weights.dtype in (torch.float16, torch.bfloat16):
             weights = weights.float()
-        if not queries.derive(_is_full):
+        if not queries.is_full:
             weights = weights.masked_fill(~queries.is_token[:, None, :, None], 0)
         return cls(layer, weights, queries, keys, carried)
 
@@ -227,7 +232,6 @@ def _moved_shares(weights: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _is_full(tokens: TokenBatch) -> bool:
-    """True when the batch holds no padding."""
     return bool(tokens.is_token.all())
 
 

@@ -51,8 +51,11 @@ class Loudness(Measure):
         mean = given.sum(-1) / count  # (text, head)
         total = mean.sum(-1, keepdim=True)
         self.share.add(mean / total, applies=total > 0, layer=batch.layer)
-        outputs = carried.output.transpose(1, 2).masked_fill(~real[..., None], 0)  # (text, head, query, dim)
-        together = carried.lengths_of(outputs.sum(2, keepdim=True) / count[..., None, None])[..., 0]
+        outputs = carried.output  # (text, query, head, dim)
+        if not batch.queries.is_full:
+            outputs = outputs.masked_fill(~real.mT[..., None], 0)
+        mean_output = outputs.sum(1)[:, :, None] / count[..., None, None]  # (text, head, 1, dim)
+        together = carried.lengths_of(mean_output)[..., 0]
         square = given.square().sum(-1) / count
         self.constancy.add(together / square.sqrt(), applies=square > 0, layer=batch.layer)
         stream = carried.residual

@@ -52,8 +52,8 @@ _TABLE_WIDTH = 16
 FARTHEST = 8
 """The farthest offset that is looked at by itself."""
 
-_LOG_LENGTHS = len(KeyClass)
-"""The column of the class table in which a moved batch sums weights times f log f."""
+_LENGTHS, _LOG_LENGTHS = range(len(KeyClass), len(KeyClass) + 2)
+"""The columns of the class table in which a moved batch sums weights times f, and weights times f log f."""
 
 
 def class_mass(batch: AttentionBatch) -> Tensor:
@@ -67,7 +67,7 @@ def class_mass(batch: AttentionBatch) -> Tensor:
 
 def row_scale(batch: AttentionBatch) -> Tensor:
     """(text, head, query) one over sum_k A[i, k] |f_k| of a moved batch; 0 where nothing is fetched."""
-    total = batch.reduce(_mass)[..., : len(ROLES)].sum(-1)  # every token has one role
+    total = batch.reduce(_mass)[..., _LENGTHS]
     return torch.where(total > 0, 1 / total, 0)
 
 
@@ -77,7 +77,7 @@ def _mass(batch: AttentionBatch) -> Tensor:
     if isinstance(batch, MovedBatch):
         weights, lengths = batch.looked.attention, batch.lengths
         scaled = table.to(weights.dtype)[:, None] * lengths[..., None]  # (text, head, key, class)
-        scaled[..., _LOG_LENGTHS] = torch.special.xlogy(lengths, lengths)
+        scaled[..., _LENGTHS], scaled[..., _LOG_LENGTHS] = lengths, torch.special.xlogy(lengths, lengths)
         return weights @ scaled
     texts, heads, queries, keys = batch.attention.shape
     flat = batch.attention.reshape(texts, heads * queries, keys)
