@@ -133,14 +133,12 @@ def line_groups(name: str, lines: Mapping[str, Sequence[str]], *, several: bool)
 
 
 def _dataset(arrays: Mapping[str, LabelledArray]) -> xr.Dataset:
+    # Variables and labels apart: arrays with labels of their own would be aligned, which costs four times as much.
+    labels = {dim: array.coords[dim] for array in arrays.values() for dim in array.dims}
     return xr.Dataset(
         {
-            name: xr.DataArray(
-                array.values,
-                dims=array.dims,
-                coords={dim: np.asarray(list(array.coords[dim])) for dim in array.dims},
-                attrs={"long_name": array.description, "units": array.units},
-            )
+            name: (array.dims, array.values, {"long_name": array.description, "units": array.units})
             for name, array in arrays.items()
-        }
+        },
+        {dim: np.asarray(list(values)) for dim, values in labels.items()},
     )
