@@ -28,9 +28,7 @@ from headscope.errors import AtlasError, choices
 from headscope.stats.documents import DOCUMENT_GROUPS, FEWEST_DOCUMENTS
 from headscope.types import HeadId, LabelledArray
 
-if (
-    TYPE_CHECKING
-):  # imported where they are used: findings do without, and they take longer than to read an atlas
+if TYPE_CHECKING:  # loaded where they are used: findings do without them
     import pandas as pd
     import xarray as xr
 

@@ -91,10 +91,8 @@ def _ahead(atlas: Atlas, stack: str, described: Description, label: str) -> Arra
     if len(rows) < 2 or not set(_HEAD) <= set(rows[0].dims):
         return np.zeros((0, 0), bool)
     scores, baselines = rows
-    is_control = set(baselines.dims) <= {
-        *_HEAD,
-        "direction",
-    }  # of each direction its own; of rules the best counts
+    # Each direction of a head has its own control; of rules the best counts.
+    is_control = set(baselines.dims) <= {*_HEAD, "direction"}
     best, baseline = _extreme(scores, np.fmax), _extreme(baselines, np.fmin if is_control else np.fmax)
     return np.asarray(best - baseline >= _least_lead(described))
 
