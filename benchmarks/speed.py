@@ -117,6 +117,10 @@ def main() -> None:
                 lambda m=model: hs.analyze(m, texts, weigh="looked", sentences=0, distances="exact"),
                 1,
             ),
+            "the default: looked and moved, sampled distances": (
+                lambda m=model: hs.analyze(m, texts, sentences=0),
+                1,
+            ),
             "2019: averages and entropy, numpy": (
                 lambda m=model, i=inputs: as_in_2019(m, i, distances=False),
                 1,

@@ -8,7 +8,7 @@ import xarray as xr
 from tests.atlas.test_atlas import array
 
 import headscope as hs
-from headscope.atlas import Atlas, stored
+from headscope.atlas import Atlas
 
 
 @pytest.fixture
@@ -36,13 +36,25 @@ def test_a_dataset_is_made_when_one_of_its_arrays_is_asked_for(
             made.append(list(own))
             super().__init__(own, *rest)
 
-    monkeypatch.setattr(stored.xr, "Dataset", Watched)
+    monkeypatch.setattr(xr, "Dataset", Watched)
     atlas = hs.open(path)
     assert atlas.measures == ["example", "other"]
     assert "example_stderr" in atlas
     assert made == []
     assert atlas["other"] is atlas["other"]
     assert made == [["other"]]
+
+
+def test_plain_arrays_are_those_of_xarray_from_a_file_and_from_a_tree(path: Path) -> None:
+    for atlas in (hs.open(path), Atlas(hs.open(path).tree)):
+        plain = atlas.stack("encoder").plain
+        assert list(plain) == list(atlas.stack("encoder"))
+        for name, own in plain.items():
+            known = atlas[name]
+            assert own.dims == known.dims
+            assert own.coords == {dim: known[dim].values.tolist() for dim in known.dims}
+            assert (own.values == known.values).all()
+            assert (own.description, own.units) == (known.attrs["long_name"], known.attrs["units"])
 
 
 def test_dimensions_may_stand_in_an_outer_group(path: Path) -> None:

@@ -63,6 +63,8 @@ def test_showing_an_atlas_loads_nothing_that_it_does_not_need(atlas_path: Path) 
         "scipy.stats",
         "scipy.cluster",
         "h5netcdf",
+        "xarray",
+        "pandas",
     }
 
 

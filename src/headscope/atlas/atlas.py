@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
-from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
+from headscope.atlas.display import view_of
 from headscope.atlas.files import (
     COMPANIONS,
     FORMAT,
@@ -22,19 +19,20 @@ from headscope.atlas.files import (
     NESTED,
     PLAIN_FORMAT,
     Results,
-    array_groups,
-    labelled,
-    line_groups,
     measure_names,
     name_of,
-    write_tree,
 )
-from headscope.atlas.frames import Library, all_heads, one_head, top_heads
 from headscope.atlas.sentences import Example, Typical, as_line, from_line
-from headscope.atlas.stored import Arrays, StoredTree, read_stored
+from headscope.atlas.stored import Arrays, StoredGroup, StoredTree, read_stored
 from headscope.errors import AtlasError, choices
 from headscope.stats.documents import DOCUMENT_GROUPS, FEWEST_DOCUMENTS
 from headscope.types import HeadId, LabelledArray
+
+if TYPE_CHECKING:  # loaded where they are used: findings do without them
+    import pandas as pd
+    import xarray as xr
+
+    from headscope.atlas.frames import Library
 
 EXAMPLES, TABLE = "_examples", "_table"
 """How the names of arrays end that hold lines of JSON instead of numbers."""
@@ -58,10 +56,10 @@ class Atlas:
     """
 
     def __init__(self, tree: xr.DataTree | StoredTree) -> None:
-        if isinstance(tree, xr.DataTree):
-            self.tree = tree
-        else:
+        if isinstance(tree, StoredTree):
             self._stored = tree
+        else:
+            self.tree = tree
         self._arrays: dict[str, Arrays] = {}  # of each stack asked for: a tree is slow to walk
         self._typical: dict[str, dict[HeadId, list[Typical]]] = {}  # read once, for a page of every head
 
@@ -88,6 +86,8 @@ class Atlas:
         with different labels: `query_role` is all, cls to one measure and all, sep, other to another. `typical`
         has, for each of these stacks, the sentences where its heads are most typical.
         """
+        from headscope.atlas.trees import array_groups, line_groups, tree_of
+
         several = len(stacks) > 1
         lines = {
             stack: list(map(as_line, sentences))
@@ -95,9 +95,9 @@ class Atlas:
             if stack in stacks and sentences
         }
         version = FORMAT if lines else PLAIN_FORMAT
-        root = xr.Dataset(attrs={**provenance, "stacks": ",".join(stacks), FORMAT_KEY: version})
+        facts = {**provenance, "stacks": ",".join(stacks), FORMAT_KEY: version}
         groups = array_groups(stacks, several=several) | line_groups(TYPICAL, lines, several=several)
-        return cls(xr.DataTree.from_dict({"/": root} | groups))
+        return cls(tree_of(groups, facts))
 
     def with_probe(
         self,
@@ -113,6 +113,8 @@ class Atlas:
         `facts` say where its numbers come from; they stand in the provenance under `probes`. `table` has, for
         each stack, the rows that the probe prints, and `examples` its best heads at work.
         """
+        from headscope.atlas.trees import array_groups, line_groups, tree_of
+
         known = [stack for stack in STACKS if stack in (*self.stacks, *stacks)]
         several = len(known) > 1
         added = array_groups(stacks, several=several)
@@ -129,9 +131,9 @@ class Atlas:
             if owners.get(name_of(path)) != probe
         }
         probes = {**self.probes, probe: {**facts, "arrays": names}}
-        tree = xr.DataTree.from_dict({**kept, **{path.lstrip("/"): group for path, group in added.items()}})
-        tree.attrs |= {"probes": json.dumps(probes), "stacks": ",".join(known), FORMAT_KEY: FORMAT}
-        return Atlas(tree)
+        groups = {**kept, **{path.lstrip("/"): group for path, group in added.items()}}
+        facts = {"probes": json.dumps(probes), "stacks": ",".join(known), FORMAT_KEY: FORMAT}
+        return Atlas(tree_of(groups, facts))
 
     def _datasets(self) -> dict[str, xr.Dataset]:
         """Every group of the tree by its path."""
@@ -160,6 +162,8 @@ class Atlas:
 
         What was derived from the other's own measures (kinds of heads) stays behind: they are not this atlas's.
         """
+        from headscope.atlas.trees import tree_of
+
         probes = {name: facts for name, facts in other.probes.items() if DERIVED not in facts}
         owned = [name for name, probe in other._owners().items() if probe in probes]
         if not owned:
@@ -173,9 +177,8 @@ class Atlas:
         for probe, facts in probes.items():
             self._check_free(probe, facts.get("arrays", []))
         theirs = {path: group for path, group in other._datasets().items() if name_of(path) in owned}
-        tree = xr.DataTree.from_dict(self._datasets() | theirs)
-        tree.attrs |= {"probes": json.dumps(probes), FORMAT_KEY: FORMAT}
-        return Atlas(tree)
+        facts = {"probes": json.dumps(probes), FORMAT_KEY: FORMAT}
+        return Atlas(tree_of(self._datasets() | theirs, facts))
 
     @property
     def edits(self) -> tuple[str, ...]:
@@ -207,7 +210,7 @@ class Atlas:
         owned = {name for name, by in self._owners().items() if by == probe}
         owned |= {name + companion for name in owned for companion in COMPANIONS}
         by_stack = {
-            stack: {name: labelled(array) for name, array in self.stack(stack).items() if name in owned}
+            stack: {name: array for name, array in self.stack(stack).plain.items() if name in owned}
             for stack in self.stacks
         }
         return {stack: arrays for stack, arrays in by_stack.items() if arrays}
@@ -250,7 +253,7 @@ class Atlas:
 
     def _lines(self, name: str, stack: str | None) -> list[str]:
         groups = self._groups(stack or self.stacks[0])
-        return list(map(str, groups[name][name].values)) if name in groups else []
+        return list(map(str, groups[name].plain(name).values)) if name in groups else []
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -269,14 +272,14 @@ class Atlas:
         """The names of the stacks, in the order of the forward pass."""
         return str(self._attrs["stacks"]).split(",")
 
-    def stack(self, name: str) -> Mapping[str, xr.DataArray]:
+    def stack(self, name: str) -> Arrays:
         """All arrays of one stack by name, standard errors and baselines included."""
         if name not in self._arrays:
             groups = self._groups(name)
             self._arrays[name] = Arrays(groups[key] for key in groups if not key.endswith((EXAMPLES, TABLE)))
         return self._arrays[name]
 
-    def _groups(self, stack: str) -> Mapping[str, Mapping[Any, xr.DataArray]]:
+    def _groups(self, stack: str) -> Mapping[str, StoredGroup]:
         """The arrays of each group of a stack."""
         if stack not in self.stacks:
             raise AtlasError(f"this atlas has no stack {stack!r}; it has {', '.join(self.stacks)}")
@@ -284,7 +287,7 @@ class Atlas:
         if "tree" not in vars(self):
             return self._stored.children("/" if is_only else f"/{stack}")
         node = self.tree if is_only else self.tree.children[stack]
-        return {name: child.to_dataset().data_vars for name, child in node.children.items()}
+        return {name: StoredGroup.of(child.to_dataset()) for name, child in node.children.items()}
 
     @property
     def measures(self) -> list[str]:
@@ -299,18 +302,22 @@ class Atlas:
         return iter(self.measures)
 
     def __getitem__(self, name: str) -> xr.DataArray:
+        return self.holding(name)[name.rpartition("/")[2]]
+
+    def holding(self, name: str) -> Arrays:
+        """The arrays of the stack that `atlas[name]` is taken from."""
         stack, _, measure = name.rpartition("/")
         for candidate in [stack] if stack else self.stacks:
             arrays = self.stack(candidate)
             if measure in arrays:
-                return arrays[measure]
+                return arrays
         raise AtlasError(f"this atlas has no {name!r}; {choices(measure, self.measures)}")
 
     def shape(self, stack: str) -> tuple[int, int] | None:
         """How many layers and heads a stack has; None when no array of it says so."""
-        for array in self.stack(stack).values():
+        for array in self.stack(stack).plain.values():
             if {"layer", "head"} <= set(array.dims):
-                return array.sizes["layer"], array.sizes["head"]
+                return len(array.coords["layer"]), len(array.coords["head"])
         return None
 
     def to_dataframe(
@@ -321,10 +328,14 @@ class Atlas:
         A pandas data frame, or with `library="polars"` one of polars. Maps and distances between heads, which
         have very many numbers for each head, are left out.
         """
+        from headscope.atlas.frames import all_heads
+
         return all_heads(self, stack, errors, library)
 
     def head(self, head: HeadId | str, *, stack: str | None = None) -> pd.DataFrame:
         """Every number of one head, such as "7.4" or "encoder:7.4": a row each, beside its error and even attention."""
+        from headscope.atlas.frames import one_head
+
         return one_head(self, head, stack)
 
     def top(
@@ -334,6 +345,8 @@ class Atlas:
 
         For example `atlas.top("offset_attention", offset=-1)`.
         """
+        from headscope.atlas.frames import top_heads
+
         ordered = top_heads(self, measure, stack=stack, labels=labels)
         return (ordered[::-1] if lowest else ordered).head(n).reset_index(drop=True)
 
@@ -343,6 +356,8 @@ class Atlas:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one NetCDF file; it appears under its name only when it is whole."""
+        from headscope.atlas.trees import write_tree
+
         write_tree(self.tree, path)
 
     def __repr__(self) -> str:
@@ -380,18 +395,3 @@ def _decoded(key: str, value: Any) -> Any:
     if key in NESTED and isinstance(value, str):
         return json.loads(value)
     return value.item() if isinstance(value, np.generic) else value
-
-
-def in_terminal() -> bool:
-    """Whether whoever asks for a picture is IPython in a terminal, which has no use for one."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return shell is not None and getattr(shell, "kernel", None) is None
-
-
-def view_of(atlas: Any) -> Any:
-    """The widget that shows the atlas; None where it cannot be drawn."""
-    if find_spec("anywidget") is None or in_terminal():
-        return None
-    # By name: the widget stands far above the atlas, and plain use must not load it.
-    return import_module("headscope.widget.views").AtlasView(atlas)

@@ -3,12 +3,9 @@
 import contextlib
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
-import xarray as xr
 
 from headscope.errors import OutputError
 from headscope.types import LabelledArray
@@ -32,15 +29,6 @@ measure on each of several parts of the texts, and how long the texts are that i
 
 MOVED = "_moved"
 """How the names of measures end that were shown what heads move instead of where they look."""
-
-
-def write_tree(tree: xr.DataTree, path: str | os.PathLike[str]) -> None:
-    """Write the tree as one NetCDF file."""
-    # Built in memory first (an atlas is a few MB): a full disk then fails a plain write, which can be told
-    # apart and cleaned up, instead of somewhere inside HDF5.
-    content = tree.to_netcdf(None, engine="h5netcdf")
-    with replacing(path) as temporary:
-        temporary.write_bytes(content)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -78,15 +66,6 @@ def _temporary_beside(target: Path) -> Path:
     return temporary
 
 
-def labelled(array: xr.DataArray) -> LabelledArray:
-    """An array of an atlas as a measure or a probe gave it."""
-    dims = tuple(str(dim) for dim in array.dims)
-    coords = {dim: array[dim].values.tolist() for dim in dims}
-    return LabelledArray(
-        array.values, dims, coords, array.attrs.get("long_name", ""), array.attrs.get("units", "1")
-    )
-
-
 def name_of(path: str) -> str:
     """The last part of a group's path: the name of a measure, or of lines."""
     return path.rpartition("/")[2]
@@ -109,36 +88,3 @@ def measure_names(names: Iterable[str]) -> list[str]:
     known = set(names)
     companions = {name + companion for name in known for companion in COMPANIONS}
     return [name for name in names if name not in companions]
-
-
-def array_groups(stacks: Results, *, several: bool) -> dict[str, xr.Dataset]:
-    """A group for each measure, by its path."""
-    by_path = {}
-    for stack, arrays in stacks.items():
-        for name in measure_names(arrays):
-            family = (name, *(name + companion for companion in COMPANIONS))
-            path = f"/{stack}/{name}" if several else f"/{name}"
-            by_path[path] = _dataset({key: arrays[key] for key in family if key in arrays})
-    return by_path
-
-
-def line_groups(name: str, lines: Mapping[str, Sequence[str]], *, several: bool) -> dict[str, xr.Dataset]:
-    """A group of lines of text for each stack, by its path."""
-    return {
-        f"/{stack}/{name}" if several else f"/{name}": xr.Dataset(
-            {name: ("line", np.array(texts, dtype=object))}
-        )
-        for stack, texts in lines.items()
-    }
-
-
-def _dataset(arrays: Mapping[str, LabelledArray]) -> xr.Dataset:
-    # Variables and labels apart: arrays with labels of their own would be aligned, which costs four times as much.
-    labels = {dim: array.coords[dim] for array in arrays.values() for dim in array.dims}
-    return xr.Dataset(
-        {
-            name: (array.dims, array.values, {"long_name": array.description, "units": array.units})
-            for name, array in arrays.items()
-        },
-        {dim: np.asarray(list(values)) for dim, values in labels.items()},
-    )

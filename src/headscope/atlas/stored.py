@@ -3,20 +3,25 @@
 To build a dataset of every group takes far longer than to read the numbers, and most readers want a few of them.
 """
 
+from __future__ import annotations
+
 import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
-import xarray as xr
 
 from headscope.atlas.files import FORMAT, FORMAT_KEY, NESTED
 from headscope.errors import AtlasError
-from headscope.types import Array
+from headscope.types import Array, LabelledArray
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 _HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 _ONLY_DIMENSION = b"This is a netCDF dimension but not a netCDF variable"
@@ -37,7 +42,7 @@ Variable = tuple[tuple[str, ...], Array, dict[str, object]]
 """Dimensions, numbers and attributes, in the order in which xarray takes them."""
 
 
-class StoredGroup(Mapping[str, xr.DataArray]):
+class StoredGroup(Mapping[str, "xr.DataArray"]):
     """The arrays of one group by name, coordinates left out; its dataset is made when the first is asked for."""
 
     def __init__(self, variables: dict[str, Variable], attrs: dict[str, Any]) -> None:
@@ -50,8 +55,33 @@ class StoredGroup(Mapping[str, xr.DataArray]):
     def dataset(self) -> xr.Dataset:
         """The group as xarray has it."""
         if self._dataset is None:
+            import xarray as xr
+
             self._dataset = xr.Dataset(self._own, self._coords, self.attrs)
         return self._dataset
+
+    @classmethod
+    def of(cls, dataset: xr.Dataset) -> StoredGroup:
+        """A group that xarray has already."""
+        variables = {
+            str(name): (tuple(map(str, array.dims)), array.values, array.attrs)
+            for name, array in dataset.variables.items()
+            if name in dataset.data_vars or array.dims == (name,)
+        }
+        group = cls(variables, dataset.attrs)
+        group._dataset = dataset
+        return group
+
+    def plain(self, name: str) -> LabelledArray:
+        """An array without xarray, as a measure or a probe gave it."""
+        dims, values, attrs = self._own[name]
+        coords = {dim: self._labels(dim, size) for dim, size in zip(dims, values.shape, strict=True)}
+        return LabelledArray(
+            values, dims, coords, str(attrs.get("long_name", "")), str(attrs.get("units", "1"))
+        )
+
+    def _labels(self, dim: str, size: int) -> list[Any]:
+        return self._coords[dim][1].tolist() if dim in self._coords else list(range(size))
 
     def __getitem__(self, name: str) -> xr.DataArray:
         if name not in self._own:
@@ -65,17 +95,22 @@ class StoredGroup(Mapping[str, xr.DataArray]):
         return len(self._own)
 
 
-class Arrays(Mapping[str, xr.DataArray]):
+class Arrays(Mapping[str, "xr.DataArray"]):
     """The arrays of several groups by name, each made when it is first asked for."""
 
-    def __init__(self, groups: Iterable[Mapping[Any, xr.DataArray]]) -> None:
-        self._group_of = {str(name): group for group in groups for name in group}
+    def __init__(self, groups: Iterable[StoredGroup]) -> None:
+        self._group_of = {name: group for group in groups for name in group}
         self._made: dict[str, xr.DataArray] = {}
 
     def __getitem__(self, name: str) -> xr.DataArray:
         if name not in self._made:
             self._made[name] = self._group_of[name][name]
         return self._made[name]
+
+    @cached_property
+    def plain(self) -> dict[str, LabelledArray]:
+        """All of them without xarray."""
+        return {name: group.plain(name) for name, group in self._group_of.items()}
 
     def __contains__(self, name: object) -> bool:
         return name in self._group_of
@@ -100,6 +135,8 @@ class StoredTree:
 
     def tree(self) -> xr.DataTree:
         """Everything, as xarray has it."""
+        import xarray as xr
+
         return xr.DataTree.from_dict({path: group.dataset for path, group in self.groups.items()})
 
     def children(self, folder: str) -> dict[str, StoredGroup]:

@@ -159,7 +159,7 @@ def check_output(path: Path, *, option: str, kind: str, inputs: Iterable[Path]) 
         raise OptionError(
             f"{option} {path} already exists and is not {kind}; choose another name, or remove it first"
         )
-    # Loads xarray, which is too slow to do before the checks above.
+    # Loads numpy and h5py, which is too slow to do before the checks above.
     from headscope.atlas import check_writable
 
     check_writable(path)

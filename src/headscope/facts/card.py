@@ -21,11 +21,10 @@ from headscope.facts.description import ALL, Description
 from headscope.facts.findings.know import object_of
 from headscope.facts.findings.measures import TIMES, is_noticeable
 from headscope.facts.findings.moved import takes
-from headscope.facts.head_arrays import HeadArrays, head_arrays, stack_arrays
+from headscope.facts.head_arrays import Choice, HeadArrays, head_arrays, stack_arrays
 from headscope.facts.rarity import rarity
 from headscope.facts.scores import EVEN, HeadScore, Score, mean_ends
 from headscope.facts.sentences import Sentence, best_sentence
-from headscope.facts.slices import Choice
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import offset_name, own_name, pattern_name, role_name
 from headscope.facts.wording import count, share

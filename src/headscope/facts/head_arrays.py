@@ -1,7 +1,7 @@
-"""The arrays of a stack taken at one head, as plain numpy: a page looks up hundreds of numbers."""
+"""The arrays of a stack, whole or taken at one head, as plain numpy: a page looks up hundreds of numbers."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -9,8 +9,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from headscope.atlas import Atlas
-from headscope.facts.slices import Choice
 from headscope.types import Array, HeadId
+
+Choice = str | int
+"""A label along a dimension."""
 
 
 @dataclass(frozen=True)
@@ -20,11 +22,35 @@ class HeadArray:
     values: Array
     labels: dict[str, list[Choice]]
     """The labels along each dimension, in the order of the axes."""
+    units: str = "1"
 
     @property
     def dims(self) -> tuple[str, ...]:
         """The names of the dimensions."""
         return tuple(self.labels)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many labels each dimension has."""
+        return {dim: len(labels) for dim, labels in self.labels.items()}
+
+    def sel(self, **labels: Choice | Sequence[Choice]) -> "HeadArray":
+        """Its part under one label of a dimension, which goes, or under a list of them."""
+        values, rest = self.values, dict(self.labels)
+        for dim, wanted in labels.items():
+            known, axis = self.labels[dim], list(rest).index(dim)
+            if isinstance(wanted, str) or not isinstance(wanted, Sequence):
+                values = values.take(known.index(wanted), axis)
+                del rest[dim]
+            else:
+                values = values.take(np.array([known.index(label) for label in wanted], int), axis)
+                rest[dim] = list(wanted)
+        return HeadArray(np.asarray(values), rest, self.units)
+
+    def transpose(self, *dims: str) -> "HeadArray":
+        """The same with its axes in this order."""
+        values = self.values.transpose([self.dims.index(dim) for dim in dims])
+        return HeadArray(values, {dim: self.labels[dim] for dim in dims}, self.units)
 
     def number(self, **labels: Choice) -> float:
         """The number under one label of each dimension; nan when there is no such label."""
@@ -55,7 +81,7 @@ class HeadArray:
         place: dict[str, Any] = {"layer": head.layer, "head": head.head}
         index = tuple(place.get(dim, slice(None)) for dim in self.labels)
         rest = {dim: labels for dim, labels in self.labels.items() if dim not in place}
-        return HeadArray(np.asarray(self.values[index]), rest)
+        return HeadArray(np.asarray(self.values[index]), rest, self.units)
 
 
 class HeadArrays(Mapping[str, HeadArray]):
@@ -93,11 +119,8 @@ def stack_arrays(atlas: Atlas, stack: str) -> dict[str, HeadArray]:
     by_stack = _whole.setdefault(atlas, {})
     if stack not in by_stack:
         by_stack[stack] = {
-            name: HeadArray(
-                np.asarray(array.values), {str(dim): array[dim].values.tolist() for dim in array.dims}
-            )
-            for name, array in atlas.stack(stack).items()
-            if not name.endswith("_folds")
+            name: HeadArray(array.values, {dim: list(array.coords[dim]) for dim in array.dims}, array.units)
+            for name, array in atlas.stack(stack).plain.items()
         }
     return by_stack[stack]
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.facts.findings import Finding
-from headscope.facts.slices import HeadValues, choices, head_values
+from headscope.facts.head_arrays import stack_arrays
+from headscope.facts.slices import HeadValues, head_values
 
 MOST = 3
 _QUESTIONS = (
@@ -90,13 +91,13 @@ def most_telling(atlas: Atlas) -> HeadValues | None:
 
 def _slices(atlas: Atlas, stack: str, measure: str) -> list[HeadValues]:
     """A measure's numbers by head, those of all queries, for each of its other labels."""
-    array = atlas.stack(stack).get(measure)
+    array = stack_arrays(atlas, stack).get(measure)
     if measure not in atlas.measures or array is None or not {"layer", "head"} <= set(array.dims):
         return []
-    if array.dtype.kind != "f" or not np.isfinite(array.values).any():
+    if array.values.dtype.kind != "f" or not np.isfinite(array.values).any():
         return []
-    dims = [str(dim) for dim in array.dims if dim not in ("layer", "head")]
-    labels = [["all"] if dim == "query_role" else choices(array, dim) for dim in dims]
+    dims = [dim for dim in array.dims if dim not in ("layer", "head")]
+    labels = [["all"] if dim == "query_role" else array.choices(dim) for dim in dims]
     return [
         head_values(atlas, measure, select=dict(zip(dims, chosen, strict=True)), stack=stack)
         for chosen in islice(product(*labels), MOST_SLICES)

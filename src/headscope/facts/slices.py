@@ -4,14 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import xarray as xr
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
 from headscope.facts.description import ArrayText, array_text
+from headscope.facts.head_arrays import Choice, HeadArray, stack_arrays
 from headscope.types import Array, HeadChoice, HeadId
 
-Choice = str | int
 Select = Mapping[str, Choice | Sequence[Choice]]
 
 
@@ -72,13 +71,6 @@ def stack_with(atlas: Atlas, measure: str, stack: str | None) -> str:
     raise AtlasError(f"this atlas has no {measure!r}; it has {', '.join(atlas.measures)}{how}")
 
 
-def choices(array: xr.DataArray, dim: str) -> list[Choice]:
-    """The labels along one dimension under which there is any number at all."""
-    others = tuple(axis for axis, name in enumerate(array.dims) if name != dim)
-    filled = np.isfinite(array.values).any(axis=others)
-    return [label.item() for label, has in zip(array[dim].values, filled, strict=True) if has]
-
-
 def head_values(
     atlas: Atlas, measure: str, *, select: Select | None = None, stack: str | None = None
 ) -> HeadValues:
@@ -87,32 +79,31 @@ def head_values(
     Several labels of a dimension are added up, which only shares allow; their sum has no standard error.
     """
     name = stack_with(atlas, measure, stack)
-    dataset = atlas.stack(name)
-    array = dataset[measure]
+    arrays = stack_arrays(atlas, name)
+    array = arrays[measure]
     if not {"layer", "head"} <= set(array.dims):
-        dims = ", ".join(str(dim) for dim in array.dims) or "none"
+        dims = ", ".join(array.dims) or "none"
         raise OptionError(
             f"{measure!r} is not a number per head: its dimensions are {dims}, not layer and head"
         )
-    units = str(array.attrs.get("units", "1"))
     text = array_text(atlas, measure)
-    chosen = _chosen(array, measure, select or {}, units, text)
+    chosen = _chosen(array, measure, select or {}, text)
     added = any(len(labels) > 1 for labels in chosen.values())
-    error = dataset.get(f"{measure}_stderr")
+    error = arrays.get(f"{measure}_stderr")
     return HeadValues(
         _taken(array, chosen),
         None if error is None or added else _taken(error, chosen),
         measure,
         chosen,
         name,
-        units,
+        array.units,
         atlas.sample_size(measure),
         text,
     )
 
 
 def _chosen(
-    array: xr.DataArray, measure: str, select: Select, units: str, text: ArrayText | None
+    array: HeadArray, measure: str, select: Select, text: ArrayText | None
 ) -> dict[str, tuple[Choice, ...]]:
     dims = [str(dim) for dim in array.dims if dim not in ("layer", "head")]
     unknown = [dim for dim in select if dim not in dims]
@@ -121,7 +112,7 @@ def _chosen(
         raise OptionError(f"{measure!r} has no dimension {unknown[0]!r}; {takes}")
     chosen: dict[str, tuple[Choice, ...]] = {}
     for dim in dims:
-        known = choices(array, dim)
+        known = array.choices(dim)
         listed = ", ".join(map(str, known)) or "nothing, every value is missing"
         if dim not in select:
             if len(known) != 1:
@@ -129,8 +120,8 @@ def _chosen(
             chosen[dim] = (known[0],)
             continue
         chosen[dim] = tuple(_known(label, known, dim, listed) for label in _listed(select[dim]))
-        if len(chosen[dim]) > 1 and (units != "1" or (text is not None and text.kind != "share")):
-            what = "a ratio" if units == "1" else f"in {units}"
+        if len(chosen[dim]) > 1 and (array.units != "1" or (text is not None and text.kind != "share")):
+            what = "a ratio" if array.units == "1" else f"in {array.units}"
             raise OptionError(f"{measure!r} is {what}, which cannot be added up; select one {dim}: {listed}")
         if not chosen[dim]:
             raise OptionError(f"select={{{dim!r}: ...}} is empty; choose from {listed}")
@@ -148,11 +139,10 @@ def _known(wanted: Choice, known: list[Choice], dim: str, listed: str) -> Choice
     raise OptionError(f"there is no {dim} {wanted!r}; choose from {listed}")
 
 
-def _taken(array: xr.DataArray, chosen: Mapping[str, tuple[Choice, ...]]) -> Array:
+def _taken(array: HeadArray, chosen: Mapping[str, tuple[Choice, ...]]) -> Array:
     """(layer, head)."""
-    part = array.sel({dim: list(labels) for dim, labels in chosen.items()})
-    summed = part.sum(list(chosen), skipna=False) if chosen else part
-    return np.asarray(summed.transpose("layer", "head").values, dtype=float)
+    part = array.sel(**chosen).transpose("layer", "head", *chosen).values
+    return np.asarray(part.sum(tuple(range(2, part.ndim))) if chosen else part, dtype=float)
 
 
 def as_heads(heads: Iterable[str | HeadId], *, layers: int, per_layer: int) -> list[HeadId]:

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import xarray as xr
-
 from headscope.atlas import Atlas
 from headscope.atlas.atlas import DERIVED
 from headscope.atlas.files import COMPANIONS
 from headscope.facts.description import Description, description_of
+from headscope.facts.head_arrays import HeadArray, stack_arrays
 from headscope.facts.scores import mean_ends
 from headscope.kinds import Likeness
 from headscope.registry import known_names
@@ -27,9 +26,9 @@ class Subject:
         """Whether the stack was measured so."""
         return measure in self.atlas.stack(self.stack)
 
-    def array(self, measure: str) -> xr.DataArray:
+    def array(self, measure: str) -> HeadArray:
         """A measure of the stack."""
-        return self.atlas.stack(self.stack)[measure]
+        return stack_arrays(self.atlas, self.stack)[measure]
 
     @property
     def probes(self) -> dict[str, dict[str, Any]]:

@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import xarray as xr
-
 from headscope.atlas import Atlas
 from headscope.atlas.files import COMPANIONS, MOVED
 from headscope.errors import AtlasError
@@ -69,9 +67,9 @@ class AtlasWords:
         group = WORDS["measure_groups"].get(looked) or looked.replace("_", " ").capitalize()
         return group if looked == measure else f"{group}, moved"
 
-    def about(self, measure: str, array: xr.DataArray) -> str:
+    def about(self, measure: str, description: str) -> str:
         """What the numbers are, and what they were found on."""
-        words = _plain(str(array.attrs.get("long_name", "")) or measure)
+        words = _plain(description or measure)
         data = str(self.probes.get(self._owners.get(measure, ""), {}).get("data") or "")
         if data.endswith(_OWN):  # not a file, but a measure that stands in the atlas itself
             return f"{words}; by the {_plain(data.removesuffix(_OWN))} in this atlas"

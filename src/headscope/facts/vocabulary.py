@@ -7,7 +7,8 @@ from headscope.atlas import Atlas
 from headscope.atlas.files import MOVED
 from headscope.data import beside
 from headscope.facts.description import Description, array_text, description_of, descriptions, direction_name
-from headscope.facts.slices import Choice, HeadValues
+from headscope.facts.head_arrays import Choice
+from headscope.facts.slices import HeadValues
 
 FEATURE_WINDOWS = 16
 

@@ -5,7 +5,8 @@ from matplotlib.axes import Axes
 from headscope.atlas import Atlas
 from headscope.atlas.files import MOVED
 from headscope.errors import AtlasError
-from headscope.facts.slices import choices, head_values
+from headscope.facts.head_arrays import stack_arrays
+from headscope.facts.slices import head_values
 from headscope.facts.vocabulary import role_name
 from headscope.figures.colours import RULE, SERIES
 from headscope.figures.theme import axes, dress, label_points, legend
@@ -30,7 +31,8 @@ def looked_and_moved(atlas: Atlas, *, stack: str | None = None, ax: Axes | None 
         )
     ax = axes(ax, size=(5.2, 4.4))
     points: list[tuple[float, float, float, str]] = []
-    known = [role for role in ROLES if role in choices(arrays["role_attention"], "role")]
+    measured = stack_arrays(atlas, name)["role_attention"].choices("role")
+    known = [role for role in ROLES if role in measured]
     for role, colour, marker in zip(ROLES, SERIES, MARKERS, strict=False):
         if role not in known:
             continue

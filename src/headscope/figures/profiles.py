@@ -10,7 +10,8 @@ from matplotlib.ticker import MaxNLocator
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
-from headscope.facts.slices import HeadValues, as_heads, choices, head_values, stack_with
+from headscope.facts.head_arrays import stack_arrays
+from headscope.facts.slices import HeadValues, as_heads, head_values, stack_with
 from headscope.facts.vocabulary import slice_title
 from headscope.figures.colours import ACCENT, INK, MUTED, SERIES, layer_colours
 from headscope.figures.theme import (
@@ -46,8 +47,8 @@ def offset_profile(
     Without `heads`: the strongest at the previous, the same and the next token.
     """
     name = stack_with(atlas, "offset_attention", stack)
-    array = atlas.stack(name)["offset_attention"]
-    offsets = [int(offset) for offset in choices(array, "offset")]
+    known = stack_arrays(atlas, name)["offset_attention"].choices("offset")
+    offsets = [int(offset) for offset in known]
     if not offsets:
         raise AtlasError("offset_attention has no values in this atlas; analyse longer texts")
     if name == "decoder":  # what lies ahead cannot be seen and is 0 by construction
@@ -82,17 +83,16 @@ def distance_profile(
     Distances are shares of the text's length, in windows. The dashed line is a head that spreads its
     attention evenly over all it can see.
     """
-    dataset = atlas.stack(stack_with(atlas, "distance_features", stack))
-    array = dataset["distance_features"]
-    windows = [
-        label for label in choices(array, "feature") if str(label)[0] == "w" and str(label)[1:].isdigit()
-    ]
+    name = stack_with(atlas, "distance_features", stack)
+    dataset = atlas.stack(name)
+    known = stack_arrays(atlas, name)["distance_features"].choices("feature")
+    windows = [label for label in known if str(label)[0] == "w" and str(label)[1:].isdigit()]
     if not windows:
         raise AtlasError("distance_features has no windows with values in this atlas")
     middles = (np.arange(len(windows)) + 0.5) / len(windows) * 100
     ax = axes(ax, size=SIZE)
     if heads is None:
-        _layer_lines(ax, middles, array.sel(feature=windows).mean("head").values)
+        _layer_lines(ax, middles, dataset["distance_features"].sel(feature=windows).mean("head").values)
     else:
         _head_lines(ax, dataset, "distance_features", heads, (middles, {"feature": windows}))
     even = dataset.get("distance_features_uniform")

@@ -29,9 +29,9 @@ class Likeness:
     """The distances between all heads of a stack."""
 
     def __init__(self, atlas: Atlas, *, stack: str | None = None) -> None:
-        distance = atlas[f"{stack}/{MEASURE}" if stack else MEASURE]
-        self.heads = [HeadId.parse(str(label)) for label in distance["head_a"].values]
-        self.units = str(distance.attrs.get("units", "1"))
+        distance = atlas.holding(f"{stack}/{MEASURE}" if stack else MEASURE).plain[MEASURE]
+        self.heads = [HeadId.parse(str(label)) for label in distance.coords["head_a"]]
+        self.units = distance.units
         self.distance: Array = (distance.values + distance.values.T) / 2  # (head, head)
         missing = ~np.isfinite(self.distance)
         if missing.any():

@@ -15,7 +15,8 @@ from headscope.atlas.files import COMPANIONS, MOVED
 from headscope.errors import AtlasError, HeadscopeError
 from headscope.facts import findings as facts
 from headscope.facts.description import array_text
-from headscope.facts.slices import Choice, HeadValues
+from headscope.facts.head_arrays import Choice
+from headscope.facts.slices import HeadValues
 from headscope.facts.titles import AtlasWords
 from headscope.facts.vocabulary import own_name
 from headscope.pages.head.explained import stacked_heads
@@ -276,7 +277,7 @@ def _category(
         diverging=False,
         values=places.ravel().tolist(),
         labels=labels,
-        about=words.about(name, array),
+        about=words.about(name, str(array.attrs.get("long_name", ""))),
     )
 
 
@@ -315,7 +316,7 @@ def _numbers(
             diverging=picked.is_signed or name.endswith("_change"),
             values=picked.values.ravel().tolist(),
             stderr=None if stderr is None else stderr.ravel().tolist(),
-            about=words.about(name, array),
+            about=words.about(name, str(array.attrs.get("long_name", ""))),
             rank=_rank(name, list(map(str, select.values()))),
         )
 

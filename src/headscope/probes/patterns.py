@@ -5,17 +5,16 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
-import xarray as xr
 
 from headscope.atlas import Atlas, Results
-from headscope.atlas.files import MOVED, labelled
+from headscope.atlas.files import MOVED
 from headscope.kinds.patterns import PATTERNS, PatternShares
 from headscope.models import ModelName, loaded
 from headscope.probes.result import ProbeResult, Row, Source
 from headscope.run import analyze
 from headscope.text.corpus import Corpus, Text
 from headscope.text.items import TextPair
-from headscope.types import Weigh, weigh_option
+from headscope.types import LabelledArray, Weigh, weigh_option
 
 WHOLE = "all"
 """The row of a table that is about all layers."""
@@ -34,15 +33,11 @@ class PatternsResult(ProbeResult):
     def arrays(self) -> Results:
         """`pattern_share` of heads, layers and the whole, by stack."""
         stacks = {stack: self._measured(stack) for stack in self.measured.stacks}
-        return {
-            stack: {name: labelled(array) for name, array in arrays.items()}
-            for stack, arrays in stacks.items()
-            if arrays
-        }
+        return {stack: arrays for stack, arrays in stacks.items() if arrays}
 
-    def _measured(self, stack: str) -> dict[str, xr.DataArray]:
+    def _measured(self, stack: str) -> dict[str, LabelledArray]:
         """The arrays of one stack by where heads look, or by what they move, all called alike."""
-        arrays = self.measured.stack(stack).items()
+        arrays = self.measured.stack(stack).plain.items()
         return {name.replace(MOVED, ""): array for name, array in arrays if (MOVED in name) == self.is_moved}
 
     def to_atlas(self, atlas: Atlas | None = None) -> Atlas:
@@ -54,10 +49,10 @@ class PatternsResult(ProbeResult):
         """A row for all layers, then one for each; shares of maps, with standard errors over texts."""
         arrays = self._measured(self.stack_of(self.measured.stacks, stack))
         values = {
-            key: np.vstack([arrays[f"pattern_share_whole{ending}"], arrays[f"pattern_share_layer{ending}"]])
+            key: np.vstack([arrays[f"pattern_share_{of}{ending}"].values for of in ("whole", "layer")])
             for key, ending in (("share", ""), ("stderr", "_stderr"))
         }  # (row, pattern) each
-        layers = [int(layer) for layer in arrays["pattern_share_layer"]["layer"].values]
+        layers = [int(layer) for layer in arrays["pattern_share_layer"].coords["layer"]]
         return [
             {
                 "layer": layer,

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from functools import partial
 
-import xarray as xr
 from matplotlib.axes import Axes
 
 from headscope.facts.analyses.sweeps import SweepFacts, sweep_facts, sweeps_of
+from headscope.facts.head_arrays import HeadArray
 from headscope.facts.subject import Subject
 from headscope.figures.ablation import (
     LISTED,
@@ -88,7 +88,7 @@ def _picture(subject: Subject, sweep: SweepFacts) -> Picture:
     )
 
 
-def _size(array: xr.DataArray) -> tuple[float, float]:
+def _size(array: HeadArray) -> tuple[float, float]:
     """Inches for the picture of a sweep."""
     if "edit" in array.dims:
         return list_size(array.sizes["edit"])

@@ -12,7 +12,7 @@ from headscope.facts.analyses.comparisons import (
     other_model,
     stands_out,
 )
-from headscope.facts.slices import choices, head_values
+from headscope.facts.slices import head_values
 from headscope.facts.subject import Subject
 from headscope.facts.wording import amount
 from headscope.figures.compare import changes_size
@@ -69,11 +69,11 @@ def _pictures(subject: Subject) -> Iterator[Picture]:
 
 
 def _control(subject: Subject) -> Table:
-    array = subject.array("weight_control").sel(matrix="all")
-    names = [str(name) for name in array["statistic"].values]
+    array = subject.array("weight_control").sel(matrix="all").transpose("change", "statistic")
+    names = [str(name) for name in array.labels["statistic"]]
     rows = [
-        {"change": str(row["change"].item()), **dict(zip(names, row.values.tolist(), strict=True))}
-        for row in array
+        {"change": str(change), **dict(zip(names, row, strict=True))}
+        for change, row in zip(array.labels["change"], array.values.tolist(), strict=True)
     ]
     caption = (
         "Does attention change where weights moved? Spearman correlations over layers, all four matrices together; the "
@@ -88,8 +88,8 @@ def _changes(subject: Subject, measures: list[str]) -> Table:
     rows: list[tuple[float, tuple[str, ...]]] = []
     for measure in measures:
         array = subject.array(f"{measure}_change")
-        dims = [str(dim) for dim in array.dims if dim not in ("layer", "head")]
-        for labels in product(*(choices(array, dim) for dim in dims)):
+        dims = [dim for dim in array.dims if dim not in ("layer", "head")]
+        for labels in product(*(array.choices(dim) for dim in dims)):
             select = dict(zip(dims, labels, strict=True))
             change, before = (
                 head_values(subject.atlas, f"{measure}_{ending}", select=select, stack=subject.stack)

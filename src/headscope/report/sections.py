@@ -13,7 +13,7 @@ from headscope.errors import AtlasError
 from headscope.facts.analyses.explained import explained_sentences
 from headscope.facts.analyses.kinds import near_identical
 from headscope.facts.card import cards
-from headscope.facts.slices import choices, head_values
+from headscope.facts.slices import head_values
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import pattern_name, role_name
 from headscope.facts.wording import listed, share
@@ -106,7 +106,7 @@ def _roles(subject: Subject) -> Section:
                 caption=f"{_DOTS}; the line joins the layers' means. Scales differ.",
             )
             for role, name in names.items()
-            if role in choices(array, "role") and "all" in choices(array, "query_role")
+            if role in array.choices("role") and "all" in array.choices("query_role")
         ]
         + _taking(subject),
     )
@@ -131,7 +131,8 @@ def _taking(subject: Subject) -> list[Picture]:
 def _adding_up(subject: Subject) -> str:
     """Whether a head's shares make up all of its attention; learned sinks (gpt-oss) take some of it away."""
     if subject.has("role_attention"):
-        mass = float(subject.array("role_attention").sel(query_role="all").sum("role").mean())
+        shares = subject.array("role_attention").sel(query_role="all").transpose("role", "layer", "head")
+        mass = float(np.nansum(shares.values, axis=0).mean())
         if mass < 1 - 1e-3:
             return f"The shares of a head add up to {mass:.2f} on average: the rest goes to the model's own sink."
     return "The shares of a head add up to 1."
@@ -141,7 +142,7 @@ def _breadth(subject: Subject) -> Section:
     # The first token of a stack that looks back sees itself alone: 0 by construction.
     asking = [
         str(query)
-        for query in choices(subject.array("entropy"), "query_role")
+        for query in subject.array("entropy").choices("query_role")
         if query == "all" or not subject.is_causal
     ]
     sources = [
@@ -168,7 +169,7 @@ def _breadth(subject: Subject) -> Section:
 
 
 def _distances(subject: Subject) -> Section:
-    known = set(choices(subject.array("distance_features"), "feature"))
+    known = set(subject.array("distance_features").choices("feature"))
     even = "Dashed: a head that spreads its attention evenly. Above it on the left means local."
     by_layer = "One line per layer, the mean of its heads; early layers in yellow, late ones in violet."
     profiles: list[tuple[str, str, list[HeadId] | None]] = [
@@ -206,9 +207,9 @@ def _distances(subject: Subject) -> Section:
 def _habits(subject: Subject) -> Section:
     array = subject.array("named_patterns")
     shown = [
-        name for name in choices(array, "pattern") if float(np.nanmax(array.sel(pattern=name).values)) > 0
+        name for name in array.choices("pattern") if float(np.nanmax(array.sel(pattern=name).values)) > 0
     ]
-    absent = [pattern_name(str(name)) for name in array["pattern"].values if name not in shown]
+    absent = [pattern_name(str(name)) for name in array.labels["pattern"] if name not in shown]
     rows = []
     for name in shown:
         picked = head_values(subject.atlas, "named_patterns", select={"pattern": name}, stack=subject.stack)

@@ -5,7 +5,7 @@ from time import perf_counter
 
 from headscope import figures
 from headscope.atlas import Atlas
-from headscope.atlas.files import MOVED, labelled
+from headscope.atlas.files import MOVED
 from headscope.capture import Carrier, surveyed
 from headscope.errors import CaptureError, OptionError
 from headscope.facts.vocabulary import key_name, role_name
@@ -62,10 +62,7 @@ def _fill(study: Study) -> None:
         started = perf_counter()
         options = {**study.segments, "limit": study.data.limit, "sentences": 0, "weigh": "looked"}
         measured = analyze(model, text, measures=[FetchedLengths], **options)
-        arrays = {
-            stack: {name: labelled(array) for name, array in measured.stack(stack).items()}
-            for stack in measured.stacks
-        }
+        arrays = {stack: measured.stack(stack).plain for stack in measured.stacks}
         facts = {key: measured.provenance[key] for key in ("texts", "documents", "tokens")}
         return atlas.with_probe(
             "lengths",

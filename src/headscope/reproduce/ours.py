@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from headscope.atlas import Atlas
-from headscope.facts.slices import HeadValues, choices, head_values
+from headscope.facts.head_arrays import stack_arrays
+from headscope.facts.slices import HeadValues, head_values
 from headscope.facts.wording import count
 from headscope.reproduce.paper import size
 from headscope.reproduce.table import Figure, Origin
@@ -63,8 +64,8 @@ def all_with(atlases: Sequence[Atlas], name: str) -> list[tuple[Atlas, str]]:
 
 def picked(atlas: Atlas, stack: str, measure: str, **select: str | int) -> HeadValues | None:
     """One number a head; None where nothing was measured, such as [SEP] in a model that has none."""
-    array = atlas.stack(stack).get(measure)
-    if array is None or not all(label in choices(array, dim) for dim, label in select.items()):
+    array = stack_arrays(atlas, stack).get(measure)
+    if array is None or not all(label in array.choices(dim) for dim, label in select.items()):
         return None
     return head_values(atlas, measure, select=select, stack=stack)
 

@@ -11,7 +11,8 @@ from headscope.atlas import Atlas
 from headscope.errors import HeadscopeError, HeadscopeWarning, OptionError
 from headscope.explanation import explain
 from headscope.facts.analyses.explanations import REPLACED, Carried, Cell, HeadExplanation, explained_heads
-from headscope.facts.slices import choices, head_values
+from headscope.facts.head_arrays import stack_arrays
+from headscope.facts.slices import head_values
 from headscope.facts.vocabulary import slice_title
 from headscope.facts.wording import count
 from headscope.figures.views import head_view_size, model_view_size
@@ -114,7 +115,7 @@ def best_head(atlas: Atlas, stack: str, pattern: str) -> HeadId | None:
     A head that looks at its own token or the next keeps nearly all attention in its own sentence too. A bag of words is
     meant, so of the heads that stay there the one of highest entropy is taken.
     """
-    if pattern not in choices(atlas.stack(stack)[MEASURE], "pattern"):
+    if pattern not in stack_arrays(atlas, stack)[MEASURE].choices("pattern"):
         return None
     followed = head_values(atlas, MEASURE, select={"pattern": pattern}, stack=stack)
     if pattern == "own_sentence" and "entropy" in atlas.stack(stack):

@@ -47,7 +47,7 @@ def importance(
 
 
 def _facts(result: "ImportanceResult", atlas: "hs.Atlas") -> dict[str, Any]:
-    # Loads xarray and scipy, which --help does without.
+    # Loads scipy, which --help does without.
     from headscope.facts.analyses.importance import agreement
 
     return {

@@ -51,7 +51,7 @@ def redundancy(
 
 
 def _found(likeness: "Likeness", heads: "list[HeadId]", neighbours: int, threshold: float) -> dict[str, Any]:
-    # Loads xarray and scipy, which --help does without.
+    # Loads scipy, which --help does without.
     from headscope.facts.analyses.kinds import layers_alike, near_identical
 
     test = likeness.layer_test() if likeness.has_layers else None

@@ -17,7 +17,7 @@ _GAP = "…"
 
 def card_facts(card: Card) -> dict[str, Any]:
     """What a script wants to know of a card."""
-    from headscope.facts.sentences import LEAST_DRAWN  # loads xarray, which --help does without
+    from headscope.facts.sentences import LEAST_DRAWN  # loads scipy, which --help does without
 
     sentence = card.sentence
     return {

@@ -9,6 +9,7 @@ import numpy as np
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
 from headscope.facts.analyses.sweeps import SweepFacts, sweep_facts
+from headscope.facts.head_arrays import stack_arrays
 from headscope.facts.slices import head_values
 from headscope.facts.vocabulary import key_name
 from headscope.facts.wording import amount, readable
@@ -131,12 +132,12 @@ def agreement(atlas: Atlas, *, stack: str | None = None) -> list[Agreement]:
 
 def _effects(atlas: Atlas, stack: str, sweep: SweepFacts) -> Iterator[tuple[str, Kind, Array, Array]]:
     """For every metric, (head,) importance, and how much worse, or otherwise, the task is done without the head."""
-    arrays = atlas.stack(stack)
+    arrays = stack_arrays(atlas, stack)
     if "head_importance" not in arrays or "ablation_change" not in arrays:
         return
     importance = arrays["head_importance"].transpose("layer", "head").values.ravel()
     changes = arrays["ablation_change"].transpose("metric", "layer", "head")
-    for metric, change in zip(map(str, changes["metric"].values), changes.values, strict=True):
+    for metric, change in zip(map(str, changes.labels["metric"]), changes.values, strict=True):
         harm = sweep.about(metric).harm(change.ravel())
         if importance.shape == harm.shape:
             yield metric, "worse", importance, harm

@@ -9,7 +9,7 @@ from headscope.atlas import Atlas
 from headscope.atlas.files import MOVED
 from headscope.errors import AtlasError, OptionError
 from headscope.facts.description import Description, EveryHead, description_of, descriptions
-from headscope.facts.head_arrays import HeadArray, HeadArrays, head_arrays, stack_arrays
+from headscope.facts.head_arrays import Choice, HeadArray, HeadArrays, head_arrays, stack_arrays
 from headscope.facts.scores import (
     LEAD,
     NOTICEABLE,
@@ -21,11 +21,12 @@ from headscope.facts.scores import (
     share_ends,
     signed,
 )
-from headscope.facts.slices import Choice
 from headscope.stats.documents import FEWEST_DOCUMENTS
-from headscope.types import HeadId
+from headscope.types import Array, HeadId
 
 Place = dict[str, Choice]
+
+_HEAD = ("layer", "head")
 
 
 def best_heads(atlas: Atlas, probe: str, *, stack: str | None = None) -> list[HeadScore]:
@@ -68,13 +69,44 @@ def head_scores(
 
 def heads_that_find(atlas: Atlas, stack: str, probe: str, label: str) -> int:
     """How many heads of a stack stand out in a row of a probe."""
-    layers, heads = atlas.shape(stack) or (0, 0)
-    every = (HeadId(layer, head) for layer in range(layers) for head in range(heads))
     return sum(
         score.stands_out
-        for head in every
-        for _, score in head_scores(atlas, stack, head, only=(probe, label))
+        for layer, head in np.argwhere(_ahead(atlas, stack, description_of(atlas, probe), label)).tolist()
+        for _, score in head_scores(atlas, stack, HeadId(layer, head), only=(probe, label))
     )
+
+
+def _ahead(atlas: Atlas, stack: str, described: Description, label: str) -> Array:
+    """(layer, head) whether the head may stand out: in some direction it is far enough above its best baseline.
+
+    Most heads are not, and their intervals need not be computed.
+    """
+    every, arrays = described.every_head, stack_arrays(atlas, stack)
+    names = () if every is None else (every.value or every.array, every.baseline)
+    rows = [
+        arrays[name].sel(**{described.label: label})
+        for name in names
+        if name in arrays and label in arrays[name].labels.get(described.label, ())
+    ]
+    if len(rows) < 2 or not set(_HEAD) <= set(rows[0].dims):
+        return np.zeros((0, 0), bool)
+    scores, baselines = rows
+    # Each direction of a head has its own control; of rules the best counts.
+    is_control = set(baselines.dims) <= {*_HEAD, "direction"}
+    best, baseline = _extreme(scores, np.fmax), _extreme(baselines, np.fmin if is_control else np.fmax)
+    return np.asarray(best - baseline >= _least_lead(described))
+
+
+def _extreme(array: HeadArray, extreme: np.ufunc) -> Array:
+    """(layer, head), or a single number where it is not about heads: the largest or smallest that is known."""
+    kept = [dim for dim in _HEAD if dim in array.dims]
+    values = array.transpose(*kept, *(dim for dim in array.dims if dim not in kept)).values.astype(float)
+    return np.asarray(extreme.reduce(values, axis=tuple(range(len(kept), values.ndim)), initial=np.nan))
+
+
+def _least_lead(described: Description) -> float:
+    """How far above its baselines any head of all must be to matter."""
+    return NOTICEABLE if described.is_difference else LEAD
 
 
 def tests_made(atlas: Atlas, stack: str, described: Description) -> int:
@@ -127,7 +159,7 @@ class _OneHead:
                     score,
                     rules,
                     few_cases=few,
-                    least_lead=NOTICEABLE if self.described.is_difference else LEAD,
+                    least_lead=_least_lead(self.described),
                     corrected=corrected,
                 )
 

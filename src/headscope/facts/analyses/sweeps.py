@@ -13,6 +13,7 @@ import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
+from headscope.facts.head_arrays import stack_arrays
 from headscope.facts.subject import Subject
 from headscope.facts.wording import count
 from headscope.stats.correction import CORRECTIONS, Correction, units_needed
@@ -273,8 +274,10 @@ def _tests(atlas: Atlas, name: str) -> dict[str, int]:
     """By metric, how many edits of all stacks have a p value."""
     tests: dict[str, int] = {}
     array = f"{SWEEP_KINDS[name].start}_p"
-    for p_values in (atlas.stack(stack)[array] for stack in atlas.stacks if array in atlas.stack(stack)):
-        for metric in map(str, p_values["metric"].values):
+    for p_values in (
+        stack_arrays(atlas, stack)[array] for stack in atlas.stacks if array in atlas.stack(stack)
+    ):
+        for metric in map(str, p_values.labels["metric"]):
             values = p_values.sel(metric=metric).values
             tested = int(np.isfinite(values).sum()) or values.size  # of a single text, none has one
             tests[metric] = tests.get(metric, 0) + tested

@@ -4,13 +4,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import xarray as xr
 
 from headscope.facts.analyses.sweeps import MetricFacts, SweepFacts, random_set, sweeps_of
 from headscope.facts.findings.finding import Finding
+from headscope.facts.head_arrays import HeadArray
 from headscope.facts.scores import Score, Verdict
 from headscope.facts.subject import Subject
 from headscope.facts.wording import Part, count, heads_list, sentence
@@ -52,24 +51,26 @@ class _Effects:
     def metric(self) -> MetricFacts:
         return self.sweep.metric()
 
-    def numbers(self, ending: str) -> xr.DataArray:
+    def numbers(self, ending: str) -> HeadArray:
         """An array of the sweep; of kinds of heads, those of single kinds."""
         array = self.subject.array(f"{self.sweep.kind.start}_{ending}").sel(metric=self.metric.name)
         if "edit" in array.dims:
-            return array.sel(edit=[kind for kind in self.sweep.facts["types"] if kind in array["edit"]])
-        return array.transpose("layer", ...)
+            return array.sel(
+                edit=[kind for kind in self.sweep.facts["types"] if kind in array.labels["edit"]]
+            )
+        return array.transpose("layer", *(dim for dim in array.dims if dim != "layer"))
 
     @cached_property
-    def order(self) -> list[dict[str, Any]]:
+    def order(self) -> list[dict[str, int]]:
         """The places of the edits, the most harmful first."""
         changes = self.numbers("change")
         ranked = np.argsort(-self.metric.harm(changes.values), axis=None, kind="stable")
-        places = zip(*np.unravel_index(ranked, changes.shape), strict=True)
-        return [dict(zip(map(str, changes.dims), map(int, place), strict=True)) for place in places]
+        places = zip(*np.unravel_index(ranked, changes.values.shape), strict=True)
+        return [dict(zip(changes.dims, map(int, place), strict=True)) for place in places]
 
     def at_worst(self, ending: str) -> float:
         """A number of the most harmful edit."""
-        return float(self.numbers(ending).isel(self.order[0]))
+        return float(self.numbers(ending).values[tuple(self.order[0].values())])
 
     @property
     def worst(self) -> str:
@@ -122,10 +123,10 @@ def _about_layers(effects: _Effects) -> tuple[tuple[Part, ...], tuple[HeadId, ..
 
 def _about_kinds(effects: _Effects) -> tuple[tuple[Part, ...], tuple[HeadId, ...]]:
     sweep, metric = effects.sweep, effects.metric
-    kind = str(effects.numbers("change")["edit"].values[effects.order[0]["edit"]])
+    kind = str(effects.numbers("change").labels["edit"][effects.order[0]["edit"]])
     size = len(sweep.facts["types"][kind])
     changes = effects.subject.array("type_change").sel(metric=metric.name)
-    draws = [name for draw in range(MOST_DRAWS) if (name := random_set(size, draw)) in changes["edit"]]
+    draws = [name for draw in range(MOST_DRAWS) if (name := random_set(size, draw)) in changes.labels["edit"]]
     random = changes.sel(edit=draws).values
     control = (
         f" As many random heads: {metric.change_with_unit(float(random.mean()))} in the mean of {len(random)} draws."

@@ -22,7 +22,7 @@ def changes(subject: Subject) -> Iterator[Finding]:
 def _changes(subject: Subject, ending: str) -> Iterator[Finding]:
     change, probe = subject.array(f"attention_change{ending}"), PROBE + ending
     what = "what heads move" if ending else "attention"
-    by_name = {str(name): change.sel(change=name).values for name in change["change"].values}
+    by_name = {str(name): change.sel(change=name).values for name in change.labels["change"]}
     values = by_name["cosine"]
     third, most = thirds(len(values)), int(values.argmax())
     text = (

@@ -25,8 +25,8 @@ def patterns(subject: Subject) -> Iterator[Finding]:
         name = f"pattern_share_whole{ending}"
         if subject.has(name):
             whole, errors = subject.array(name), subject.array(f"{name}_stderr")
-            shares = dict(zip(whole["pattern"].values.tolist(), whole.values.tolist(), strict=True))
+            shares = dict(zip(map(str, whole.labels["pattern"]), whole.values.tolist(), strict=True))
             ranked = sorted(shares, key=lambda name: -shares[name])
             text = f"Of all {maps} {listed([f'{share(shares[name])} {name}' for name in ranked])}."
-            most = shares[ranked[0]], float(errors.sel(pattern=ranked[0]))
+            most = shares[ranked[0]], errors.number(pattern=ranked[0])
             yield Finding.measured(subject, "Patterns", (text,), most, probe=f"patterns{ending}")

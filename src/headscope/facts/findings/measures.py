@@ -9,7 +9,7 @@ from headscope.facts.analyses.kinds import layers_alike
 from headscope.facts.findings.finding import Finding
 from headscope.facts.rarity import rarity
 from headscope.facts.scores import EVEN, NOTICEABLE, Score, Verdict
-from headscope.facts.slices import HeadValues, Select, choices, head_values
+from headscope.facts.slices import HeadValues, Select, head_values
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import has_markers, offset_name, pattern_name, role_name
 from headscope.facts.wording import HEAD, amount, count, heads_list, sentence, share, with_heads
@@ -227,7 +227,7 @@ def distances(subject: Subject) -> Iterator[Finding]:
 
 def named_patterns(subject: Subject) -> Iterator[Finding]:
     """The strongest head for each named pattern."""
-    known = choices(subject.array("named_patterns"), "pattern") if subject.has("named_patterns") else []
+    known = subject.array("named_patterns").choices("pattern") if subject.has("named_patterns") else []
     for pattern in known:
         best = _best(subject, "named_patterns", {"pattern": pattern})
         if best is None:
@@ -241,8 +241,8 @@ def named_patterns(subject: Subject) -> Iterator[Finding]:
 
 def _evenly(subject: Subject, measure: str, select: Select) -> Score | None:
     """What a head that looks evenly at everything scores, where the atlas knows."""
-    baseline = subject.atlas.stack(subject.stack).get(f"{measure}_uniform")
-    value = np.nan if baseline is None else float(baseline.sel(select).sum())
+    name = f"{measure}_uniform"
+    value = float(subject.array(name).sel(**select).values.sum()) if subject.has(name) else np.nan
     return Score(EVEN, value) if np.isfinite(value) else None
 
 
@@ -307,12 +307,12 @@ def likeness(subject: Subject) -> Iterator[Finding]:
     if not subject.has("head_distance"):
         return
     array = subject.array("head_distance")
-    labels = [HeadId.parse(str(label)) for label in array["head_a"].values]
+    labels = [HeadId.parse(str(label)) for label in array.labels["head_a"]]
     distance = array.values
     if len(labels) < 2 or not np.isfinite(distance).all():
         return
-    errors = subject.atlas.stack(subject.stack).get("head_distance_stderr")
-    units = f"{array.attrs.get('units', '1')}{' (summed over queries)' if subject.is_faithful else ''}"
+    errors = subject.array("head_distance_stderr") if subject.has("head_distance_stderr") else None
+    units = f"{array.units}{' (summed over queries)' if subject.is_faithful else ''}"
     rows, columns = np.triu_indices(len(labels), 1)
     flat = distance[rows, columns]
     ends = (
@@ -378,7 +378,7 @@ def _picked(subject: Subject, measure: str, select: Select) -> HeadValues | None
     array = subject.array(measure)
     for dim, wanted in select.items():
         labels = [wanted] if isinstance(wanted, str | int) else wanted
-        if not set(labels) <= set(choices(array, dim)):
+        if not set(labels) <= set(array.choices(dim)):
             return None
     picked = head_values(subject.atlas, measure, select=select, stack=subject.stack)
     return picked if np.isfinite(picked.values).any() else None

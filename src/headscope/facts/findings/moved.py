@@ -7,9 +7,9 @@ import numpy as np
 
 from headscope.atlas.files import MOVED
 from headscope.facts.findings.finding import Finding
-from headscope.facts.head_arrays import HeadArrays
+from headscope.facts.head_arrays import Choice, HeadArrays
 from headscope.facts.scores import Score, Verdict
-from headscope.facts.slices import Choice, choices, head_values
+from headscope.facts.slices import head_values
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import role_name
 from headscope.facts.wording import HEAD, share, with_heads
@@ -62,7 +62,7 @@ def taking(subject: Subject) -> Iterator[Finding]:
     measure = "role_attention"
     if not (subject.has(measure) and subject.has(measure + MOVED)):
         return
-    known = [role for role in _ROLES if role in choices(subject.array(measure + MOVED), "role")]
+    known = [role for role in _ROLES if role in subject.array(measure + MOVED).choices("role")]
     for role in known:
         select: dict[str, Choice] = {"role": role, "query_role": "all"}
         looked, moved = (

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from headscope.facts.analyses.comparisons import MEASURES, PROBE, STANDS_OUT, stands_out
-from headscope.facts.head_arrays import HeadArrays
+from headscope.facts.head_arrays import Choice, HeadArrays
 from headscope.facts.scores import mean_ends
-from headscope.facts.slices import Choice, HeadValues
+from headscope.facts.slices import HeadValues
 from headscope.facts.subject import texts_of
 from headscope.facts.titles import AtlasWords, lower
 from headscope.pages.shapes import Bar, Chart, Section

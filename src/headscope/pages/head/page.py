@@ -12,9 +12,8 @@ from headscope.atlas.files import MOVED
 from headscope.errors import OptionError
 from headscope.facts.analyses.writes import EFFECT
 from headscope.facts.card import NOTHING, Card, card
-from headscope.facts.head_arrays import HeadArrays, head_arrays
+from headscope.facts.head_arrays import Choice, HeadArrays, head_arrays
 from headscope.facts.scores import EVEN, mean_ends, signed
-from headscope.facts.slices import Choice
 from headscope.facts.subject import texts_of
 from headscope.facts.titles import AtlasWords
 from headscope.facts.vocabulary import FEATURE_WINDOWS, pattern_name, role_name

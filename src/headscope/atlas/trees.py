@@ -1,0 +1,59 @@
+"""The groups of an atlas as xarray has them, which takes longer to load than an atlas to read."""
+
+import os
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+
+from headscope.atlas.files import COMPANIONS, Results, measure_names, replacing
+from headscope.types import LabelledArray
+
+
+def write_tree(tree: xr.DataTree, path: str | os.PathLike[str]) -> None:
+    """Write the tree as one NetCDF file."""
+    # Built in memory first (an atlas is a few MB): a full disk then fails a plain write, which can be told
+    # apart and cleaned up, instead of somewhere inside HDF5.
+    content = tree.to_netcdf(None, engine="h5netcdf")
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def tree_of(groups: Mapping[str, xr.Dataset], attrs: Mapping[str, object]) -> xr.DataTree:
+    """The groups by their paths, and these attributes beside those of the root."""
+    tree = xr.DataTree.from_dict(groups)
+    tree.attrs.update(attrs)
+    return tree
+
+
+def array_groups(stacks: Results, *, several: bool) -> dict[str, xr.Dataset]:
+    """A group for each measure, by its path."""
+    by_path = {}
+    for stack, arrays in stacks.items():
+        for name in measure_names(arrays):
+            family = (name, *(name + companion for companion in COMPANIONS))
+            path = f"/{stack}/{name}" if several else f"/{name}"
+            by_path[path] = _dataset({key: arrays[key] for key in family if key in arrays})
+    return by_path
+
+
+def line_groups(name: str, lines: Mapping[str, Sequence[str]], *, several: bool) -> dict[str, xr.Dataset]:
+    """A group of lines of text for each stack, by its path."""
+    return {
+        f"/{stack}/{name}" if several else f"/{name}": xr.Dataset(
+            {name: ("line", np.array(texts, dtype=object))}
+        )
+        for stack, texts in lines.items()
+    }
+
+
+def _dataset(arrays: Mapping[str, LabelledArray]) -> xr.Dataset:
+    # Variables and labels apart: arrays with labels of their own would be aligned, which costs four times as much.
+    labels = {dim: array.coords[dim] for array in arrays.values() for dim in array.dims}
+    return xr.Dataset(
+        {
+            name: (array.dims, array.values, {"long_name": array.description, "units": array.units})
+            for name, array in arrays.items()
+        },
+        {dim: np.asarray(list(values)) for dim, values in labels.items()},
+    )
