@@ -70,7 +70,7 @@ function FindView({ source, state, setState }: ViewProps) {
     <div class="fi">
       <p class="at-about">
         Which head looks from here to there? Click the word that looks, then the word that it looks at, in at least{" "}
-        {FEWEST} texts; the same again takes an arrow away.
+        {FEWEST} texts. Click the same two words again to remove an arrow.
       </p>
       {models.length > 1 && (
         <Field label="Model">
