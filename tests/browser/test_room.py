@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.material import NASTY, Written
-from tests.browser.watching import NARROW, Open, number, watching
+from tests.browser.watching import NARROW, Open, number, settled, watching
 
 from headscope.pages.arrays import from_attentions
 from headscope.pages.page import write_view
@@ -23,6 +23,7 @@ def by_touch(browser: Browser) -> Iterator[Open]:
 
 
 def tap(page: Page, query: int, key: int) -> None:
+    settled(page)  # the list of weights takes room from the matrix when it first appears
     canvas = page.locator(".hs-matrix canvas")
     cell = number(canvas, "cell")
     x = number(canvas, "left") + (key + 0.5) * cell
