@@ -184,7 +184,7 @@ def test_an_atlas_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(embedded.head_pages) == 12
     assert embedded.start == "view=atlas"
     assert "headscope-data" in html_of(atlas)
-    monkeypatch.setattr("headscope.atlas.atlas.find_spec", lambda name: None)
+    monkeypatch.setattr("headscope.atlas.display.find_spec", lambda name: None)
     assert atlas._repr_mimebundle_() == {"text/plain": repr(atlas)}
     assert atlas._display_() == repr(atlas)
 
