@@ -190,7 +190,10 @@ class Atlas:
 
     def table(self, probe: str, *, stack: str | None = None) -> list[dict[str, Any]]:
         """The rows of a probe's table; none when that probe was not run."""
-        return [json.loads(line) for line in self._lines(probe + TABLE, stack)]
+        try:
+            return [dict(json.loads(line)) for line in self._lines(probe + TABLE, stack)]
+        except (ValueError, TypeError, RecursionError) as error:
+            raise AtlasError(f"the table of {probe!r} is damaged; run the probe again with -o") from error
 
     def typical(self, head: HeadId | str, *, stack: str | None = None) -> list[Typical]:
         """The sentences of the corpus where a head is most typical, the most typical first; none if none were kept."""

@@ -50,5 +50,5 @@ def check_limit(limit: int | None, *, least: int = 1, why: str = "") -> None:
 
 def check_batch_size(batch_size: object) -> None:
     """Raise OptionError for what is no number of texts."""
-    if batch_size != "auto" and (not isinstance(batch_size, int) or batch_size < 1):
-        raise OptionError(f"batch_size must be auto or at least 1, not {batch_size!r}")
+    if batch_size != "auto" and not (isinstance(batch_size, int) and 1 <= batch_size < 10**7):
+        raise OptionError(f"batch_size must be auto, or from 1 to 9999999, not {batch_size!r}")
