@@ -64,9 +64,7 @@ class Watch:
 
     def encoder(self, max_length: int) -> TextEncoder:
         """What turns texts into input for this model."""
-        start: int | None = getattr(self.model.config, "decoder_start_token_id", None)
-        padding: int | None = getattr(self.model.config, "pad_token_id", None)
-        return TextEncoder(self.model.tokenizer, self.layout, max_length, padding if start is None else start)
+        return TextEncoder(self.model.tokenizer, self.layout, max_length, self.model.decoder_start)
 
     def texts_at(self, batch_size: BatchSize = "auto") -> Callable[[int], int]:
         """How many texts of a length go through the model together."""
