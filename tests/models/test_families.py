@@ -47,4 +47,4 @@ def test_florence_starts_with_the_token_of_its_language_model() -> None:
     assert not hasattr(model.config, "decoder_start_token_id")
     assert model.decoder_start == 2
     atlas = hs.analyze(model, TEXTS, max_length=32, measures=["entropy"], sentences=0)
-    assert atlas.stacks == ("encoder", "decoder", "cross")
+    assert list(atlas.stacks) == ["encoder", "decoder", "cross"]
