@@ -1,8 +1,9 @@
 """Texts through a model, batch by batch, with every layer's attention shown to whoever asks for it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from torch import Tensor
 
@@ -27,6 +28,36 @@ HELD_BYTES_ELSEWHERE = 4 << 30
 
 T = TypeVar("T", bound=Sized)
 See = Callable[[StackName, AttentionBatch], None]
+
+
+class HasEncoded(Protocol):
+    """A text that a model can be given."""
+
+    @property
+    def encoded(self) -> EncodedInput:
+        """As the model is given it."""
+
+
+R = TypeVar("R", bound=HasEncoded)
+
+
+@dataclass(frozen=True)
+class ReadyBatch(Generic[R]):
+    """Texts whose batch is ready to be moved to the model; a part of them makes its own."""
+
+    watch: "Watch"
+    texts: Sequence[R]
+    held: TextBatch
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, part: slice) -> "ReadyBatch[R]":
+        return self.watch.ready(self.texts[part])
+
+    def moved(self) -> TextBatch:
+        """The batch where the model is."""
+        return self.held.to(self.watch.model.device)
 
 
 class Watch:
@@ -94,6 +125,12 @@ class Watch:
     def batch(self, texts: Sequence[EncodedInput]) -> TextBatch:
         """The texts as the model is given them."""
         return model_inputs(self.model, texts, one_segment=self.one_segment)
+
+    def ready(self, texts: Sequence[R]) -> "ReadyBatch[R]":
+        """The texts with the batch that they make, made before the model's turn."""
+        encoded = [text.encoded for text in texts]
+        batch = model_inputs(self.model, encoded, one_segment=self.one_segment, moved=False)
+        return ReadyBatch(self, texts, batch.bound_for(self.model.device))
 
     def run(self, batch: TextBatch, see: See) -> None:
         """One forward pass; `see(stack, attention)` is called for every layer of every stack, in order."""
