@@ -65,8 +65,8 @@ def _inputs(parts: dict[str, Any], adapter: Adapter, heads: int, size: int) -> l
         return matrices
     rows = matrices[0].shape[1]
     own = [adapter.joined_rows([head], width=heads * size, size=size, rows=rows) for head in range(heads)]
-    places = torch.tensor(own, device=matrices[0].device).unflatten(
-        1, (3, size)
+    places = torch.tensor(own, device=matrices[0].device).reshape(
+        heads, 3, size
     )  # (head, query/key/value, row)
     return [matrices[0][:, places[:, part].flatten()] for part in range(3)]
 
