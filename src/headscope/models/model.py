@@ -11,6 +11,7 @@ from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from headscope.models.adapters import Adapter, adapter_for
+from headscope.types import task_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +22,8 @@ class Model:
     network: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     revision: str | None = None
+    start_token: bool = True
+    """Whether a decoder's texts begin with the start token of its tokenizer, where that has one."""
 
     def __repr__(self) -> str:
         return f"<Model {self.name}: {self.architecture}, {self.parameters / 1e6:.1f} M parameters, {self.device}>"
@@ -86,6 +89,25 @@ class Model:
     def is_rotated(self) -> bool:
         """True when queries and keys are turned by their position (RoPE)."""
         return self.adapter.is_rotated(self.core)
+
+    @property
+    def start_id(self) -> int | None:
+        """The tokenizer's start token; None where it has none that the network has an embedding for."""
+        start = self.tokenizer.bos_token_id
+        rows = self.vocabulary or len(self.tokenizer)
+        return int(start) if isinstance(start, int) and 0 <= start < rows else None
+
+    @property
+    def start(self) -> bool | None:
+        """Whether a decoder's texts begin with the start token; None for as the tokenizer does.
+
+        Models that were tuned to classify texts or to answer questions take texts as their tokenizer gives them: that
+        is what they were tuned on.
+        """
+        if not self.start_token:
+            return False
+        tuned = task_of(getattr(self.config, "architectures", None) or ()) in ("classification", "qa")
+        return None if tuned or self.start_id is None else True
 
     @property
     def vocabulary(self) -> int | None:
