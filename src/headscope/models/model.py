@@ -45,6 +45,23 @@ class Model:
         """The network's own configuration."""
         return self.network.config
 
+    @cached_property
+    def text_config(self) -> Any:
+        """The part of the configuration that is about text: its own, unless it also reads images or sound."""
+        try:
+            return self.config.get_text_config()
+        except ValueError:  # several parts read or write text
+            return self.config
+
+    @property
+    def decoder_start(self) -> int | None:
+        """The token that what a decoder writes starts with; its padding where the files name none."""
+        generation = getattr(self.network, "generation_config", None)
+        places = (self.config, self.text_config, generation)
+        names = ("decoder_start_token_id", "pad_token_id")
+        tokens = (getattr(place, name, None) for name in names for place in places)
+        return next((int(token) for token in tokens if isinstance(token, int)), None)
+
     @property
     def adapter(self) -> Adapter:
         """What must be known of the network's architecture."""
@@ -122,8 +139,8 @@ class Model:
     def max_length(self) -> int | None:
         """The most tokens the network takes, None when nothing limits it."""
         limits = [int(self.tokenizer.model_max_length)]
-        positions = getattr(self.config, "max_position_embeddings", None) or getattr(
-            self.config, "n_positions", None
+        positions = getattr(self.text_config, "max_position_embeddings", None) or getattr(
+            self.text_config, "n_positions", None
         )
         if positions and positions > 0:  # XLNet says -1 for no limit
             limits.append(positions - self.adapter.lost_positions(self.core))

@@ -13,15 +13,16 @@ from headscope.errors import HeadscopeWarning, OptionError, TextError
 from headscope.measures import MEASURES, HeadDistance, Measure, SampledHeadDistance
 from headscope.measures.head_distance import compared_queries
 from headscope.models import Model, load
+from headscope.run.ahead import ahead
 from headscope.run.measured import Measures
 from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize, Distances, check_run_options
-from headscope.run.profile import QUOTING, READING, RESULTS, Profile
+from headscope.run.profile import QUOTING, READING, RESULTS, WAITING, Profile
 from headscope.run.provenance import ModelState, provenance
 from headscope.run.reader import Reader, ReadText
 from headscope.run.sample import SentenceSample
 from headscope.run.typical import typical_sentences
-from headscope.run.watch import Watch
+from headscope.run.watch import ReadyBatch, Watch
 from headscope.run.weighing import choose_weighing
 from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
@@ -129,17 +130,21 @@ def _observe(
 ) -> None:
     """Run the model over all texts and count what its heads do."""
 
-    def count(part: Measures, some: list[ReadText]) -> None:
-        part.update(watch, watch.batch([text.encoded for text in some]), clock)
+    def count(part: Measures, some: ReadyBatch[ReadText]) -> None:
+        part.update(watch, some.moved(), clock)
+
+    def batches(texts: Iterable[ReadText]) -> Iterator[ReadyBatch[ReadText]]:
+        made = clock.beside(READING, (watch.ready(some) for some in grouped(texts)))
+        return clock.iterated(WAITING, ahead(made))
 
     run_pass(
         reader.shards(),
         states,
         count,
-        batches=lambda some: clock.iterated(READING, grouped(some)),
+        batches=batches,
         title=title,
         expected=reader.expected,
-        tokens=lambda some: sum(map(len, some)),
+        tokens=lambda some: sum(map(len, some.texts)),
     )
     if not reader.read:
         raise TextError(f"{reader.corpus.name} holds no usable text")

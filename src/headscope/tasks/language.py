@@ -174,7 +174,7 @@ class MaskedLanguageModelling(LanguageModelling):
         random = np.random.default_rng(int.from_bytes(hashlib.sha256(content).digest()[:16], "little"))
         count = max(1, round(self.share * len(places)))
         special = special_ids(model.tokenizer)
-        vocabulary = min(len(model.tokenizer), int(model.config.vocab_size))
+        vocabulary = min(len(model.tokenizer), model.vocabulary or len(model.tokenizer))
         shown: dict[int, int] = {}
         for place in random.choice(places, size=count, replace=False).tolist():
             labels[place] = source.ids[place]

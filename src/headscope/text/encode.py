@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from headscope.errors import OptionError
@@ -112,23 +112,41 @@ class TextEncoder:
 
     def pieces(self, text: str, *, marked: bool = True) -> list[Span]:
         """The characters each token of a text stands for, without what is added; `marked`: with `markers` in it."""
-        encoding = self.tokenizer(text, add_special_tokens=False, verbose=False).encodings[0]
+        (encoding,) = self._tokenized([text], add_special_tokens=False)
         spans: list[Span] = encoding.offsets
         if marked or not self.markers:
             return spans
         return [span for span, token in zip(spans, encoding.ids, strict=True) if token not in self.markers]
 
+    def pieces_of(self, texts: Sequence[str]) -> Iterator[list[Span]]:
+        """The pieces of each text; one call of the tokenizer for all."""
+        yield from (encoding.offsets for encoding in self._tokenized(texts, add_special_tokens=False))
+
     def encode(self, pair: TextPair) -> EncodedInput:
         """Tokens of one input, cut longest text first."""
+        return self.encode_all([pair])[0]
+
+    def encode_all(self, pairs: Sequence[TextPair]) -> list[EncodedInput]:
+        """Tokens of each input, cut longest text first; one call of the tokenizer for all."""
         if self.layout == "pair":
-            return EncodedInput(self._encode(pair.first, pair.second))
+            return [
+                EncodedInput(source) for source in self._encode([(pair.first, pair.second) for pair in pairs])
+            ]
         if self.layout == "joined":
-            text = pair.first if pair.second is None else f"{pair.first} {pair.second}"
-            boundary = len(pair.first) if pair.second is not None else len(text)
-            return EncodedInput(self._encode(text, None, boundary=boundary))
-        source = self._encode(pair.first, None)
-        target = self._encode(pair.first if pair.second is None else pair.second, None)
-        return EncodedInput(source, self._shifted(target))
+            joined = [pair.first if pair.second is None else f"{pair.first} {pair.second}" for pair in pairs]
+            boundaries = [
+                len(text) if pair.second is None else len(pair.first)
+                for pair, text in zip(pairs, joined, strict=True)
+            ]
+            texts = self._encode([(text, None) for text in joined], boundaries=boundaries)
+            return [EncodedInput(text) for text in texts]
+        sources = self._encode([(pair.first, None) for pair in pairs])
+        alone = [pair.second is None for pair in pairs]
+        others = iter(self._encode([(pair.second, None) for pair in pairs if pair.second is not None]))
+        return [
+            EncodedInput(source, self._shifted(source if single else next(others)))
+            for source, single in zip(sources, alone, strict=True)
+        ]
 
     def encode_words(self, content: WordText) -> EncodedInput:
         """Tokens of one text whose words are given; one that is too long is cut after a whole word."""
@@ -140,7 +158,7 @@ class TextEncoder:
     def _encode_words(self, content: WordText) -> EncodedText:
         is_cut = False
         while True:
-            encoded = self._encode(content.text, None, words=content.spans)
+            (encoded,) = self._encode([(content.text, None)], words=content.spans)
             if not encoded.cut and not len(encoded):
                 # Decoders add no special tokens to a text of nothing, and a model must be given something.
                 return EncodedText([self.tokenizer.eos_token_id or 0], [CLS], [-1], [-1], [-1], cut=is_cut)
@@ -153,21 +171,52 @@ class TextEncoder:
 
     def _encode(
         self,
+        texts: Sequence[tuple[str, str | None]],
+        *,
+        boundaries: Sequence[int | None] | None = None,
+        words: Sequence[Span] | None = None,
+    ) -> list[EncodedText]:
+        """The tokens of texts, or of first and second texts.
+
+        `boundaries` are where a second text begins inside a joined one; `words` are those of all first texts, if
+        they are known.
+        """
+        short = [
+            (self._shortened(first), None if second is None else self._shortened(second))
+            for first, second in texts
+        ]
+        encodings = self._tokenized(
+            [(first, second) if second else first for first, second in short],
+            truncation="longest_first",
+            max_length=self.max_length - self.added,
+        )
+        return [
+            self._read(encoding, *pair, boundary=boundary, words=words)
+            for encoding, pair, boundary in zip(
+                encodings, short, boundaries or [None] * len(short), strict=True
+            )
+        ]
+
+    def _tokenized(self, texts: Sequence[str | tuple[str, str]], **options: Any) -> list[Any]:
+        """What the tokenizer makes of each text or pair: one call, without the lists that nobody looks at."""
+        if not texts:
+            return []
+        encoded = self.tokenizer(
+            list(texts), return_attention_mask=False, return_token_type_ids=False, verbose=False, **options
+        )
+        encodings: list[Any] = encoded.encodings
+        return encodings
+
+    def _read(
+        self,
+        encoding: Any,
         first: str,
         second: str | None,
         *,
-        boundary: int | None = None,
-        words: Sequence[Span] | None = None,
+        boundary: int | None,
+        words: Sequence[Span] | None,
     ) -> EncodedText:
-        """One call of the tokenizer.
-
-        `boundary` is where a second text begins inside a joined one; `words` are those of the first text, if
-        they are known.
-        """
-        first, second = self._shortened(first), None if second is None else self._shortened(second)
-        encoding = self.tokenizer(
-            first, second, truncation="longest_first", max_length=self.max_length - self.added, verbose=False
-        ).encodings[0]
+        """What the tokenizer made of a text or pair, described."""
         ids, offsets, sequence = self._begun(_looked_at(encoding))
         # What was cut off need not be looked at.
         ends = [
@@ -372,6 +421,7 @@ def with_tokens(encoded: EncodedText, tokens: Mapping[int, int], tokenizer: Any)
     return replace(encoded, ids=ids, role=role)
 
 
+@lru_cache(maxsize=1 << 15)  # most tokens were met before
 def _role_of(surface: str) -> int:
     """The role of a token of the text that has these characters."""
     surface = surface.strip()
@@ -380,9 +430,14 @@ def _role_of(surface: str) -> int:
 
 def _word_type(word: str, known: dict[str, int]) -> int:
     """A number for the word, the same for the same word in any case; -1 for punctuation."""
-    if not any(character.isalnum() for character in word):
-        return -1
-    return known.setdefault(word.lower(), len(known))
+    folded = _folded(word)
+    return -1 if folded is None else known.setdefault(folded, len(known))
+
+
+@lru_cache(maxsize=1 << 15)
+def _folded(word: str) -> str | None:
+    """The word in lower case; None for punctuation."""
+    return word.lower() if any(map(str.isalnum, word)) else None
 
 
 def _visible(text: str, span: Span) -> Span:
