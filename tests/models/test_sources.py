@@ -30,8 +30,6 @@ NAMES = {
     "self_attn.k_proj": "attn_k",
     "self_attn.v_proj": "attn_v",
     "self_attn.o_proj": "attn_output",
-    "self_attn.q_norm": "attn_q_norm",
-    "self_attn.k_norm": "attn_k_norm",
     "mlp.gate_proj": "ffn_gate",
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
@@ -42,17 +40,15 @@ NAMES = {
 
 
 def write_gguf(network: PreTrainedModel, path: Path) -> None:
-    """A Qwen 3 as llama.cpp keeps it, with a tokenizer of single bytes."""
+    """A Qwen 2 as llama.cpp keeps it, with a tokenizer of single bytes."""
     config = network.config
-    writer = gguf.GGUFWriter(path, "qwen3")
+    writer = gguf.GGUFWriter(path, "qwen2")
     writer.add_context_length(config.max_position_embeddings)
     writer.add_embedding_length(config.hidden_size)
     writer.add_block_count(config.num_hidden_layers)
     writer.add_feed_forward_length(config.intermediate_size)
     writer.add_head_count(config.num_attention_heads)
     writer.add_head_count_kv(config.num_key_value_heads)
-    writer.add_key_length(config.head_dim)
-    writer.add_value_length(config.head_dim)
     writer.add_layer_norm_rms_eps(config.rms_norm_eps)
     writer.add_rope_freq_base(10_000.0)
     writer.add_tokenizer_model("gpt2")
@@ -70,13 +66,11 @@ def write_gguf(network: PreTrainedModel, path: Path) -> None:
     writer.add_eos_token_id(0)
     writer.add_bos_token_id(0)
     for name, tensor in network.state_dict().items():
-        short = name.removeprefix("model.").removesuffix(".weight")
-        *layer, part = (
-            ["norm"] if short == "norm" else short.split(".", 2) if short.startswith("layers") else [short]
-        )
+        part, _, kind = name.removeprefix("model.").rpartition(".")
+        layer, part = part.split(".", 2)[1:] if part.startswith("layers.") else ("", part)
         own = "output_norm" if part == "norm" else NAMES[part]
-        prefix = f"blk.{layer[1]}." if layer else ""
-        writer.add_tensor(f"{prefix}{own}.weight", tensor.numpy().astype(np.float32))
+        prefix = f"blk.{layer}." if layer else ""
+        writer.add_tensor(f"{prefix}{own}.{kind}", tensor.numpy().astype(np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -85,12 +79,12 @@ def write_gguf(network: PreTrainedModel, path: Path) -> None:
 
 @pytest.fixture
 def gguf_file(tmp_path: Path) -> Path:
-    write_gguf(built("qwen3")[0], tmp_path / "qwen.gguf")
+    write_gguf(built("qwen2")[0], tmp_path / "qwen.gguf")
     return tmp_path / "qwen.gguf"
 
 
 def test_a_gguf_file_and_its_folder_load(gguf_file: Path) -> None:
-    network = built("qwen3")[0]
+    network = built("qwen2")[0]
     model = hs.load(gguf_file)
     ids = torch.tensor([[5, 6, 7, 8]])
     with torch.inference_mode():

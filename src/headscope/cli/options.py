@@ -175,6 +175,7 @@ LOADING = (
     "bits",
     "device_map",
     "tower",
+    "start_token",
 )
 """What only commands take that run a model."""
 
@@ -193,6 +194,7 @@ class Common:
     bits: Literal["8", "4"] | None = None
     device_map: str | None = None
     tower: Literal["text"] | None = None
+    start_token: bool = True
     full: bool = False
     quiet: bool = False
     json: bool = False
@@ -225,7 +227,7 @@ class Common:
 
     @property
     def load_options(self) -> dict[str, Any]:
-        """How weights are read and where they go."""
+        """How weights are read, where they go, and how texts begin."""
         return {
             "device": self.device,
             "dtype": self.dtype,
@@ -233,6 +235,7 @@ class Common:
             "bits": None if self.bits is None else int(self.bits),
             "device_map": self.device_map,
             "tower": self.tower,
+            "start_token": self.start_token,
         }
 
     def outline(self, name: str) -> "hs.Model | None":

@@ -39,6 +39,7 @@ def load(
     bits: Bits | None = None,
     device_map: DeviceMap | None = None,
     tower: Tower | None = None,
+    start_token: bool = True,
 ) -> Model:
     """Load a model and its tokenizer.
 
@@ -47,7 +48,8 @@ def load(
     runs code; code that comes with a model is never run. `dtype="auto"` is float32 on a CPU and the weights' own
     precision elsewhere. `bits` 8 or 4 keeps the weights so small (the bitsandbytes package), and `device_map` spreads
     them over devices (the accelerate package). `tower="text"` takes the part of a model of images and text that
-    reads text.
+    reads text. The texts of a decoder begin with its tokenizer's start token, where it has one; `start_token=False`
+    leaves it out.
     """
     source, label, gguf_file = locate(name)
     place = choose_device(device)
@@ -66,7 +68,8 @@ def load(
             ) from error
     if tower is not None:
         network = only_text_tower(network, label)
-    model = replace(wrap(network, tokenizer, name=label, revision=revision), origin=origin)
+    model = wrap(network, tokenizer, name=label, revision=revision, start_token=start_token)
+    model = replace(model, origin=origin)
     if model.vocabulary is not None and len(tokenizer) > model.vocabulary:
         warnings.warn(
             f"{label}: its tokenizer has {len(tokenizer):,} entries and its embedding table {model.vocabulary:,} rows; "
@@ -127,8 +130,9 @@ def wrap(
     *,
     name: str | None = None,
     revision: str | None = None,
+    start_token: bool = True,
 ) -> Model:
-    """Use a network and tokenizer that are already in memory, such as one being trained."""
+    """Use a network and tokenizer that are already in memory, such as one being trained; `start_token`: see `load`."""
     label = name or type(network).__name__
     if not isinstance(network, PreTrainedModel):
         raise ModelError(f"{label}: a transformers model is needed, not {type(network).__name__}")
@@ -137,7 +141,7 @@ def wrap(
             f"{label}: its tokenizer ({type(tokenizer).__name__}) is not a fast one, so tokens cannot be traced "
             "back to words; convert it to a tokenizer.json with the tokenizers package"
         )
-    return Model(label, network, tokenizer, revision)
+    return Model(label, network, tokenizer, revision, start_token)
 
 
 def choose_device(device: str) -> torch.device:

@@ -12,6 +12,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from headscope.models.adapters import Adapter, adapter_for
 from headscope.models.sources import Origin
+from headscope.types import task_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +23,8 @@ class Model:
     network: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     revision: str | None = None
+    start_token: bool = True
+    """Whether a decoder's texts begin with the start token of its tokenizer, where that has one."""
     origin: Origin = field(default_factory=Origin, repr=False)
     """Where its weights were read, and how."""
 
@@ -108,6 +111,25 @@ class Model:
     def is_rotated(self) -> bool:
         """True when queries and keys are turned by their position (RoPE)."""
         return self.adapter.is_rotated(self.core)
+
+    @property
+    def start_id(self) -> int | None:
+        """The tokenizer's start token; None where it has none that the network has an embedding for."""
+        start = self.tokenizer.bos_token_id
+        rows = self.vocabulary or len(self.tokenizer)
+        return int(start) if isinstance(start, int) and 0 <= start < rows else None
+
+    @property
+    def start(self) -> bool | None:
+        """Whether a decoder's texts begin with the start token; None for as the tokenizer does.
+
+        Models that were tuned to classify texts or to answer questions take texts as their tokenizer gives them: that
+        is what they were tuned on.
+        """
+        if not self.start_token:
+            return False
+        tuned = task_of(getattr(self.config, "architectures", None) or ()) in ("classification", "qa")
+        return None if tuned or self.start_id is None else True
 
     @property
     def vocabulary(self) -> int | None:

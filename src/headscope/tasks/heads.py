@@ -21,7 +21,7 @@ from transformers.models.auto import modeling_auto as auto
 
 from headscope.capture import surveyed
 from headscope.errors import ModelError
-from headscope.models import Model, ModelName, load, wrap
+from headscope.models import Model, ModelName, load
 from headscope.models.load import own_class, quiet_transformers
 from headscope.models.sources import Origin
 from headscope.models.weights import lacking_weights
@@ -163,8 +163,7 @@ def with_head(model: ModelName, head: Head, *, allow_pickle: bool = False) -> Mo
     _check_same(model, network)
     if not origin.is_placed:
         network.to(model.device)
-    headed = replace(wrap(network.eval(), model.tokenizer, name=model.name), revision=model.revision)
-    headed = replace(headed, origin=model.origin)
+    headed = replace(model, network=network.eval())
     if head == "next-token":
         check_causal(headed)
     return headed
