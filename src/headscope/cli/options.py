@@ -165,7 +165,7 @@ BatchSize = Annotated[
     ),
 ]
 
-LOADING = ("max_length", "batch_size", "device", "dtype", "revision", "allow_pickle")
+LOADING = ("max_length", "batch_size", "device", "dtype", "revision", "allow_pickle", "start_token")
 """What only commands take that run a model."""
 
 
@@ -180,6 +180,7 @@ class Common:
     dtype: Literal["auto", "float32", "float16", "bfloat16", "float64"] = "auto"
     revision: str | None = None
     allow_pickle: bool = False
+    start_token: bool = True
     full: bool = False
     quiet: bool = False
     json: bool = False
@@ -214,6 +215,7 @@ class Common:
                 device=self.device,
                 dtype=self.dtype,
                 allow_pickle=self.allow_pickle,
+                start_token=self.start_token,
             )
 
     def outline(self, name: str) -> "hs.Model | None":
