@@ -101,7 +101,9 @@ class HeadId:
 
 
 _STACK = re.compile(r"(encoder|decoder|cross)(?: ?: ?| )", re.IGNORECASE)
-_BY_NUMBER = re.compile(r"(\d{1,9}) ?\. ?(\d{1,9}|\*)|layers? (\d{1,9})(?: ?- ?(\d{1,9}))?|all", re.IGNORECASE)
+_BY_NUMBER = re.compile(
+    r"(\d{1,9}) ?\. ?(\d{1,9}|\*)|layers? (\d{1,9})(?: ?- ?(\d{1,9}))?|all", re.IGNORECASE
+)
 HOW_TO_NAME_HEADS = (
     "write a head as 3.2 (layer.head, counted from 0), a layer as 3.* or layer 3, or all; where there are several "
     "stacks, with the stack before it, such as encoder:3.2"

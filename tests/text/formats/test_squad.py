@@ -119,7 +119,9 @@ def test_missing_files(tmp_path: Path) -> None:
 
 
 def test_the_version_may_come_last(tmp_path: Path) -> None:
-    content = squad(("The cat.", [asked("a", "who?", ("cat", 4)), {"id": "b", "question": "why?", "answers": []}]))
+    content = squad(
+        ("The cat.", [asked("a", "who?", ("cat", 4)), {"id": "b", "question": "why?", "answers": []}])
+    )
     content.pop("version", None)
     found = read_questions(write_json(tmp_path / "a.json", {**content, "version": "v2.0"}))
     assert [one.name for one in found.questions] == ["a", "b"]

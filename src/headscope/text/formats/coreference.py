@@ -101,7 +101,9 @@ class Brackets:
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
-        self._open: dict[tuple[str, tuple[int, int]], list[_Piece]] = {}  # by entity and part, the latest last
+        self._open: dict[
+            tuple[str, tuple[int, int]], list[_Piece]
+        ] = {}  # by entity and part, the latest last
         self._opened = 0
         self._pieces: list[_Piece] = []
         # Told when their sentence ended: a later closing bracket of theirs is not told a second time.
@@ -165,7 +167,9 @@ class Brackets:
             return None
         self._room -= sum(part.end - part.start for part in parts)
         if self._room < 0:
-            self._tell(f"{first.where}: mentions of more than {MAX_MENTIONED:,} words in one sentence; split it")
+            self._tell(
+                f"{first.where}: mentions of more than {MAX_MENTIONED:,} words in one sentence; split it"
+            )
             return None
         words = sorted({word for part in parts for word in range(part.start, part.end)})
         if not words:

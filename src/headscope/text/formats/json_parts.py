@@ -18,7 +18,8 @@ _SPACE = " \t\n\r"
 def read_parts(stream: TextStream, array: str, expected: str) -> Iterator[tuple[str, Any, bool]]:
     """The members of the object that a file is: the name, a value, and whether it is an element of `array`.
 
-    The array itself comes as an empty one before its elements. Raises TextError for anything else, with what was `expected`.
+    The array itself comes as an empty one before its elements. Raises TextError for anything else, with what was
+    `expected`.
     """
     source = _Source(stream, expected)
     if source.next() != "{":
@@ -82,7 +83,9 @@ class _Source:
             try:
                 value, end = decoder.raw_decode(self._text, self._place)
             except json.JSONDecodeError as error:
-                if not self._more(len(self._text) - self._place):  # twice as much, so that all of it is linear
+                if not self._more(
+                    len(self._text) - self._place
+                ):  # twice as much, so that all of it is linear
                     raise self.error(error.msg, error.pos) from error
                 continue
             except (ValueError, RecursionError) as error:  # a number or a nesting beyond what Python takes
