@@ -165,7 +165,9 @@ BatchSize = Annotated[
     ),
 ]
 
-LOADING = ("max_length", "batch_size", "device", "dtype", "revision", "allow_pickle")
+ENGINE = ("checkpoint", "ray", "workers")
+"""What commands take that count in shards."""
+LOADING = ("max_length", "batch_size", "device", "dtype", "revision", "allow_pickle", *ENGINE)
 """What only commands take that run a model."""
 
 
@@ -180,6 +182,9 @@ class Common:
     dtype: Literal["auto", "float32", "float16", "bfloat16", "float64"] = "auto"
     revision: str | None = None
     allow_pickle: bool = False
+    checkpoint: Path | None = None
+    ray: str | None = None
+    workers: int | None = None
     full: bool = False
     quiet: bool = False
     json: bool = False

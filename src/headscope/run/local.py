@@ -128,10 +128,10 @@ def _observe(
         part.update(watch, watch.batch([text.encoded for text in some]), clock)
 
     run_pass(
-        reader.shards(),
+        clock.iterated(READING, reader),
         states,
         count,
-        batches=lambda some: clock.iterated(READING, grouped(some)),
+        batches=grouped,
         title=title,
         expected=reader.expected,
         tokens=lambda some: sum(map(len, some)),

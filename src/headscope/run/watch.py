@@ -1,7 +1,6 @@
 """Texts through a model, batch by batch, with every layer's attention shown to whoever asks for it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from functools import partial
 from typing import TypeVar
 
 from torch import Tensor
@@ -13,7 +12,7 @@ from headscope.models import Model
 from headscope.models.stacks import Place
 from headscope.run.options import BatchSize
 from headscope.run.weighing import carrier_for
-from headscope.text.batching import TextBatch, bucketed
+from headscope.text.batching import Bucketed, TextBatch
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.types import AttentionBatch, Layout, StackName, TokenBatch, WeighedBy
 
@@ -91,7 +90,7 @@ class Watch:
 
     def batches(self, batch_size: BatchSize, longest: int) -> Callable[[Iterable[T]], Iterator[list[T]]]:
         """What groups texts of at most `longest` tokens into batches of like length."""
-        return partial(bucketed, texts_at=self.texts_at(batch_size), longest=longest)
+        return Bucketed(self.texts_at(batch_size), longest)
 
     def batch(self, texts: Sequence[EncodedInput]) -> TextBatch:
         """The texts as the model is given them."""
