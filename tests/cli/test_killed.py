@@ -108,9 +108,9 @@ def test_a_killed_command_goes_on_and_gives_the_same_bits(name: str, place: Path
     expected, found = (arrays_of(hs.open(tmp_path / f"{name}.nc")) for name in ("whole", "resumed"))
     assert found.keys() == expected.keys()
     for variable, values in found.items():
-        assert values.tolist() == expected[variable].tolist() or values.tobytes() == expected[
-            variable
-        ].tobytes(), variable
+        assert (
+            values.tolist() == expected[variable].tolist() or values.tobytes() == expected[variable].tobytes()
+        ), variable
 
 
 def test_ctrl_c_says_how_to_go_on_and_another_option_is_refused(place: Path, tmp_path: Path) -> None:

@@ -48,9 +48,7 @@ ANALYSES: dict[str, Callable[[Path], hs.Atlas]] = {
     "analyze": lambda folder: hs.analyze(tiny("bert"), TEXTS, max_length=24, sentences=4, **ONE),
     "analyze, two stacks": lambda folder: hs.analyze(tiny("t5"), TEXTS, max_length=24, sentences=0, **ONE),
     "patterns": lambda folder: hs.find_patterns(tiny("bert"), TEXTS, max_length=24, **ONE).to_atlas(),
-    "compare": lambda folder: hs.compare(
-        tiny("bert"), moved("bert"), TEXTS, max_length=24, **ONE
-    ).to_atlas(),
+    "compare": lambda folder: hs.compare(tiny("bert"), moved("bert"), TEXTS, max_length=24, **ONE).to_atlas(),
     "dependency": lambda folder: (
         hs.DependencyProbe(tiny("bert"), limit=40, **ONE).fit_score(_treebank()).to_atlas()
     ),

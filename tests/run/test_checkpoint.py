@@ -60,9 +60,9 @@ def stop_after(shards: int, patch: pytest.MonkeyPatch) -> None:
 
 
 def stopped(analysis: Callable[[Path], hs.Atlas], folder: Path, shards: int = 2) -> None:
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with pytest.MonkeyPatch.context() as patch:
         stop_after(shards, patch)
-        with checkpoint(folder / "kept"):
+        with pytest.raises(KeyboardInterrupt), checkpoint(folder / "kept"):
             analysis(folder)
 
 
@@ -128,9 +128,11 @@ def test_what_is_damaged_or_foreign_is_named_and_counted_again(
     whole = file.read_bytes()
     damage(file)
     counted.clear()
-    with pytest.warns(HeadscopeWarning, match=f"{file.name} cannot be used .*counted again"):
-        with checkpoint(tmp_path / "kept"):
-            found = arrays_of(analyzed(tmp_path))
+    with (
+        pytest.warns(HeadscopeWarning, match=f"{file.name} cannot be used .*counted again"),
+        checkpoint(tmp_path / "kept"),
+    ):
+        found = arrays_of(analyzed(tmp_path))
     assert counted == [file.stem]
     assert file.read_bytes() == whole
     assert all(found[name].tobytes() == values.tobytes() for name, values in expected.items())
@@ -149,9 +151,11 @@ def test_damaged_words_about_the_run_are_written_anew(tmp_path: Path, counted: l
     stopped(analyzed, tmp_path)
     cut(tmp_path / "kept" / module.ABOUT)
     counted.clear()
-    with pytest.warns(HeadscopeWarning, match=r"run.json is damaged .* written anew"):
-        with checkpoint(tmp_path / "kept"):
-            analyzed(tmp_path)
+    with (
+        pytest.warns(HeadscopeWarning, match=r"run.json is damaged .* written anew"),
+        checkpoint(tmp_path / "kept"),
+    ):
+        analyzed(tmp_path)
     assert counted
     assert counted[0].startswith("00000002")  # the shards before say themselves of which run they are
 
@@ -167,18 +171,19 @@ def test_damaged_words_about_the_run_are_written_anew(tmp_path: Path, counted: l
 def test_another_run_is_refused_in_words(about: dict[str, object], words: str, tmp_path: Path) -> None:
     with checkpoint(tmp_path / "kept", limit=3, text="a.txt"):
         pass
-    with pytest.raises(OptionError, match=f"is of another run: {words}; .* another folder"):
-        with checkpoint(tmp_path / "kept", **about):
-            pass
+    with (
+        pytest.raises(OptionError, match=f"is of another run: {words}; .* another folder"),
+        checkpoint(tmp_path / "kept", **about),
+    ):
+        pass
 
 
 def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with checkpoint(tmp_path / "kept"):
         pass
     monkeypatch.setattr(module, "version", lambda name: "9.9" if name == "headscope" else "1")
-    with pytest.raises(OptionError, match="its version of headscope is"):
-        with checkpoint(tmp_path / "kept"):
-            pass
+    with pytest.raises(OptionError, match="its version of headscope is"), checkpoint(tmp_path / "kept"):
+        pass
 
 
 def test_another_model_is_refused(tmp_path: Path) -> None:
@@ -187,25 +192,26 @@ def test_another_model_is_refused(tmp_path: Path) -> None:
         kept.model(tiny("t5"))
     with checkpoint(tmp_path / "kept") as kept:
         kept.model(tiny("bert"))
-        with pytest.raises(OptionError, match="its model is .*here it is .*moved-bert"):
+        with pytest.raises(OptionError, match=r"its model is .*here it is .*moved-bert"):
             kept.model(moved("bert"))
 
 
 def test_other_texts_are_refused(tmp_path: Path) -> None:
     with checkpoint(tmp_path / "kept"):
         analyzed(tmp_path)
-    with pytest.raises(OptionError, match="other texts: those of 00000000-.* have changed"):
-        with checkpoint(tmp_path / "kept"):
-            hs.analyze(tiny("bert"), ["the dog", *TEXTS], max_length=24, batch_size=1, measures=["entropy"])
+    with (
+        pytest.raises(OptionError, match=r"other texts: those of 00000000-.* have changed"),
+        checkpoint(tmp_path / "kept"),
+    ):
+        hs.analyze(tiny("bert"), ["the dog", *TEXTS], max_length=24, batch_size=1, measures=["entropy"])
 
 
 def test_another_measure_is_not_trusted(tmp_path: Path, counted: list[str]) -> None:
     with checkpoint(tmp_path / "kept"):
         analyzed(tmp_path)
     counted.clear()
-    with pytest.warns(HeadscopeWarning, match="it is of another run"):
-        with checkpoint(tmp_path / "kept"):
-            hs.analyze(tiny("bert"), TEXTS, max_length=24, sentences=0, batch_size=1, measures=["loudness"])
+    with pytest.warns(HeadscopeWarning, match="it is of another run"), checkpoint(tmp_path / "kept"):
+        hs.analyze(tiny("bert"), TEXTS, max_length=24, sentences=0, batch_size=1, measures=["loudness"])
     assert len(counted) == len(shard_files(tmp_path))
 
 
@@ -224,7 +230,7 @@ def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.Mon
 
     with checkpoint(tmp_path / "kept"):
         monkeypatch.setattr(os, "fsync", full)
-        with pytest.raises(OutputError, match="cannot be written .No space left"):
+        with pytest.raises(OutputError, match=r"cannot be written .No space left"):
             analyzed(tmp_path)
     assert not list((tmp_path / "kept").rglob("*.part"))
     assert json.loads((tmp_path / "kept" / module.ABOUT).read_text())["models"] == []

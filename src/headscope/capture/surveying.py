@@ -11,6 +11,7 @@ from headscope.capture.observe import can_watch, returned_attention, watching, w
 from headscope.errors import CaptureError, HeadscopeError, ModelError
 from headscope.models.model import Model
 from headscope.models.stacks import Call, Place, Stacks, sort_calls
+from headscope.text.encode import special_ids
 
 # Two lengths that no head count or hidden size is mistaken for, and that differ from each other.
 _SOURCE, _TARGET = 7, 5
@@ -126,7 +127,7 @@ def longest_probe(model: Model) -> dict[str, Tensor]:
 
 def probe_inputs(model: Model, lengths: list[tuple[int, int]]) -> dict[str, Tensor]:
     """A batch of ordinary tokens, padded to the first text, of (source, target) lengths."""
-    special = set(model.tokenizer.all_special_ids)
+    special = special_ids(model.tokenizer)
     known = min(len(model.tokenizer), model.vocabulary or len(model.tokenizer), 1000)
     plain = [token for token in range(known) if token not in special]
     pad = padding_token(model)

@@ -167,7 +167,16 @@ BatchSize = Annotated[
 
 ENGINE = ("checkpoint", "ray", "workers")
 """What commands take that count in shards."""
-LOADING = ("max_length", "batch_size", "device", "dtype", "revision", "allow_pickle", *ENGINE)
+LOADING = (
+    "max_length",
+    "batch_size",
+    "device",
+    "dtype",
+    "revision",
+    "allow_pickle",
+    "start_token",
+    *ENGINE,
+)
 """What only commands take that run a model."""
 
 
@@ -182,6 +191,7 @@ class Common:
     dtype: Literal["auto", "float32", "float16", "bfloat16", "float64"] = "auto"
     revision: str | None = None
     allow_pickle: bool = False
+    start_token: bool = True
     checkpoint: Path | None = None
     ray: str | None = None
     workers: int | None = None
@@ -219,6 +229,7 @@ class Common:
                 device=self.device,
                 dtype=self.dtype,
                 allow_pickle=self.allow_pickle,
+                start_token=self.start_token,
             )
 
     def outline(self, name: str) -> "hs.Model | None":

@@ -62,6 +62,11 @@ class Session:
             self.existing.check_model(model.name, model.weights_hash)
         if self.engine is not None:
             self.engine.model(model)
+        # Loads torch, which --help does without.
+        from headscope.run.watch import start_note
+
+        if note := start_note(model):
+            self.notes.append(note)
         return model
 
     def load_task(

@@ -42,7 +42,9 @@ class Command(TyperCommand):
 
     def _filled_in(self, args: list[str]) -> list[str]:
         """The words as Typer takes them: an option with a metavar in brackets, such as [ADDRESS], needs no value."""
-        optional = {name for option in self._options() if _metavar(option).startswith("[") for name in option.opts}
+        optional = {
+            name for option in self._options() if _metavar(option).startswith("[") for name in option.opts
+        }
         words: list[str] = []
         for word, following in zip(args, [*args[1:], "-"], strict=True):
             words += [word, UNNAMED] if word in optional and following.startswith("-") else [word]

@@ -104,9 +104,7 @@ def _both_passes(
 
     def one_pass(part: Part, see: Callable[[Part, list[Shown]], None], doing: str) -> Part:
         about = title and f"{title}, {doing}"
-        return run_pass(
-            dealt(reader), part, see, batches=batches, title=about, expected=reader.expected
-        )
+        return run_pass(dealt(reader), part, see, batches=batches, title=about, expected=reader.expected)
 
     choice = one_pass(Choice({}, TableMeans.zeros(run.tables)), run.choose, "choosing neurons")
     if reader.read < 2:

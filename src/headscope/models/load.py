@@ -36,12 +36,14 @@ def load(
     device: str = "auto",
     dtype: Precision | torch.dtype = "auto",
     allow_pickle: bool = False,
+    start_token: bool = True,
 ) -> Model:
     """Load a model and its tokenizer.
 
     `name` is a demo model ("demo", "demo-mrpc", "demo-qa", "demo-lm"), a folder that `save_pretrained` wrote,
     or a name on the hub. Weights must be safetensors unless `allow_pickle`, since unpickling runs code; code that comes
-    with a model is never run. `dtype="auto"` is float32 on a CPU and the weights' own precision elsewhere.
+    with a model is never run. `dtype="auto"` is float32 on a CPU and the weights' own precision elsewhere. The texts of
+    a decoder begin with its tokenizer's start token, where it has one; `start_token=False` leaves it out.
     """
     source, label = _locate(name)
     if revision is not None and Path(source).is_dir():
@@ -66,7 +68,7 @@ def load(
         network.to(place)
     except (RuntimeError, AssertionError) as error:
         raise ModelError(f"{label}: could not be moved to device {device!r}: {_first_line(error)}") from error
-    model = wrap(network, tokenizer, name=label, revision=revision)
+    model = wrap(network, tokenizer, name=label, revision=revision, start_token=start_token)
     if model.vocabulary is not None and len(tokenizer) > model.vocabulary:
         warnings.warn(
             f"{label}: its tokenizer has {len(tokenizer):,} entries and its embedding table {model.vocabulary:,} rows; "
@@ -138,8 +140,9 @@ def wrap(
     *,
     name: str | None = None,
     revision: str | None = None,
+    start_token: bool = True,
 ) -> Model:
-    """Use a network and tokenizer that are already in memory, such as one being trained."""
+    """Use a network and tokenizer that are already in memory, such as one being trained; `start_token`: see `load`."""
     label = name or type(network).__name__
     if not isinstance(network, PreTrainedModel):
         raise ModelError(f"{label}: a transformers model is needed, not {type(network).__name__}")
@@ -148,7 +151,7 @@ def wrap(
             f"{label}: its tokenizer ({type(tokenizer).__name__}) is not a fast one, so tokens cannot be traced "
             "back to words; convert it to a tokenizer.json with the tokenizers package"
         )
-    return Model(label, network, tokenizer, revision)
+    return Model(label, network, tokenizer, revision, start_token)
 
 
 def choose_device(device: str) -> torch.device:

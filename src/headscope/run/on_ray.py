@@ -54,7 +54,9 @@ class OnRay:
         if model.device.type == "cuda":
             self.gpus = min(1.0, self.ray.cluster_resources().get("GPU", 0.0) / self.workers)
             if not self.gpus:
-                raise OptionError(f"{model.name} is on a GPU here, and the cluster has none; give --device cpu")
+                raise OptionError(
+                    f"{model.name} is on a GPU here, and the cluster has none; give --device cpu"
+                )
 
     def run(
         self,

@@ -4,7 +4,7 @@ The texts are cut into shards by their number alone. A shard is counted in a sta
 a fixed binary tree by the shards' places: who counted a shard, when, and how often, changes no bit of the result.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -63,6 +63,7 @@ class Chunks:
     window: int
 
     def __call__(self, texts: Iterable[T]) -> Iterator[list[T]]:
+        """The lists, as they are asked for."""
         stream = iter(texts)
         while chunk := list(islice(stream, self.window)):
             yield chunk
@@ -97,8 +98,9 @@ class Job(Generic[T, B, S]):
     def run(self, shard: Shard[T], told: Callable[[B], None] = lambda batch: None) -> S:
         """The state of a shard; `told` of each batch that is done."""
         counted = self.nothing.empty()
-        with running_on(HERE):  # what runs inside is a part of this shard
-            for batch in self.batches(shard.texts):
+        # What runs inside is a part of this shard.
+        with running_on(HERE), _closed(self.batches(shard.texts)) as stream:
+            for batch in stream:
                 in_halves(batch, lambda some: _count(some, counted, self.count))
                 told(batch)
         return counted
@@ -171,6 +173,7 @@ def run_pass(
     count: Callable[[S, B], None],
     *,
     batches: Callable[[Iterable[T]], Iterable[B]],
+    fetch: Callable[[Iterator[Shard[T]]], Iterable[Shard[T]]] = lambda parts: parts,
     title: str | None = None,
     expected: Callable[[int], float | None] = lambda done: None,
     tokens: Callable[[B], int] = lambda batch: 0,
@@ -181,9 +184,9 @@ def run_pass(
     """Fill the state: `count(part, batch)` shows a batch to the model and counts it in an empty state.
 
     `batches` groups the texts of a shard, which has at least so many, unless it is the last; by default TEXTS_A_SHARD.
-    `keep`: see `Engine`. A bar of that `title` shows how many texts are
-    done (an entry of `texts` stands for `units` of them), out of as many as are `expected(done)`, and how many
-    `tokens(batch)` a second; None shows none. Gives the state back.
+    `keep`: see `Engine`. `fetch` may read shards ahead. A bar of that `title` shows how many texts are done (an entry
+    of `texts` stands for `units` of them), out of as many as are `expected(done)`, and how many `tokens(batch)` a
+    second; None shows none. Gives the state back.
     """
     tree: MergeTree[S] = MergeTree()
     job = Job(state.empty(), count, batches)
@@ -197,12 +200,21 @@ def run_pass(
         def told(batch: B) -> None:
             progress.batch(len(batch), tokens(batch))
 
-        with progress.ticking():
-            parts = shards(texts, shard_size(batches, least))
+        with progress.ticking(), _closed(fetch(shards(texts, shard_size(batches, least)))) as parts:
             current_engine().run(parts, job, accept, told, keep=keep)
     if (merged := tree.root()) is not None:
         state.merge(merged)
     return state
+
+
+@contextmanager
+def _closed(things: Iterable[T]) -> Iterator[Iterable[T]]:
+    """The things, which are told when nobody wants more: a thread that makes them ends, and files are closed."""
+    try:
+        yield things
+    finally:
+        if isinstance(things, Generator):
+            things.close()
 
 
 def in_halves(batch: B, add: Callable[[B], None]) -> None:

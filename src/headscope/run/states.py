@@ -59,7 +59,7 @@ def kind_of(state: object) -> str:
     return sha256(f"{tree}{shapes}".encode()).hexdigest()[:16]
 
 
-def _plain(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+def _plain(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:  # noqa: PLR0911  (one for each kind)
     """The value as JSON takes it: plain ones as they are, all others as a list that begins with what they are."""
     match value:
         case None | bool() | str() | float():
@@ -88,7 +88,7 @@ def _plain(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
             return ["object", _name(type(value)), fields]
 
 
-def _restored(plain: Any, arrays: Mapping[str, np.ndarray[Any, Any]], like: Any = _MISSING) -> Any:
+def _restored(plain: Any, arrays: Mapping[str, np.ndarray[Any, Any]], like: Any = _MISSING) -> Any:  # noqa: PLR0911
     if not isinstance(plain, list):
         return plain
     match plain:

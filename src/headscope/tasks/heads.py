@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ from transformers.models.auto import modeling_auto as auto
 
 from headscope.capture import surveyed
 from headscope.errors import ModelError
-from headscope.models import Model, ModelName, load, wrap
+from headscope.models import Model, ModelName, load
 from headscope.models.load import quiet_transformers
 from headscope.types import TaskName
 
@@ -147,7 +147,7 @@ def with_head(model: ModelName, head: Head, *, allow_pickle: bool = False) -> Mo
         raise ModelError(f"{model.name} has no {kind.words}; {kind.advice}")
     _check_same(model, network)
     network.to(model.device).eval()
-    headed = wrap(network, model.tokenizer, name=model.name, revision=model.revision)
+    headed = replace(model, network=network)
     if head == "next-token":
         check_causal(headed)
     return headed

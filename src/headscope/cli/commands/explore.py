@@ -42,7 +42,8 @@ def explore(
             from headscope import server
 
             listener = server.listening(port)
-            options = {"device": common.device, "dtype": common.dtype, "allow_pickle": common.allow_pickle}
+            names = ("device", "dtype", "allow_pickle", "start_token")
+            options = {name: getattr(common, name) for name in names}
             try:
                 catalogue = server.Catalogue(sources or ["demo"], **options)
             except BaseException:

@@ -3,8 +3,20 @@
 from headscope.models.adapters.base import ADAPTERS, Adapter, Projections, adapter_for
 from headscope.models.adapters.falcon import Falcon
 from headscope.models.adapters.gpt2 import GPT2
+from headscope.models.adapters.gpt_bigcode import GPTBigCode
 from headscope.models.adapters.gptj import GPTJ
 from headscope.models.adapters.t5 import T5
 from headscope.models.adapters.xlnet import XLNet
 
-__all__ = ["ADAPTERS", "GPT2", "GPTJ", "T5", "Adapter", "Falcon", "Projections", "XLNet", "adapter_for"]
+__all__ = [
+    "ADAPTERS",
+    "GPT2",
+    "GPTJ",
+    "T5",
+    "Adapter",
+    "Falcon",
+    "GPTBigCode",
+    "Projections",
+    "XLNet",
+    "adapter_for",
+]
