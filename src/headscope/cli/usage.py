@@ -46,7 +46,7 @@ class Command(TyperCommand):
             name for option in self._options() if _metavar(option).startswith("[") for name in option.opts
         }
         words: list[str] = []
-        for word, following in zip(args, [*args[1:], "-"], strict=True):
+        for word, following in zip(args, [*args, "-"][1:], strict=True):
             words += [word, UNNAMED] if word in optional and following.startswith("-") else [word]
         return words
 
