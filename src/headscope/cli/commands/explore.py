@@ -42,10 +42,8 @@ def explore(
             from headscope import server
 
             listener = server.listening(port)
-            names = ("device", "dtype", "allow_pickle", "start_token")
-            options = {name: getattr(common, name) for name in names}
             try:
-                catalogue = server.Catalogue(sources or ["demo"], **options)
+                catalogue = server.Catalogue(sources or ["demo"], **common.load_options)
             except BaseException:
                 listener.close()
                 raise
