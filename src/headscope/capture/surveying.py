@@ -11,6 +11,8 @@ from headscope.capture.observe import can_watch, returned_attention, watching, w
 from headscope.errors import CaptureError, HeadscopeError, ModelError
 from headscope.models.model import Model
 from headscope.models.stacks import Call, Place, Stacks, sort_calls
+from headscope.models.towers import tower_advice
+from headscope.text.encode import special_ids
 
 # Two lengths that no head count or hidden size is mistaken for, and that differ from each other.
 _SOURCE, _TARGET = 7, 5
@@ -49,7 +51,8 @@ def _survey(model: Model) -> Capture:
         hooked = False
         maps = _maps(model, both, hooked=False)
     if not maps:
-        raise ModelError(f"{model.name} ({model.architecture}) has no attention that can be observed")
+        advice = tower_advice(model.network)
+        raise ModelError(f"{model.name} ({model.architecture}) has no attention that can be observed{advice}")
     target = _TARGET if model.is_encoder_decoder else None
     stacks = sort_calls([_call(weights) for weights in maps], source=_SOURCE, target=target)
     alone = _maps(model, probe_inputs(model, [(_SOURCE - 2, _TARGET - 2)]), hooked=hooked)
@@ -99,8 +102,10 @@ def _maps(model: Model, inputs: Inputs, *, hooked: bool) -> list[Tensor]:
     except HeadscopeError:
         raise
     except Exception as error:
+        advice = tower_advice(model.network)
+        reason = advice or f": {(str(error).splitlines() or [type(error).__name__])[0]}"
         raise ModelError(
-            f"{model.name} ({model.architecture}) cannot be run on text alone: {str(error).splitlines()[0]}"
+            f"{model.name} ({model.architecture}) cannot be run on text alone{reason}"
         ) from error
     for weights in maps:
         if weights.dim() != 4:
@@ -126,7 +131,7 @@ def longest_probe(model: Model) -> dict[str, Tensor]:
 
 def probe_inputs(model: Model, lengths: list[tuple[int, int]]) -> dict[str, Tensor]:
     """A batch of ordinary tokens, padded to the first text, of (source, target) lengths."""
-    special = set(model.tokenizer.all_special_ids)
+    special = special_ids(model.tokenizer)
     known = min(len(model.tokenizer), model.vocabulary or len(model.tokenizer), 1000)
     plain = [token for token in range(known) if token not in special]
     pad = padding_token(model)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any, NoReturn
 
@@ -59,12 +59,8 @@ def prune(
     chosen = select_heads(capture.stacks, heads, layers=layers, atlas=atlas)
     names = attention_modules(capture)
     _check_sharing(capture, chosen, names)
-    smaller = Model(
-        f"{original.name} without {len(chosen)} heads",
-        deepcopy(original.network),
-        original.tokenizer,
-        original.revision,
-    )
+    name = f"{original.name} without {len(chosen)} heads"
+    smaller = replace(original, name=name, network=deepcopy(original.network))
     _take_out(capture, smaller, chosen, names)
     _prove(capture, smaller, chosen)
     # On this one network only: what it would write could not be loaded again.

@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 from torch import Tensor
 
 from headscope.batches import Carried
-from headscope.capture import AttentionCall, Capture, Carrier
+from headscope.capture import AttentionCall, Capture, Carrier, surveyed
 from headscope.capture.inputs import model_inputs
 from headscope.models import Model
 from headscope.models.stacks import Place
@@ -25,6 +25,8 @@ ACCELERATOR_TOKENS = 32_768
 LAYER_BYTES = 1 << 30
 HELD_BYTES = {"cpu": 256 << 20}
 HELD_BYTES_ELSEWHERE = 4 << 30
+
+_SHORT = 8  # tokens: a length that any model takes
 
 T = TypeVar("T", bound=Sized)
 See = Callable[[StackName, AttentionBatch], None]
@@ -95,7 +97,8 @@ class Watch:
 
     def encoder(self, max_length: int) -> TextEncoder:
         """What turns texts into input for this model."""
-        return TextEncoder(self.model.tokenizer, self.layout, max_length, self.model.decoder_start)
+        model = self.model
+        return TextEncoder(model.tokenizer, self.layout, max_length, model.decoder_start, start=model.start)
 
     def texts_at(self, batch_size: BatchSize = "auto") -> Callable[[int], int]:
         """How many texts of a length go through the model together."""
@@ -150,6 +153,25 @@ class Watch:
 
         with carrier.watching():
             self.capture.run_calls(batch.inputs, look)
+
+
+def start_note(model: Model) -> str | None:
+    """What to tell of a model whose texts are given a start token, or lose it, other than by its own tokenizer."""
+    encoder = Watch(surveyed(model)).encoder(_SHORT)
+    token = model.tokenizer.bos_token
+    if encoder.added > 0:
+        return (
+            f"texts begin with the start token {token}, which the tokenizer of {model.name} has but does not add "
+            "itself; --no-start-token (start_token=False) leaves it out"
+        )
+    if encoder.added < 0:
+        return f"texts begin without the start token {token}, which the tokenizer of {model.name} adds"
+    return None
+
+
+def start_token_of(model: Model) -> str | None:
+    """The start token that a decoder's texts begin with; None where they begin with none, and for other models."""
+    return Watch(surveyed(model)).encoder(_SHORT).start_token
 
 
 def sides_of(batch: TextBatch, stack: StackName) -> tuple[TokenBatch, TokenBatch]:

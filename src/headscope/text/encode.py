@@ -59,6 +59,8 @@ class TextEncoder:
     max_length: int
     decoder_start: int | None = None
     """The token a decoder's target starts with, for the source-target layout."""
+    start: bool | None = None
+    """Whether running text (the joined layout) begins with the tokenizer's start token; None: as the tokenizer does."""
 
     def __post_init__(self) -> None:
         if self.room < 1:
@@ -70,16 +72,51 @@ class TextEncoder:
     @cached_property
     def room(self) -> int:
         """How many tokens of text fit beside the special tokens."""
-        return self.max_length - int(self.tokenizer.num_special_tokens_to_add(pair=self.layout == "pair"))
+        own = int(self.tokenizer.num_special_tokens_to_add(pair=self.layout == "pair"))
+        return self.max_length - own - self.added
+
+    @cached_property
+    def added(self) -> int:
+        """1 where a start token is put before what the tokenizer gives, -1 where its own is taken away, else 0."""
+        if self.layout != "joined" or self.start is None or self.tokenizer.bos_token_id is None:
+            return 0
+        return int(self.start) - int(self._begins)
+
+    @property
+    def start_token(self) -> str | None:
+        """The start token that running text begins with; None where it begins with none."""
+        if self.layout != "joined" or int(self._begins) + self.added < 1:
+            return None
+        return str(self.tokenizer.bos_token)
+
+    @cached_property
+    def _begins(self) -> bool:
+        """Whether the tokenizer itself puts a start token before a text."""
+        first = self.tokenizer("a", verbose=False)["input_ids"][:1]
+        return self.tokenizer.bos_token_id is not None and first == [self.tokenizer.bos_token_id]
+
+    @cached_property
+    def markers(self) -> frozenset[int]:
+        """The tokens that mark something wherever they stand in running text: ends of texts, turns of a chat."""
+        if self.layout != "joined":
+            return frozenset()
+        words = {self.tokenizer.unk_token_id, self.tokenizer.mask_token_id}  # these stand for words
+        return special_ids(self.tokenizer) - (
+            words - {self.tokenizer.bos_token_id, self.tokenizer.eos_token_id}
+        )
 
     @cached_property
     def joint(self) -> int:
         """How many tokens the space between two sentences costs."""
         return len(self.pieces("a a")) - 2 * len(self.pieces("a"))
 
-    def pieces(self, text: str) -> list[Span]:
-        """The characters each token of a text stands for, special tokens left out."""
-        return next(self.pieces_of([text]))
+    def pieces(self, text: str, *, marked: bool = True) -> list[Span]:
+        """The characters each token of a text stands for, without what is added; `marked`: with `markers` in it."""
+        (encoding,) = self._tokenized([text], add_special_tokens=False)
+        spans: list[Span] = encoding.offsets
+        if marked or not self.markers:
+            return spans
+        return [span for span, token in zip(spans, encoding.ids, strict=True) if token not in self.markers]
 
     def pieces_of(self, texts: Sequence[str]) -> Iterator[list[Span]]:
         """The pieces of each text; one call of the tokenizer for all."""
@@ -151,7 +188,7 @@ class TextEncoder:
         encodings = self._tokenized(
             [(first, second) if second else first for first, second in short],
             truncation="longest_first",
-            max_length=self.max_length,
+            max_length=self.max_length - self.added,
         )
         return [
             self._read(encoding, *pair, boundary=boundary, words=words)
@@ -180,7 +217,7 @@ class TextEncoder:
         words: Sequence[Span] | None,
     ) -> EncodedText:
         """What the tokenizer made of a text or pair, described."""
-        ids, offsets, sequence = _looked_at(encoding)
+        ids, offsets, sequence = self._begun(_looked_at(encoding))
         # What was cut off need not be looked at.
         ends = [
             max(
@@ -199,6 +236,22 @@ class TextEncoder:
         return replace(
             encoded, segment=[owner if owner < 0 else int(start >= boundary) for owner, (start, _) in starts]
         )
+
+    def _begun(self, tokens: Tokens) -> Tokens:
+        """The tokens with the start token that they are to begin with, and none of the text that are `markers`."""
+        ids, offsets, sequence = tokens
+        if self.added > 0 and ids[:1] != [self.tokenizer.bos_token_id]:  # a chat begins with one itself
+            ids, offsets, sequence = [self.tokenizer.bos_token_id, *ids], [(0, 0), *offsets], [-1, *sequence]
+        elif self.added < 0:
+            ids, offsets, sequence = ids[1:], offsets[1:], sequence[1:]
+        if self.markers.isdisjoint(ids):
+            return ids, offsets, sequence
+        owners = [-1 if token in self.markers else owner for token, owner in zip(ids, sequence, strict=True)]
+        return ids, offsets, owners
+
+    def describe(self, ids: list[int], spans: list[Span], owners: list[int], text: str) -> EncodedText:
+        """Tokens that are known already, by the characters of the text that each stands for; owner -1 for none."""
+        return self._described((ids, spans, owners), [text], [word_spans(text)], cut=False)
 
     def _described(
         self, tokens: Tokens, texts: Sequence[str], words: Sequence[Sequence[Span]], *, cut: bool
@@ -234,7 +287,7 @@ class TextEncoder:
         return text if len(pieces) <= keep else text[: pieces[keep][0]]
 
     def _roles(self, tokens: Tokens, texts: Sequence[str]) -> Iterator[int]:
-        separators = {self.tokenizer.sep_token_id, self.tokenizer.eos_token_id} - {None}
+        separators = {self.tokenizer.sep_token_id, self.tokenizer.eos_token_id, *self.markers} - {None}
         first_token = self.tokenizer.cls_token_id
         has_first = first_token is not None and first_token in tokens[0]
         for place, (token, (start, end), owner) in enumerate(zip(*tokens, strict=True)):
@@ -346,6 +399,12 @@ def _looked_at(encoding: Any) -> Tokens:
     """What the tokenizer says of its tokens. Each look copies the whole list out of it, so this looks once."""
     sequence = [-1 if number is None else number for number in encoding.sequence_ids]
     return encoding.ids, encoding.offsets, sequence
+
+
+def special_ids(tokenizer: Any) -> frozenset[int]:
+    """The tokens that are no text: those with a task of their own (start, end, padding), and marks such as a chat's."""
+    marks = (number for number, token in tokenizer.added_tokens_decoder.items() if token.special)
+    return frozenset([*tokenizer.all_special_ids, *marks])
 
 
 def with_tokens(encoded: EncodedText, tokens: Mapping[int, int], tokenizer: Any) -> EncodedText:
