@@ -72,24 +72,24 @@ def map_sums(batch: AttentionBatch, kinds: Tensor, count: int, ordinary: Tensor,
     return MapSums(*(values.view(texts, heads, *values.shape[1:]) for values in sums))
 
 
-def joint_sums(maps: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Of `maps` (text, head, query, key) that `takes` allows, the sums of p, of p log p and, for every two heads, of
-    s log s with s = p + q: (text, head) twice, and (text, head, head) above the diagonal, in float64.
+def joint_sums(maps: Tensor, *, sparse: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+    """Of `maps` (text, head, query, key) that `takes` allows, the sums of p, of p log p and of s log s, s = p + q.
+
+    (text, head) twice, and for every two heads (text, head, head), above the diagonal; in float64. Of `sparse` maps
+    what is 0 in all heads is left out.
     """
     compiled = import_module("headscope.measures.compiled")
-    texts, heads = maps.shape[:2]
-    flat = maps.detach().flatten(2).contiguous()  # (text, head, query and key)
-    width, threads = flat.shape[2], torch.get_num_threads()
+    flat = maps.detach().flatten(2)  # (text, head, query and key)
+    of_texts = [(text[:, (text > 0).any(0)] if sparse else text).contiguous().numpy() for text in flat]
+    texts, heads, threads = *flat.shape[:2], torch.get_num_threads()
     own = torch.zeros(threads, texts, heads, 2, dtype=torch.float64)
     joint = torch.zeros(threads, texts, heads, heads, dtype=torch.float64)
 
     def work(first: int, last: int) -> None:
         for part in range(first, last):
-            edges = (width * part // threads, width * (part + 1) // threads)
-            for text in range(texts):
-                compiled.joint_sums(
-                    flat[text].numpy(), *edges, own[part, text].numpy(), joint[part, text].numpy()
-                )
+            for text, columns in enumerate(of_texts):
+                edges = [columns.shape[1] * edge // threads for edge in (part, part + 1)]
+                compiled.joint_sums(columns, *edges, own[part, text].numpy(), joint[part, text].numpy())
 
     in_parts(threads, work)
     return own[..., 0].sum(0), own[..., 1].sum(0), joint.sum(0)

@@ -218,13 +218,16 @@ def divergence_sums(maps: Tensor, *, block: int, causal: bool = False) -> Tensor
     when p and q add up to 1, so the inner loop is one sum, one logarithm and one dot product for each pair. In `causal`
     maps what no head may look at, about half, is left out of it.
     """
-    mass, negative, joint = cpu.joint_sums(maps.transpose(0, 1)) if cpu.takes(maps) else _sums(maps, block)
+    if cpu.takes(maps):
+        mass, negative, joint = cpu.joint_sums(maps.transpose(0, 1), sparse=causal)
+    else:
+        mass, negative, joint = _sums(maps, block=block, sparse=causal)
     divergence = _pair_mean(mass) * log(2) - joint / 2 + _pair_mean(negative)
     above = divergence.triu(1).clamp_min(0)
     return above + above.mT
 
 
-def _sums(maps: Tensor, block: int) -> tuple[Tensor, Tensor, Tensor]:
+def _sums(maps: Tensor, *, block: int, sparse: bool) -> tuple[Tensor, Tensor, Tensor]:
     """What `cpu.joint_sums` gives, in plain torch, of maps (head, text, query, key)."""
     heads, texts, queries, keys = maps.shape
     # No zeros under the logarithm; what this adds is far below rounding.
@@ -235,7 +238,7 @@ def _sums(maps: Tensor, block: int) -> tuple[Tensor, Tensor, Tensor]:
     rows = max(1, block // (texts * keys))
     for start in range(0, queries, rows):
         part = maps[:, :, start : start + rows].flatten(2)  # (head, text, query and key)
-        if causal:
+        if sparse:
             part = part[..., (part > torch.finfo(part.dtype).tiny).flatten(0, 1).any(0)]
         for head in range(heads - 1):
             both = part[head] + part[head + 1 :]
