@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EXAMPLE = 'Example: headscope view demo "The cat sat." "It was red." -o view.html --head 3.2'
 
 
-@shared.with_common(without=("batch_size", "full"))
+@shared.with_common(without=("batch_size", "full", *shared.ENGINE))
 def view(
     model: shared.ModelName,
     text_a: str,
