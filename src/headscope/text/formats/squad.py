@@ -119,7 +119,7 @@ class _Reading:
             place = f"{where}, question {number}{name}"
             try:
                 question = self._question(entry, context)
-                is_sure = question.answers or entry.get("is_impossible")
+                is_sure = question.answers or (isinstance(entry, dict) and entry.get("is_impossible"))
                 yield question, "" if is_sure else place
             except TextError as error:
                 self.skipped.add(f"{place}: {error}")
