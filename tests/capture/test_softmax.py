@@ -11,7 +11,7 @@ from tests.capture.test_exact import SECOND_ROAD, batch_for
 from tests.helpers.tiny import tiny, wordpiece_tokenizer
 from torch import Tensor, nn
 
-from headscope.capture import AttentionCall, retained, run_calls, survey, surveyed
+from headscope.capture import AttentionCall, following, retained, run_calls, survey, surveyed
 from headscope.capture.observe import evaluating
 from headscope.edits import edit
 from headscope.errors import CaptureError
@@ -30,8 +30,7 @@ def by_hand(model: Model, how: str) -> Iterator[list[Tensor]]:
         weights = real(scores, *arguments, **options).clone()
         if len(calls) == LAYER:
             seen = (scores > scores.amax(-1, keepdim=True) - 1000)[:, HEAD].to(weights.dtype)
-            weights[:, HEAD] = 0 if how == "zero" else seen / seen.sum(-1, keepdim=True)
-        weights.requires_grad_(weights.requires_grad)
+            weights[:, HEAD] = 0 if how == "zero" else seen / seen.sum(-1, keepdim=True).clamp(min=1)
         calls.append(weights)
         return weights
 
@@ -102,8 +101,6 @@ def test_gradients_are_those_of_the_weights(architecture: str) -> None:
     def less(call: AttentionCall) -> AttentionCall:
         heads = torch.tensor([HEAD])
         return call.with_weights(heads, call.weights[:, heads] * (1 - step))
-
-    from headscope.capture import following
 
     with following(capture, [place], lambda place, call, forward: less(call)), evaluating(model.core):
         lower = (model.core(**batch.inputs, **model.no_cache)[0] * direction).sum()

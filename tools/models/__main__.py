@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tools.models.build import text_types
 from tools.models.run import swept
+from tools.models.table import counts, written
 
 
 def main() -> None:
@@ -30,6 +31,9 @@ def main() -> None:
         else:
             print(f"\r{len(rows)} {row.type:40}", end="", file=sys.stderr, flush=True)
     rows.sort(key=lambda row: row.type)
+    if not options.types:
+        written(rows)
+        print(f"\n{counts(rows)}")
     if options.json:
         options.json.write_text(json.dumps([row.as_dict() for row in rows], indent=1))
 

@@ -53,6 +53,8 @@ _RULES: tuple[tuple[str, int], ...] = (
     (r"patch_size", 8),
     (r"state_size|mamba_d_state|ssm_state_size|n_groups|mamba_n_groups", 4),
 )
+_UNSAID = {"head_dim": 8, "num_key_value_heads": 4, "pad_token_id": 0}
+"""What a default configuration leaves open, and its network needs."""
 _SPECIAL = {"pad_token_id": 0, "bos_token_id": 2, "cls_token_id": 2, "eos_token_id": 3, "sep_token_id": 3}
 _SPECIAL |= {"mask_token_id": 4, "decoder_start_token_id": 2, "unk_token_id": 1}
 
@@ -148,8 +150,8 @@ def _small(kind: type[PreTrainedConfig], shape: Mapping[str, Any], default: Any 
         own = wanted.get(name)
         if isinstance(value, PreTrainedConfig):
             values[name] = _small(type(value), own or {}, value)
-        elif own is None and name == "head_dim" and value is None:
-            values[name] = 8
+        elif own is None and value is None and name in _UNSAID:
+            values[name] = _UNSAID[name]
         elif own is None and isinstance(value, int) and not isinstance(value, bool):
             values |= dict(_number(name, value))
     _fit(default, values)

@@ -61,7 +61,7 @@ def _output(
 
 def _without_head(capture: Capture, projection: nn.Module, heads: int) -> Tensor | None:
     def without(module: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        parts = given[0].clone().unflatten(-1, (heads, -1))
+        parts = given[0].clone().view(*given[0].shape[:-1], heads, -1)
         parts[..., 0, :] = 0
         return (parts.flatten(-2), *given[1:])
 

@@ -142,27 +142,27 @@ class _Layout:
         if self.names is None:
             return self._by_head(args[0]), self._by_head(args[1])
         weights, value = _einsum_operands(args)
-        text, head, _, key = self.names[0]
+        text, head, _, key = tuple(self.names[0])
         return weights, _ordered(value, self.names[1], text, head, key)
 
     def output(self, result: Tensor) -> Tensor:
         """(text, query, head, dim)."""
         if self.names is None:
             return self._by_head(result).transpose(1, 2)
-        text, head, query, _ = self.names[0]
+        text, head, query, _ = tuple(self.names[0])
         return _ordered(result, self.names[2], text, query, head)
 
     def back(self, output: Tensor, result: Tensor) -> Tensor:
         """What heads give, (text, query, head, dim), as the product had it."""
         if self.names is None:
             return output.transpose(1, 2).reshape(result.shape).to(result.dtype)
-        text, head, query, _ = self.names[0]
+        text, head, query, _ = tuple(self.names[0])
         own = _letters(self.names[2], text, query, head)
         return output.permute([own.index(letter) for letter in self.names[2]]).to(result.dtype)
 
     def _by_head(self, tensor: Tensor) -> Tensor:
         """(text, head or group, …) of what may have texts and heads in one dimension."""
-        return tensor if tensor.dim() == 4 else tensor.unflatten(0, (-1, self.heads))
+        return tensor if tensor.dim() == 4 else tensor.view(-1, self.heads, *tensor.shape[1:])
 
 
 def _operands(func: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -212,7 +212,7 @@ def _einsum_sides(args: tuple[Any, ...]) -> tuple[Tensor, Tensor] | None:
     first, second = given.split(",")
     if len(result) != 4 or {len(first), len(second)} != {4}:
         return None
-    text, head, query, key = result
+    text, head, query, key = tuple(result)
     if not {text, head, query} <= set(first) or not {text, head, key} <= set(second):
         return None
     one, other = _einsum_operands(args)
@@ -247,7 +247,7 @@ def _watch(module: nn.Module, sites: Mapping[int, Site], reach: Reach, hooks: Ex
         if not hasattr(_running, "modes"):
             _running.modes = []
         mode = _Within(module, sites, reach)
-        mode.__enter__()
+        mode.__enter__()  # type: ignore[no-untyped-call]  # of torch
         _running.modes.append(mode)
 
     def end(module: nn.Module, arguments: Any, output: Any) -> None:

@@ -128,7 +128,10 @@ def _by_returned(model: Model, plain: Tensor | None) -> Capture | None:
     """By the maps that the model returns when asked; None where it returns none."""
 
     def returned(inputs: Inputs) -> list[Tensor]:
-        return _run(model, inputs, lambda: returned_attention(model.core, {**inputs, **model.no_cache}))
+        maps: list[Tensor] = _run(
+            model, inputs, lambda: returned_attention(model.core, {**inputs, **model.no_cache})
+        )
+        return maps
 
     maps = returned(padded_probe(model))
     if not maps:
