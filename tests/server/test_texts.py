@@ -52,7 +52,7 @@ def bert() -> tuple[Model, dict, Maps, list[str]]:
 
 def gpt2() -> tuple[Model, dict, Maps, list[str]]:
     model = tiny("gpt2")
-    maps = own_maps(model, dict(model.tokenizer("the cat sat", return_tensors="pt")))
+    maps = own_maps(model, dict(model.tokenizer("<|endoftext|>the cat sat", return_tensors="pt")))
     return model, {"model": "tiny-gpt2", "text_a": "the cat sat"}, maps, ["decoder"]
 
 

@@ -1,8 +1,10 @@
 """Buckets of like length, padded."""
 
+import pytest
 import torch
 from tests.helpers.tiny import sentencepiece_tokenizer, wordpiece_tokenizer
 
+from headscope.text import batching
 from headscope.text.batching import READ_AHEAD, bucketed, collate
 from headscope.text.encode import EncodedInput, EncodedText, TextEncoder
 from headscope.text.items import TextPair
@@ -72,3 +74,30 @@ def test_encoder_decoder_batches_hold_both_sides() -> None:
     assert batch.inputs["input_ids"].shape == (2, 4)
     assert batch.inputs["decoder_input_ids"].shape == (2, 5)
     assert batch.inputs["decoder_attention_mask"].tolist() == [[1, 1, 1, 0, 0], [1] * 5]
+
+
+@pytest.mark.parametrize("device", ["meta", "cpu"])
+def test_a_batch_bound_for_an_accelerator_is_pinned_and_copied_without_waiting(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # No accelerator here: "meta" plays one, and what is asked of its tensors is noted.
+    pinned: list[torch.Tensor] = []
+    waits: list[bool] = []
+    to = torch.Tensor.to
+
+    def noted(tensor: torch.Tensor, target: torch.device, *, non_blocking: bool = False) -> torch.Tensor:
+        waits.append(not non_blocking)
+        return to(tensor, target)
+
+    monkeypatch.setattr(batching, "PINNED", {"meta"})
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: pinned.append(tensor) or tensor)
+    encoder = TextEncoder(sentencepiece_tokenizer(), "source-target", 32, decoder_start=0)
+    encoded = [encoder.encode(TextPair("a cat", "a dog")), encoder.encode(TextPair("it"))]
+    batch = collate(encoded, pad=0, has_segments=False, one_segment=False)
+    bound = batch.bound_for(torch.device(device))
+    monkeypatch.setattr(torch.Tensor, "to", noted)
+    moved = bound.to(torch.device(device))
+    tensors = 4 + 2 * 7  # inputs, and what is known of the tokens of source and target
+    assert len(pinned) == (tensors if device == "meta" else 0)
+    assert waits == [False] * tensors
+    assert {tensor.device.type for tensor in (*moved.inputs.values(), moved.source.word)} == {device}

@@ -14,11 +14,12 @@ _QUOTED = re.compile(r"(<!-- counts -->\n).*?(\n<!-- /counts -->)", re.DOTALL)
 
 _HEADER = """# Model types
 
-Every model type of transformers {version} that reads text, built tiny and random from its own configuration class and put
-through headscope (`make models`). *Maps* are compared with the maps that the model returns itself, and what comes out of
-the watched model with what comes out of the plain one; an *edit* with the same head taken out of the output projection by
-hand. *Road*: `hook` is transformers' attention interface, `softmax` the softmax inside of the attention modules, `returned`
-the maps that the model returns when asked, which can be looked at and not changed ([Models](guide/models.md)).
+Every model type of transformers {version} that reads text, built tiny and random from its own configuration class and
+put through headscope (`make models`). *Maps* are compared with the maps that the model returns itself, and what comes
+out of the watched model with what comes out of the plain one; an *edit* with the same head taken out of the output
+projection by hand. *Road*: `hook` is transformers' attention interface, `softmax` the softmax inside of the attention
+modules, `returned` the maps that the model returns when asked, which can be looked at and not changed
+([Models](guide/models.md)).
 
 {counts}
 
@@ -46,8 +47,8 @@ def counts(rows: Sequence[Row]) -> str:
     refused = sum(row.maps == "refused" for row in rows)
     unbuilt = sum(not row.maps for row in rows)
     return (
-        f"Of {len(rows)} model types, {len(exact)} are seen exactly: {by_road['hook']} through the attention interface, "
-        f"{by_road['softmax']} at their softmax and {by_road['returned attentions']} by the maps they return. "
+        f"Of {len(rows)} model types, {len(exact)} are seen exactly: {by_road['hook']} through the attention "
+        f"interface, {by_road['softmax']} at their softmax and {by_road['returned attentions']} by the maps they return. "
         f"{_counted('edit', rows)} take edits, {_counted('importance', rows)} give gradients for a task of predicting "
         f"tokens, {_counted('neurons', rows)} show queries and keys that make up their weights, and "
         f"{_counted('explain', rows)} can be explained. {refused} are refused in words; {unbuilt} could not be built "

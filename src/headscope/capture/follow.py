@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from transformers import PreTrainedModel
 
 from headscope.capture.call import AttentionCall
 from headscope.capture.finite import FiniteCheck
@@ -261,11 +262,25 @@ def sections(capture: Capture, left_out: Collection[Place] = ()) -> tuple[Sectio
     core = capture.model.core
     places = tuple(place for place in capture.stacks.places if place not in left_out)
     if not capture.model.is_encoder_decoder:
-        return (Section(core, places),)
+        return (Section(_running(core), places),)
     reading = tuple(place for place in places if place.stack == "encoder")
     writing = tuple(place for place in places if place.stack != "encoder")
     parts: Any = core  # transformers gives these methods no types
-    return Section(parts.get_encoder(), reading), Section(parts.get_decoder(), writing)
+    encoder, decoder = parts.get_encoder(), parts.get_decoder()
+    if any(module is encoder for module in decoder.modules()):  # Florence-2 gives its whole language model
+        decoder = decoder.get_decoder()
+    return Section(encoder, reading), Section(decoder, writing)
+
+
+def _running(core: PreTrainedModel) -> PreTrainedModel:
+    """The part of the core that every forward pass goes through.
+
+    A core that only holds another network (OPT, BART's decoder alone) is left out by some task heads, which call what
+    it holds.
+    """
+    children = list(core.children())
+    only = children[0] if len(children) == 1 else None
+    return _running(only) if isinstance(only, PreTrainedModel) else core
 
 
 def check_reachable(capture: Capture) -> None:

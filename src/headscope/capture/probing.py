@@ -7,6 +7,7 @@ from torch import Tensor
 
 from headscope.capture.inputs import padding_token
 from headscope.models.model import Model
+from headscope.text.encode import special_ids
 
 # Two lengths that no head count or hidden size is mistaken for, and that differ from each other.
 SOURCE, TARGET = 7, 5
@@ -38,7 +39,7 @@ def different_probe(model: Model) -> dict[str, Tensor]:
 
 def probe_inputs(model: Model, lengths: list[tuple[int, int]]) -> dict[str, Tensor]:
     """A batch of ordinary tokens, padded to the first text, of (source, target) lengths."""
-    special = set(model.tokenizer.all_special_ids)
+    special = special_ids(model.tokenizer)
     known = min(len(model.tokenizer), model.vocabulary or len(model.tokenizer), 1000)
     plain = [token for token in range(known) if token not in special]
     pad = padding_token(model)

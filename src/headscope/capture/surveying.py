@@ -40,6 +40,7 @@ from headscope.capture.softmax import Site, find_sites, scale_of
 from headscope.errors import CaptureError, HeadscopeError, ModelError
 from headscope.models.model import Model
 from headscope.models.stacks import Call, Place, Stacks, sort_calls
+from headscope.models.towers import tower_advice
 
 # What rounding may do to the weights of a probe (we saw 1e-6 in float32).
 _ROUNDING = {torch.float32: 1e-4, torch.float64: 1e-4}
@@ -85,7 +86,8 @@ def _survey(model: Model) -> Capture:
             return capture if capture.hooked else replace(capture, why=str(refused[0]) if refused else "")
     if refused:
         raise refused[0]
-    raise ModelError(f"{model.name} ({model.architecture}) has no attention that can be observed")
+    advice = tower_advice(model.network)
+    raise ModelError(f"{model.name} ({model.architecture}) has no attention that can be observed{advice}")
 
 
 def _by_interface(model: Model, plain: Tensor | None) -> Capture | None:
@@ -93,9 +95,9 @@ def _by_interface(model: Model, plain: Tensor | None) -> Capture | None:
     if not can_watch(model.core):
         return None
     seen = _watched(model, padded_probe(model), ())
-    return (
-        None if not seen.calls else _captured(model, seen, plain, ())
-    )  # the name may be accepted and not used
+    if not seen.calls:  # the name may be accepted and not used
+        return None
+    return _captured(model, seen, plain, ())
 
 
 def _by_softmax(model: Model, plain: Tensor | None) -> Capture | None:
@@ -276,9 +278,10 @@ def _run(model: Model, inputs: Inputs, compute: Callable[[], Any]) -> Any:
     except HeadscopeError:
         raise
     except Exception as error:
-        said = (str(error).splitlines() or [type(error).__name__])[0]
+        advice = tower_advice(model.network)
+        reason = advice or f": {(str(error).splitlines() or [type(error).__name__])[0]}"
         raise ModelError(
-            f"{model.name} ({model.architecture}) cannot be run on text alone: {said}"
+            f"{model.name} ({model.architecture}) cannot be run on text alone{reason}"
         ) from error
 
 

@@ -165,7 +165,18 @@ BatchSize = Annotated[
     ),
 ]
 
-LOADING = ("max_length", "batch_size", "device", "dtype", "revision", "allow_pickle")
+LOADING = (
+    "max_length",
+    "batch_size",
+    "device",
+    "dtype",
+    "revision",
+    "allow_pickle",
+    "bits",
+    "device_map",
+    "tower",
+    "start_token",
+)
 """What only commands take that run a model."""
 
 
@@ -180,6 +191,10 @@ class Common:
     dtype: Literal["auto", "float32", "float16", "bfloat16", "float64"] = "auto"
     revision: str | None = None
     allow_pickle: bool = False
+    bits: Literal["8", "4"] | None = None
+    device_map: str | None = None
+    tower: Literal["text"] | None = None
+    start_token: bool = True
     full: bool = False
     quiet: bool = False
     json: bool = False
@@ -208,19 +223,26 @@ class Common:
     def load(self, name: str) -> "hs.Model":
         """The model, with a line on the terminal while it takes its time."""
         with status(f"loading {name}", shown=self.shown):
-            return hs.load(
-                name,
-                revision=self.revision,
-                device=self.device,
-                dtype=self.dtype,
-                allow_pickle=self.allow_pickle,
-            )
+            return hs.load(name, revision=self.revision, **self.load_options)
+
+    @property
+    def load_options(self) -> dict[str, Any]:
+        """How weights are read, where they go, and how texts begin."""
+        return {
+            "device": self.device,
+            "dtype": self.dtype,
+            "allow_pickle": self.allow_pickle,
+            "bits": None if self.bits is None else int(self.bits),
+            "device_map": self.device_map,
+            "tower": self.tower,
+            "start_token": self.start_token,
+        }
 
     def outline(self, name: str) -> "hs.Model | None":
         """The model without its weights, for checks before it is loaded; None where its files do not tell."""
         from headscope.models.load import outline  # loads torch, which --help does without
 
-        return outline(name, revision=self.revision)
+        return outline(name, revision=self.revision, tower=self.tower)
 
 
 def with_common(

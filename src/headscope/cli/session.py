@@ -50,6 +50,11 @@ class Session:
         model = self.common.load(name)
         if self.existing is not None:
             self.existing.check_model(model.name, model.weights_hash)
+        # Loads torch, which --help does without.
+        from headscope.run.watch import start_note
+
+        if note := start_note(model):
+            self.notes.append(note)
         return model
 
     def load_task(

@@ -8,7 +8,7 @@ import numpy as np
 
 from headscope.facts.sentences import is_special
 from headscope.pages.shapes import Tokens
-from headscope.text.encode import EncodedText, TextEncoder
+from headscope.text.encode import EncodedText, TextEncoder, special_ids
 from headscope.text.words import Span, word_spans
 
 Array = np.ndarray[Any, Any]
@@ -22,13 +22,13 @@ def tokens_of(encoder: TextEncoder, encoded: EncodedText, texts: Sequence[str]) 
     for place, segment in enumerate(encoded.segment):
         if segment >= 0:
             places[min(segment, len(texts) - 1)].append(place)
-    special_ids = set(encoder.tokenizer.all_special_ids)
+    special = special_ids(encoder.tokenizer)
     pieces: list[str] = list(encoder.tokenizer.convert_ids_to_tokens(encoded.ids))
     word, words, earlier = [-1] * len(encoded), list[str](), 0
     for text, own in zip(texts, places, strict=True):
-        spans = encoder.pieces(text)[: len(own)]
+        spans = encoder.pieces(text, marked=False)[: len(own)]
         for place, shown in zip(own, _shown(encoder.tokenizer, text, spans), strict=False):
-            if shown is not None and encoded.ids[place] not in special_ids:
+            if shown is not None and encoded.ids[place] not in special:
                 pieces[place] = shown
         read = max((end for _, end in spans), default=0)
         known = word_spans(text[:read])

@@ -1,6 +1,7 @@
 """The one way that texts go through a model: shards in, each counted apart, and a state that can be merged out."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
@@ -80,12 +81,23 @@ def run_pass(
     with progress_bar(title) as tell:
         for shard in parts:
             counted = state.empty()
-            for batch in batches(shard.texts):
-                in_halves(batch, lambda some: _count(some, counted, count))  # noqa: B023  (called at once)
-                done, read = done + len(batch), read + tokens(batch)
-                tell(RunProgress(done, expected(done), read))
+            with _closed(batches(shard.texts)) as stream:
+                for batch in stream:
+                    in_halves(batch, lambda some: _count(some, counted, count))  # noqa: B023  (called at once)
+                    done, read = done + len(batch), read + tokens(batch)
+                    tell(RunProgress(done, expected(done), read))
             state.merge(counted)
     return state
+
+
+@contextmanager
+def _closed(batches: Iterable[B]) -> Iterator[Iterable[B]]:
+    """The batches, which are told when nobody wants more: a thread that makes them ends, and files are closed."""
+    try:
+        yield batches
+    finally:
+        if isinstance(batches, Generator):
+            batches.close()
 
 
 def in_halves(batch: B, add: Callable[[B], None]) -> None:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from itertools import islice
 
 from headscope.errors import TextError
-from headscope.run.one_pass import B, S, Shard, run_pass, shards, whole
+from headscope.run.ahead import ahead
+from headscope.run.one_pass import B, S, Shard, in_chunks, run_pass, shards, whole
 from headscope.run.sample import SentenceSample
 from headscope.text.corpus import Corpus
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
-from headscope.text.segments import segments
+from headscope.text.segments import TOGETHER, in_pieces, segments
 
 
 @dataclass(frozen=True)
@@ -65,16 +66,18 @@ class Reader:
 
     def __iter__(self) -> Iterator[ReadText]:
         self._begin()
-        items = self.sample.tapped(self.corpus.items(faithful=self.faithful))
+        # The tap comes after what reads ahead: it counts what is used.
+        items = self.sample.tapped(in_pieces(self.corpus.items(faithful=self.faithful), self.encoder))
         document: int | None = None
-        for pair in islice(segments(items, self.encoder), self.limit):
-            if pair.document is None:  # given as it is
-                self.sample.offer(pair)
-            text = ReadText(self.read, pair, self.encoder.encode(pair))
-            self.documents += text.document != document
-            document = text.document
-            self._account(text)
-            yield text
+        for pairs in in_chunks(TOGETHER)(islice(segments(items, self.encoder), self.limit)):
+            for pair, encoded in zip(pairs, self.encoder.encode_all(pairs), strict=True):
+                if pair.document is None:  # given as it is
+                    self.sample.offer(pair)
+                text = ReadText(self.read, pair, encoded)
+                self.documents += text.document != document
+                document = text.document
+                self._account(text)
+                yield text
         self.exhausted = True
 
     def _account(self, text: ReadText) -> None:
@@ -106,7 +109,14 @@ class Reader:
         """
         parts = self.shards() if texts is None else whole(texts)
         title = who and f"{who} on {self.corpus.name}"
-        run_pass(parts, state, count, batches=batches, title=title, expected=self.expected)
+        run_pass(
+            parts,
+            state,
+            count,
+            batches=lambda some: ahead(batches(some)),
+            title=title,
+            expected=self.expected,
+        )
         if not self.read:
             raise TextError(f"{self.corpus.name} holds no usable text")
         return state

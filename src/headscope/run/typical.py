@@ -225,7 +225,7 @@ def target_words(encoder: TextEncoder, encoded: EncodedText, text: TextPair) -> 
 def _shown(encoder: TextEncoder, encoded: EncodedText, texts: Sequence[str]) -> ShownWords:
     """`texts` are what was encoded: the first and the second, or both joined to one."""
     names: list[str] = list(encoder.tokenizer.convert_ids_to_tokens(encoded.ids))
-    spans = [iter(encoder.pieces(text)) for text in texts]
+    spans = [iter(encoder.pieces(text, marked=False)) for text in texts]
     words: list[str] = []
     word: list[int] = []
     start, number, owner = 0, -1, -1  # of the word that is being put together

@@ -174,13 +174,13 @@ def _size(model: Model, head: Head) -> Callable[[int], int]:
     """How many rows of a length go through the network together."""
     tokens = CPU_TOKENS if model.device.type == "cpu" else ACCELERATOR_TOKENS
     if head in ("masked-lm", "next-token"):
-        tokens = min(tokens, OUTPUT_BYTES // (4 * int(model.config.vocab_size)))
+        tokens = min(tokens, OUTPUT_BYTES // (4 * (model.vocabulary or len(model.tokenizer))))
     return lambda length: tokens // length
 
 
 def _collated(rows: Sequence[Row], model: Model) -> TaskBatch:
     # Some networks find a text's end, or its positions, by the padding token that their config names.
-    pad: int | None = getattr(model.config, "pad_token_id", None)
+    pad: int | None = getattr(model.text_config, "pad_token_id", None)
     text = model_inputs(model, [row.encoded for row in rows], pad=pad)
     listed = [row.labels for row in rows if not isinstance(row.labels, float)]
     labels = (

@@ -128,3 +128,5 @@ def _print_profile(page: "Page", profile: dict[str, Any]) -> None:
     page.table(
         ["time spent on", "seconds", "share"], rows, title=f"{profile['tokens_per_second']:,.0f} tokens/s"
     )
+    for part, seconds in profile["beside_the_model"].items():
+        page.say(f"In a thread beside the model: {part}, {seconds:.2f} s of processor time.")
