@@ -10,7 +10,7 @@ from tools.models.trials import Row
 DOCS = Path(__file__).parents[2] / "docs"
 TABLE = DOCS / "models-table.md"
 GUIDE = DOCS / "guide" / "models.md"
-_QUOTED = re.compile(r"(<!-- counts -->\n).*?(\n<!-- /counts -->)", re.DOTALL)
+_QUOTED = re.compile(r"(<!-- counts -->\n).*?(<!-- /counts -->)", re.DOTALL)
 
 _HEADER = """# Model types
 
@@ -35,7 +35,7 @@ def written(rows: Sequence[Row]) -> None:
     header = _HEADER.format(version=version("transformers"), counts=said)
     TABLE.write_text(header + "\n".join(lines) + "\n")
     guide = GUIDE.read_text()
-    GUIDE.write_text(_QUOTED.sub(lambda found: found[1] + said + found[2], guide))
+    GUIDE.write_text(_QUOTED.sub(lambda found: f"{found[1]}{said}\n{found[2]}", guide))
 
 
 def counts(rows: Sequence[Row]) -> str:
@@ -46,13 +46,19 @@ def counts(rows: Sequence[Row]) -> str:
     }
     refused = sum(row.maps == "refused" for row in rows)
     unbuilt = sum(not row.maps for row in rows)
-    return (
-        f"Of {len(rows)} model types, {len(exact)} are seen exactly: {by_road['hook']} through the attention "
-        f"interface, {by_road['softmax']} at their softmax and {by_road['returned attentions']} by the maps they return. "
+    roads = (
+        f"{by_road['hook']} through the attention interface, {by_road['softmax']} at their softmax and "
+        f"{by_road['returned attentions']} by the maps they return"
+    )
+    does = (
         f"{_counted('edit', rows)} take edits, {_counted('importance', rows)} give gradients for a task of predicting "
         f"tokens, {_counted('neurons', rows)} show queries and keys that make up their weights, and "
-        f"{_counted('explain', rows)} can be explained. {refused} are refused in words; {unbuilt} could not be built "
-        f"here. {_outcomes('wrong', rows)} are wrong, and {_outcomes('crashed', rows)} crash."
+        f"{_counted('explain', rows)} can be explained"
+    )
+    return (
+        f"Of {len(rows)} model types, {len(exact)} are seen exactly: {roads}. {does}. {refused} are refused in words; "
+        f"{unbuilt} could not be built here. {_outcomes('wrong', rows)} are wrong, and "
+        f"{_outcomes('crashed', rows)} crash."
     )
 
 
