@@ -165,6 +165,8 @@ BatchSize = Annotated[
     ),
 ]
 
+ENGINE = ("checkpoint", "ray", "workers")
+"""What commands take that count in shards."""
 LOADING = (
     "max_length",
     "batch_size",
@@ -176,6 +178,7 @@ LOADING = (
     "device_map",
     "tower",
     "start_token",
+    *ENGINE,
 )
 """What only commands take that run a model."""
 
@@ -195,6 +198,9 @@ class Common:
     device_map: str | None = None
     tower: Literal["text"] | None = None
     start_token: bool = True
+    checkpoint: Path | None = None
+    ray: str | None = None
+    workers: int | None = None
     full: bool = False
     quiet: bool = False
     json: bool = False
