@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from headscope.text.corpus import Corpus
     from headscope.types import HeadChoice, StackName
 
+LARGEST = 2**31 - 1
+"""The most that a number without a limit of its own may be: what every library below takes."""
+
 
 def option(
     help_text: str,
@@ -35,6 +38,8 @@ def option(
     shown: bool = True,
 ) -> Any:
     """An option; `names` where it is not called as the parameter, `shown` for whether help names its default."""
+    if least is not None and most is None:
+        most = LARGEST
     return typer.Option(*names, metavar=metavar, min=least, max=most, show_default=shown, help=help_text)
 
 
@@ -71,8 +76,8 @@ def seed(of: str) -> Any:
 
 def parse_batch_size(text: str) -> str:
     """`auto` or a number, as it was given."""
-    if text != "auto" and not (text.isdecimal() and int(text) > 0):
-        raise typer.BadParameter(f"{text!r} is neither auto nor a whole number of at least 1")
+    if text != "auto" and not (text.isdecimal() and len(text) < 8 and int(text) > 0):
+        raise typer.BadParameter(f"{text[:20]!r} is neither auto nor a whole number from 1 to 9999999")
     return text
 
 
@@ -165,6 +170,8 @@ BatchSize = Annotated[
     ),
 ]
 
+ENGINE = ("checkpoint", "ray", "workers")
+"""What commands take that count in shards."""
 LOADING = (
     "max_length",
     "batch_size",
@@ -176,6 +183,7 @@ LOADING = (
     "device_map",
     "tower",
     "start_token",
+    *ENGINE,
 )
 """What only commands take that run a model."""
 
@@ -195,6 +203,9 @@ class Common:
     device_map: str | None = None
     tower: Literal["text"] | None = None
     start_token: bool = True
+    checkpoint: Path | None = None
+    ray: str | None = None
+    workers: int | None = None
     full: bool = False
     quiet: bool = False
     json: bool = False

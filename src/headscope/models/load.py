@@ -16,6 +16,7 @@ from transformers import modeling_gguf_pytorch_utils as gguf_reader
 from transformers.utils import logging as transformers_logging
 
 from headscope.errors import HeadscopeWarning, ModelError, OptionError
+from headscope.models.hostile import check_layers
 from headscope.models.model import Model
 from headscope.models.sources import Bits, DeviceMap, Origin, Tower, explain, first_line, locate
 from headscope.models.towers import only_text_tower
@@ -59,6 +60,7 @@ def load(
     precision = _precision(dtype, place)
     with quiet_transformers():
         config = _fetch(AutoConfig, origin, **origin.files)
+        check_layers(config, label)
         tokenizer = _tokenizer(origin, config)
         network = _network(origin, config, precision)
     if not origin.is_placed:
@@ -96,6 +98,7 @@ def outline(
         origin = Origin(source, label, revision=revision, tower=tower)
         with quiet_transformers():
             config = AutoConfig.from_pretrained(source, **origin.files)
+            check_layers(config, label)
             tokenizer = AutoTokenizer.from_pretrained(source, **origin.files)
             with torch.device("meta"):
                 network = AutoModel.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]  # of transformers

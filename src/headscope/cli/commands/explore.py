@@ -22,7 +22,7 @@ OPEN = shared.option(
 )
 
 
-@shared.with_common(without=("batch_size", "revision", "full"))
+@shared.with_common(without=("batch_size", "revision", "full", *shared.ENGINE))
 def explore(
     sources: list[str] | None = None,
     *,
