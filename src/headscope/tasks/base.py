@@ -225,7 +225,7 @@ TASKS: Registry[type[Task]] = Registry("task")
 
 
 def task_for(name: str, data: str | Path | Sequence[str | Path], model: Model, **options: object) -> Task:
-    """The task of that name ("qa", "classification", "regression", "mlm", "lm") on some files, for a model.
+    """The task of that name ("qa", "classification", "regression", "mlm", "lm", "seq2seq") on some files, for a model.
 
     `options` are those of the task's class. The model is asked for what its labels are called; whether it has the
     head that the task needs is seen to when it is evaluated.
