@@ -68,7 +68,7 @@ class AttentionBatch:
     keys: TokenBatch
     carried: "Carried | None" = field(default=None, repr=False, compare=False)
     """What the heads fetch and give, where that is asked for."""
-    _reduced: dict[Callable[..., Any], Tensor] = field(default_factory=dict, repr=False, compare=False)
+    _reduced: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False, compare=False)
     _even: "dict[bool, AttentionBatch]" = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -87,11 +87,12 @@ class AttentionBatch:
             weights = weights.masked_fill(~queries.is_token[:, None, :, None], 0)
         return cls(layer, weights, queries, keys, carried)
 
-    def reduce(self, reduction: Callable[["AttentionBatch"], Tensor]) -> Tensor:
+    def reduce(self, reduction: Callable[["AttentionBatch"], T]) -> T:
         """`reduction(self)`, computed once however many measures ask for it."""
         if reduction not in self._reduced:
             self._reduced[reduction] = reduction(self)
-        return self._reduced[reduction]
+        result: T = self._reduced[reduction]
+        return result
 
     def even(self, *, causal: bool) -> "AttentionBatch":
         """The batch as one head would have it that looks evenly at every token it can see; made once for all."""
@@ -108,8 +109,14 @@ class AttentionBatch:
 
     def rows(self, places: Tensor, texts: Tensor | None = None) -> Tensor:
         """(text, head, row, key) the attention of the queries at `places` (text, row) of all or some `texts`."""
-        maps = self.attention if texts is None else self.attention[texts]
-        return maps.gather(2, places[:, None, :, None].expand(-1, maps.shape[1], -1, maps.shape[3]))
+        count, heads, queries, keys = self.attention.shape
+        chosen = torch.arange(count, device=places.device) if texts is None else texts
+        first = (
+            chosen[:, None] * heads + torch.arange(heads, device=places.device)
+        ) * queries  # (text, head)
+        index = first[..., None] + places[:, None]  # (text, head, row) among the rows of all maps
+        rows = self.attention.reshape(-1, keys).index_select(0, index.flatten())
+        return rows.view(*index.shape, keys)
 
     @cached_property
     def moved(self) -> "MovedBatch":

@@ -49,6 +49,7 @@ DECODERS: dict[str, Network] = {
         tf.Gemma3Config(text_config=_GEMMA, vision_config=_IMAGE, mm_tokens_per_image=4, **_IMAGE_TOKENS)
     ),
     "gemma3_text": lambda: tf.Gemma3ForCausalLM(tf.Gemma3TextConfig(**_GEMMA)),
+    "qwen2": lambda: tf.Qwen2ForCausalLM(tf.Qwen2Config(**_DECODER)),
     "qwen3": lambda: tf.Qwen3ForCausalLM(tf.Qwen3Config(**_DECODER, head_dim=8)),
     "fuyu": lambda: tf.FuyuForCausalLM(
         tf.FuyuConfig(**_TEXT, **_MARKS, image_size=28, patch_size=14, text_config={**_TEXT, "model_type": "persimmon"})

@@ -5,7 +5,7 @@ import torch
 from tests.helpers.tiny import sentencepiece_tokenizer, wordpiece_tokenizer
 
 from headscope.text import batching
-from headscope.text.batching import READ_AHEAD, bucketed, collate
+from headscope.text.batching import READ_AHEAD, Bucketed, collate
 from headscope.text.encode import EncodedInput, EncodedText, TextEncoder
 from headscope.text.items import TextPair
 
@@ -19,10 +19,7 @@ def text(length: int) -> EncodedInput:
 
 def test_every_text_comes_once_and_like_lengths_come_together() -> None:
     lengths = [5, 30, 6, 31, 7, 29]
-    found = [
-        [len(item) for item in batch]
-        for batch in bucketed(map(text, lengths), texts_at=lambda length: 3, longest=32)
-    ]
+    found = [[len(item) for item in batch] for batch in Bucketed(lambda length: 3, 32)(map(text, lengths))]
     assert found == [[31, 30, 29], [7, 6, 5]]
 
 
@@ -35,15 +32,12 @@ def test_reading_ahead_is_bounded() -> None:
             read += 1
             yield text(4)
 
-    next(bucketed(stream(), texts_at=lambda length: 2, longest=8))
+    next(Bucketed(lambda length: 2, 8)(stream()))
     assert read == 2 * READ_AHEAD
 
 
 def test_batch_size_may_depend_on_length() -> None:
-    found = [
-        len(batch)
-        for batch in bucketed(map(text, [8, 8, 2, 2, 2]), texts_at=lambda length: 8 // length, longest=8)
-    ]
+    found = [len(batch) for batch in Bucketed(lambda length: 8 // length, 8)(map(text, [8, 8, 2, 2, 2]))]
     assert found == [1, 1, 3]
 
 

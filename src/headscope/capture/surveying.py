@@ -11,6 +11,7 @@ from headscope.capture.observe import can_watch, returned_attention, watching, w
 from headscope.errors import CaptureError, HeadscopeError, ModelError
 from headscope.models.model import Model
 from headscope.models.stacks import Call, Place, Stacks, sort_calls
+from headscope.models.towers import tower_advice
 from headscope.text.encode import special_ids
 
 # Two lengths that no head count or hidden size is mistaken for, and that differ from each other.
@@ -50,7 +51,8 @@ def _survey(model: Model) -> Capture:
         hooked = False
         maps = _maps(model, both, hooked=False)
     if not maps:
-        raise ModelError(f"{model.name} ({model.architecture}) has no attention that can be observed")
+        advice = tower_advice(model.network)
+        raise ModelError(f"{model.name} ({model.architecture}) has no attention that can be observed{advice}")
     target = _TARGET if model.is_encoder_decoder else None
     stacks = sort_calls([_call(weights) for weights in maps], source=_SOURCE, target=target)
     alone = _maps(model, probe_inputs(model, [(_SOURCE - 2, _TARGET - 2)]), hooked=hooked)
@@ -100,8 +102,10 @@ def _maps(model: Model, inputs: Inputs, *, hooked: bool) -> list[Tensor]:
     except HeadscopeError:
         raise
     except Exception as error:
+        advice = tower_advice(model.network)
+        reason = advice or f": {(str(error).splitlines() or [type(error).__name__])[0]}"
         raise ModelError(
-            f"{model.name} ({model.architecture}) cannot be run on text alone: {str(error).splitlines()[0]}"
+            f"{model.name} ({model.architecture}) cannot be run on text alone{reason}"
         ) from error
     for weights in maps:
         if weights.dim() != 4:

@@ -12,7 +12,6 @@ from headscope.measures.reductions import QueryGroup, class_mass, diagonal_sums
 from headscope.types import (
     CLS,
     COMMA,
-    OTHER,
     PERIOD,
     SEP,
     AttentionBatch,
@@ -82,11 +81,15 @@ class DistanceFeatures(PerTextMeasure):
         """(text, head, feature)."""
         mass = batch.reduce(class_mass)[:, :, QueryGroup.ALL]  # (text, head, class)
         special = mass[..., [role for _, role in SPECIAL_FEATURES]]
-        ordinary = (batch.keys.role == OTHER) & batch.keys.is_token
-        sums = diagonal_sums(batch, keys=ordinary)  # (text, head, offset + queries)
-        table = batch.keys.derive(_window_table)  # (text, offset + queries, self and windows)
-        by_distance = sums @ table.to(sums.dtype) / batch.queries.lengths[:, None, None]
+        by_distance = batch.reduce(window_sums) / batch.queries.lengths[:, None, None]
         return torch.cat([special, by_distance], -1), None
+
+
+def window_sums(batch: AttentionBatch) -> Tensor:
+    """(text, head, self and windows) attention to ordinary keys, summed over queries by distance."""
+    sums = diagonal_sums(batch)  # (text, head, offset + queries)
+    table = batch.keys.derive(_window_table)  # (text, offset + queries, self and windows)
+    return sums @ table.to(sums.dtype)
 
 
 def _window_table(tokens: TokenBatch) -> Tensor:

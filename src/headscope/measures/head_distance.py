@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from headscope.errors import CaptureError
+from headscope.measures import cpu
 from headscope.measures.base import MEASURES, Measure, TextMean
 from headscope.measures.folds import mixed_ids
 from headscope.measures.reductions import entropy_of
@@ -175,7 +176,7 @@ def without_first(maps: Tensor) -> Tensor:
 
 def _rows(batch: AttentionBatch, places: Tensor, real: Tensor) -> Tensor:
     """(text, head, query, key) the attention of the queries at `places` (text, query); 0 where they are not `real`."""
-    return batch.rows(places) * real[:, None, :, None]
+    return batch.rows(places).mul_(real[:, None, :, None])
 
 
 def _every_16th(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
@@ -217,25 +218,32 @@ def divergence_sums(maps: Tensor, *, block: int, causal: bool = False) -> Tensor
     when p and q add up to 1, so the inner loop is one sum, one logarithm and one dot product for each pair. In `causal`
     maps what no head may look at, about half, is left out of it.
     """
+    if cpu.takes(maps):
+        mass, negative, joint = cpu.joint_sums(maps.transpose(0, 1), sparse=causal)
+    else:
+        mass, negative, joint = _sums(maps, block=block, sparse=causal)
+    divergence = _pair_mean(mass) * log(2) - joint / 2 + _pair_mean(negative)
+    above = divergence.triu(1).clamp_min(0)
+    return above + above.mT
+
+
+def _sums(maps: Tensor, *, block: int, sparse: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """What `cpu.joint_sums` gives, in plain torch, of maps (head, text, query, key)."""
     heads, texts, queries, keys = maps.shape
     # No zeros under the logarithm; what this adds is far below rounding.
     maps = maps.clamp_min(torch.finfo(maps.dtype).tiny)
-    mass = maps.sum(
-        (2, 3), dtype=torch.float64
-    ).T  # (text, head) the number of queries, but for rounding and sinks
-    entropy = entropy_of(maps).sum(-1, dtype=torch.float64).T  # (text, head)
-    joint = maps.new_zeros(texts, heads, heads, dtype=torch.float64)  # sum over queries and keys of s log s
+    mass = maps.sum((2, 3), dtype=torch.float64).T  # the number of queries, but for rounding and sinks
+    negative = -entropy_of(maps).sum(-1, dtype=torch.float64).T
+    joint = maps.new_zeros(texts, heads, heads, dtype=torch.float64)
     rows = max(1, block // (texts * keys))
     for start in range(0, queries, rows):
         part = maps[:, :, start : start + rows].flatten(2)  # (head, text, query and key)
-        if causal:
+        if sparse:
             part = part[..., (part > torch.finfo(part.dtype).tiny).flatten(0, 1).any(0)]
         for head in range(heads - 1):
             both = part[head] + part[head + 1 :]
             joint[:, head, head + 1 :] += torch.linalg.vecdot(both, both.log()).T
-    divergence = _pair_mean(mass) * log(2) - joint / 2 - _pair_mean(entropy)
-    above = divergence.triu(1).clamp_min(0)
-    return above + above.mT
+    return mass, negative, joint
 
 
 def _pair_mean(values: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 import hashlib
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from headscope.models.adapters import Adapter, adapter_for
+from headscope.models.sources import Origin
 from headscope.types import task_of
 
 
@@ -24,6 +25,8 @@ class Model:
     revision: str | None = None
     start_token: bool = True
     """Whether a decoder's texts begin with the start token of its tokenizer, where that has one."""
+    origin: Origin = field(default_factory=Origin, repr=False)
+    """Where its weights were read, and how."""
 
     def __repr__(self) -> str:
         return f"<Model {self.name}: {self.architecture}, {self.parameters / 1e6:.1f} M parameters, {self.device}>"
@@ -95,7 +98,9 @@ class Model:
     @property
     def no_cache(self) -> dict[str, bool]:
         """What a forward pass is given beside its inputs so that it keeps nothing for a next one."""
-        return {"use_cache": False} if "use_cache" in self.accepts else {}
+        return self.adapter.settings(self.network) | (
+            {"use_cache": False} if "use_cache" in self.accepts else {}
+        )
 
     @property
     def has_segments(self) -> bool:

@@ -247,7 +247,7 @@ def observe_as(
             text_b=prepared.text.second,
             source=source,
             target=target,
-            stacks=[_shape(model, grid) for grid in capture.stacks.grids],
+            stacks=[shape_of(model, grid) for grid in capture.stacks.grids],
             maps=kept,
             rotated=model.is_rotated,
             note=_note(model, prepared),
@@ -297,7 +297,8 @@ def place_of(model: Model, stack: str, layer: int, head: int) -> Place:
     )
 
 
-def _shape(model: Model, grid: HeadGrid) -> StackShape:
+def shape_of(model: Model, grid: HeadGrid) -> StackShape:
+    """A stack, and which of a model's texts ask and are looked at in it."""
     of_target = model.is_encoder_decoder and grid.stack != "encoder"
     return StackShape(
         name=grid.stack,

@@ -3,7 +3,8 @@
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal, get_args
 
@@ -24,6 +25,7 @@ from headscope.run.sample import SentenceSample
 from headscope.run.typical import typical_sentences
 from headscope.run.watch import ReadyBatch, Watch
 from headscope.run.weighing import choose_weighing
+from headscope.text.batching import Bucketed
 from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
 from headscope.types import Weigh
@@ -124,7 +126,7 @@ def _observe(
     reader: Reader,
     states: Measures,
     clock: Profile,
-    grouped: Callable[[Iterable[ReadText]], Iterable[list[ReadText]]],
+    grouped: Bucketed,
     *,
     title: str | None,
 ) -> None:
@@ -133,21 +135,36 @@ def _observe(
     def count(part: Measures, some: ReadyBatch[ReadText]) -> None:
         part.update(watch, some.moved(), clock)
 
-    def batches(texts: Iterable[ReadText]) -> Iterator[ReadyBatch[ReadText]]:
-        made = clock.beside(READING, (watch.ready(some) for some in grouped(texts)))
-        return clock.iterated(WAITING, ahead(made))
-
     run_pass(
-        reader.shards(),
+        reader,
         states,
         count,
-        batches=batches,
+        batches=_Ready(watch, grouped, clock),
+        fetch=lambda parts: clock.iterated(WAITING, ahead(clock.beside(READING, parts), room=1)),
         title=title,
         expected=reader.expected,
         tokens=lambda some: sum(map(len, some.texts)),
     )
     if not reader.read:
         raise TextError(f"{reader.corpus.name} holds no usable text")
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """Batches that are ready for the model, made ahead of it in a thread of their own."""
+
+    watch: Watch
+    grouped: Bucketed
+    clock: Profile
+
+    @property
+    def window(self) -> int:
+        """How many texts are looked at together."""
+        return self.grouped.window
+
+    def __call__(self, texts: Iterable[ReadText]) -> Iterator[ReadyBatch[ReadText]]:
+        made = self.clock.beside(READING, (self.watch.ready(some) for some in self.grouped(texts)))
+        return self.clock.iterated(WAITING, ahead(made))
 
 
 def _facts(

@@ -3,11 +3,12 @@
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 from headscope.errors import TextError
 from headscope.run.ahead import ahead
-from headscope.run.one_pass import B, S, Shard, in_chunks, run_pass, shards, whole
+from headscope.run.one_pass import B, S, in_chunks, run_pass
 from headscope.run.sample import SentenceSample
 from headscope.text.corpus import Corpus
 from headscope.text.encode import EncodedInput, TextEncoder
@@ -33,7 +34,7 @@ class ReadText:
         return -1 - self.number if self.pair.document is None else self.pair.document
 
     @property
-    def content(self) -> str:
+    def signature(self) -> str:
         """What it says."""
         return f"{self.pair.first}\0{self.pair.second or ''}"
 
@@ -82,17 +83,13 @@ class Reader:
 
     def _account(self, text: ReadText) -> None:
         source, target = text.encoded.source, text.encoded.target
-        self.digest.update(f"{text.content}\n".encode())
+        self.digest.update(f"{text.signature}\n".encode())
         self.read += 1
         self.cut += text.encoded.cut
         self.source_tokens += len(source)
         self.tokens += len(source) + (0 if target is None else len(target))
         unknown = self.encoder.tokenizer.unk_token_id
         self.unknown += 0 if unknown is None else source.ids.count(unknown)
-
-    def shards(self, size: int | None = None) -> Iterator[Shard[ReadText]]:
-        """The texts in shards of `size`, or all as one."""
-        yield from whole(self) if size is None else shards(self, size, lambda text: text.content)
 
     def through(
         self,
@@ -107,13 +104,13 @@ class Reader:
 
         A bar names `who` reads them; None shows none. `texts` are these texts, as something on the way yields them.
         """
-        parts = self.shards() if texts is None else whole(texts)
         title = who and f"{who} on {self.corpus.name}"
         run_pass(
-            parts,
+            self if texts is None else texts,
             state,
             count,
-            batches=lambda some: ahead(batches(some)),
+            batches=batches,
+            fetch=partial(ahead, room=1),
             title=title,
             expected=self.expected,
         )

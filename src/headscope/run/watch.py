@@ -1,8 +1,7 @@
 """Texts through a model, batch by batch, with every layer's attention shown to whoever asks for it."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
-from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from torch import Tensor
@@ -14,7 +13,7 @@ from headscope.models import Model
 from headscope.models.stacks import Place
 from headscope.run.options import BatchSize
 from headscope.run.weighing import carrier_for
-from headscope.text.batching import TextBatch, bucketed
+from headscope.text.batching import Bucketed, TextBatch
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.types import AttentionBatch, Layout, StackName, TokenBatch, WeighedBy
 
@@ -121,9 +120,9 @@ class Watch:
             limits.append(held // (sum(grid.layers * grid.heads for grid in grids) * rows_bytes))
         return max(1, min(limits))
 
-    def batches(self, batch_size: BatchSize, longest: int) -> Callable[[Iterable[T]], Iterator[list[T]]]:
+    def batches(self, batch_size: BatchSize, longest: int) -> Bucketed:
         """What groups texts of at most `longest` tokens into batches of like length."""
-        return partial(bucketed, texts_at=self.texts_at(batch_size), longest=longest)
+        return Bucketed(self.texts_at(batch_size), longest)
 
     def batch(self, texts: Sequence[EncodedInput]) -> TextBatch:
         """The texts as the model is given them."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from inspect import signature
 from typing import Any
 
@@ -81,6 +82,15 @@ class TaskBatch:
         if self.labels.is_floating_point():
             return torch.ones_like(self.labels)
         return (self.labels != IGNORED).sum(-1).to(torch.float32)
+
+    @property
+    def signature(self) -> str:
+        """All of it that matters, in writing."""
+        parts = (*self.inputs.values(), self.example, self.labels)
+        said = sha256()
+        for part in parts:
+            said.update(f"{tuple(part.shape)}".encode() + part.cpu().numpy().tobytes())
+        return said.hexdigest()
 
     def __len__(self) -> int:
         return self.rows

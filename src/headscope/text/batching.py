@@ -54,17 +54,27 @@ class TextBatch:
         return int(self.source.is_token.sum()) + targets
 
 
-def bucketed(
-    encoded: Iterable[Encoded], *, texts_at: Callable[[int], int], longest: int
-) -> Iterator[list[Encoded]]:
-    """Batches of texts of like length; `texts_at(length)` says how many texts of that length go together.
+@dataclass(frozen=True)
+class Bucketed:
+    """Groups texts into batches of like length; `texts_at(length)` says how many of that length go together.
 
     A text may be anything that has a length. `longest` is the most tokens a text has; it decides how many texts
     are held at a time.
     """
-    stream = iter(encoded)
-    while window := list(islice(stream, READ_AHEAD * max(1, texts_at(longest)))):
-        yield from by_length(window, texts_at)
+
+    texts_at: Callable[[int], int]
+    longest: int
+
+    @property
+    def window(self) -> int:
+        """How many texts are looked at together; batches never reach over the end of a window."""
+        return READ_AHEAD * max(1, self.texts_at(self.longest))
+
+    def __call__(self, encoded: Iterable[Encoded]) -> Iterator[list[Encoded]]:
+        """The batches, window by window."""
+        stream = iter(encoded)
+        while window := list(islice(stream, self.window)):
+            yield from by_length(window, self.texts_at)
 
 
 def by_length(

@@ -22,7 +22,7 @@ OPEN = shared.option(
 )
 
 
-@shared.with_common(without=("batch_size", "revision", "full"))
+@shared.with_common(without=("batch_size", "revision", "full", *shared.ENGINE))
 def explore(
     sources: list[str] | None = None,
     *,
@@ -42,10 +42,8 @@ def explore(
             from headscope import server
 
             listener = server.listening(port)
-            names = ("device", "dtype", "allow_pickle", "start_token")
-            options = {name: getattr(common, name) for name in names}
             try:
-                catalogue = server.Catalogue(sources or ["demo"], **options)
+                catalogue = server.Catalogue(sources or ["demo"], **common.load_options)
             except BaseException:
                 listener.close()
                 raise

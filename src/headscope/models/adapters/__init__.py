@@ -1,6 +1,7 @@
 """Architecture adapters: what a family of models does its own way, one file each, all reached through ADAPTERS."""
 
 from headscope.models.adapters.base import ADAPTERS, Adapter, Projections, adapter_for
+from headscope.models.adapters.blip import BlipText
 from headscope.models.adapters.falcon import Falcon
 from headscope.models.adapters.gpt2 import GPT2
 from headscope.models.adapters.gpt_bigcode import GPTBigCode
@@ -14,6 +15,7 @@ __all__ = [
     "GPTJ",
     "T5",
     "Adapter",
+    "BlipText",
     "Falcon",
     "GPTBigCode",
     "Projections",

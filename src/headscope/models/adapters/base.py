@@ -83,6 +83,10 @@ class Adapter:
         """The linear map that the output of an attention module goes through, where that is not found by watching."""
         return None
 
+    def settings(self, network: nn.Module) -> dict[str, bool]:
+        """What the core must be told at every forward pass, where the rest of the network tells it."""
+        return {}
+
     def layout(self, config: Any, *, causal: bool) -> Layout:
         """How a pair of texts is given to a model, which is `causal` if no token sees what follows it."""
         if config.is_encoder_decoder:
