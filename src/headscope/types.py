@@ -189,6 +189,8 @@ class HeadGrid:
     heads: int
     causal: bool
     """True when a query sees itself and what came before it, and nothing after."""
+    module_layers: tuple[int, ...] = ()
+    """The number that each layer's module has in the network; empty where that is its place in the order."""
 
     @property
     def cross(self) -> bool:
