@@ -158,7 +158,7 @@ TaskName = Annotated[
     typer.Option(
         metavar=f"<{'|'.join(BUILT_IN['task'])}>",
         parser=parse_task,
-        help="Answers to questions, classes or scores of texts, masked tokens, the next token.",
+        help="Answers to questions, classes or scores of texts, masked tokens, the next token, a second text.",
     ),
 ]
 BatchSize = Annotated[
