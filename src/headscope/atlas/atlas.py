@@ -9,19 +9,19 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from headscope.atlas.display import view_of
 from headscope.atlas.files import (
     COMPANIONS,
     FORMAT,
     FORMAT_KEY,
-    NESTED,
     PLAIN_FORMAT,
     Results,
+    decoded,
+    edited_in_words,
     measure_names,
     name_of,
 )
+from headscope.atlas.hub import fetched, push
 from headscope.atlas.sentences import Example, Typical, as_line, from_line
 from headscope.atlas.stored import Arrays, StoredGroup, StoredTree, read_stored
 from headscope.errors import AtlasError, choices
@@ -201,8 +201,8 @@ class Atlas:
     def _check_edits(self, edits: tuple[str, ...], what: str) -> None:
         if edits != self.edits:
             raise AtlasError(
-                f"the atlas is of {self.provenance.get('model')!r} {_edited(self.edits)}, and {what} of it "
-                f"{_edited(edits)}; they do not belong in one atlas, so write to another file"
+                f"the atlas is of {self.provenance.get('model')!r} {edited_in_words(self.edits)}, and {what} of it "
+                f"{edited_in_words(edits)}; they do not belong in one atlas, so write to another file"
             )
 
     def found_by(self, probe: str) -> dict[str, dict[str, LabelledArray]]:
@@ -258,7 +258,7 @@ class Atlas:
     @property
     def provenance(self) -> dict[str, Any]:
         """Where the numbers come from: model, weights, tokenizer, corpus, options, versions, duration."""
-        return {str(key): _decoded(str(key), value) for key, value in self._attrs.items()}
+        return {str(key): decoded(str(key), value) for key, value in self._attrs.items()}
 
     @property
     def probes(self) -> dict[str, dict[str, Any]]:
@@ -360,6 +360,15 @@ class Atlas:
 
         write_tree(self.tree, path)
 
+    def push_to_hub(
+        self, repo: str, *, name: str = "atlas.nc", sentences: bool = False, private: bool | None = None
+    ) -> str:
+        """Put the atlas, with a card, into the data set `owner/name` on the hub; the address that `hs.open` takes.
+
+        Without `sentences` those that it quotes from its texts are left out.
+        """
+        return push(self, repo, name=name, sentences=sentences, private=private)
+
     def __repr__(self) -> str:
         facts = self.provenance
         shapes = {stack: self.shape(stack) for stack in self.stacks}
@@ -383,15 +392,5 @@ class Atlas:
 
 
 def open_atlas(path: str | os.PathLike[str]) -> Atlas:
-    """Open an atlas file; a truncated, foreign or newer file gives a clear error."""
-    return Atlas(read_stored(path))
-
-
-def _edited(edits: Sequence[str]) -> str:
-    return f"with edits in force ({'; '.join(edits)})" if edits else "as it is, without edits"
-
-
-def _decoded(key: str, value: Any) -> Any:
-    if key in NESTED and isinstance(value, str):
-        return json.loads(value)
-    return value.item() if isinstance(value, np.generic) else value
+    """Open an atlas file, or one on the hub (hf://owner/name/atlas.nc); a damaged or newer one gives a clear error."""
+    return Atlas(read_stored(fetched(path)))

@@ -1,11 +1,15 @@
 """Atlas files: how arrays lie in them, written whole or not at all."""
 
 import contextlib
+import json
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from headscope.errors import OutputError
 from headscope.types import LabelledArray
@@ -88,3 +92,15 @@ def measure_names(names: Iterable[str]) -> list[str]:
     known = set(names)
     companions = {name + companion for name in known for companion in COMPANIONS}
     return [name for name in names if name not in companions]
+
+
+def edited_in_words(edits: Sequence[str]) -> str:
+    """How a model was when its numbers were computed."""
+    return f"with edits in force ({'; '.join(edits)})" if edits else "as it is, without edits"
+
+
+def decoded(key: str, value: Any) -> Any:
+    """An attribute of the file as plain data."""
+    if key in NESTED and isinstance(value, str):
+        return json.loads(value)
+    return value.item() if isinstance(value, np.generic) else value
