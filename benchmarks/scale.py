@@ -100,9 +100,8 @@ def merge(shards: int) -> None:
     root = tree.root()
     took = process_time() - started
     size = len(kept[0]) / 1e6
-    print(
-        f"{shards:,} states of {size:.1f} MB read and merged in {took:.1f} s of one core, {1e3 * took / shards:.2f} ms each"
-    )
+    each = f"{1e3 * took / shards:.2f} ms each"
+    print(f"{shards:,} states of {size:.1f} MB read and merged in {took:.1f} s of one core, {each}")
     print(f"peak {peak_mb():.0f} MB; the whole is {len(dump_state(root)) / 1e6:.1f} MB")
 
 
