@@ -14,6 +14,7 @@ from headscope.errors import HeadscopeError as HeadscopeError
 from headscope.explanation import explain as explain
 from headscope.facts.card import card as card
 from headscope.facts.findings import findings as findings
+from headscope.generation import generate as generate
 from headscope.importance import gradient_importance as gradient_importance
 from headscope.kinds import Likeness as Likeness
 from headscope.kinds import feature_map as feature_map

@@ -106,12 +106,13 @@ def _card_name(api: Any, repo: str) -> str:
 
 def without_sentences(atlas: Atlas) -> Atlas:
     """The atlas without the sentences that it quotes from its texts."""
+    from headscope.atlas.adding import datasets_of
     from headscope.atlas.atlas import Atlas
     from headscope.atlas.trees import tree_of
 
     groups = {
         path.lstrip("/"): group
-        for path, group in atlas._datasets().items()
+        for path, group in datasets_of(atlas).items()
         if not path.rpartition("/")[2].endswith(SENTENCES)
     }
     probes = {
@@ -127,7 +128,7 @@ MADE_BY = "Made with headscope"
 def card(atlas: Atlas, address: str) -> str:
     """What a reader of the repository wants to know, as Markdown with the hub's heading."""
     facts = atlas.provenance
-    quoted = any(path.endswith(SENTENCES) for path in atlas._datasets())
+    quoted = any(path.endswith(SENTENCES) for path, _ in atlas.tree.subtree_with_keys)
     heads = ", ".join(
         f"{stack} {shape[0]} layers x {shape[1]} heads"
         for stack in atlas.stacks

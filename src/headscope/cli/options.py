@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from headscope.text.corpus import Corpus
     from headscope.types import HeadChoice, StackName
 
+LARGEST = 2**31 - 1
+"""The most that a number without a limit of its own may be: what every library below takes."""
+
 
 def option(
     help_text: str,
@@ -35,6 +38,8 @@ def option(
     shown: bool = True,
 ) -> Any:
     """An option; `names` where it is not called as the parameter, `shown` for whether help names its default."""
+    if least is not None and most is None:
+        most = LARGEST
     return typer.Option(*names, metavar=metavar, min=least, max=most, show_default=shown, help=help_text)
 
 
@@ -71,8 +76,8 @@ def seed(of: str) -> Any:
 
 def parse_batch_size(text: str) -> str:
     """`auto` or a number, as it was given."""
-    if text != "auto" and not (text.isdecimal() and int(text) > 0):
-        raise typer.BadParameter(f"{text!r} is neither auto nor a whole number of at least 1")
+    if text != "auto" and not (text.isdecimal() and len(text) < 8 and int(text) > 0):
+        raise typer.BadParameter(f"{text[:20]!r} is neither auto nor a whole number from 1 to 9999999")
     return text
 
 
@@ -156,7 +161,7 @@ TaskName = Annotated[
     typer.Option(
         metavar=f"<{'|'.join(BUILT_IN['task'])}>",
         parser=parse_task,
-        help="Answers to questions, classes or scores of texts, masked tokens, the next token.",
+        help="Answers to questions, classes or scores of texts, masked tokens, the next token, a second text.",
     ),
 ]
 BatchSize = Annotated[

@@ -89,7 +89,10 @@ class Session:
     def keep(self, result: Storable, *, notes: Iterable[str] = ()) -> None:
         """Write the result to -o, into the atlas that is there; and its notes for the user."""
         if self.output is not None:
-            result.to_atlas(self.existing).save(self.output)
+            # Loads numpy, which --help does without.
+            from headscope.atlas import update
+
+            update(self.output, result.to_atlas)
         self.notes.extend(notes)
 
     def tell(

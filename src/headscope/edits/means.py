@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums
-from headscope.capture import AttentionCall, Capture, Forward, following, surveyed
+from headscope.capture import AttentionCall, Capture, Forward, check_single, following, surveyed
 from headscope.capture.observe import evaluating
 from headscope.errors import InterventionError, OptionError, TextError
 from headscope.models import Model
@@ -38,6 +38,7 @@ def mean_outputs(
         raise InterventionError(
             f"{capture.model.name} ({capture.model.architecture}) does not show what each head gives"
         )
+    check_single(capture)
     network = capture.model.core
 
     def count(part: _Outputs, batch: _Inputs) -> None:

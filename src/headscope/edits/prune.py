@@ -13,7 +13,7 @@ from transformers.pytorch_utils import Conv1D
 from headscope.atlas import Atlas
 from headscope.capture import Capture, attention_modules, surveyed
 from headscope.capture.observe import evaluating, is_edited
-from headscope.capture.surveying import probe_inputs
+from headscope.capture.probing import probe_inputs
 from headscope.edits.edit import edit
 from headscope.edits.heads import HeadSet
 from headscope.edits.select import Heads, select_heads

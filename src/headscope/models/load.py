@@ -6,14 +6,17 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import torch
 import transformers
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import modeling_gguf_pytorch_utils as gguf_reader
 from transformers.utils import logging as transformers_logging
 
 from headscope.errors import HeadscopeWarning, ModelError, OptionError
+from headscope.models.hostile import check_layers
 from headscope.models.model import Model
 from headscope.models.sources import Bits, DeviceMap, Origin, Tower, explain, first_line, locate
 from headscope.models.towers import only_text_tower
@@ -57,6 +60,7 @@ def load(
     precision = _precision(dtype, place)
     with quiet_transformers():
         config = _fetch(AutoConfig, origin, **origin.files)
+        check_layers(config, label)
         tokenizer = _tokenizer(origin, config)
         network = _network(origin, config, precision)
     if not origin.is_placed:
@@ -94,6 +98,7 @@ def outline(
         origin = Origin(source, label, revision=revision, tower=tower)
         with quiet_transformers():
             config = AutoConfig.from_pretrained(source, **origin.files)
+            check_layers(config, label)
             tokenizer = AutoTokenizer.from_pretrained(source, **origin.files)
             with torch.device("meta"):
                 network = AutoModel.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]  # of transformers
@@ -208,9 +213,13 @@ def quiet_transformers() -> Iterator[None]:
     enable: Callable[[], Any] = transformers_logging.enable_progress_bar
     transformers_logging.set_verbosity(logging.CRITICAL)
     disable()
+    reader: Any = gguf_reader
+    bar = reader.tqdm  # which heeds no setting
+    reader.tqdm = partial(bar, disable=True)
     try:
         yield
     finally:
+        reader.tqdm = bar
         transformers_logging.set_verbosity(verbosity)
         if had_bars:
             enable()

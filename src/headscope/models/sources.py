@@ -10,6 +10,7 @@ from typing import Any, Literal
 import torch
 
 from headscope.errors import ModelError, OptionError, choices
+from headscope.models.hostile import check_files, check_reachable
 from headscope.types import DEMO_MODELS
 
 Bits = Literal[4, 8]
@@ -98,6 +99,7 @@ def locate(name: str | os.PathLike[str]) -> tuple[str, str, str | None]:
         return str(headscope_models.path(label)), label, None
     path = Path(label)
     if path.is_dir():
+        check_files(path, label)
         return label, label, _gguf_in(path)
     if path.suffix.lower() == ".gguf" and path.is_file():
         return str(path.parent), label, path.name
@@ -105,6 +107,7 @@ def locate(name: str | os.PathLike[str]) -> tuple[str, str, str | None]:
         raise ModelError(
             f"{label} is a file; give the folder that holds config.json and the weights, or a .gguf file"
         )
+    check_reachable(label)
     return label, label, None
 
 
@@ -136,6 +139,10 @@ def explain(error: Exception, origin: Origin) -> ModelError:
     text, label = str(error), origin.label
     if "trust_remote_code" in text or "custom code" in text:
         return ModelError(f"{label} needs code of its own to run, and headscope runs no remote code")
+    if "ignore_mismatched_sizes" in text:
+        return ModelError(
+            f"{label}: the weights have other shapes than its config.json says; is it that of these weights?"
+        )
     reason = f"{label} could not be loaded as a transformer: {first_line(error)}"
     folder = Path(origin.source)
     if isinstance(error, ImportError):

@@ -184,7 +184,7 @@ def _facts(
             **options,
             "device": str(model.device),
             "dtype": str(model.dtype).removeprefix("torch."),
-            "captured_by": "hook" if capture.hooked else "returned attentions",
+            "captured_by": capture.road,
         },
         duration=duration,
     )

@@ -66,7 +66,6 @@ def analyze(
         )
         if note := atlas.provenance["options"].get("weigh_note"):
             warnings.warn(note, HeadscopeWarning, stacklevel=2)
-        atlas = _with_old_probes(atlas, output)
         if parsed is not None:
             atlas = hs.explained_with_syntax(loaded, parsed, limit=limit, **common.run_options).to_atlas(
                 atlas
@@ -79,20 +78,6 @@ def analyze(
             then=None,
             ending=[f"Next: headscope show {output}   or   headscope report {output}"],
         )
-
-
-def _with_old_probes(atlas: "hs.Atlas", output: Path) -> "hs.Atlas":
-    """The new atlas, and what probes found before if the one that it replaces is of the same model."""
-    if not output.is_file() or not output.stat().st_size:
-        return atlas
-    try:
-        old = hs.open(output)
-        if old.provenance.get("weights_hash") != atlas.provenance["weights_hash"]:
-            return atlas
-        return atlas.with_probes_of(old)
-    except hs.HeadscopeError as error:
-        warnings.warn(f"{output} is replaced with all it held: {error}", HeadscopeWarning, stacklevel=2)
-        return atlas
 
 
 def run_facts(atlas: "hs.Atlas") -> dict[str, object]:
