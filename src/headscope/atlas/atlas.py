@@ -209,7 +209,8 @@ class Atlas:
 
     def _lines(self, name: str, stack: str | None) -> list[str]:
         groups = self._groups(stack or self.stacks[0])
-        return list(map(str, groups[name].plain(name).values)) if name in groups else []
+        group = groups.get(name)
+        return list(map(str, group.plain(name).values.ravel())) if group is not None and name in group else []
 
     @property
     def provenance(self) -> dict[str, Any]:
