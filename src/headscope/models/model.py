@@ -100,7 +100,8 @@ class Model:
         if isinstance(modalities, str) or not names:
             return ""
         others = " and ".join(names)
-        return f"{self.name} also reads {others}; it is shown text alone, so what its heads do with {others} is not seen"
+        shown = f"{self.name} also reads {others}; it is shown text alone"
+        return f"{shown}, so what its heads do with {others} is not seen"
 
     @cached_property
     def accepts(self) -> frozenset[str]:
