@@ -14,7 +14,7 @@ from headscope.data import sample_path
 FAMILIES = ("gemma3", "qwen3", "t5")
 SAMPLES: tuple[Literal["articles", "treebank", "roles"], ...] = ("articles", "treebank", "roles")
 REFUSED: dict[str, dict[str, str]] = {
-    "gemma3": {},
+    "gemma3": {"writes": "is rescaled before it reaches the output"},
     "qwen3": {},
     "t5": {
         "known": "is not a decoder",
