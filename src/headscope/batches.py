@@ -62,13 +62,13 @@ class TokenBatch:
 class AttentionBatch:
     """What one layer's heads did on a batch of texts; lives only while that layer is being observed."""
 
-    layer: int
+    layer: int | None  # None where the heads of all layers stand side by side
     attention: Tensor  # (text, head, query, key) 0 wherever the query or the key is padding
     queries: TokenBatch
     keys: TokenBatch
     carried: "Carried | None" = field(default=None, repr=False, compare=False)
     """What the heads fetch and give, where that is asked for."""
-    _reduced: dict[Callable[..., Any], Tensor] = field(default_factory=dict, repr=False, compare=False)
+    _reduced: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False, compare=False)
     _even: "dict[bool, AttentionBatch]" = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -87,17 +87,23 @@ class AttentionBatch:
             weights = weights.masked_fill(~queries.is_token[:, None, :, None], 0)
         return cls(layer, weights, queries, keys, carried)
 
-    def reduce(self, reduction: Callable[["AttentionBatch"], Tensor]) -> Tensor:
+    def reduce(self, reduction: Callable[["AttentionBatch"], T]) -> T:
         """`reduction(self)`, computed once however many measures ask for it."""
         if reduction not in self._reduced:
             self._reduced[reduction] = reduction(self)
-        return self._reduced[reduction]
+        result: T = self._reduced[reduction]
+        return result
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """What attention is counted in."""
+        return self.attention.dtype
 
     def even(self, *, causal: bool) -> "AttentionBatch":
         """The batch as one head would have it that looks evenly at every token it can see; made once for all."""
         if causal not in self._even:
             sees = self.queries.is_token[:, None, :, None] & self.keys.is_token[:, None, None, :]
-            sees = (sees.tril() if causal else sees).to(self.attention.dtype)  # (text, 1, query, key)
+            sees = (sees.tril() if causal else sees).to(self.dtype)  # (text, 1, query, key)
             even = sees / sees.sum(-1, keepdim=True).clamp_min(1)
             self._even[causal] = AttentionBatch(self.layer, even, self.queries, self.keys)
         return self._even[causal]
@@ -116,7 +122,7 @@ class AttentionBatch:
         """The same by what the heads move instead of where they look; only where `carried` is there."""
         assert self.carried is not None
         lengths = self.carried.fetched.masked_fill(~self.keys.is_token[:, None], 0)  # padding may hold nan
-        return MovedBatch(self, lengths.to(self.attention.dtype))
+        return MovedBatch(self, lengths.to(self.dtype))
 
 
 @dataclass(frozen=True)
@@ -167,9 +173,10 @@ class Carried:
     @property
     def residual(self) -> Tensor | None:
         """(text, query) |x_i|, the length of the residual stream that heads add to; None where it is not known."""
-        return (
-            None if self.stream is None else torch.linalg.vector_norm(self.stream.to(self.root.dtype), dim=-1)
-        )
+        if self.stream is None:
+            return None
+        lengths: Tensor = torch.linalg.vector_norm(self.stream, dim=-1, dtype=self.root.dtype)
+        return lengths
 
     def lengths_of(self, outputs: Tensor) -> Tensor:
         """(text, head, query) how long heads' outputs (text, head, query, dim) are after the projection."""
@@ -206,6 +213,11 @@ class MovedBatch(AttentionBatch):
     def attention(self) -> Tensor:
         """(text, head, query, key) rows add up to 1; 0 where nothing is fetched."""
         return _moved_shares(self.looked.attention, self.lengths)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """What attention is counted in."""
+        return self.looked.dtype
 
     def even(self, *, causal: bool) -> AttentionBatch:
         """As it is of the weights: even weights and values of equal length move evenly."""

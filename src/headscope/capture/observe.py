@@ -21,7 +21,7 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers.masking_utils import eager_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from headscope.capture.call import AttentionCall
+from headscope.capture.call import AttentionCall, AttentionInputs
 from headscope.errors import CaptureError
 from headscope.models.adapters import adapter_for
 from headscope.models.load import quiet_transformers
@@ -36,7 +36,16 @@ _OUTPUTS = ("encoder_attentions", "attentions", "decoder_attentions", "cross_att
 
 Watcher = Callable[[Tensor], None]
 Handler = Callable[[AttentionCall], AttentionCall]
-Interceptor = Callable[[nn.Module], Handler | None]
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """Computes a call's output (text, query, head, dim) in place of the model's own function."""
+
+    attend: Callable[[AttentionInputs], Tensor]
+
+
+Interceptor = Callable[[nn.Module], Handler | Replacement | None]
 """Asked at every attention call of its network, in order; answers with what is to be done with it, or None."""
 
 
@@ -215,6 +224,18 @@ def _attend(
         fast: Callable[..., tuple[Tensor, None]] = ALL_ATTENTION_FUNCTIONS[_FAST]
         return fast(module, query, key, value, attention_mask, *positional, **options)
     mask = adapter_for(config).additive_mask(attention_mask, query.dtype)
+    if len(handlers) == 1 and isinstance(handlers[0], Replacement):
+        inputs = AttentionInputs(
+            module,
+            query,
+            key,
+            value,
+            mask,
+            options.get("position_bias"),
+            options.get("scaling"),
+            options.get("softcap"),
+        )
+        return handlers[0].attend(inputs), None
     output, weights = own_attention(type(module))(module, query, key, value, mask, *positional, **options)
     if not handlers:
         return output, weights
@@ -231,11 +252,15 @@ def _attend(
         soft_cap=options.get("softcap"),
     )
     for handle in handlers:
+        if isinstance(handle, Replacement):
+            raise CaptureError(
+                "attention cannot be computed in another way while an edit or another watcher looks on"
+            )
         call = handle(call)
     return call.output, call.weights
 
 
-def _handlers(module: nn.Module) -> list[Handler]:
+def _handlers(module: nn.Module) -> list[Handler | Replacement]:
     """What those who asked for the module's network want done with this call."""
     asked = (*(() if _suspended.get() else _everywhere), *_here.get())
     answers = [

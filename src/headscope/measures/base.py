@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.accumulator import Sums, merge_fields
+from headscope.accumulator import Sums, merge_fields, nothing, settled
 from headscope.registry import Registry
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray
 
@@ -31,7 +31,7 @@ class TextMean(Sums):
     @classmethod
     def zeros(cls, *shape: int) -> Self:
         """Nothing seen yet."""
-        return cls(*(torch.zeros(shape, dtype=torch.float64) for _ in range(3)))
+        return cls(*(nothing(*shape) for _ in range(3)))
 
     def add(self, values: Tensor, *, applies: Tensor | None = None, layer: int | None = None) -> None:
         """Count `values` (text, ...), where `applies` (broadcastable to it) is true; in one layer or overall."""
@@ -61,10 +61,9 @@ class TextMean(Sums):
     def _follow(self, values: Tensor) -> None:
         """Count where the values are, so that an accelerator need not stop for each layer."""
         place = values.device if values.device.type == "cuda" else torch.device("cpu")  # others lack float64
-        if self.total.device != place:
-            self.total, self.squares, self.texts = (
-                sums.to(place) for sums in (self.total, self.squares, self.texts)
-            )
+        self.total, self.squares, self.texts = (
+            settled(sums, place) for sums in (self.total, self.squares, self.texts)
+        )
 
     def labelled(
         self,
@@ -100,6 +99,11 @@ class Measure(ABC):
     weighable: ClassVar[bool] = True
     """Whether it is about attention, which can be weighed by what it moves."""
 
+    from_sums: ClassVar[bool] = False
+    """Whether it asks a batch for reductions alone, so that all layers may be counted at once, side by side."""
+
+    grid: HeadGrid
+
     needs_carried: ClassVar[bool] = False
     """Whether it asks what heads fetch and give, so that the model's output projections must be found."""
 
@@ -116,6 +120,12 @@ class Measure(ABC):
     @abstractmethod
     def update(self, batch: AttentionBatch) -> None:
         """Count one layer of one batch of texts."""
+
+    def by_layer(self, values: Tensor, batch: AttentionBatch) -> Tensor:
+        """Values (text, head, ...) as they are; of all layers at once, (text, layer, head, ...)."""
+        return (
+            values if batch.layer is not None else values.unflatten(1, (self.grid.layers, self.grid.heads))
+        )
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted: of a dataclass field by field, as `Sums` does."""
@@ -156,8 +166,10 @@ class PerTextMeasure(Measure):
 
     def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:
         """Add what `per_text` gave for one layer of a batch; with the first, also what even attention would give."""
-        self.means.add(values, applies=applies, layer=batch.layer)
-        if batch.layer == 0:
+        if applies is not None and batch.layer is None:
+            applies = applies[:, None]  # the same in all layers
+        self.means.add(self.by_layer(values, batch), applies=applies, layer=batch.layer)
+        if not batch.layer:
             values, applies = self.per_text(batch.even(causal=self.grid.causal))
             self.uniform.add(values[:, 0], applies=None if applies is None else applies[:, 0])
 

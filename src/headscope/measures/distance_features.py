@@ -12,7 +12,6 @@ from headscope.measures.reductions import QueryGroup, class_mass, diagonal_sums
 from headscope.types import (
     CLS,
     COMMA,
-    OTHER,
     PERIOD,
     SEP,
     AttentionBatch,
@@ -43,6 +42,7 @@ class DistanceFeatures(PerTextMeasure):
 
     name: ClassVar[str] = "distance_features"
     summary: ClassVar[str] = "mean attention to special tokens, to the token itself, and by distance"
+    from_sums: ClassVar[bool] = True
     within_text: ClassVar[bool] = True  # distances mean nothing between two
     dims = ("feature",)
     coords: ClassVar = {
@@ -56,7 +56,7 @@ class DistanceFeatures(PerTextMeasure):
     def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:
         """Add one layer of a batch, as a whole and by part."""
         super().count(values, applies, batch)
-        self.folds.add(values, batch.queries, layer=batch.layer)
+        self.folds.add(self.by_layer(values, batch), batch.queries, layer=batch.layer)
 
     def result(self) -> dict[str, LabelledArray]:
         """The features, their standard error and even baseline, and the features of each part of the texts."""
@@ -82,14 +82,18 @@ class DistanceFeatures(PerTextMeasure):
         """(text, head, feature)."""
         mass = batch.reduce(class_mass)[:, :, QueryGroup.ALL]  # (text, head, class)
         special = mass[..., [role for _, role in SPECIAL_FEATURES]]
-        ordinary = (batch.keys.role == OTHER) & batch.keys.is_token
-        sums = diagonal_sums(batch, keys=ordinary)  # (text, head, offset + queries)
-        table = batch.keys.derive(_window_table)  # (text, offset + queries, self and windows)
-        by_distance = sums @ table.to(sums.dtype) / batch.queries.lengths[:, None, None]
+        by_distance = batch.reduce(window_sums) / batch.queries.lengths[:, None, None]
         return torch.cat([special, by_distance], -1), None
 
 
-def _window_table(tokens: TokenBatch) -> Tensor:
+def window_sums(batch: AttentionBatch) -> Tensor:
+    """(text, head, self and windows) attention to ordinary keys, summed over queries by distance."""
+    sums = batch.reduce(diagonal_sums)  # (text, head, offset + queries)
+    table = batch.keys.derive(window_table)  # (text, offset + queries, self and windows)
+    return sums @ table.to(sums.dtype)
+
+
+def window_table(tokens: TokenBatch) -> Tensor:
     """(text, offset + tokens, feature) 1 where the offset belongs to `self` or to the window."""
     longest = tokens.ids.shape[1]
     distance = torch.arange(-longest, longest + 1, device=tokens.ids.device).abs()

@@ -1,13 +1,14 @@
 """Explained: how much of a head's attention its names explain, and what is left without a name."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from headscope.accumulator import nothing, settled
 from headscope.measures.base import MEASURES, Measure
 from headscope.measures.folds import mixed_ids
 from headscope.measures.mixture import mixture_weights
@@ -37,14 +38,19 @@ class _Rows:
 
     texts: Tensor  # (text,) which of the batch
     numbers: list[int]  # of each text, by which it is known
+    sizes: list[tuple[int, int]]  # of each text, how many rows and keys are real; they come first
     places: Tensor  # (text, row) queries
-    real: Tensor  # (text, row)
+    share: Tensor  # (text, row) what a row counts in the mean over a text's rows
+    weighed: Tensor  # (text, template, row, key) templates times that
     templates: Tensor  # (text, template, row, key)
     control: Tensor | None  # the same of another text of the same length
     bins: Tensor  # (text, row, key) class and offset, -1 for keys that are not seen
 
-    def attention(self, batch: AttentionBatch) -> Tensor:
-        """(text, head, row, key) what the heads of one layer give."""
+    def attention(self, batch: AttentionBatch, some: list[int] | None = None) -> Tensor:
+        """(text, head, row, key) what the heads of one layer give, in all or `some` of the texts."""
+        if some is not None:
+            chosen = torch.tensor(some, device=self.texts.device)
+            return batch.rows(self.places[chosen], self.texts[chosen])
         return batch.rows(self.places, self.texts if len(self.texts) < len(batch.queries.ids) else None)
 
 
@@ -55,7 +61,11 @@ class _HeldOut:
     templates: Tensor  # (template, row, key)
     control: Tensor
     bins: Tensor  # (row, key)
-    attention: list[Tensor] = field(default_factory=list)  # a layer each, (head, row, key)
+    attention: Tensor = field(default_factory=lambda: torch.zeros(0))  # (layer, head, row, key)
+
+    def on_cpu(self) -> "_HeldOut":
+        """The same, no longer where it was seen."""
+        return _HeldOut(*(getattr(self, part.name).cpu() for part in fields(self)))
 
 
 @dataclass
@@ -64,6 +74,8 @@ class _Sample:
 
     most: int
     texts: dict[int, _HeldOut] = field(default_factory=dict)
+    _places: list[int] = field(default_factory=list, repr=False)  # of the batch's new texts among its rows
+    _layers: list[Tensor] = field(default_factory=list, repr=False)  # what was kept of them so far
 
     @classmethod
     def of(cls, grid: HeadGrid) -> "_Sample":
@@ -79,6 +91,35 @@ class _Sample:
         """Take in the texts of `other`."""
         self.texts |= other.texts
         self.cut()
+
+    def begin(self, rows: _Rows) -> None:
+        """Let in the texts among `rows` that are new; one that would be dropped again is never let in."""
+        numbers = set(sorted({*self.texts, *rows.numbers})[: self.most])
+        self._places = [
+            place for place, number in enumerate(rows.numbers) if number in numbers - self.texts.keys()
+        ]
+        assert rows.control is not None
+        chosen = torch.tensor(self._places, dtype=torch.long, device=rows.places.device)
+        known = [tensor[chosen] for tensor in (rows.templates, rows.control, rows.bins)]
+        for place, *tensors in zip(self._places, *known, strict=True):
+            real, keys = rows.sizes[place]
+            own = (tensor[..., :real, :keys].clone() for tensor in tensors)
+            self.texts[rows.numbers[place]] = _HeldOut(*own)
+        self.cut()
+
+    def keep(self, rows: _Rows, batch: AttentionBatch, *, last: bool) -> None:
+        """Keep one layer of the texts that were let in; with the last, all layers go to their texts."""
+        if not self._places:
+            return
+        self._layers.append(rows.attention(batch, self._places))  # (text, head, row, key)
+        if not last:
+            return
+        layers = torch.stack(self._layers, 1)  # (text, layer, head, row, key)
+        self._layers = []
+        for place, attention in zip(self._places, layers, strict=True):
+            real, keys = rows.sizes[place]
+            # A text that a batch holds twice is the same both times.
+            self.texts[rows.numbers[place]].attention = attention[:, :, :real, :keys].clone()
 
     def cut(self) -> None:
         """Keep as many as may be kept."""
@@ -116,10 +157,10 @@ class Explained(Measure):
         heads, size = (grid.layers, grid.heads), len(cls.templates)
         return cls(
             grid,
-            _zeros(size, size),
-            _zeros(*heads, size),
-            _zeros(*heads, _BINS),
-            _zeros(_BINS),
+            nothing(size, size),
+            nothing(*heads, size),
+            nothing(*heads, _BINS),
+            nothing(_BINS),
             _Sample.of(grid),
         )
 
@@ -128,46 +169,34 @@ class Explained(Measure):
         fitted, scored = batch.queries.derive(_causal_rows if self.grid.causal else _plain_rows)
         if len(fitted.texts):
             self._fit(fitted, batch)
-        self._keep(scored, batch)
+        if batch.layer == 0:
+            self.sample.begin(scored)
+        self.sample.keep(scored, batch, last=batch.layer == self.grid.layers - 1)
 
     def _fit(self, rows: _Rows, batch: AttentionBatch) -> None:
-        share = (rows.real / rows.real.sum(-1, keepdim=True)).double()  # (text, row)
-        weighed = rows.templates * share[:, None, :, None]
-        attention = rows.attention(batch).double()
-        products = torch.bmm(attention.flatten(2), weighed.flatten(2).mT)  # (text, head, template)
-        self.with_attention[batch.layer] += products.sum(0).cpu()
+        attention = rows.attention(batch).to(rows.weighed.dtype)
+        products = torch.bmm(attention.flatten(2), rows.weighed.flatten(2).mT)  # (text, head, template)
+        self._follow(products)
+        self.with_attention[batch.layer] += products.sum(0)
         where = rows.bins.flatten().clamp_min(0)
-        sizes = (share[..., None] * (rows.bins >= 0)).flatten()  # (text and row and key,)
-        summed = (attention * share[:, None, :, None]).transpose(0, 1).flatten(1)
-        self.binned[batch.layer] += summed.new_zeros(len(summed), _BINS).index_add_(1, where, summed).cpu()
+        summed = (attention * rows.share[:, None, :, None]).transpose(0, 1).flatten(1)
+        self.binned[batch.layer] += summed.new_zeros(len(summed), _BINS).index_add_(1, where, summed)
         if batch.layer == 0:
-            self.products += torch.einsum("tkrj,tlrj->kl", weighed, rows.templates).cpu()
-            self.bin_sizes += sizes.new_zeros(_BINS).index_add_(0, where, sizes).cpu()
+            sizes = (rows.share[..., None] * (rows.bins >= 0)).flatten()  # (text and row and key,)
+            self.products += torch.einsum("tkrj,tlrj->kl", rows.weighed, rows.templates.to(rows.weighed))
+            self.bin_sizes += sizes.new_zeros(_BINS).index_add_(0, where, sizes)
 
-    def _keep(self, rows: _Rows, batch: AttentionBatch) -> None:
-        assert rows.control is not None
-        attention = rows.attention(batch).cpu()
-        lengths = batch.keys.lengths[rows.texts].tolist()
-        real = rows.real.cpu()
-        for place, number in enumerate(rows.numbers):
-            if batch.layer == 0 and number not in self.sample.texts:
-                kept = (real[place], slice(lengths[place]))
-                self.sample.texts[number] = _HeldOut(
-                    rows.templates[place].cpu()[:, kept[0], kept[1]],
-                    rows.control[place].cpu()[:, kept[0], kept[1]],
-                    rows.bins[place].cpu()[kept[0], kept[1]],
-                )
-            own = self.sample.texts[number].attention
-            if len(own) == batch.layer:  # not a text that was seen before
-                own.append(attention[place][:, real[place], : lengths[place]].clone())
-        if batch.layer == self.grid.layers - 1:
-            self.sample.cut()
+    def _follow(self, sums: Tensor) -> None:
+        """Count where the sums are, so that an accelerator need not stop for each layer."""
+        for name in ("products", "with_attention", "binned", "bin_sizes"):
+            setattr(self, name, settled(getattr(self, name), sums.device))
 
     def result(self) -> dict[str, LabelledArray]:
         """The share with its error, the weights, and the shares of control and ceiling."""
         shape = (self.grid.layers, self.grid.heads)
         shares = {name: np.full(shape, np.nan) for name in ("", "_stderr", "_control", "_ceiling")}
         weights = np.full((*shape, len(self.templates)), np.nan)
+        self._follow(torch.zeros(1))
         if self.products.any():
             weights = mixture_weights(self.products.numpy(), self.with_attention.numpy())
         if self.products.any() and self.sample.texts:
@@ -200,7 +229,8 @@ class Explained(Measure):
         left: list[Tensor] = []  # a text each, (what is held against attention, layer, head) mean divergence
         for number in sorted(self.sample.texts):
             text = self.sample.texts[number]
-            attention = torch.stack(text.attention).double()  # (layer, head, row, key)
+            text = text.on_cpu()
+            attention = text.attention.double()  # (layer, head, row, key)
             even = text.templates[0].expand_as(attention)
             own = means[..., text.bins.clamp_min(0)] * (text.bins >= 0)
             size = own.sum(-1, keepdim=True)
@@ -227,10 +257,6 @@ class ExplainedWithSyntax(Explained):
     """The same with templates for the syntactic head and the dependents, on texts whose words have heads."""
 
     templates: ClassVar[tuple[str, ...]] = (*TEMPLATES, *SYNTAX)
-
-
-def _zeros(*shape: int) -> Tensor:
-    return torch.zeros(shape, dtype=torch.float64)
 
 
 def _divergences(attention: Tensor, others: Sequence[Tensor]) -> Tensor:
@@ -268,12 +294,18 @@ def _rows(tokens: TokenBatch, wanted: Tensor, most: int, *, causal: bool, contro
             kind[own.role == role] = number
     offset = torch.arange(own.ids.shape[1], device=places.device) - places[..., None]
     bins = kind[:, None] * (2 * FARTHEST + 1) + offset.clamp(-FARTHEST, FARTHEST) + FARTHEST
+    templates = template_rows(own, places, causal=causal)
+    # Where products are many times as fast in half the digits, they serve: it is a mean over many rows.
+    digits = torch.float64 if places.device.type == "cpu" else torch.float32
+    share = (real / real.sum(-1, keepdim=True)).to(digits)
     return _Rows(
         texts,
         own.derive(mixed_ids).tolist(),
+        list(zip(real.sum(-1).tolist(), own.lengths.tolist(), strict=True)),
         places,
-        real,
-        template_rows(own, places, causal=causal),
+        share,
+        templates.to(digits) * share[:, None, :, None],
+        templates,
         template_rows(shifted(own), places, causal=causal) if control else None,
         torch.where(sees, bins, -1),
     )

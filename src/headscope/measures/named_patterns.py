@@ -30,19 +30,25 @@ class NamedPatterns(PerTextMeasure):
 
     name: ClassVar[str] = "named_patterns"
     summary: ClassVar[str] = "mean attention that follows a named pattern"
+    from_sums: ClassVar[bool] = True
     within_text: ClassVar[bool] = True  # the patterns are about one text's own words
     dims = ("pattern",)
     coords: ClassVar = {"pattern": (*PAIR_PATTERNS, *CLASS_PATTERNS)}
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, pattern)."""
-        pairs, weights, pairs_apply = batch.keys.derive(_pairs)
-        by_pair = pair_sums(batch, pairs, weights)  # (text, head, pattern)
+        asking = batch.keys.derive(pattern_queries)  # (text, pattern)
+        by_pair = batch.reduce(pattern_sums) / asking.clamp_min(1)[:, None]  # (text, head, pattern)
         by_class, classes_apply = _by_class(batch)
         return (
             torch.cat([by_pair, by_class], -1),
-            torch.cat([pairs_apply, classes_apply], -1)[:, None, :],
+            torch.cat([asking > 0, classes_apply], -1)[:, None, :],
         )
+
+
+def pattern_sums(batch: AttentionBatch) -> Tensor:
+    """(text, head, pattern) attention from all queries to the keys that each pattern points at."""
+    return pair_sums(batch, *batch.keys.derive(pattern_pairs))
 
 
 def _by_class(batch: AttentionBatch) -> tuple[Tensor, Tensor]:
@@ -59,25 +65,24 @@ def _by_class(batch: AttentionBatch) -> tuple[Tensor, Tensor]:
     return torch.stack(values, -1), groups_present(batch.queries)[:, needed]
 
 
-def _pairs(tokens: TokenBatch) -> tuple[Tensor, Tensor, Tensor]:
-    """Which (query, key) pairs the patterns point at.
-
-    Returns (text, pair) positions in the flattened map; (text, pair, pattern) the weight of each pair, 1 over
-    the number of queries of its text that the pattern applies to; and (text, pattern) whether any is.
-    """
-    masks = _pair_masks(tokens)  # (text, pattern, query, key)
+def pattern_pairs(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
+    """(text, pair) places in the flattened map that patterns point at, and (text, pair, pattern) which ones do."""
+    masks = tokens.derive(pair_masks)  # (text, pattern, query, key)
     texts, patterns = masks.shape[:2]
-    asking = masks.any(-1).sum(-1)  # (text, pattern) queries the pattern applies to
-    share = (1 / asking.clamp_min(1)).float()  # (text, pattern)
     used = masks.any(1).flatten(1)  # (text, query and key)
     most = max(1, int(used.sum(-1).max()))
-    # A stable descending sort puts each text's used positions first; what fills the row up gets weight 0.
+    # A stable descending sort puts each text's used positions first; what fills the row up is no pattern's.
     positions = used.int().argsort(dim=-1, descending=True, stable=True)[:, :most]  # (text, pair)
     chosen = masks.flatten(2).gather(2, positions[:, None, :].expand(texts, patterns, most))
-    return positions, (chosen * share[..., None]).transpose(1, 2), asking > 0
+    return positions, chosen.transpose(1, 2)
 
 
-def _pair_masks(tokens: TokenBatch) -> Tensor:
+def pattern_queries(tokens: TokenBatch) -> Tensor:
+    """(text, pattern) how many queries each pattern applies to."""
+    return tokens.derive(pair_masks).any(-1).sum(-1)
+
+
+def pair_masks(tokens: TokenBatch) -> Tensor:
     """(text, pattern, query, key) True where the pattern points from the query at the key."""
     length = tokens.ids.shape[1]
     place = torch.arange(length, device=tokens.ids.device)

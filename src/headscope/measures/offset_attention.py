@@ -21,13 +21,14 @@ class OffsetAttention(PerTextMeasure):
 
     name: ClassVar[str] = "offset_attention"
     summary: ClassVar[str] = "mean attention to the token at this offset (key minus query)"
+    from_sums: ClassVar[bool] = True
     within_text: ClassVar[bool] = True  # offsets mean nothing between two
     dims = ("offset",)
     coords: ClassVar = {"offset": range(-FARTHEST, FARTHEST + 1)}
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, offset)."""
-        sums = near_diagonals(batch)  # (text, head, offset); padding is 0 and adds nothing
+        sums = batch.reduce(near_diagonals)  # (text, head, offset); padding is 0 and adds nothing
         offsets = torch.arange(-FARTHEST, FARTHEST + 1, device=sums.device)
         neighbours = batch.queries.lengths[:, None] - offsets.abs()  # (text, offset) queries that have one
         return sums / neighbours.clamp_min(1)[:, None, :], (neighbours > 0)[:, None, :]

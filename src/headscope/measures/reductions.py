@@ -13,7 +13,8 @@ from enum import IntEnum
 import torch
 from torch import Tensor
 
-from headscope.types import CLS, ROLES, SEP, AttentionBatch, MovedBatch, TokenBatch
+from headscope.measures import cpu
+from headscope.types import CLS, OTHER, ROLES, SEP, AttentionBatch, MovedBatch, TokenBatch
 
 
 class KeyClass(IntEnum):
@@ -56,24 +57,57 @@ _LENGTHS, _LOG_LENGTHS = range(len(KeyClass), len(KeyClass) + 2)
 """The columns of the class table in which a moved batch sums weights times f, and weights times f log f."""
 
 
+def one_pass(batch: AttentionBatch) -> cpu.MapSums | None:
+    """What one pass over the maps gives, where they are on a CPU and compiled loops can take them."""
+    looked = batch.looked if isinstance(batch, MovedBatch) else batch
+    if not cpu.takes(looked.attention):
+        return None
+    kinds, members = batch.queries.derive(_query_kinds)
+    ordinary = batch.keys.derive(ordinary_keys)
+    return cpu.map_sums(batch, kinds, members.shape[2], ordinary, farthest=FARTHEST)
+
+
+def ordinary_keys(tokens: TokenBatch) -> Tensor:
+    """(text, token) which keys count by their distance: all but special tokens and punctuation."""
+    return (tokens.role == OTHER) & tokens.is_token
+
+
+def _query_kinds(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
+    """(text, query) the kind of each query, -1 for padding, and (text, group, kind) what it counts in each QueryGroup.
+
+    Queries of one kind are in the same groups, so that their rows may be summed first.
+    """
+    weights = tokens.derive(group_weights)  # (text, group, query)
+    bits = 1 << torch.arange(len(QueryGroup))
+    codes, kinds = ((weights > 0) * bits[:, None]).sum(1).unique(return_inverse=True)  # (kind,), (text, query)
+    of_kind = torch.zeros(*weights.shape[:2], len(codes), dtype=torch.float64)
+    of_kind.scatter_(2, kinds[:, None].expand_as(weights), weights.double())
+    return kinds.where(tokens.is_token, -1), of_kind
+
+
 def class_mass(batch: AttentionBatch) -> Tensor:
     """(text, head, group, class) mean attention from each QueryGroup to each KeyClass."""
+    if (sums := batch.reduce(one_pass)) is not None:
+        table = batch.keys.derive(class_table)[..., : len(KeyClass)].double()  # (text, key, class)
+        return batch.queries.derive(_query_kinds)[1][:, None] @ (sums.columns @ table[:, None])
     mass = batch.reduce(_mass)  # (text, head, query, class)
     if isinstance(batch, MovedBatch):
         mass = mass * batch.reduce(row_scale)[..., None]
-    weights = batch.queries.derive(_group_weights).to(mass.dtype)  # (text, group, query)
-    return weights[:, None] @ mass
+    weights = batch.queries.derive(group_weights).to(mass.dtype)  # (text, group, query)
+    return (weights[:, None] @ mass)[..., : len(KeyClass)]
 
 
 def row_scale(batch: AttentionBatch) -> Tensor:
     """(text, head, query) one over sum_k A[i, k] |f_k| of a moved batch; 0 where nothing is fetched."""
+    if (sums := batch.reduce(one_pass)) is not None:
+        return sums.scales
     total = batch.reduce(_mass)[..., _LENGTHS]
     return torch.where(total > 0, 1 / total, 0)
 
 
 def _mass(batch: AttentionBatch) -> Tensor:
     """(text, head, query, class) the sum of each query's attention to each KeyClass; moved: before rows are scaled."""
-    table = batch.keys.derive(_class_table)  # (text, key, class)
+    table = batch.keys.derive(class_table)  # (text, key, class)
     if isinstance(batch, MovedBatch):
         weights, lengths = batch.looked.attention, batch.lengths
         scaled = table.to(weights.dtype)[:, None] * lengths[..., None]  # (text, head, key, class)
@@ -94,6 +128,8 @@ def entropies(batch: AttentionBatch) -> Tensor:
 
     Of a moved batch m = a f / z it is log z - sum a f (log a + log f) / z: the logarithms of the weights serve both.
     """
+    if (sums := batch.reduce(one_pass)) is not None:
+        return sums.entropies
     if not isinstance(batch, MovedBatch):
         return batch.reduce(_weights_log_weights).sum(-1).neg_()
     # Not a matrix product, which is slow with a single column.
@@ -131,6 +167,8 @@ def pair_sums(batch: AttentionBatch, pairs: Tensor, weights: Tensor) -> Tensor:
 
 def near_diagonals(batch: AttentionBatch) -> Tensor:
     """(text, head, offset) attention summed along each diagonal up to FARTHEST from the middle one."""
+    if (sums := batch.reduce(one_pass)) is not None:
+        return sums.near
     if not isinstance(batch, MovedBatch):
         return batch.reduce(_band).sum(2)
     room = torch.nn.functional.pad(batch.lengths, (FARTHEST, FARTHEST))
@@ -148,12 +186,12 @@ def _band(batch: AttentionBatch) -> Tensor:
 
 def mean_over_groups(values: Tensor, queries: TokenBatch) -> Tensor:
     """(text, head, group) mean of `values` (text, head, query) over each QueryGroup."""
-    return values @ queries.derive(_group_weights).to(values.dtype).mT
+    return values @ queries.derive(group_weights).to(values.dtype).mT
 
 
 def groups_present(tokens: TokenBatch) -> Tensor:
     """(text, group) which QueryGroups a text has."""
-    return tokens.derive(_group_weights).any(-1)
+    return tokens.derive(group_weights).any(-1)
 
 
 def entropy_of(attention: Tensor) -> Tensor:
@@ -162,14 +200,17 @@ def entropy_of(attention: Tensor) -> Tensor:
     return attention.clamp_min(smallest).log_().mul_(attention).sum(-1).neg_()
 
 
-def diagonal_sums(batch: AttentionBatch, *, keys: Tensor) -> Tensor:
-    """(text, head, offset + queries) attention to the chosen keys (text, key), summed along every diagonal.
+def diagonal_sums(batch: AttentionBatch) -> Tensor:
+    """(text, head, offset + queries) attention to ordinary keys, summed along every diagonal.
 
     Offset is key minus query. The map is laid into a wider zeroed buffer; read back with rows one element
     longer, its diagonals stand in columns, and one column sum does all offsets at once.
     """
+    if (passed := batch.reduce(one_pass)) is not None:
+        return passed.diagonals
     looked = batch.looked if isinstance(batch, MovedBatch) else batch
-    attention, columns = looked.attention, keys[:, None].to(looked.attention.dtype)  # (text, 1, key)
+    attention, keys = looked.attention, batch.keys.derive(ordinary_keys)
+    columns = keys[:, None].to(attention.dtype)  # (text, 1, key)
     scale = None
     if isinstance(batch, MovedBatch):
         columns, scale = columns * batch.lengths, batch.reduce(row_scale)
@@ -200,7 +241,7 @@ class _Zeros:
         return self._buffer
 
 
-def _class_table(tokens: TokenBatch) -> Tensor:
+def class_table(tokens: TokenBatch) -> Tensor:
     """(text, token, class) 1 where the token is of the class; columns past the last KeyClass are empty."""
     table = torch.zeros(*tokens.ids.shape, _TABLE_WIDTH, device=tokens.ids.device)
     for role in range(len(ROLES)):
@@ -211,7 +252,7 @@ def _class_table(tokens: TokenBatch) -> Tensor:
     return table * tokens.is_token[..., None]
 
 
-def _group_weights(tokens: TokenBatch) -> Tensor:
+def group_weights(tokens: TokenBatch) -> Tensor:
     """(text, group, token) what each token counts in the mean over each QueryGroup; 0 in groups a text lacks."""
     real = tokens.is_token
     separator = (tokens.role == SEP) & real
