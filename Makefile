@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-gpu bench-gpu docs web web-lint check generated clean
+.PHONY: demo test test-gpu bench-gpu docs models web web-lint check generated clean
 
 # Everything is pinned in constraints.txt; the stamp is younger than what it was made from.
 .venv/installed: pyproject.toml models/pyproject.toml constraints.txt
@@ -13,7 +13,7 @@ BIN := .venv/bin
 	touch $@
 
 demo: .venv/installed
-	$(BIN)/python tools/demo.py
+	$(BIN)/headscope demo
 
 test: .venv/installed
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadgroup
@@ -27,6 +27,10 @@ bench-gpu:
 
 docs: .venv/installed
 	$(BIN)/mkdocs build --strict
+
+# Every model type that reads text, tiny and random, put through headscope: docs/models-table.md.
+models: .venv/installed
+	$(BIN)/python -m tools.models
 
 web/node_modules/installed: web/package.json web/package-lock.json
 	cd web && npm ci --no-audit --no-fund

@@ -16,7 +16,7 @@ import torch
 
 import headscope as hs
 from headscope.probes.observe import USUAL
-from headscope.text.batching import bucketed
+from headscope.text.batching import Bucketed
 from headscope.text.encode import EncodedInput
 
 BAR = 1.5
@@ -30,7 +30,7 @@ def plain(probe: hs.DependencyProbe, treebank: str) -> None:
             yield observer.encoder.encode_words(sentence.content)
 
     with torch.inference_mode():
-        for batch in bucketed(encoded(), texts_at=observer.watch.texts_at(), longest=USUAL):
+        for batch in Bucketed(observer.watch.texts_at(), USUAL)(encoded()):
             observer.model.core(**observer.watch.batch(batch).inputs)
 
 

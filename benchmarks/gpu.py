@@ -12,6 +12,7 @@ from accelerator import forward, seconds, texts
 from torch import Tensor
 from transformers import BertConfig, BertModel, Qwen2Config, Qwen2Model
 
+from headscope.batches import ALL_LAYERS
 from headscope.capture import AttentionCall, Carrier, Forward, survey
 from headscope.capture.call import AttentionInputs
 from headscope.capture.follow import run_replaced
@@ -55,7 +56,7 @@ class Road:
                 seen = FusedBatch(place.layer, call, batch.source, batch.source)
                 for shown in (seen, stack.add(seen)):
                     if shown is not None:
-                        by_sums = shown.layer is None
+                        by_sums = shown.layer == ALL_LAYERS
                         self.count(
                             [state for state in states if state.from_sums == by_sums],
                             [state for state in weighed if state.from_sums == by_sums],

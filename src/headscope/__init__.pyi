@@ -14,6 +14,7 @@ from headscope.errors import HeadscopeError as HeadscopeError
 from headscope.explanation import explain as explain
 from headscope.facts.card import card as card
 from headscope.facts.findings import findings as findings
+from headscope.generation import generate as generate
 from headscope.importance import gradient_importance as gradient_importance
 from headscope.kinds import Likeness as Likeness
 from headscope.kinds import feature_map as feature_map
@@ -34,6 +35,7 @@ from headscope.probes.explained import explained_with_syntax as explained_with_s
 from headscope.probes.patterns import find_patterns as find_patterns
 from headscope.report import write_report as write_report
 from headscope.run import analyze as analyze
+from headscope.run.checkpoint import checkpoint as checkpoint
 from headscope.search import find as find
 from headscope.tasks import task_for as task_for
 from headscope.tasks import with_head as with_head

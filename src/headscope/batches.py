@@ -10,6 +10,9 @@ from torch import Tensor
 
 T = TypeVar("T")
 
+ALL_LAYERS = -1
+"""In place of the number of a layer, of what holds all of a stack."""
+
 # What rounding may leave of vectors that cancel, as a share of their lengths.
 _ROUNDING = 1e-5
 
@@ -62,7 +65,7 @@ class TokenBatch:
 class AttentionBatch:
     """What one layer's heads did on a batch of texts; lives only while that layer is being observed."""
 
-    layer: int | None  # None where the heads of all layers stand side by side
+    layer: int  # or ALL_LAYERS, where the heads of all layers stand side by side
     attention: Tensor  # (text, head, query, key) 0 wherever the query or the key is padding
     queries: TokenBatch
     keys: TokenBatch
@@ -114,8 +117,14 @@ class AttentionBatch:
 
     def rows(self, places: Tensor, texts: Tensor | None = None) -> Tensor:
         """(text, head, row, key) the attention of the queries at `places` (text, row) of all or some `texts`."""
-        maps = self.attention if texts is None else self.attention[texts]
-        return maps.gather(2, places[:, None, :, None].expand(-1, maps.shape[1], -1, maps.shape[3]))
+        count, heads, queries, keys = self.attention.shape
+        chosen = torch.arange(count, device=places.device) if texts is None else texts
+        first = (
+            chosen[:, None] * heads + torch.arange(heads, device=places.device)
+        ) * queries  # (text, head)
+        index = first[..., None] + places[:, None]  # (text, head, row) among the rows of all maps
+        rows = self.attention.reshape(-1, keys).index_select(0, index.flatten())
+        return rows.view(*index.shape, keys)
 
     @cached_property
     def moved(self) -> "MovedBatch":

@@ -50,5 +50,11 @@ class OutputError(HeadscopeError):
     exit_code = 1
 
 
+class RunError(HeadscopeError):
+    """A run could not be finished: the machines that it ran on failed again and again."""
+
+    exit_code = 1
+
+
 class HeadscopeWarning(UserWarning):
     """Something the user should know about a result that is still right."""

@@ -94,14 +94,16 @@ class HeadId:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read a head back from its layer.head form."""
-        match = re.fullmatch(r"\s*(\d+)\.(\d+)\s*", text)
+        match = re.fullmatch(r"\s*(\d{1,9})\.(\d{1,9})\s*", text)
         if match is None:
             raise OptionError(f"{text!r} is not a head; write layer.head, counted from 0, such as 3.2")
         return cls(int(match[1]), int(match[2]))
 
 
 _STACK = re.compile(r"(encoder|decoder|cross)(?: ?: ?| )", re.IGNORECASE)
-_BY_NUMBER = re.compile(r"(\d+) ?\. ?(\d+|\*)|layers? (\d+)(?: ?- ?(\d+))?|all", re.IGNORECASE)
+_BY_NUMBER = re.compile(
+    r"(\d{1,9}) ?\. ?(\d{1,9}|\*)|layers? (\d{1,9})(?: ?- ?(\d{1,9}))?|all", re.IGNORECASE
+)
 HOW_TO_NAME_HEADS = (
     "write a head as 3.2 (layer.head, counted from 0), a layer as 3.* or layer 3, or all; where there are several "
     "stacks, with the stack before it, such as encoder:3.2"
@@ -187,6 +189,8 @@ class HeadGrid:
     heads: int
     causal: bool
     """True when a query sees itself and what came before it, and nothing after."""
+    module_layers: tuple[int, ...] = ()
+    """The number that each layer's module has in the network; empty where that is its place in the order."""
 
     @property
     def cross(self) -> bool:

@@ -126,3 +126,16 @@ def test_each_stack_has_its_own(tmp_path: Path) -> None:
     assert [one.words for one in back.typical("1.2")] == [ONE.words]
     assert back.typical("0.1", stack="cross") == [CROSS]
     assert back.typical("1.2", stack="cross") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "7", "null", "{}", "[" * 100_000, '{"head": "0.0"}', '{"head": 7}', f'{{"head": "{"9" * 5000}.0"}}',
+     '{"head": "0.1", "words": 5, "keys": null, "looks_at": [0], "weights": [1], "likeness": 0.5}',
+     '{"head": "0.1", "words": ["a"], "keys": null, "looks_at": ["0"], "weights": [1], "likeness": 0.5}',
+     '{"head": "0.1", "words": ["a"], "keys": null, "looks_at": [0], "weights": ["x"], "likeness": 0.5}',
+     '{"head": "0.1", "words": ["a"], "keys": null, "looks_at": [0], "weights": [1], "likeness": "x"}'],
+)  # fmt: skip
+def test_a_damaged_sentence_is_told(line: str) -> None:
+    with pytest.raises(AtlasError, match="holds a damaged sentence"):
+        from_line(Typical, line)

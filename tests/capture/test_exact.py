@@ -19,7 +19,7 @@ TEXTS = [
 ]
 DECODERS = ("gpt2", "llama", "gemma2", "gptoss", "falcon")
 BOTH = ("t5", "bart")
-FALLBACK = ("mpnet", "deberta", "convbert", "xlnet", "falcon")
+SECOND_ROAD = ("mpnet", "deberta", "convbert", "xlnet", "falcon")
 
 
 def batch_for(architecture: str) -> TextBatch:
@@ -43,7 +43,7 @@ def eager_maps(architecture: str, inputs: dict[str, Tensor]) -> dict[str, list[T
     """The maps the model itself returns when asked for, which is what people did before headscope."""
     network = tiny(architecture).network
     before = network.config._attn_implementation
-    if architecture in FALLBACK:
+    if architecture in SECOND_ROAD:
         network.config._attn_implementation = "eager"  # Falcon's masks depend on it
     else:
         network.set_attn_implementation("eager")
@@ -53,7 +53,7 @@ def eager_maps(architecture: str, inputs: dict[str, Tensor]) -> dict[str, list[T
             options = {"use_cache": False} if "use_cache" in tiny(architecture).accepts else {}
             output = network(**inputs, **options, output_attentions=True)
     finally:
-        if architecture in FALLBACK:
+        if architecture in SECOND_ROAD:
             network.config._attn_implementation = before
         else:
             network.set_attn_implementation(before)  # in the parts' own configs too
@@ -102,7 +102,7 @@ def test_survey_finds_the_stacks(architecture: str) -> None:
         assert found == {"decoder": (3, 4, True)}
     else:
         assert found == {"encoder": (3, 4, False)}
-    assert survey(tiny(architecture)).hooked == (architecture not in FALLBACK)
+    assert survey(tiny(architecture)).road == ("softmax" if architecture in SECOND_ROAD else "hook")
 
 
 @pytest.mark.parametrize("architecture", DECODERS)

@@ -8,7 +8,7 @@ from tests.helpers.tiny import tiny
 
 import headscope as hs
 from headscope.capture import Capture, FiniteCheck, run_calls, survey, surveyed
-from headscope.capture.surveying import probe_inputs
+from headscope.capture.probing import probe_inputs
 from headscope.errors import CaptureError
 from headscope.models import Model, wrap
 from headscope.models.stacks import Place

@@ -8,7 +8,7 @@ import torch
 import transformers as tf
 from tests.helpers.tiny import sentencepiece_tokenizer, tiny, wordpiece_tokenizer
 
-from headscope.capture import survey
+from headscope.capture import Capture, check_reachable, survey
 from headscope.capture.observe import watching
 from headscope.capture.surveying import check_probe
 from headscope.errors import CaptureError, ModelError
@@ -54,13 +54,27 @@ def test_training_mode_does_not_drop_weights() -> None:
         torch.testing.assert_close(total, torch.ones_like(total))
 
 
-def test_an_architecture_that_takes_the_hook_and_never_calls_it_is_asked_for_its_output(
+def test_an_architecture_that_takes_the_hook_and_never_calls_it_is_reached_at_its_softmax(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("headscope.capture.surveying.can_watch", lambda network: True)
     capture = survey(tiny("mpnet"))
-    assert not capture.hooked
+    assert capture.road == "softmax"
     assert capture.stacks.grids[0].layers == 3
+
+
+def test_where_an_edit_cannot_be_proved_the_maps_can_still_be_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(capture: Capture) -> None:
+        raise CaptureError("not proved")
+
+    monkeypatch.setattr("headscope.capture.surveying.prove_edit", refuse)
+    capture = survey(tiny("mpnet"))
+    assert capture.road == "returned attentions"
+    assert capture.stacks.grids[0].layers == 3
+    with pytest.raises(CaptureError, match=r"takes no edits \(not proved\)"):
+        check_reachable(capture)
 
 
 @pytest.mark.parametrize("change", [+1, -1])
@@ -101,6 +115,12 @@ def test_maps_of_another_length_are_refused() -> None:
 
 
 def test_scores_that_are_not_weights_are_refused() -> None:
+    scores = [torch.randn(2, 1, 7, 7)]
+    with pytest.raises(CaptureError, match="not attention weights"):
+        check_probe(tiny("bert"), scores, [scores[0][1:, :, :5, :5]])
+
+
+def test_a_model_that_returns_scores_for_weights_is_seen_at_its_softmax() -> None:
     """SqueezeBERT returns its scores from before the softmax."""
     config = tf.SqueezeBertConfig(
         hidden_size=32,
@@ -111,8 +131,11 @@ def test_scores_that_are_not_weights_are_refused() -> None:
         vocab_size=128,
         **{f"{name}_groups": 1 for name in ("q", "k", "v", "post_attention", "intermediate", "output")},
     )
-    with pytest.raises(CaptureError, match="not attention weights"):
-        survey(wrap(tf.SqueezeBertModel(config).eval(), wordpiece_tokenizer(), name="tiny-squeezebert"))
+    model = wrap(tf.SqueezeBertModel(config).eval(), wordpiece_tokenizer(), name="tiny-squeezebert")
+    sums: list[torch.Tensor] = []
+    inputs = {"input_ids": IDS, "attention_mask": torch.ones_like(IDS)}
+    survey(model).run(inputs, lambda place, weights: sums.append(weights.sum(-1)))
+    torch.testing.assert_close(sums[0], torch.ones_like(sums[0]))
 
 
 def test_attention_to_padding_is_refused() -> None:

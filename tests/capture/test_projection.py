@@ -1,5 +1,6 @@
 """The output projection is found by watching, and what heads move through it adds up to what the layer gives."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -98,10 +99,10 @@ def test_the_residual_stream_is_what_the_output_is_added_to() -> None:
         torch.testing.assert_close(stream, state.norm(dim=-1), atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("architecture", ["mpnet", "deberta", "falcon"])
-def test_a_model_that_shows_no_values_is_refused_in_words(architecture: str) -> None:
+def test_a_model_that_shows_no_values_is_refused_in_words() -> None:
+    capture = replace(survey(tiny("mpnet")), hooked=False)
     with pytest.raises(CaptureError, match="not its values, so headscope can tell where its heads look"):
-        output_projections(survey(tiny(architecture)))
+        output_projections(capture)
 
 
 def changed_bert(change: Any) -> Any:

@@ -60,6 +60,7 @@ COMMANDS = {
     "head": "ATLAS 1.2",
     "view": "MODEL cat -o PAGE --no-neurons",
     "report": "ATLAS -o PAGE",
+    "demo": "-o FOLDER",
 }
 
 
@@ -99,7 +100,8 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kinds of heads and the server have tests of their own."""
+    """Kinds of heads, the server and the demo's study have tests of their own."""
+    monkeypatch.setattr("headscope.cli.commands.demo.STEPS", ())
     monkeypatch.setattr("headscope.kinds.stability.ROUNDS", 1)
     monkeypatch.setattr("headscope.kinds.stability.STARTS", 1)
     monkeypatch.setattr("headscope.kinds.clusters.NULL_DRAWS", 3)
@@ -126,6 +128,7 @@ def test_every_command_keeps_to_the_schema(
     run: Run, places: dict[str, Path], tmp_path: Path, name: str
 ) -> None:
     new = {"NEW": tmp_path / "new.nc", "PICTURE": tmp_path / "map.svg", "PAGE": tmp_path / "page.html"}
+    new["FOLDER"] = tmp_path / "demo"
     words = [(places | new).get(word, word) for word in COMMANDS[name].split()]
     result = run(*name.split(), *words, "--json")
     assert (result.exit_code, result.stderr) == (0, "")
@@ -140,6 +143,7 @@ def test_every_command_keeps_to_the_schema(
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_every_answer_fits_a_screen(run: Run, places: dict[str, Path], tmp_path: Path, name: str) -> None:
     new = {"NEW": tmp_path / "new.nc", "PICTURE": tmp_path / "map.svg", "PAGE": tmp_path / "page.html"}
+    new["FOLDER"] = tmp_path / "demo"
     result = run(*name.split(), *((places | new).get(word, word) for word in COMMANDS[name].split()))
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()

@@ -68,6 +68,18 @@ def test_showing_an_atlas_loads_nothing_that_it_does_not_need(atlas_path: Path) 
     }
 
 
+def test_a_report_is_written_without_the_model_s_libraries(atlas_path: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WATCH, "report", str(atlas_path), "-o", str(tmp_path / "report.html")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = set(json.loads(done.stderr.rpartition("LOADED ")[2]))
+    assert not loaded & {"torch", "transformers"}
+
+
 def test_version(run: Run) -> None:
     assert run("--version").stdout == f"headscope {hs.__version__}\n"
 

@@ -1,5 +1,6 @@
 """Mean outputs of heads."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -98,4 +99,4 @@ def test_what_cannot_work_is_refused() -> None:
     with pytest.raises(OptionError, match="takes texts"):
         mean_outputs(tiny("bert"), [3])  # type: ignore[list-item]
     with pytest.raises(InterventionError, match="does not show"):
-        mean_outputs(tiny("mpnet"), TEXTS)
+        mean_outputs(replace(surveyed(tiny("mpnet")), hooked=False), TEXTS)

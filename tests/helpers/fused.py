@@ -100,9 +100,7 @@ def exact_diagonals(weights: Tensor, tables: TokenTables) -> Tensor:
 def exact_pair_sums(weights: Tensor, pairs: Pairs) -> Tensor:
     """(text, head, kind) in float64."""
     at = weights.flatten(2).gather(2, pairs.places[:, None].expand(-1, weights.shape[1], -1))
-    return torch.stack(
-        [(at * (pairs.codes[:, None] >> kind & 1)).sum(-1) for kind in range(pairs.kinds)], -1
-    )
+    return torch.stack([(at * (pairs.codes[:, None] >> kind & 1)).sum(-1) for kind in range(pairs.kinds)], -1)
 
 
 def assert_near(name: str, own: Tensor, wanted: Tensor, bar: float) -> None:
@@ -142,7 +140,9 @@ def check(case: Case) -> FusedCall:
     pairs = Pairs(places, torch.randint(0, 1 << 6, places.shape, dtype=torch.int32).to(DEVICE), 6)
     assert_near("pairs", found.pair_sums(pairs)[:, :, 0], exact_pair_sums(weights, pairs), bar)
     if case.moved:
-        check_moved(found, weights, value, root.double(), pairs, residual.double(), bar)
+        check_moved(
+            found, weights, value, root=root.double(), pairs=pairs, residual=residual.double(), bar=bar
+        )
     return found
 
 
@@ -150,6 +150,7 @@ def check_moved(
     found: FusedCall,
     weights: Tensor,
     value: Tensor,
+    *,
     root: Tensor,
     pairs: Pairs,
     residual: Tensor,

@@ -8,7 +8,12 @@ from tests.helpers.attention import Text, batches, measured, random_texts, token
 
 from headscope.errors import CaptureError
 from headscope.measures import HeadDistance, SampledHeadDistance
-from headscope.measures.head_distance import SAMPLED_QUERIES, divergence_sums, evenly_sampled
+from headscope.measures.head_distance import (
+    SAMPLED_QUERIES,
+    compared_queries,
+    divergence_sums,
+    evenly_sampled,
+)
 from headscope.types import HeadGrid
 
 GRID = HeadGrid("encoder", 3, 2, causal=False)
@@ -24,13 +29,23 @@ def reference(text: Text, *, smooth: float = 0.0) -> np.ndarray:
     return out
 
 
+def without_first(text: Text) -> np.ndarray:
+    """(head, head) mean divergence over all queries but the first, of attention without the first token."""
+    maps = text.maps.numpy().astype(float).reshape(-1, len(text), len(text))[:, 1:, 1:]
+    maps = maps / maps.sum(-1, keepdims=True)
+    pairs = [[[jensenshannon(p, q) ** 2 for p, q in zip(a, b, strict=True)] for b in maps] for a in maps]
+    mean: np.ndarray = np.mean(pairs, -1)
+    return mean
+
+
 @pytest.mark.parametrize("causal", [False, True])
 def test_against_scipy(causal: bool) -> None:
     grid = HeadGrid("decoder" if causal else "encoder", 3, 2, causal=causal)
     texts = random_texts(grid, [21, 9, 2, 40])
     result = measured(HeadDistance, grid, [texts[:3], texts[3:]]).result()["head_distance"]
-    expected = np.mean([reference(text) / len(text) for text in texts], axis=0)
+    expected = np.mean([without_first(text) if causal else reference(text) / len(text) for text in texts], 0)
     np.testing.assert_allclose(result.values, expected, atol=1e-5, rtol=0)
+    assert ("without the first token" in result.description) is causal
     assert result.dims == ("head_a", "head_b")
     assert tuple(result.coords["head_a"]) == ("0.0", "0.1", "1.0", "1.1", "2.0", "2.1")
 
@@ -104,3 +119,26 @@ def test_every_query_is_as_likely_to_be_sampled_and_the_text_alone_decides() -> 
     assert (counts / 400 - share).abs().max() < 5 * (share * (1 - share) / 400) ** 0.5
     alone, _ = evenly_sampled(token_batch(texts[7:8], extra=13))
     assert torch.equal(alone[0], places[7])
+
+
+def test_in_a_decoder_heads_that_rest_on_the_first_token_are_told_apart_by_the_rest() -> None:
+    grid = HeadGrid("decoder", 1, 3, causal=True)
+    (text,) = random_texts(grid, [6])
+    own = text.maps[0, 0].clone()
+    first = torch.zeros_like(own)
+    first[:, 0] = 1
+    text.maps[0, 1] = 0.02 * own + 0.98 * first  # the same head, resting most of the time
+    values = measured(HeadDistance, grid, [[text]]).result()["head_distance"].values
+    assert values[0, 1] < 1e-5
+    assert values[0, 2] > 0.05
+    published = measured(HeadDistance, grid, [[text]], faithful=True).result()["head_distance"].values
+    assert published[0, 1] > 0.5
+
+
+def test_stacks_of_many_heads_compare_fewer_queries() -> None:
+    def compared(layers: int, heads: int) -> int:
+        return compared_queries(HeadGrid("decoder", layers, heads, causal=True))
+
+    assert [compared(12, 8), compared(24, 16), compared(32, 32), compared(80, 64)] == [32, 32, 8, 4]
+    grid = HeadGrid("decoder", 32, 32, causal=True)
+    assert "from 8 queries" in SampledHeadDistance.empty(grid).described

@@ -18,6 +18,7 @@ from transformers import PreTrainedTokenizerBase
 import headscope as hs
 from headscope.errors import HeadscopeWarning, ModelError, OptionError
 from headscope.models import DEMO_MODELS
+from headscope.models.sources import Origin, explain
 from headscope.pages.seen import observe
 
 
@@ -59,7 +60,7 @@ def test_a_name_found_nowhere_says_where_it_was_sought() -> None:
 
 
 def test_a_missing_models_distribution_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["headscope.models.load"], "find_spec", lambda name: None)
+    monkeypatch.setattr(sys.modules["headscope.models.sources"], "find_spec", lambda name: None)
     with pytest.raises(ModelError, match=r"pip install 'headscope\[demo\]'"):
         hs.load("demo")
 
@@ -250,10 +251,8 @@ def test_a_folder_has_no_revisions(folder: Path) -> None:
 
 
 def test_running_out_of_disk_is_not_called_a_missing_model() -> None:
-    explain = sys.modules["headscope.models.load"]._explain
-    assert "No space left" in str(
-        explain(OSError(errno.ENOSPC, "No space left on device"), "org/name", "org/name")
-    )
+    error = OSError(errno.ENOSPC, "No space left on device")
+    assert "No space left" in str(explain(error, Origin("org/name", "org/name")))
 
 
 def test_a_pooler_that_was_made_up_does_not_change_the_hash(tmp_path: Path) -> None:

@@ -298,7 +298,8 @@ def test_a_profile_accounts_for_the_time_by_measure(tmp_path: Path) -> None:
     atlas.save(tmp_path / "a.nc")
     profile = hs.open(tmp_path / "a.nc").provenance["profile"]
     parts = {part["part"]: part for part in profile["parts"]}
-    assert {"entropy", "entropy_moved", "loudness", "reading and encoding", "typical sentences"} < set(parts)
+    assert {"entropy", "entropy_moved", "loudness", "waiting for texts", "typical sentences"} < set(parts)
     assert sum(part["share"] for part in profile["parts"]) == pytest.approx(1, abs=0.01)
+    assert profile["beside_the_model"]["reading and encoding"] > 0
     assert profile["tokens_per_second"] > 0
     assert "profile" not in hs.analyze(tiny("bert"), SHORT, max_length=48, measures=["entropy"]).provenance

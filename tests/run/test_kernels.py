@@ -21,8 +21,8 @@ pytestmark = pytest.mark.filterwarnings(
 )  # numpy, of minus infinity
 
 PAIRS = [
-    TextPair("The cat sat on the mat, and the cat was red.", "A dog saw the cat."),
-    TextPair("A dog!", "It sat."),
+    TextPair("The cat sat, the cat was red.", "A dog, the cat."),
+    TextPair("A dog!", "It."),
 ]
 
 
@@ -47,7 +47,8 @@ def counted(model: Model, *, kernels: bool) -> Measures:
     return states
 
 
-@pytest.mark.parametrize("architecture", ["bert", "gpt2", "t5"])
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ["bert", "gpt2"])
 def test_every_measure_is_the_same_by_both_roads(architecture: str) -> None:
     model = tiny(architecture)
     own, fused = (counted(model, kernels=kernels).result() for kernels in (False, True))

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,8 @@ from headscope.capture.projection import Carrier
 from headscope.measures import MEASURES
 from headscope.run import one_pass
 from headscope.run.measured import Measures
-from headscope.run.one_pass import Shard, run_pass, shards, whole
+from headscope.run.merging import MergeTree
+from headscope.run.one_pass import HERE, TEXTS_A_SHARD, Chunks, run_pass, running_on, shard_size, shards
 from headscope.run.progress import Tell
 from headscope.run.reader import Reader, ReadText
 from headscope.run.watch import Watch
@@ -54,14 +56,14 @@ def test_every_text_is_counted_once_and_in_order(size: int) -> None:
         count(part, batch)
 
     state = Seen()
-    found = run_pass(shards(range(10), size, str), state, noted, batches=in_threes)
+    found = run_pass(range(10), state, noted, batches=in_threes, least=size)
     assert found is state
     assert found.texts == list(range(10))
     assert found.total == 45
     assert all(batch[0] // size == batch[-1] // size for batch in batches)  # none crosses shards
 
 
-def test_one_stream_is_read_as_it_goes() -> None:
+def test_a_stream_is_read_one_shard_at_a_time() -> None:
     read = 0
 
     def stream() -> Iterator[int]:
@@ -75,8 +77,8 @@ def test_one_stream_is_read_as_it_goes() -> None:
     def expected(done: int) -> None:
         ahead.append(read - done)
 
-    run_pass(whole(stream()), Seen(), count, batches=in_threes, expected=expected)
-    assert max(ahead) == 0
+    run_pass(stream(), Seen(), count, batches=in_threes, expected=expected, least=6)
+    assert max(ahead) == 3
 
 
 def test_how_far_it_is_is_told_after_each_batch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +89,7 @@ def test_how_far_it_is_is_told_after_each_batch(monkeypatch: pytest.MonkeyPatch)
         yield lambda progress: told.append((title, progress.texts, progress.expected))
 
     monkeypatch.setattr(one_pass, "progress_bar", bar)
-    run_pass(shards(range(7), 4, str), Seen(), count, batches=in_threes, title="x", expected=lambda done: 9)
+    run_pass(range(7), Seen(), count, batches=in_threes, title="x", expected=lambda done: 9, least=4)
     assert told == [("x", 3, 9), ("x", 4, 9), ("x", 7, 9)]
 
 
@@ -99,12 +101,12 @@ def test_tokens_are_counted_by_whoever_knows_them(monkeypatch: pytest.MonkeyPatc
         yield lambda progress: read.append(progress.tokens)
 
     monkeypatch.setattr(one_pass, "progress_bar", bar)
-    run_pass(whole(range(7)), Seen(), count, batches=in_threes, title="x", tokens=sum)
+    run_pass(range(7), Seen(), count, batches=in_threes, title="x", tokens=sum)
     assert read == [3, 15, 21]
 
 
 def test_nothing_to_count() -> None:
-    assert run_pass(whole([]), Seen(), count, batches=in_threes).texts == []
+    assert run_pass([], Seen(), count, batches=in_threes).texts == []
 
 
 def test_too_large_a_batch_is_halved_and_its_first_try_leaves_no_trace() -> None:
@@ -113,11 +115,11 @@ def test_too_large_a_batch_is_halved_and_its_first_try_leaves_no_trace() -> None
         if len(batch) > 1:
             raise torch.OutOfMemoryError("out of memory")
 
-    found = run_pass(shards(range(10), 4, str), Seen(), scarce, batches=in_threes)
+    found = run_pass(range(10), Seen(), scarce, batches=in_threes, least=4)
     assert (found.texts, found.total) == (list(range(10)), 45)
 
 
-def test_a_failure_in_a_shard_leaves_the_shards_before_it_whole() -> None:
+def test_a_failure_leaves_the_state_as_it_was() -> None:
     def failing(part: Seen, batch: list[int]) -> None:
         count(part, batch)
         if 7 in batch:
@@ -125,15 +127,15 @@ def test_a_failure_in_a_shard_leaves_the_shards_before_it_whole() -> None:
 
     state = Seen()
     with pytest.raises(ValueError, match="no"):
-        run_pass(shards(range(10), 4, str), state, failing, batches=in_threes)
-    assert state.texts == [0, 1, 2, 3]
+        run_pass(range(10), state, failing, batches=in_threes, least=4)
+    assert state.texts == []
 
 
 # Shards
 
 
 def ids(texts: Iterable[str], size: int = 2) -> list[str]:
-    return [shard.id for shard in shards(texts, size, str)]
+    return [shard.id for shard in shards(texts, size)]
 
 
 def test_a_shard_is_known_by_its_place_and_its_texts() -> None:
@@ -150,22 +152,97 @@ def test_a_shard_is_known_by_its_place_and_its_texts() -> None:
 
 def test_shards_are_read_one_at_a_time() -> None:
     stream = iter(range(10))
-    first = next(shards(stream, 3, str))
+    first = next(shards(stream, 3))
     assert list(first.texts) == [0, 1, 2]
     assert next(stream) == 3
+
+
+# Merging
+
+
+@dataclass
+class Exact(Sums):
+    """Numbers whose sum depends on the order of the terms, and their names in that order."""
+
+    total: float = 0.0
+    names: str = ""
+
+    def merge(self, other: "Exact", /) -> None:
+        self.total += other.total
+        self.names = f"({self.names}{other.names})"
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 11, 64, 100])
+def test_states_merge_to_the_same_bits_in_any_order(count: int) -> None:
+    results = set()
+    for seed in range(5):
+        places = list(range(count))
+        Random(seed).shuffle(places)
+        tree: MergeTree[Exact] = MergeTree()
+        for place in places:
+            tree.add(place, Exact(Random(place).uniform(-1, 1) * 10.0 ** (place % 9), f"{place} "))
+        root = tree.root()
+        assert root is not None
+        results.add((root.total.hex(), root.names))
+    assert len(results) == 1
+
+
+def test_states_in_order_are_never_many() -> None:
+    tree: MergeTree[Exact] = MergeTree()
+    for place in range(1000):
+        tree.add(place, Exact())
+        assert len(tree) <= 10
+
+
+def test_a_place_counts_once_and_none_is_missing() -> None:
+    tree: MergeTree[Exact] = MergeTree()
+    tree.add(0, Exact())
+    tree.add(1, Exact())
+    for place in (0, 1):
+        with pytest.raises(ValueError, match=f"place {place} was merged before"):
+            tree.add(place, Exact())
+    tree.add(3, Exact())
+    tree.add(4, Exact())
+    with pytest.raises(ValueError, match="one is missing"):
+        tree.root()
+    assert MergeTree[Exact]().root() is None
+
+
+def test_a_shard_is_whole_windows() -> None:
+    assert shard_size(in_threes) == TEXTS_A_SHARD
+    assert shard_size(Chunks(128)) == TEXTS_A_SHARD
+    assert shard_size(Chunks(100)) == 600
+    assert shard_size(Chunks(4096)) == 4096
+
+
+def test_a_pass_inside_a_shard_is_a_part_of_it() -> None:
+    engines = []
+
+    class Noting:
+        def run(self, parts: Any, job: Any, accept: Any, told: Any, *, keep: bool) -> None:
+            engines.append(self)
+            HERE.run(parts, job, accept, told, keep=keep)
+
+    def counts_inside(part: Seen, batch: list[int]) -> None:
+        part.merge(run_pass(batch, Seen(), count, batches=in_threes))
+
+    with running_on(Noting()):
+        assert run_pass(range(10), Seen(), counts_inside, batches=in_threes).total == 45
+    assert len(engines) == 1
 
 
 # A model
 
 
-def measured(parts: Iterable[Shard[ReadText]], watch: Watch) -> dict[str, np.ndarray]:
+def measured(reader: Reader, watch: Watch, least: int, seed: int | None = None) -> dict[str, np.ndarray]:
     kinds = [MEASURES.get(name) for name in MEASURES.names()]
 
     def shown(part: Measures, texts: list[ReadText]) -> None:
         part.update(watch, watch.batch([text.encoded for text in texts]))
 
     states = Measures.of(watch.capture, kinds, weigh="both")
-    states = run_pass(parts, states, shown, batches=watch.batches("auto", 24))
+    with running_on(HERE if seed is None else Shuffling(seed)):
+        states = run_pass(reader, states, shown, batches=watch.batches(2, 24), least=least)
     states = pickle.loads(pickle.dumps(states))  # it may travel
     return {
         f"{stack}/{name}": array.values
@@ -174,17 +251,31 @@ def measured(parts: Iterable[Shard[ReadText]], watch: Watch) -> dict[str, np.nda
     }
 
 
+class Shuffling:
+    """Counts shards in an order of its own, and some of them twice."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+
+    def run(self, parts: Any, job: Any, accept: Any, told: Any, *, keep: bool) -> None:
+        shards = list(parts)
+        assert len(shards) > 2
+        self.random.shuffle(shards)
+        for shard in shards:
+            job.run(shard)
+            accept(shard, job.run(shard))
+
+
 @pytest.mark.parametrize("architecture", ["bert", "t5"])
-def test_what_is_measured_depends_on_no_shard_and_no_order(architecture: str) -> None:
+def test_what_is_measured_depends_on_no_order_and_no_retry(architecture: str) -> None:
     capture = survey(tiny(architecture))
     watch = Watch(capture, holds_all=True, carrier=Carrier(capture))
-    reader = Reader(as_corpus(TEXTS), watch.encoder(24))
-    expected = measured(reader.shards(), watch)
+    reader = Reader(as_corpus(TEXTS * 9), watch.encoder(24))
+    expected = measured(reader, watch, least=1)
     assert len(expected) > 10
-    for size in (1, 4):
-        parts = list(reader.shards(size))
-        assert len(parts) == -(-reader.read // size)
-        Random(size).shuffle(parts)
-        for name, values in measured(parts, watch).items():
-            # Folds are kept with half the digits.
-            np.testing.assert_allclose(values, expected[name], rtol=1e-4, atol=1e-6, err_msg=name)
+    for seed in (1, 2):
+        for name, values in measured(reader, watch, 1, seed).items():
+            assert values.tobytes() == expected[name].tobytes(), name
+    for name, values in measured(reader, watch, least=99).items():  # one shard
+        # Folds are kept with half the digits.
+        np.testing.assert_allclose(values, expected[name], rtol=1e-4, atol=1e-6, err_msg=name)

@@ -49,3 +49,17 @@ def test_nothing_is_timed_unless_asked(clock: list[float]) -> None:
         clock[0] += 3
     assert list(spent.iterated("reading", [1, 2])) == [1, 2]
     assert spent.seconds == {}
+
+
+def test_what_another_thread_does_meanwhile_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter(range(0, 100, 2))
+    monkeypatch.setattr(profile, "thread_time", lambda: next(ticks))
+    spent = Profile()
+    assert list(spent.beside("reading", [1, 2])) == [1, 2]
+    assert spent.seconds == {}
+    assert spent.facts(tokens=1, duration=1)["beside_the_model"] == {
+        "reading": 6
+    }  # two things, and their end
+    off = Profile(on=False)
+    assert list(off.beside("reading", [1, 2])) == [1, 2]
+    assert off.aside == {}

@@ -90,14 +90,6 @@ def test_how_many_texts_there_will_be() -> None:
     assert unlimited.expected(1) == len(texts)
 
 
-def test_shards_hold_all_texts_in_order() -> None:
-    read = reader()
-    texts = list(read)
-    (single,) = read.shards()
-    assert list(single.texts) == texts
-    assert [text for shard in read.shards(2) for text in shard.texts] == texts
-
-
 # Options
 
 

@@ -190,7 +190,7 @@ def test_the_next_token(serving: MakeClient) -> None:
     model = headed("gpt2", "lm")
     request = {"model": model.name, "text_a": "the cat", "edits": [{"heads": "0.3", "how": "zero"}]}
     found = serving(model).post("/api/predict", json=request).json()
-    inputs = model.tokenizer("the cat", return_tensors="pt")
+    inputs = model.tokenizer("<|endoftext|>the cat", return_tensors="pt")
     for key, network in (("before", model.network), ("after", without_head(model, 0, 3))):
         with torch.no_grad():
             check(found[key][0]["options"], model, network(**inputs).logits[0, -1])
@@ -319,7 +319,7 @@ def test_what_comes_next_is_asked_for_at_the_end_of_a_long_text(serving: MakeCli
     text = "a dog saw it. " * 20 + "the cat sat on"
     request = {"model": model.name, "text_a": text[:100], "text_b": text[101:]}
     found = serving(model, longest=16).post("/api/predict", json=request).json()
-    ids = model.tokenizer(text)["input_ids"][-16:]
+    ids = [0, *model.tokenizer(text)["input_ids"][-15:]]
     with torch.no_grad():
         logits = model.network(input_ids=torch.tensor([ids])).logits[0, -1]
     check(found["before"][0]["options"], model, logits)

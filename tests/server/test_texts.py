@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 import torch
 from starlette.testclient import TestClient
+from tests.helpers.tasks import headed
 from tests.helpers.tiny import tiny
 from tests.helpers.two_models import own_maps
 from tests.server.conftest import MakeClient
 
+import headscope as hs
 from headscope.models import Model, wrap
 from headscope.pages.shapes import Seen, Tokens
 from headscope.server.explorer import TEXT_CHARACTERS, Explorer, Kept
@@ -52,7 +54,7 @@ def bert() -> tuple[Model, dict, Maps, list[str]]:
 
 def gpt2() -> tuple[Model, dict, Maps, list[str]]:
     model = tiny("gpt2")
-    maps = own_maps(model, dict(model.tokenizer("the cat sat", return_tensors="pt")))
+    maps = own_maps(model, dict(model.tokenizer("<|endoftext|>the cat sat", return_tensors="pt")))
     return model, {"model": "tiny-gpt2", "text_a": "the cat sat"}, maps, ["decoder"]
 
 
@@ -307,3 +309,26 @@ def test_short_texts_are_stored_finely_and_long_ones_are_not(
     monkeypatch.setattr("headscope.server.texts.FINE_WEIGHTS", 100)
     longer = request | {"text_a": "the cat sat on the mat"}
     assert client.post("/api/seen", json=longer).json()["fine"] is False
+
+
+def test_a_model_goes_on_with_a_text_as_it_is_and_edited(serving: MakeClient) -> None:
+    model = headed("llama", "lm")
+    client = serving(model)
+    asked = {"model": model.name, "text_a": "the cat sat on the mat", "generate": 6}
+    seen = client.post("/api/seen", json=asked).json()
+    expected = hs.generate(model, asked["text_a"], tokens=6)
+    assert seen["source"]["generated"] == expected.generated
+    assert seen["output"] == expected.output
+    assert not seen["has_neurons"]
+    (stack,) = seen["stacks"]
+    for layer, weights in enumerate(sent_maps(client, seen, stack)):
+        np.testing.assert_allclose(weights, expected.attention()[layer], atol=seen["max_error"] + 1e-4)
+    edits = [{"heads": "0.*, 1.*", "how": "zero"}]
+    after = client.post("/api/seen", json=asked | {"edits": edits}).json()
+    assert after["id"] != seen["id"]
+    assert after["output"] != seen["output"]
+    refused = client.post("/api/seen", json=asked | {"edits": edits, "difference": True})
+    assert "another text" in refused.json()["error"]
+    many = client.post("/api/seen", json=asked | {"generate": 100_000})
+    assert "the most here is" in many.json()["error"]
+    assert client.get(f"/api/seen/{seen['id']}/neurons/decoder/0/0").status_code == 400

@@ -1,5 +1,7 @@
 import asyncio
+import gc
 import threading
+import weakref
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ from tests.helpers.tiny import tiny
 
 from headscope.errors import OptionError
 from headscope.server.problems import StoppedError, TooBusyError
-from headscope.server.worker import REQUESTS_WAITING, Job, Worker
+from headscope.server.worker import READER_WAITING, REQUESTS_WAITING, Job, Worker
 
 
 async def never() -> None:
@@ -167,21 +169,78 @@ def test_every_architecture_has_layers_to_stop_at(architecture: str) -> None:
     model.network(**inputs)
 
 
-def test_too_many_waiting_are_sent_away() -> None:
+@pytest.mark.parametrize(("readers", "most"), [(1, READER_WAITING), (8, REQUESTS_WAITING)])
+def test_too_many_waiting_are_sent_away(readers: int, most: int) -> None:
     leave = threading.Event()
 
     async def main() -> None:
         worker = Worker()
         jobs = [
-            asyncio.ensure_future(worker.run("slow", lambda job: leave.wait(20), gone=never))
-            for _ in range(REQUESTS_WAITING)
+            asyncio.ensure_future(
+                worker.run("slow", lambda job: leave.wait(20), gone=never, reader=str(number % readers))
+            )
+            for number in range(most)
         ]
         await asyncio.sleep(0)
-        with pytest.raises(TooBusyError):
-            await worker.run("one more", lambda job: None, gone=never)
+        with pytest.raises(TooBusyError, match=str(most)):
+            await worker.run("one more", lambda job: None, gone=never, reader="0")
         leave.set()
         await asyncio.gather(*jobs)
-        assert await worker.run("again", lambda job: 5, gone=never) == 5
+        assert await worker.run("again", lambda job: 5, gone=never, reader="0") == 5
+
+    run_apart(main())
+
+
+def test_readers_take_turns() -> None:
+    leave, order = threading.Event(), list[str]()
+
+    def work(name: str) -> None:
+        assert leave.wait(20)
+        order.append(name)
+
+    async def main() -> None:
+        worker = Worker()
+
+        def ask(name: str) -> Any:
+            running = worker.run(name, lambda job: work(name), gone=never, reader=name[0])
+            return asyncio.ensure_future(running)
+
+        jobs = [ask(f"a{number}") for number in range(5)]
+        await until(lambda: worker.working == "a0")
+        jobs += [ask("b0"), ask("b1"), ask("c0")]
+        await asyncio.sleep(0)
+        leave.set()
+        await asyncio.gather(*jobs)
+
+    run_apart(main())
+    assert order == ["a0", "b0", "c0", "a1", "b1", "a2", "a3", "a4"]
+
+
+def test_what_was_asked_is_not_kept_once_nobody_waits() -> None:
+    leave = threading.Event()
+
+    class Asked:
+        """As large as you like."""
+
+    async def main() -> None:
+        worker = Worker()
+        slow = asyncio.ensure_future(worker.run("slow", lambda job: leave.wait(20), gone=never))
+        await until(lambda: worker.working == "slow")
+        kept = []
+
+        async def at_once() -> None:
+            pass
+
+        for _ in range(50):
+            asked = Asked()
+            kept.append(weakref.ref(asked))
+            with pytest.raises(StoppedError):
+                await worker.run("left", lambda job, asked=asked: asked, gone=at_once)
+        del asked
+        gc.collect()
+        assert not [reference for reference in kept if reference() is not None]
+        leave.set()
+        assert await slow
 
     run_apart(main())
 

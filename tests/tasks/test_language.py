@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -190,10 +191,11 @@ def test_roles_are_those_of_the_shown_text_encoded_by_itself() -> None:
 
 def test_limit_and_empty_texts() -> None:
     assert len(masked(limit=2).evaluate(headed("bert", "mlm"))) == 2
+    without_start = replace(headed("gpt2", "lm"), start_token=False)
     with pytest.raises(TextError, match="no text with a token to predict"):
-        next_token(["a"]).evaluate(headed("gpt2", "lm"))
+        next_token(["a"]).evaluate(without_start)
     # A text with nothing to predict does not spoil the others.
-    result = next_token(["a", "The cat."]).evaluate(headed("gpt2", "lm"))
+    result = next_token(["a", "The cat."]).evaluate(without_start)
     assert len(result) == 1
     assert result.skipped.count == 1
     with pytest.raises(TextError, match="empty"):

@@ -7,7 +7,7 @@ from headscope.errors import OptionError
 from headscope.text.encode import EncodedText, TextEncoder
 from headscope.text.items import TextPair
 from headscope.text.words import WordText
-from headscope.types import ROLES
+from headscope.types import ROLES, Layout
 
 PAIR = TextPair("The cats sat, ok.", "The cat saw it.")
 
@@ -210,3 +210,29 @@ def test_a_text_of_nothing_is_one_token_that_is_no_word() -> None:
         assert (len(encoded), encoded.source.word, encoded.cut) == (1, [-1], False)
     encoded = encoder.encode_words(WordText.of(["x" * 11]))
     assert (len(encoded), encoded.source.word, encoded.cut) == (1, [-1], True)
+
+
+@pytest.mark.parametrize("layout", ["pair", "joined", "source-target"])
+def test_many_inputs_are_encoded_as_each_alone_is_by_one_call(layout: Layout) -> None:
+    class Counting:
+        """A tokenizer that counts how often it is asked."""
+
+        def __init__(self) -> None:
+            self.inner, self.calls = wordpiece_tokenizer(), 0
+
+        def __call__(self, *texts: object, **options: object) -> object:
+            self.calls += 1
+            return self.inner(*texts, **options)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.inner, name)
+
+    long = "the cats sat on the mats and saw a dog. " * 12
+    pairs = [PAIR, TextPair("a cat"), TextPair(long, "it"), TextPair("a", long), TextPair("it", "")]
+    tokenizer = Counting()
+    encoder = TextEncoder(tokenizer, layout, 24, decoder_start=1)
+    single = [encoder.encode(pair) for pair in pairs]
+    tokenizer.calls = 0
+    assert encoder.encode_all(pairs) == single
+    shortened = sum(len(text) > 8 * 24 for pair in pairs for text in (pair.first, pair.second or ""))
+    assert tokenizer.calls - shortened <= (2 if layout == "source-target" else 1)

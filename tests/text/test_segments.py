@@ -1,10 +1,11 @@
 """Sentences into segments."""
 
+import pytest
 from tests.helpers.tiny import byte_tokenizer, wordpiece_tokenizer
 
 from headscope.text.encode import TextEncoder
 from headscope.text.items import Sentence, TextPair
-from headscope.text.segments import fitting_parts, segments
+from headscope.text.segments import TOGETHER, fitting_parts, in_pieces, segments
 
 ENCODER = TextEncoder(wordpiece_tokenizer(), "pair", 13)  # room for ten tokens of text
 
@@ -65,3 +66,29 @@ def test_every_segment_fits() -> None:
 
 def test_sentences_without_tokens_make_no_segment() -> None:
     assert pack(Sentence("", 0), Sentence(" ", 0)) == []
+
+
+@pytest.mark.parametrize("count", [0, 1, TOGETHER - 1, TOGETHER, TOGETHER + 1, 3 * TOGETHER])
+def test_sentences_asked_for_together_are_packed_the_same(count: int) -> None:
+    items: list[Sentence | TextPair] = [
+        TextPair("a cat", "a dog")
+        if number % 7 == 3
+        else Sentence("the cats sat. " * (number % 5), number // 9)
+        for number in range(count)
+    ]
+    ahead = list(in_pieces(items, ENCODER))
+    assert ahead == items
+    assert all(item.pieces == ENCODER.pieces(item.text) for item in ahead if isinstance(item, Sentence))
+    assert list(segments(ahead, ENCODER)) == pack(*items)
+
+
+def test_an_error_among_sentences_read_together_comes_after_those_before_it() -> None:
+    def broken():
+        yield Sentence("a cat.", 0)
+        yield Sentence("a dog.", 0)
+        raise OSError("gone")
+
+    stream = in_pieces(broken(), ENCODER)
+    assert [next(stream).text, next(stream).text] == ["a cat.", "a dog."]  # type: ignore[union-attr]
+    with pytest.raises(OSError, match="gone"):
+        next(stream)

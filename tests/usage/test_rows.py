@@ -78,7 +78,7 @@ def test_a_decoders_pair_is_the_difference_of_its_sentences() -> None:
     scores, _ = Network(surveyed(model), rows).untouched([HeadId(0, 0)])
 
     def chance(words: str) -> float:
-        ids = torch.tensor([model.tokenizer(words)["input_ids"]])
+        ids = torch.tensor([model.tokenizer(f"<|endoftext|>{words}")["input_ids"]])
         chances = model.network(ids).logits[0, :-1].log_softmax(-1).detach()
         return float(chances.gather(1, ids[0, 1:, None]).sum())
 

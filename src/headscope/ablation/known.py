@@ -15,9 +15,10 @@ from headscope.kinds import head_types
 from headscope.measures import MEASURES
 from headscope.models.stacks import Stacks
 from headscope.run.measured import Measures
-from headscope.run.one_pass import run_pass, whole
+from headscope.run.one_pass import run_pass
 from headscope.run.watch import Watch
 from headscope.tasks import TaskBatch, TaskBatches
+from headscope.tasks.base import BATCHES_A_SHARD
 from headscope.types import Array, HeadId, StackName
 
 _FEATURES = "distance_features"
@@ -55,7 +56,7 @@ def features_of(capture: Capture, batches: TaskBatches) -> Atlas:
     def count(part: Measures, batch: TaskBatch) -> None:
         part.update(watch, batch.text)
 
-    run_pass(whole(batches), features, count, batches=iter)
+    run_pass(batches, features, count, batches=iter, least=BATCHES_A_SHARD)
     return Atlas.build(features.result(), provenance={})
 
 

@@ -17,7 +17,7 @@ from headscope.ablation.plan import PlannedEdit
 from headscope.capture import AttentionCall, Capture, Forward, following
 from headscope.capture.follow import run_calls
 from headscope.capture.observe import intercepting, is_edited
-from headscope.capture.surveying import probe_inputs
+from headscope.capture.probing import probe_inputs
 from headscope.edits import How
 from headscope.edits.changes import Change
 from headscope.edits.heads import HeadSet

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -20,10 +20,11 @@ from headscope.atlas.files import (
     PLAIN_FORMAT,
     Results,
     measure_names,
-    name_of,
 )
+from headscope.atlas.read import read_stored
+from headscope.atlas.saving import Opened, save
 from headscope.atlas.sentences import Example, Typical, as_line, from_line
-from headscope.atlas.stored import Arrays, StoredGroup, StoredTree, read_stored
+from headscope.atlas.stored import Arrays, StoredGroup, StoredTree
 from headscope.errors import AtlasError, choices
 from headscope.stats.documents import DOCUMENT_GROUPS, FEWEST_DOCUMENTS
 from headscope.types import HeadId, LabelledArray
@@ -55,12 +56,16 @@ class Atlas:
     `atlas["decoder/entropy"]` and so on, and `atlas["entropy"]` is the first stack that has it.
     """
 
+    opened: Opened | None = None
+    """The file it was opened from; None where it was made here."""
+
     def __init__(self, tree: xr.DataTree | StoredTree) -> None:
         if isinstance(tree, StoredTree):
             self._stored = tree
         else:
             self.tree = tree
         self._arrays: dict[str, Arrays] = {}  # of each stack asked for: a tree is slow to walk
+        self.added: tuple[str, ...] = ()  # probes whose results came since it was opened or made
         self._typical: dict[str, dict[HeadId, list[Typical]]] = {}  # read once, for a page of every head
 
     @cached_property
@@ -113,72 +118,18 @@ class Atlas:
         `facts` say where its numbers come from; they stand in the provenance under `probes`. `table` has, for
         each stack, the rows that the probe prints, and `examples` its best heads at work.
         """
-        from headscope.atlas.trees import array_groups, line_groups, tree_of
+        from headscope.atlas.adding import added
 
-        known = [stack for stack in STACKS if stack in (*self.stacks, *stacks)]
-        several = len(known) > 1
-        added = array_groups(stacks, several=several)
-        lines = {stack: list(map(as_line, sentences)) for stack, sentences in examples.items()}
-        added |= line_groups(probe + EXAMPLES, lines, several=several)
-        lines = {stack: list(map(json.dumps, rows)) for stack, rows in table.items()}
-        added |= line_groups(probe + TABLE, lines, several=several)
-        names = sorted(set(map(name_of, added)))
-        self._check_free(probe, names)
-        owners = self._owners()
-        kept = {
-            self._path(path, several=several): group
-            for path, group in self._datasets().items()
-            if owners.get(name_of(path)) != probe
-        }
-        probes = {**self.probes, probe: {**facts, "arrays": names}}
-        groups = {**kept, **{path.lstrip("/"): group for path, group in added.items()}}
-        facts = {"probes": json.dumps(probes), "stacks": ",".join(known), FORMAT_KEY: FORMAT}
-        return Atlas(tree_of(groups, facts))
-
-    def _datasets(self) -> dict[str, xr.Dataset]:
-        """Every group of the tree by its path."""
-        return {path: node.to_dataset(inherit=False) for path, node in self.tree.subtree_with_keys}
-
-    def _check_free(self, probe: str, names: Iterable[str]) -> None:
-        """Raise AtlasError if a name is that of another probe's results or of what an analysis left here."""
-        owners = self._owners()
-        known = {name_of(path) for path, _ in self.tree.subtree_with_keys}
-        for name in sorted(known.intersection(names)):
-            owner = owners.get(name)
-            if owner != probe:
-                whose = "a measure of this atlas" if owner is None else f"what the probe {owner!r} found"
-                raise AtlasError(
-                    f"the probe {probe!r} gives an array called {name!r}, which is {whose}; write it to another file"
-                )
-
-    def _path(self, path: str, *, several: bool) -> str:
-        """Where a group of this atlas belongs in one of several stacks: below its stack's name."""
-        if several and len(self.stacks) == 1 and path not in (".", "/"):
-            return f"{self.stacks[0]}/{path}"
-        return path
+        return added(self, probe, stacks, facts=facts, table=table, examples=examples)
 
     def with_probes_of(self, other: Atlas) -> Atlas:
-        """This atlas and what probes found in another one of the same model.
+        """This atlas and what other probes found in another one of the same model.
 
         What was derived from the other's own measures (kinds of heads) stays behind: they are not this atlas's.
         """
-        from headscope.atlas.trees import tree_of
+        from headscope.atlas.adding import joined
 
-        probes = {name: facts for name, facts in other.probes.items() if DERIVED not in facts}
-        owned = [name for name, probe in other._owners().items() if probe in probes]
-        if not owned:
-            return self
-        self._check_edits(other.edits, "what its probes found is")
-        if other.stacks != self.stacks:
-            raise AtlasError(
-                f"its probes looked at the stacks {', '.join(other.stacks)}, and the new atlas has "
-                f"{', '.join(self.stacks)}"
-            )
-        for probe, facts in probes.items():
-            self._check_free(probe, facts.get("arrays", []))
-        theirs = {path: group for path, group in other._datasets().items() if name_of(path) in owned}
-        facts = {"probes": json.dumps(probes), FORMAT_KEY: FORMAT}
-        return Atlas(tree_of(self._datasets() | theirs, facts))
+        return joined(self, other)
 
     @property
     def edits(self) -> tuple[str, ...]:
@@ -196,9 +147,10 @@ class Atlas:
                 "give an atlas of the same model, or write to another file"
             )
         if edits is not None:
-            self._check_edits(tuple(edits), "the new numbers are")
+            self.check_edits(tuple(edits), "the new numbers are")
 
-    def _check_edits(self, edits: tuple[str, ...], what: str) -> None:
+    def check_edits(self, edits: tuple[str, ...], what: str) -> None:
+        """Raise AtlasError unless these edits were in force; `what` is of them, in words."""
         if edits != self.edits:
             raise AtlasError(
                 f"the atlas is of {self.provenance.get('model')!r} {_edited(self.edits)}, and {what} of it "
@@ -207,7 +159,7 @@ class Atlas:
 
     def found_by(self, probe: str) -> dict[str, dict[str, LabelledArray]]:
         """The arrays that a probe left, by stack and name, companions too, ready to be added to an atlas again."""
-        owned = {name for name, by in self._owners().items() if by == probe}
+        owned = {name for name, by in self.owners().items() if by == probe}
         owned |= {name + companion for name in owned for companion in COMPANIONS}
         by_stack = {
             stack: {name: array for name, array in self.stack(stack).plain.items() if name in owned}
@@ -228,7 +180,7 @@ class Atlas:
         texts = facts.get("texts")
         return None if texts is None else int(texts)
 
-    def _owners(self) -> dict[str, str]:
+    def owners(self) -> dict[str, str]:
         """Which probe each of its groups comes from."""
         return {name: probe for probe, facts in self.probes.items() for name in facts.get("arrays", [])}
 
@@ -238,7 +190,10 @@ class Atlas:
 
     def table(self, probe: str, *, stack: str | None = None) -> list[dict[str, Any]]:
         """The rows of a probe's table; none when that probe was not run."""
-        return [json.loads(line) for line in self._lines(probe + TABLE, stack)]
+        try:
+            return [dict(json.loads(line)) for line in self._lines(probe + TABLE, stack)]
+        except (ValueError, TypeError, RecursionError) as error:
+            raise AtlasError(f"the table of {probe!r} is damaged; run the probe again with -o") from error
 
     def typical(self, head: HeadId | str, *, stack: str | None = None) -> list[Typical]:
         """The sentences of the corpus where a head is most typical, the most typical first; none if none were kept."""
@@ -288,6 +243,11 @@ class Atlas:
             return self._stored.children("/" if is_only else f"/{stack}")
         node = self.tree if is_only else self.tree.children[stack]
         return {name: StoredGroup.of(child.to_dataset()) for name, child in node.children.items()}
+
+    @property
+    def has_measures(self) -> bool:
+        """Whether it holds more than what probes found."""
+        return any(measure_names(self._groups(stack).keys() - self.owners()) for stack in self.stacks)
 
     @property
     def measures(self) -> list[str]:
@@ -355,10 +315,12 @@ class Atlas:
         return import_module("headscope.facts.findings").findings(self, stack=stack)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one NetCDF file; it appears under its name only when it is whole."""
-        from headscope.atlas.trees import write_tree
+        """Write one NetCDF file; it appears under its name only when it is whole.
 
-        write_tree(self.tree, path)
+        What probes found in the atlas of the same model that is at `path` stays, and so does what another program
+        wrote there since this one was opened. Of another model, the file is replaced.
+        """
+        save(self, path)
 
     def __repr__(self) -> str:
         facts = self.provenance
@@ -384,7 +346,9 @@ class Atlas:
 
 def open_atlas(path: str | os.PathLike[str]) -> Atlas:
     """Open an atlas file; a truncated, foreign or newer file gives a clear error."""
-    return Atlas(read_stored(path))
+    atlas = Atlas(read_stored(path))
+    atlas.opened = Opened.of(path, atlas.probes)
+    return atlas
 
 
 def _edited(edits: Sequence[str]) -> str:

@@ -1,9 +1,11 @@
 """Sentences with a head at work on them, kept as lines of JSON so that they can be shown without the model."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
+from headscope.errors import AtlasError, OptionError
 from headscope.types import HeadId
 
 _INWARD = ("head_to_dependent", "antecedent_to_mention", "argument_to_predicate")
@@ -110,7 +112,32 @@ def as_line(sentence: Example | Typical) -> str:
 
 
 def from_line(kind: type[Kept], line: str) -> Kept:
-    """What a line of JSON stands for."""
-    fields: dict[str, Any] = json.loads(line)
-    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
-    return kind(**fields | {"head": HeadId.parse(fields["head"])})
+    """What a line of JSON stands for; an AtlasError where it is none of this kind."""
+    try:
+        fields: dict[str, Any] = json.loads(line)
+        fields = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+        sentence = kind(**fields | {"head": HeadId.parse(fields["head"])})
+        _check_types(fields)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OptionError) as error:
+        name = kind.__name__.lower()
+        raise AtlasError(
+            f"the atlas holds a damaged sentence ({name}: {line[:40]!r}); make it again with: headscope analyze"
+        ) from error
+    return sentence
+
+
+_PLACES, _WORDS, _SHARES = ("right", "looks_at", "takes_from"), ("words", "keys"), ("weights", "moved")
+
+
+def _check_types(fields: Mapping[str, Any]) -> None:
+    """Raise TypeError where a list does not hold what it should, or a place is no number."""
+    for names, kinds in ((_PLACES, int), (_WORDS, str), (_SHARES, (int, float))):
+        for name in names:
+            values = fields.get(name)
+            if values is not None and not (
+                isinstance(values, tuple) and all(isinstance(value, kinds) for value in values)
+            ):
+                raise TypeError(name)
+    for name, kinds in (("asking", int), ("guess", int), ("likeness", (int, float)), ("label", str)):
+        if not isinstance(fields.get(name, kinds() if isinstance(kinds, type) else 0.0), kinds):
+            raise TypeError(name)

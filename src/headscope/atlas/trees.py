@@ -1,22 +1,24 @@
 """The groups of an atlas as xarray has them, which takes longer to load than an atlas to read."""
 
-import os
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
 
-from headscope.atlas.files import COMPANIONS, Results, measure_names, replacing
+from headscope.atlas.files import COMPANIONS, Results, measure_names
+from headscope.atlas.hdf5 import read_hdf5
+from headscope.atlas.index import with_index
 from headscope.types import LabelledArray
 
 
-def write_tree(tree: xr.DataTree, path: str | os.PathLike[str]) -> None:
-    """Write the tree as one NetCDF file."""
-    # Built in memory first (an atlas is a few MB): a full disk then fails a plain write, which can be told
-    # apart and cleaned up, instead of somewhere inside HDF5.
-    content = tree.to_netcdf(None, engine="h5netcdf")
-    with replacing(path) as temporary:
-        temporary.write_bytes(content)
+def content_of(tree: xr.DataTree) -> bytes:
+    """The bytes of one NetCDF file, with its index behind.
+
+    Built in memory (an atlas is a few MB): a full disk then fails a plain write, which can be told apart and cleaned
+    up, instead of somewhere inside HDF5.
+    """
+    content = bytes(tree.to_netcdf(None, engine="h5netcdf"))
+    return with_index(content, *read_hdf5(content))
 
 
 def tree_of(groups: Mapping[str, xr.Dataset], attrs: Mapping[str, object]) -> xr.DataTree:

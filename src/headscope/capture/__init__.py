@@ -7,6 +7,7 @@ from headscope.capture.follow import (
     Follower,
     Forward,
     check_reachable,
+    check_single,
     following,
     retained,
     run_calls,

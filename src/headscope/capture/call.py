@@ -16,6 +16,9 @@ _ALL = slice(None)
 _ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-4}
 _ROUNDING_IN_HALF = 3e-2
 
+# What hides a key makes its score smaller than any other by far more than this; old architectures add -10,000.
+_FAR = 5_000
+
 
 @dataclass(frozen=True)
 class AttentionInputs:
@@ -77,6 +80,10 @@ class AttentionCall:
     soft_cap: float | None = None
     constant: frozenset[int] = frozenset()
     """The heads whose output was replaced by one that does not follow from their weights."""
+    softmax_input: Tensor | None = None
+    """(text, head, query, key) where the module took the softmax itself: scores, biases and masks in one."""
+    scores_unknown: str = ""
+    """Why its scores are not products of queries and keys and a bias, in words; empty where they are."""
 
     @property
     def inputs(self) -> AttentionInputs:
@@ -100,6 +107,8 @@ class AttentionCall:
         hides a key is (nearly) the least number there is; what is added to a mask for other reasons is not.
         """
         queries, keys = self.weights.shape[2:]
+        if self.softmax_input is not None:
+            return self.softmax_input > self.softmax_input.amax(-1, keepdim=True) - _FAR
         if self.mask is None:
             return torch.ones(1, 1, queries, keys, dtype=torch.bool, device=self.weights.device)
         hidden = torch.finfo(self.mask.dtype).min / 2
@@ -126,6 +135,7 @@ class AttentionCall:
             value=own(self.value),
             mask=None if self.mask is None else own(self.mask),
             position_bias=None if self.position_bias is None else own(self.position_bias),
+            softmax_input=None if self.softmax_input is None else own(self.softmax_input),
         )
 
     @torch.no_grad()
@@ -133,6 +143,8 @@ class AttentionCall:
         self, text: int, heads: Collection[int], queries: Tensor | slice = _ALL, keys: Tensor | slice = _ALL
     ) -> TextScores:
         """What the weights of `heads` on one text are made of; `queries` (query,), `keys` (key,): its real tokens."""
+        if self.scores_unknown:
+            raise CaptureError(f"headscope cannot tell the scores: {self.scores_unknown}")
         texts, count, asking, seen = self.weights.shape
         groups, neurons = self.key.shape[1], self.query.shape[-1]
         shapes = (self.query.shape, self.key.shape)
@@ -154,14 +166,19 @@ class AttentionCall:
             )
         weights = wide(part(alone.weights))
         hidden = ~visible[0].to(weights.device)
-        added = [tensor for tensor in (alone.position_bias, alone.mask) if tensor is not None]
-        biases = [wide(part(tensor[..., :seen])).masked_fill(hidden, 0) for tensor in added]
-        bias = torch.stack(biases).sum(0) if biases else None
         sinks = getattr(self.module, "sinks", None)
         scale = float(neurons**-0.5 if self.scaling is None else self.scaling)
+        query = wide(alone.query[0, chosen][:, queries]) * scale
+        key = wide(alone.key[0, chosen // (count // groups)][:, keys])
+        if alone.softmax_input is None:
+            added = [tensor for tensor in (alone.position_bias, alone.mask) if tensor is not None]
+            biases = [wide(part(tensor[..., :seen])).masked_fill(hidden, 0) for tensor in added]
+        else:
+            biases = [_beside(query @ key.mT, wide(part(alone.softmax_input)), hidden)]
+        bias = torch.stack(biases).sum(0) if biases else None
         scores = TextScores(
-            wide(alone.query[0, chosen][:, queries]) * scale,
-            wide(alone.key[0, chosen // (count // groups)][:, keys]),
+            query,
+            key,
             bias if bias is not None and bias.any() else None,
             ~hidden,
             weights,
@@ -224,3 +241,10 @@ class AttentionCall:
             output=self.output.index_copy(2, heads, output.to(self.output.dtype)),
             constant=self.constant | set(heads.tolist()),
         )
+
+
+def _beside(products: Tensor, scores: Tensor, hidden: Tensor) -> Tensor:
+    """(head, query, key) what scores have beside products of queries and keys; 0 where that is rounding."""
+    rest = (scores - products).masked_fill(hidden, 0)
+    rounding = _ROUNDING[torch.float32] * scores.masked_fill(hidden, 0).abs().amax().clamp(min=1)
+    return rest if float(rest.abs().amax()) > float(rounding) else torch.zeros_like(rest)

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from transformers import PreTrainedModel
 
 from headscope.capture.call import AttentionCall, AttentionInputs
 from headscope.capture.finite import FiniteCheck
@@ -25,6 +26,7 @@ from headscope.capture.observe import (
     intercepting,
     returned_attention,
 )
+from headscope.capture.softmax import Site
 from headscope.errors import CaptureError
 from headscope.models.model import Model
 from headscope.models.stacks import Place, Stacks
@@ -42,6 +44,19 @@ class Capture:
     hooked: bool
     pads: bool
     """Whether texts may be padded; in some architectures (ConvBERT) padding changes the text's own attention."""
+    sites: tuple[Site, ...] = ()
+    """Where the softmax is taken, for models that are reached there rather than through the attention interface."""
+    repeats: int = 1
+    """How often each layer attends, always with the same weights; more than once in DiffLlama."""
+    why: str = ""
+    """Why attention that is not hooked cannot be reached, in words."""
+
+    @property
+    def road(self) -> str:
+        """How attention is seen, as an atlas tells it."""
+        if not self.hooked:
+            return "returned attentions"
+        return "softmax" if self.sites else "hook"
 
     def run(self, inputs: Inputs, see: See) -> None:
         """One forward pass; `see(place, attention)` is called for every layer of every stack, in order.
@@ -148,6 +163,7 @@ class Follower:
         With `attend` the model's own function does not run, and `handle` is not asked.
         """
         self.model = capture.model
+        self._sites, self._repeats = capture.sites, capture.repeats
         self.name = capture.model.name
         self.sections = sections(capture, left_out)
         self.places = frozenset(places)
@@ -171,10 +187,11 @@ class Follower:
                 "known (gradient checkpointing does that: switch it off)"
             )
         forward.seen += 1
-        if forward.seen > len(forward.section.places):
+        if forward.seen > len(forward.section.places) * self._repeats:
             self._check(forward)
-        place = forward.section.places[forward.seen - 1]
-        if place not in self.places:
+        place = forward.section.places[(forward.seen - 1) // self._repeats]
+        again = place in forward.handled and self._thread is not None  # who watches is shown a layer once
+        if place not in self.places or again:
             return None
 
         attend = self._attend
@@ -199,7 +216,7 @@ class Follower:
     def active(self, *, edit: str | None = None) -> Iterator[None]:
         """Inside, every forward pass is followed; `edit`: see `intercepting`."""
         with ExitStack() as stack:
-            stack.enter_context(intercepting(self.model.core, self.ask, edit=edit))
+            stack.enter_context(intercepting(self.model.core, self.ask, edit=edit, sites=self._sites))
             for section in self.sections:
                 begin, end = self._begin(section), self._end(section)
                 stack.callback(section.module.register_forward_pre_hook(begin, with_kwargs=True).remove)
@@ -250,8 +267,8 @@ class Follower:
 
     def _check(self, forward: Forward) -> None:
         places = forward.section.places
-        if forward.seen != len(places):
-            raise _wrong_count(self.name, len(places), forward.seen)
+        if forward.seen != len(places) * self._repeats:
+            raise _wrong_count(self.name, len(places) * self._repeats, forward.seen)
         missed = (self.places & set(places)) - forward.handled
         if missed:
             raise CaptureError(f"{self.name}: a forward pass left out {', '.join(map(str, missed))}")
@@ -264,11 +281,25 @@ def sections(capture: Capture, left_out: Collection[Place] = ()) -> tuple[Sectio
     core = capture.model.core
     places = tuple(place for place in capture.stacks.places if place not in left_out)
     if not capture.model.is_encoder_decoder:
-        return (Section(core, places),)
+        return (Section(_running(core), places),)
     reading = tuple(place for place in places if place.stack == "encoder")
     writing = tuple(place for place in places if place.stack != "encoder")
     parts: Any = core  # transformers gives these methods no types
-    return Section(parts.get_encoder(), reading), Section(parts.get_decoder(), writing)
+    encoder, decoder = parts.get_encoder(), parts.get_decoder()
+    if any(module is encoder for module in decoder.modules()):  # Florence-2 gives its whole language model
+        decoder = decoder.get_decoder()
+    return Section(encoder, reading), Section(decoder, writing)
+
+
+def _running(core: PreTrainedModel) -> PreTrainedModel:
+    """The part of the core that every forward pass goes through.
+
+    A core that only holds another network (OPT, BART's decoder alone) is left out by some task heads, which call what
+    it holds.
+    """
+    children = list(core.children())
+    only = children[0] if len(children) == 1 else None
+    return _running(only) if isinstance(only, PreTrainedModel) else core
 
 
 def check_reachable(capture: Capture) -> None:
@@ -277,7 +308,7 @@ def check_reachable(capture: Capture) -> None:
         raise CaptureError(
             f"{capture.model.name} ({capture.model.architecture}) computes attention in a way that can be looked at "
             "afterwards but not reached while it runs: it shows its weights, but not its queries and keys, nor "
-            "gradients, and takes no edits"
+            f"gradients, and takes no edits{f' ({capture.why})' if capture.why else ''}"
         )
 
 
@@ -303,6 +334,16 @@ def following(
     follower = Follower(capture, places, handle, everywhere=edit is not None, left_out=left_out)
     with follower.active(edit=edit):
         yield follower
+
+
+def check_single(capture: Capture) -> None:
+    """Raise CaptureError where a layer attends more than once, so that no call alone has what its heads give."""
+    if capture.repeats > 1:
+        raise CaptureError(
+            f"{capture.model.name} ({capture.model.architecture}) uses the weights of a layer {capture.repeats} times, "
+            "on other values each time; headscope shows and edits them, but cannot tell what a head gives, nor "
+            "gradients"
+        )
 
 
 def run_calls(capture: Capture, inputs: Inputs, see: Callable[[Place, AttentionCall], None]) -> None:
@@ -349,6 +390,7 @@ def retained(capture: Capture, places: Collection[Place] | None = None) -> Itera
     independent of its weights has gradient 0. The network's mode is left alone: put it in eval mode, or weights
     are after dropout. Parameters may be frozen, which saves time.
     """
+    check_single(capture)
     kept: dict[Place, Tensor] = {}
 
     def handle(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:

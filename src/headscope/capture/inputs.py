@@ -9,9 +9,16 @@ from headscope.text.encode import EncodedInput
 
 
 def model_inputs(
-    model: Model, texts: Sequence[EncodedInput], *, one_segment: bool = False, pad: int | None = None
+    model: Model,
+    texts: Sequence[EncodedInput],
+    *,
+    one_segment: bool = False,
+    pad: int | None = None,
+    moved: bool = True,
 ) -> TextBatch:
-    """The texts as a padded batch for the model; raises ModelError for a token that it has no embedding for.
+    """The texts as a padded batch on the model's device, or not yet `moved` there.
+
+    Raises ModelError for a token that it has no embedding for.
 
     `pad` is the padding token to use rather than the tokenizer's; `one_segment`: see `collate`.
     """
@@ -21,7 +28,7 @@ def model_inputs(
         pad=padding_token(model, pad),
         has_segments=model.has_segments,
         one_segment=one_segment,
-        device=model.device,
+        device=model.device if moved else None,
     )
 
 

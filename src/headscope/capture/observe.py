@@ -9,7 +9,7 @@ decoder sees the future.
 
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -21,7 +21,9 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers.masking_utils import eager_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from headscope.capture import lean
 from headscope.capture.call import AttentionCall, AttentionInputs
+from headscope.capture.softmax import Site, softmax_road
 from headscope.errors import CaptureError
 from headscope.models.adapters import adapter_for
 from headscope.models.load import quiet_transformers
@@ -69,16 +71,20 @@ _own_names: dict[int, str] = {}
 
 @contextmanager
 def intercepting(
-    network: PreTrainedModel, interceptor: Interceptor, *, edit: str | None = None
+    network: PreTrainedModel,
+    interceptor: Interceptor,
+    *,
+    edit: str | None = None,
+    sites: Sequence[Site] = (),
 ) -> Iterator[None]:
-    """Inside, `interceptor` is asked at every attention call of `network`.
+    """Inside, `interceptor` is asked at every attention call of `network`; `sites` are those of the second road.
 
     `edit` says in words what it changes, if it does; an edit acts in other threads too. Edits come before those who
     watch, and outer ones before inner ones, so that who watches sees what was made of the attention. The network's
     mode is left alone, and gradients flow.
     """
     registration = _Registration(frozenset(map(id, network.modules())), interceptor, edit)
-    with attention_function(network, NAME):
+    with _reached(network, sites):
         if edit is not None:
             _everywhere.append(registration)
         token = None if edit is not None else _here.set((*_here.get(), registration))
@@ -92,7 +98,18 @@ def intercepting(
 
 
 @contextmanager
-def watching(network: PreTrainedModel, see: Watcher) -> Iterator[None]:
+def _reached(network: PreTrainedModel, sites: Sequence[Site]) -> Iterator[None]:
+    """Inside, attention calls of the network come to us: by the function they call, or by what `sites` compute."""
+    if not sites:
+        with attention_function(network, NAME):
+            yield
+        return
+    with attention_function(network, "eager", force=True), softmax_road(network, sites, _answered):
+        yield
+
+
+@contextmanager
+def watching(network: PreTrainedModel, see: Watcher, *, sites: Sequence[Site] = ()) -> Iterator[None]:
     """Inside, every attention call of `network` also calls `see(weights)`, weights (text, head, query, key).
 
     The network is put in eval mode; its mode and its attention function come back afterwards, whatever happens.
@@ -102,7 +119,7 @@ def watching(network: PreTrainedModel, see: Watcher) -> Iterator[None]:
         see(call.weights)
         return call
 
-    with intercepting(network, lambda module: handle), evaluating(network):
+    with intercepting(network, lambda module: handle, sites=sites), evaluating(network):
         yield
 
 
@@ -153,7 +170,7 @@ def attention_function(network: PreTrainedModel, name: str, *, force: bool = Fal
         submodels = [module for module in network.modules() if isinstance(module, PreTrainedModel)]
         configs = {id(model.config): model.config for model in submodels}  # parents before their parts
         before = {key: config._attn_implementation for key, config in configs.items()}
-        outermost = {key: own for key, own in before.items() if own != NAME}
+        outermost = {key: own for key, own in before.items() if own != NAME and key not in _own_names}
         _own_names.update(outermost)
         try:
             with quiet_transformers():  # it warns of what can_watch tells apart
@@ -236,7 +253,8 @@ def _attend(
             options.get("softcap"),
         )
         return handlers[0].attend(inputs), None
-    output, weights = own_attention(type(module))(module, query, key, value, mask, *positional, **options)
+    own = own_attention(type(module))
+    output, weights = lean.attend(own, module, query, key, value, mask, *positional, **options)
     if not handlers:
         return output, weights
     call = AttentionCall(
@@ -251,13 +269,26 @@ def _attend(
         scaling=options.get("scaling"),
         soft_cap=options.get("softcap"),
     )
+    call = _handled(call, handlers)
+    return call.output, call.weights
+
+
+def _answered(module: nn.Module, seen: Callable[[], AttentionCall]) -> AttentionCall | None:
+    """The same for a call of the second road; None where nobody asked for it."""
+    handlers = _handlers(module)
+    if not handlers:
+        return None
+    return _handled(seen(), handlers)
+
+
+def _handled(call: AttentionCall, handlers: list[Handler | Replacement]) -> AttentionCall:
     for handle in handlers:
         if isinstance(handle, Replacement):
             raise CaptureError(
                 "attention cannot be computed in another way while an edit or another watcher looks on"
             )
         call = handle(call)
-    return call.output, call.weights
+    return call
 
 
 def _handlers(module: nn.Module) -> list[Handler | Replacement]:

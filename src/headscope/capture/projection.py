@@ -17,9 +17,9 @@ from transformers.pytorch_utils import Conv1D
 
 from headscope.batches import Carried
 from headscope.capture.call import AttentionCall
-from headscope.capture.follow import Capture, run_calls
+from headscope.capture.follow import Capture, check_single, run_calls
 from headscope.capture.observe import without_edits
-from headscope.capture.surveying import longest_probe
+from headscope.capture.probing import longest_probe
 from headscope.errors import CaptureError
 from headscope.models.model import Model
 from headscope.models.stacks import Place
@@ -79,6 +79,12 @@ _found: WeakKeyDictionary[Model, dict[Place, OutputProjection] | str] = WeakKeyD
 def output_projections(capture: Capture) -> dict[Place, OutputProjection]:
     """The output projection of every layer; CaptureError, in words, where that of one cannot be found. Done once."""
     model = capture.model
+    if not capture.hooked:
+        raise CaptureError(
+            f"{model.name} ({model.architecture}) shows its attention weights but not its values, so headscope can "
+            "tell where its heads look, not what they move"
+        )
+    check_single(capture)
     if model not in _found:
         try:
             with without_edits():
@@ -93,11 +99,6 @@ def output_projections(capture: Capture) -> dict[Place, OutputProjection]:
 
 def _find(capture: Capture) -> dict[Place, OutputProjection]:
     name = f"{capture.model.name} ({capture.model.architecture})"
-    if not capture.hooked:
-        raise CaptureError(
-            f"{name} shows its attention weights but not its values, so headscope can tell where its heads look, not "
-            "what they move"
-        )
     return {layer.place: _projection(name, layer, capture) for layer in _watched(capture)}
 
 

@@ -1,35 +1,67 @@
-"""Learning what stacks, layers and heads a model has by watching it on a short probe, and whether to trust it."""
+"""Learning what stacks, layers and heads a model has by watching it on a short probe, and whether to trust it.
 
+There are three roads to a model's attention, tried in this order: transformers' attention interface, the softmax inside
+of attention modules, and the maps that a model returns when asked, which can be looked at and no more. A road is taken
+when what it shows is whole and watching changes nothing of what comes out of the model.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields, replace
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from headscope.capture.call import AttentionCall
 from headscope.capture.follow import Capture, Inputs, run_calls
-from headscope.capture.inputs import padding_token
-from headscope.capture.observe import can_watch, returned_attention, watching, without_edits
+from headscope.capture.layers import module_layers
+from headscope.capture.observe import (
+    can_watch,
+    evaluating,
+    intercepting,
+    returned_attention,
+    without_edits,
+)
+from headscope.capture.probing import (
+    SOURCE,
+    TARGET,
+    apart,
+    different_probe,
+    longest_probe,
+    padded_probe,
+    shorter_probe,
+    state_of,
+)
+from headscope.capture.proof import prove_edit
+from headscope.capture.softmax import Site, find_sites, scale_of
 from headscope.errors import CaptureError, HeadscopeError, ModelError
 from headscope.models.model import Model
 from headscope.models.stacks import Call, Place, Stacks, sort_calls
-
-# Two lengths that no head count or hidden size is mistaken for, and that differ from each other.
-_SOURCE, _TARGET = 7, 5
+from headscope.models.towers import tower_advice
 
 # What rounding may do to the weights of a probe (we saw 1e-6 in float32).
 _ROUNDING = {torch.float32: 1e-4, torch.float64: 1e-4}
 _ROUNDING_IN_HALF = 1e-2
+_STATE_ROUNDING = {torch.float32: 1e-3, torch.float64: 1e-3}
+_STATE_ROUNDING_IN_HALF = 5e-2
 
+_STACKS = {"encoder", "decoder", "cross"}
 
 # Without the model in it, which would keep itself alive.
-_surveyed: WeakKeyDictionary[Model, tuple[Stacks, bool, bool]] = WeakKeyDictionary()
+_surveyed: WeakKeyDictionary[Model, dict[str, Any]] = WeakKeyDictionary()
 
 
 def surveyed(model: Model) -> Capture:
     """`survey(model)`, done once for each model."""
     if model not in _surveyed:
         capture = survey(model)
-        _surveyed[model] = (capture.stacks, capture.hooked, capture.pads)
-    return Capture(model, *_surveyed[model])
+        _surveyed[model] = {
+            field.name: getattr(capture, field.name) for field in fields(Capture) if field.name != "model"
+        }
+    return Capture(model, **_surveyed[model])
 
 
 def survey(model: Model) -> Capture:
@@ -42,21 +74,133 @@ def survey(model: Model) -> Capture:
 
 
 def _survey(model: Model) -> Capture:
-    hooked = can_watch(model.core)
-    both = probe_inputs(model, [(_SOURCE, _TARGET), (_SOURCE - 2, _TARGET - 2)])
-    maps = _maps(model, both, hooked=hooked)
-    if hooked and not maps:  # the name was accepted and never used
-        hooked = False
-        maps = _maps(model, both, hooked=False)
-    if not maps:
-        raise ModelError(f"{model.name} ({model.architecture}) has no attention that can be observed")
-    target = _TARGET if model.is_encoder_decoder else None
-    stacks = sort_calls([_call(weights) for weights in maps], source=_SOURCE, target=target)
-    alone = _maps(model, probe_inputs(model, [(_SOURCE - 2, _TARGET - 2)]), hooked=hooked)
-    pads = check_probe(model, maps, alone)
-    capture = Capture(model, stacks, hooked, pads)
-    capture.look_through(both, maps, lambda place, weights: None)
+    plain = _run(model, padded_probe(model), lambda: model.core(**padded_probe(model), **model.no_cache))
+    refused: list[CaptureError] = []
+    for road in (_by_interface, _by_softmax, _by_returned):
+        try:
+            capture = road(model, state_of(plain))
+        except CaptureError as error:
+            refused.append(error)
+            continue
+        if capture is not None:
+            return capture if capture.hooked else replace(capture, why=str(refused[0]) if refused else "")
+    if refused:
+        raise refused[0]
+    advice = tower_advice(model.network)
+    raise ModelError(f"{model.name} ({model.architecture}) has no attention that can be observed{advice}")
+
+
+def _by_interface(model: Model, plain: Tensor | None) -> Capture | None:
+    """Through transformers' attention interface; None where the model does not use it."""
+    if not can_watch(model.core):
+        return None
+    seen = _watched(model, padded_probe(model), ())
+    if not seen.calls:  # the name may be accepted and not used
+        return None
+    return _captured(model, seen, plain, ())
+
+
+def _by_softmax(model: Model, plain: Tensor | None) -> Capture | None:
+    """Through the softmax inside of attention modules; None where the model returns no maps to know it by."""
+    inputs = padded_probe(model)
+    returned: list[Tensor] = []
+
+    def run() -> Sequence[Tensor]:
+        returned.extend(returned_attention(model.core, {**inputs, **model.no_cache}))
+        return returned
+
+    rounding = _ROUNDING.get(model.dtype, _ROUNDING_IN_HALF)
+    sites = _run(model, inputs, lambda: find_sites(model.core, run, rounding))
+    if not sites:
+        return None
+    told = _watched(model, different_probe(model), sites)
+    scales = {name: scale_of(call) for call, name, _ in told.calls}
+    sites = tuple(replace(site, scale=scales.get(site.module)) for site in sites)
+    seen = _watched(model, inputs, sites)
+    if len(seen.calls) != len(returned):
+        raise CaptureError(
+            f"{len(seen.calls)} attention maps were seen of {len(returned)} that the model returns"
+        )
+    capture = _captured(model, seen, plain, sites)
+    prove_edit(capture)
     return capture
+
+
+def _by_returned(model: Model, plain: Tensor | None) -> Capture | None:
+    """By the maps that the model returns when asked; None where it returns none."""
+
+    def returned(inputs: Inputs) -> list[Tensor]:
+        maps: list[Tensor] = _run(
+            model, inputs, lambda: returned_attention(model.core, {**inputs, **model.no_cache})
+        )
+        return maps
+
+    maps = returned(padded_probe(model))
+    if not maps:
+        return None
+    stacks = _stacks(model, [_call(weights) for weights in maps])
+    pads = check_probe(model, maps, returned(shorter_probe(model)))
+    capture = Capture(model, stacks, hooked=False, pads=pads)
+    capture.look_through(padded_probe(model), maps, lambda place, weights: None)
+    return capture
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What a forward pass showed."""
+
+    calls: list[tuple[AttentionCall, str, int]]
+    """Each with the name of its module, and the number of the module's forward pass."""
+    state: Tensor | None
+
+
+def _captured(model: Model, seen: _Seen, plain: Tensor | None, sites: tuple[Site, ...]) -> Capture:
+    """What was seen, once it is known to be whole and to change nothing."""
+    rounding = _STATE_ROUNDING.get(model.dtype, _STATE_ROUNDING_IN_HALF)
+    if plain is not None and seen.state is not None and (off := apart(seen.state, plain)) > rounding:
+        raise CaptureError(
+            f"{model.name} ({model.architecture}) computes something else while its attention is watched (off by "
+            f"{off:.2g} of its largest number), so what is seen is not what it does; headscope cannot use it"
+        )
+    repeats = _repeats(model, seen)
+    maps = [call.weights for call, _, _ in seen.calls][::repeats]
+    stacks = _stacks(model, [_call(_checked(model, weights)) for weights in maps])
+    names = [name for _, name, _ in seen.calls][::repeats]
+    stacks = stacks.numbered(module_layers(stacks.places, names))
+    alone = [call.weights for call, _, _ in _watched(model, shorter_probe(model), sites).calls][::repeats]
+    pads = check_probe(model, maps, alone)
+    capture = Capture(model, stacks, hooked=True, pads=pads, sites=sites, repeats=repeats)
+    capture.look_through(padded_probe(model), maps, lambda place, weights: None)
+    return capture
+
+
+def _stacks(model: Model, calls: list[Call]) -> Stacks:
+    stacks = sort_calls(calls, source=SOURCE, target=TARGET if model.is_encoder_decoder else None)
+    missing = _STACKS - {grid.stack for grid in stacks.grids} if model.is_encoder_decoder else set()
+    if missing:
+        raise CaptureError(
+            f"{model.name} ({model.architecture}): no attention of its {' and '.join(sorted(missing))} was seen, which "
+            "it computes in a way of its own; headscope cannot use it"
+        )
+    return stacks
+
+
+def _repeats(model: Model, seen: _Seen) -> int:
+    """How often a module attends in one forward pass: once, or several times with the same weights (DiffLlama)."""
+    counts = Counter((name, entry) for _, name, entry in seen.calls)
+    times = set(counts.values())
+    if times == {1}:
+        return 1
+    repeats = times.pop() if len(times) == 1 else 0
+    weights = [call.weights for call, _, _ in seen.calls]
+    if not repeats or any(
+        not torch.equal(weights[number], weights[number - number % repeats]) for number in range(len(weights))
+    ):
+        raise CaptureError(
+            f"{model.name} ({model.architecture}) attends more than once in a layer, in different ways; headscope "
+            "cannot tell which of them are the layer's heads"
+        )
+    return repeats
 
 
 def check_probe(model: Model, maps: list[Tensor], alone: list[Tensor]) -> bool:
@@ -87,27 +231,58 @@ def _call(weights: Tensor) -> Call:
     return Call(queries, keys, heads, causal=queries == keys and not bool(weights[0].triu(1).any()))
 
 
-def _maps(model: Model, inputs: Inputs, *, hooked: bool) -> list[Tensor]:
-    """Every attention map of one forward pass, in order."""
-    maps: list[Tensor] = []
+def _checked(model: Model, weights: Tensor) -> Tensor:
+    if weights.dim() != 4:
+        raise CaptureError(
+            f"{model.name}: attention of shape {tuple(weights.shape)} is not (text, head, query, key)"
+        )
+    return weights
+
+
+def _watched(model: Model, inputs: Inputs, sites: Sequence[Site]) -> _Seen:
+    """Every attention call of one forward pass, in order, and what came out."""
+    core = model.core
+    names = {module: name for name, module in core.named_modules()}
+    calls: list[tuple[AttentionCall, str, int]] = []
+    with _counting(names) as entries:
+
+        def see(call: AttentionCall) -> AttentionCall:
+            calls.append((call, names[call.module], entries[names[call.module]]))
+            return call
+
+        with intercepting(core, lambda module: see, sites=sites):
+            output = _run(model, inputs, lambda: core(**inputs, **model.no_cache))
+    return _Seen(calls, state_of(output))
+
+
+@contextmanager
+def _counting(names: dict[nn.Module, str]) -> Iterator[Counter[str]]:
+    """Inside, how often each module was run."""
+    entries: Counter[str] = Counter()
+    with ExitStack() as hooks:
+        for module, name in names.items():
+
+            def enter(module: nn.Module, arguments: Any, name: str = name) -> None:
+                entries[name] += 1
+
+            hooks.callback(module.register_forward_pre_hook(enter).remove)
+        yield entries
+
+
+def _run(model: Model, inputs: Inputs, compute: Callable[[], Any]) -> Any:
+    """What `compute` gives, in eval mode and with the same random numbers every time; ModelError where it fails."""
     try:
-        if hooked:
-            with watching(model.core, maps.append), torch.inference_mode():
-                model.core(**inputs, **model.no_cache)
-        else:
-            maps = returned_attention(model.core, {**inputs, **model.no_cache})
+        with evaluating(model.core), torch.inference_mode(), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            return compute()
     except HeadscopeError:
         raise
     except Exception as error:
+        advice = tower_advice(model.network)
+        reason = advice or f": {(str(error).splitlines() or [type(error).__name__])[0]}"
         raise ModelError(
-            f"{model.name} ({model.architecture}) cannot be run on text alone: {str(error).splitlines()[0]}"
+            f"{model.name} ({model.architecture}) cannot be run on text alone{reason}"
         ) from error
-    for weights in maps:
-        if weights.dim() != 4:
-            raise CaptureError(
-                f"{model.name}: attention of shape {tuple(weights.shape)} is not (text, head, query, key)"
-            )
-    return maps
 
 
 def attention_modules(capture: Capture) -> dict[Place, str]:
@@ -117,28 +292,3 @@ def attention_modules(capture: Capture) -> dict[Place, str]:
     inputs = longest_probe(capture.model)
     run_calls(capture, inputs, lambda place, call: modules.update({place: names[call.module]}))
     return modules
-
-
-def longest_probe(model: Model) -> dict[str, Tensor]:
-    """The one short text, without padding."""
-    return probe_inputs(model, [(_SOURCE, _TARGET)])
-
-
-def probe_inputs(model: Model, lengths: list[tuple[int, int]]) -> dict[str, Tensor]:
-    """A batch of ordinary tokens, padded to the first text, of (source, target) lengths."""
-    special = set(model.tokenizer.all_special_ids)
-    known = min(len(model.tokenizer), model.vocabulary or len(model.tokenizer), 1000)
-    plain = [token for token in range(known) if token not in special]
-    pad = padding_token(model)
-
-    def padded_rows(sizes: list[int]) -> tuple[Tensor, Tensor]:
-        rows = [(plain * size)[:size] + [pad] * (sizes[0] - size) for size in sizes]
-        mask = [[1] * size + [0] * (sizes[0] - size) for size in sizes]
-        return torch.tensor(rows, device=model.device), torch.tensor(mask, device=model.device)
-
-    ids, mask = padded_rows([source for source, _ in lengths])
-    inputs = {"input_ids": ids, "attention_mask": mask}
-    if model.is_encoder_decoder:
-        ids, mask = padded_rows([target for _, target in lengths])
-        inputs |= {"decoder_input_ids": ids, "decoder_attention_mask": mask}
-    return inputs

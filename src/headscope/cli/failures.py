@@ -75,7 +75,7 @@ def explain(error: Exception) -> tuple[str, int]:
     """One line for the user, and what to exit with."""
     match error:
         case InterruptedByUserError():
-            return "interrupted; no half-written file was left", INTERRUPTED
+            return str(error) or "interrupted; no half-written file was left", INTERRUPTED
         case HeadscopeError():
             return str(error), error.exit_code
         case typer.TyperException():

@@ -11,6 +11,7 @@ from headscope.cli.commands import (
     analyze,
     card,
     compare,
+    demo,
     explain,
     explore,
     find,
@@ -67,7 +68,7 @@ app.add_typer(reproduce, name="reproduce")
 for command in (patterns, known, writes, find, uses, ablate, importance, explain, compare, match, redundancy):
     usage.add(app, command)
 usage.add(app, map, function="map_heads")
-for command in (explore, show, card, head, view, report):
+for command in (explore, show, card, head, view, report, demo):
     usage.add(app, command)
 
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from headscope.text.corpus import Corpus
     from headscope.types import HeadChoice, StackName
 
+LARGEST = 2**31 - 1
+"""The most that a number without a limit of its own may be: what every library below takes."""
+
 
 def option(
     help_text: str,
@@ -35,6 +38,8 @@ def option(
     shown: bool = True,
 ) -> Any:
     """An option; `names` where it is not called as the parameter, `shown` for whether help names its default."""
+    if least is not None and most is None:
+        most = LARGEST
     return typer.Option(*names, metavar=metavar, min=least, max=most, show_default=shown, help=help_text)
 
 
@@ -71,8 +76,8 @@ def seed(of: str) -> Any:
 
 def parse_batch_size(text: str) -> str:
     """`auto` or a number, as it was given."""
-    if text != "auto" and not (text.isdecimal() and int(text) > 0):
-        raise typer.BadParameter(f"{text!r} is neither auto nor a whole number of at least 1")
+    if text != "auto" and not (text.isdecimal() and len(text) < 8 and int(text) > 0):
+        raise typer.BadParameter(f"{text[:20]!r} is neither auto nor a whole number from 1 to 9999999")
     return text
 
 
@@ -153,7 +158,7 @@ TaskName = Annotated[
     typer.Option(
         metavar=f"<{'|'.join(BUILT_IN['task'])}>",
         parser=parse_task,
-        help="Answers to questions, classes or scores of texts, masked tokens, the next token.",
+        help="Answers to questions, classes or scores of texts, masked tokens, the next token, a second text.",
     ),
 ]
 BatchSize = Annotated[
@@ -165,7 +170,21 @@ BatchSize = Annotated[
     ),
 ]
 
-LOADING = ("max_length", "batch_size", "device", "dtype", "revision", "allow_pickle")
+ENGINE = ("checkpoint", "ray", "workers")
+"""What commands take that count in shards."""
+LOADING = (
+    "max_length",
+    "batch_size",
+    "device",
+    "dtype",
+    "revision",
+    "allow_pickle",
+    "bits",
+    "device_map",
+    "tower",
+    "start_token",
+    *ENGINE,
+)
 """What only commands take that run a model."""
 
 
@@ -180,6 +199,13 @@ class Common:
     dtype: Literal["auto", "float32", "float16", "bfloat16", "float64"] = "auto"
     revision: str | None = None
     allow_pickle: bool = False
+    bits: Literal["8", "4"] | None = None
+    device_map: str | None = None
+    tower: Literal["text"] | None = None
+    start_token: bool = True
+    checkpoint: Path | None = None
+    ray: str | None = None
+    workers: int | None = None
     full: bool = False
     quiet: bool = False
     json: bool = False
@@ -208,19 +234,26 @@ class Common:
     def load(self, name: str) -> "hs.Model":
         """The model, with a line on the terminal while it takes its time."""
         with status(f"loading {name}", shown=self.shown):
-            return hs.load(
-                name,
-                revision=self.revision,
-                device=self.device,
-                dtype=self.dtype,
-                allow_pickle=self.allow_pickle,
-            )
+            return hs.load(name, revision=self.revision, **self.load_options)
+
+    @property
+    def load_options(self) -> dict[str, Any]:
+        """How weights are read, where they go, and how texts begin."""
+        return {
+            "device": self.device,
+            "dtype": self.dtype,
+            "allow_pickle": self.allow_pickle,
+            "bits": None if self.bits is None else int(self.bits),
+            "device_map": self.device_map,
+            "tower": self.tower,
+            "start_token": self.start_token,
+        }
 
     def outline(self, name: str) -> "hs.Model | None":
         """The model without its weights, for checks before it is loaded; None where its files do not tell."""
         from headscope.models.load import outline  # loads torch, which --help does without
 
-        return outline(name, revision=self.revision)
+        return outline(name, revision=self.revision, tower=self.tower)
 
 
 def with_common(

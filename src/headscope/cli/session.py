@@ -1,18 +1,21 @@
 """One run of a command: load, check, run, write, print. Every command goes through here."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import headscope as hs
 from headscope.cli.console import envelope, only_own_notes, print_json, status
+from headscope.cli.failures import InterruptedByUserError
 from headscope.cli.options import Common
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
+    from headscope.run.one_pass import Engine
     from headscope.tasks import Task
 
 ATLAS, REPORT, PICTURE, MARKDOWN = "an atlas", "a page", "a picture", "a page that headscope wrote"
@@ -22,6 +25,11 @@ _STARTS = {
     MARKDOWN: (b"# published figures and ours",),
     PICTURE: (b"<?xml", b"<svg", b"%PDF", b"\x89PNG"),
 }
+
+NOT_COUNTED = ("output", "full", "quiet", "json", "debug", "checkpoint", "ray", "workers")
+"""The options that change no number."""
+HASHED_BYTES = 1 << 24
+"""How much of a file is looked at, at its beginning and at its end, to tell it from another of its name."""
 
 R = TypeVar("R")
 
@@ -44,12 +52,21 @@ class Session:
     """The atlas that is at -o already and will be added to."""
     notes: list[str]
     """What the user should know about the result; headscope's warnings are added as they come."""
+    engine: "Engine | None" = None
+    """Who counts the parts of the run, with --checkpoint or --ray."""
 
-    def load(self, name: str) -> "hs.Model":
-        """The model; an error where the atlas at -o is of another one."""
+    def load(self, name: str, *, own: bool = True) -> "hs.Model":
+        """The model; unless the result is of another one (`own`), an error where the atlas at -o is not of it."""
         model = self.common.load(name)
-        if self.existing is not None:
+        if own and self.existing is not None:
             self.existing.check_model(model.name, model.weights_hash)
+        if self.engine is not None:
+            self.engine.model(model)
+        # Loads torch, which --help does without.
+        from headscope.run.watch import start_note
+
+        if note := start_note(model):
+            self.notes.append(note)
         return model
 
     def load_task(
@@ -72,7 +89,10 @@ class Session:
     def keep(self, result: Storable, *, notes: Iterable[str] = ()) -> None:
         """Write the result to -o, into the atlas that is there; and its notes for the user."""
         if self.output is not None:
-            result.to_atlas(self.existing).save(self.output)
+            # Loads numpy, which --help does without.
+            from headscope.atlas import update
+
+            update(self.output, result.to_atlas)
         self.notes.extend(notes)
 
     def tell(
@@ -127,9 +147,62 @@ def session(
     """
     if output is not None and checks:
         check_output(output, option="-o", kind=kind, inputs=inputs)
-    with only_own_notes(debug=common.debug) as notes:
+    with only_own_notes(debug=common.debug) as notes, _engine(common) as engine:
         existing = existing_atlas(output) if kind == ATLAS and not replaces else None
-        yield Session(common, output, existing, notes)
+        yield Session(common, output, existing, notes, engine)
+
+
+@contextmanager
+def _engine(common: Common) -> "Iterator[Engine | None]":
+    """Inside, parts of the run are kept, or counted by others, where that was asked for."""
+    if common.workers is not None and common.ray is None:
+        raise OptionError(f"--workers {common.workers} is for --ray, which says where they run; add --ray")
+    if common.checkpoint is None and common.ray is None:
+        yield None
+        return
+    # Loads torch, which --help does without.
+    from headscope.run.checkpoint import checkpoint
+    from headscope.run.on_ray import cluster
+
+    with ExitStack() as stack:
+        engine: Engine | None = None
+        if common.ray is not None:
+            engine = stack.enter_context(cluster(common.ray, workers=common.workers or 1))
+        if common.checkpoint is None:
+            yield engine
+            return
+        given = {name: value for name, value in common.context.params.items() if name not in NOT_COUNTED}
+        told = _told_apart({"command": common.command, **given})
+        kept = stack.enter_context(checkpoint(common.checkpoint, **told))
+        try:
+            yield kept
+        except KeyboardInterrupt as interrupt:
+            raise InterruptedByUserError(
+                f"interrupted; {kept.kept} finished shards are in {common.checkpoint}: the same command goes on from "
+                "there"
+            ) from interrupt
+
+
+def _told_apart(given: Mapping[str, Any]) -> dict[str, object]:
+    """The options as a checkpoint tells runs apart; files by what is in them, too."""
+    return {
+        name: [_content(word) for word in value] if isinstance(value, list | tuple) else _content(value)
+        for name, value in given.items()
+        if value is not None
+    }
+
+
+def _content(word: object) -> object:
+    """The option's value; of a file its name, and a hash of its size, beginning and end."""
+    if not isinstance(word, Path) or not word.is_file():
+        return word if isinstance(word, bool | int | float) else str(word)
+    size = word.stat().st_size
+    said = sha256(str(size).encode())
+    with word.open("rb") as file:
+        said.update(file.read(HASHED_BYTES))
+        file.seek(max(0, size - HASHED_BYTES))
+        said.update(file.read())
+    return f"{word} ({said.hexdigest()[:12]})"
 
 
 def existing_atlas(path: Path | None) -> "hs.Atlas | None":

@@ -12,6 +12,10 @@ from headscope.registry import BUILT_IN, known_names
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
+UNNAMED = "local"
+"""What stands for the value of an option that was given without one."""
+
+
 class Command(TyperCommand):
     """A command typed as people write it: arguments, then the options it needs, then the others.
 
@@ -27,7 +31,7 @@ class Command(TyperCommand):
         """Parse as usual; an argument that comes after a list of files was taken for one of them, so say that."""
         several = {name for option in self._options() if _takes_several(option) for name in option.opts}
         try:
-            return super().parse_args(ctx, repeat_flags(args, several))
+            return super().parse_args(ctx, repeat_flags(self._filled_in(args), several))
         except typer.BadParameter as error:
             if error.param is None or error.param.param_type_name != "argument":
                 raise
@@ -35,6 +39,16 @@ class Command(TyperCommand):
             said = "is missing; it comes" if len(names) == 1 else "are needed; they come"
             usage = " ".join([ctx.command_path, *self._needed()])
             raise OptionError(f"{' and '.join(names)} {said} first: {usage}") from error
+
+    def _filled_in(self, args: list[str]) -> list[str]:
+        """The words as Typer takes them: an option with a metavar in brackets, such as [ADDRESS], needs no value."""
+        optional = {
+            name for option in self._options() if _metavar(option).startswith("[") for name in option.opts
+        }
+        words: list[str] = []
+        for word, following in zip(args, [*args, "-"][1:], strict=True):
+            words += [word, UNNAMED] if word in optional and following.startswith("-") else [word]
+        return words
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """The help, with the names that other installed packages add to the registries."""

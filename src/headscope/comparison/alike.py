@@ -1,7 +1,6 @@
 """Whether the heads of models can be laid side by side: the same tokens, the same shape, the same batches."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 
 from headscope.capture import Capture
 from headscope.errors import OptionError
@@ -9,7 +8,7 @@ from headscope.models import Model
 from headscope.run.options import BatchSize
 from headscope.run.reader import Reader, ReadText
 from headscope.run.watch import Watch
-from headscope.text.batching import bucketed
+from headscope.text.batching import Bucketed
 from headscope.text.encode import TextEncoder
 
 
@@ -60,4 +59,4 @@ def common_batches(
 ) -> Callable[[Iterable[ReadText]], Iterator[list[ReadText]]]:
     """What groups texts of at most `longest` tokens into batches that suit all models."""
     sizes = [watch.texts_at(batch_size) for watch in watches]
-    return partial(bucketed, texts_at=lambda length: min(size(length) for size in sizes), longest=longest)
+    return Bucketed(lambda length: min(size(length) for size in sizes), longest)

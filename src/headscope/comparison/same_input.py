@@ -28,6 +28,7 @@ class SameInput:
     def __init__(self, giver: Capture, taker: Capture) -> None:
         self.places = taker.stacks.places
         self.model = taker.model
+        self._sites = taker.sites
         self._giver = _modules(giver)
         self._taker = _modules(taker)
 
@@ -71,7 +72,7 @@ class SameInput:
         check = FiniteCheck(self.model)
         for place, (arguments, named) in zip(self.places, calls, strict=True):
             seen: list[Tensor] = []
-            with watching(self.model.core, seen.append), torch.inference_mode():
+            with watching(self.model.core, seen.append, sites=self._sites), torch.inference_mode():
                 self._taker[place](*arguments, **named)
             if len(seen) != 1:
                 raise CaptureError(

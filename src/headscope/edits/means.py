@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums
-from headscope.capture import AttentionCall, Capture, Forward, following, surveyed
+from headscope.capture import AttentionCall, Capture, Forward, check_single, following, surveyed
 from headscope.capture.observe import evaluating
 from headscope.errors import InterventionError, OptionError, TextError
 from headscope.models import Model
 from headscope.models.stacks import Place, Stacks
-from headscope.run.one_pass import run_pass, whole
+from headscope.run.one_pass import run_pass
 from headscope.run.options import LONGEST_WITHOUT_LIMIT, longest_text
 from headscope.run.watch import Watch
 from headscope.text.items import TextPair
@@ -38,6 +38,7 @@ def mean_outputs(
         raise InterventionError(
             f"{capture.model.name} ({capture.model.architecture}) does not show what each head gives"
         )
+    check_single(capture)
     network = capture.model.core
 
     def count(part: _Outputs, batch: _Inputs) -> None:
@@ -54,7 +55,7 @@ def mean_outputs(
 
     outputs = _Outputs()
     with evaluating(network), torch.inference_mode():
-        run_pass(whole(_batches(capture, texts, max_length)), outputs, count, batches=iter)
+        run_pass(_batches(capture, texts, max_length), outputs, count, batches=iter, least=64)
     if not outputs.sums:
         raise TextError("there are no texts to take the mean over")
     return outputs.result(capture.stacks)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any, NoReturn
 
@@ -13,7 +13,7 @@ from transformers.pytorch_utils import Conv1D
 from headscope.atlas import Atlas
 from headscope.capture import Capture, attention_modules, surveyed
 from headscope.capture.observe import evaluating, is_edited
-from headscope.capture.surveying import probe_inputs
+from headscope.capture.probing import probe_inputs
 from headscope.edits.edit import edit
 from headscope.edits.heads import HeadSet
 from headscope.edits.select import Heads, select_heads
@@ -59,12 +59,8 @@ def prune(
     chosen = select_heads(capture.stacks, heads, layers=layers, atlas=atlas)
     names = attention_modules(capture)
     _check_sharing(capture, chosen, names)
-    smaller = Model(
-        f"{original.name} without {len(chosen)} heads",
-        deepcopy(original.network),
-        original.tokenizer,
-        original.revision,
-    )
+    name = f"{original.name} without {len(chosen)} heads"
+    smaller = replace(original, name=name, network=deepcopy(original.network))
     _take_out(capture, smaller, chosen, names)
     _prove(capture, smaller, chosen)
     # On this one network only: what it would write could not be loaded again.
@@ -139,7 +135,7 @@ def _refuse_saving(name: str, *arguments: object, **options: object) -> NoReturn
 
 
 _HEAD_COUNTS = ("num_attention_heads", "num_heads", "n_heads")
-_WIDTHS = ("all_head_size", "inner_dim", "split_size")
+_WIDTHS = ("all_head_size", "inner_dim", "split_size", "embed_dim")
 
 
 def remove_heads(network: nn.Module, adapter: Adapter, name: str, heads: set[int], *, count: int) -> None:
@@ -156,10 +152,16 @@ def remove_heads(network: nn.Module, adapter: Adapter, name: str, heads: set[int
     width = _width(output, inputs=True)
     size = width // count
     if parts["query"] is parts["key"]:
-        rows = _spread(kept, size)
-        _keep_part(parts["query"], torch.cat([rows, rows + width, rows + 2 * width]))
+        joined = parts["query"]
+        rows = adapter.joined_rows(kept, width=width, size=size, rows=_width(joined))
+        if _width(joined) == width + 2 * size:
+            _serve_all(module, len(kept))
+        _keep_part(joined, torch.tensor(rows))
     else:
-        kept_groups = _kept_groups(heads, count, _width(parts["key"]) // size, name)
+        groups = _width(parts["key"]) // size
+        kept_groups = [0] if groups == 1 else _kept_groups(heads, count, groups, name)
+        if groups == 1:
+            _serve_all(module, len(kept))
         for kind, numbers in (("query", kept), ("key", kept_groups), ("value", kept_groups)):
             _keep_part(parts[kind], _spread(numbers, size))
     _keep_part(output, _spread(kept, size), inputs=True)
@@ -170,6 +172,12 @@ def remove_heads(network: nn.Module, adapter: Adapter, name: str, heads: set[int
     for attribute in _WIDTHS:
         if getattr(module, attribute, None) == width:
             setattr(module, attribute, len(kept) * size)
+
+
+def _serve_all(module: Any, kept: int) -> None:
+    """The one group of keys and values that there is serves the heads that are left."""
+    if hasattr(module, "num_key_value_groups"):
+        module.num_key_value_groups = kept
 
 
 def _kept_groups(heads: set[int], count: int, groups: int, name: str) -> list[int]:

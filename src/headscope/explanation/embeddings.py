@@ -20,6 +20,7 @@ from headscope.capture import Capture
 from headscope.capture.scores import wide
 from headscope.errors import CaptureError
 from headscope.text.batching import TextBatch
+from headscope.text.encode import special_ids
 
 Kind = Literal["token", "position", "segment"]
 SideName = Literal["source", "target"]
@@ -43,7 +44,7 @@ class Table:
 def find_tables(capture: Capture) -> tuple[Table, ...]:
     """All tables of embeddings that a forward pass looks into; those of other things (T5's distances) are left out."""
     model = capture.model
-    special = set(model.tokenizer.all_special_ids)
+    special = special_ids(model.tokenizer)
     tokens = [token for token in range(len(special) + _TEXTS) if token not in special][:_TEXTS]
     inputs: dict[str, Tensor] = {}
     for prefix, length in list(zip(("", "decoder_"), _LENGTHS.values(), strict=True))[

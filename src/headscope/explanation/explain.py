@@ -32,7 +32,7 @@ from headscope.models import ModelName, loaded
 from headscope.models.stacks import Place
 from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.result import Source
-from headscope.run.one_pass import run_pass, whole
+from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize, check_run_options
 from headscope.run.reader import Reader
 from headscope.run.watch import Watch, sides_of
@@ -104,9 +104,7 @@ def _both_passes(
 
     def one_pass(part: Part, see: Callable[[Part, list[Shown]], None], doing: str) -> Part:
         about = title and f"{title}, {doing}"
-        return run_pass(
-            whole(dealt(reader)), part, see, batches=batches, title=about, expected=reader.expected
-        )
+        return run_pass(dealt(reader), part, see, batches=batches, title=about, expected=reader.expected)
 
     choice = one_pass(Choice({}, TableMeans.zeros(run.tables)), run.choose, "choosing neurons")
     if reader.read < 2:

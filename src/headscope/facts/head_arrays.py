@@ -54,11 +54,13 @@ class HeadArray:
 
     def number(self, **labels: Choice) -> float:
         """The number under one label of each dimension; nan when there is no such label."""
-        if set(labels) != set(self.labels) or any(
-            label not in self.labels[dim] for dim, label in labels.items()
-        ):
-            return float("nan")
-        return float(self.values[tuple(known.index(labels[dim]) for dim, known in self.labels.items())])
+        if len(labels) != len(self.labels):
+            return math.nan
+        try:
+            place = tuple([known.index(labels[dim]) for dim, known in self.labels.items()])
+        except (KeyError, ValueError):
+            return math.nan
+        return float(self.values[place])
 
     def of_heads(self, **labels: Choice) -> Array:
         """(layer, head) the numbers under one label of each other dimension; nan when there is no such label."""
@@ -104,6 +106,10 @@ class HeadArrays(Mapping[str, HeadArray]):
 
     def __len__(self) -> int:
         return len(self._arrays)
+
+    def is_common(self, name: str) -> bool:
+        """Whether an array is about no single head: it says the same of all."""
+        return self[name] is self._arrays[name]
 
     def number(self, name: str, **labels: Choice) -> float:
         """One number; nan where the atlas has none."""

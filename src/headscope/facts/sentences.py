@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from headscope.atlas import Atlas, Example, Typical
 from headscope.facts.titles import AtlasWords
+from headscope.remembered import once
 from headscope.types import HeadId
 
 MOST_LOOKS = 5
@@ -75,13 +76,20 @@ class Sentence:
 
 def cases_of(atlas: Atlas, stack: str, head: HeadId) -> list[Example]:
     """The cases of all probes that an atlas keeps of a head, those it has right first, the surest first."""
-    cases = [
-        example
-        for probe in AtlasWords(atlas).probes
-        for example in atlas.examples(probe, stack=stack)
-        if example.head == head and example.is_whole
-    ]
-    return sorted(cases, key=lambda example: (not example.is_right, -example.confidence))
+    return _whole_cases(atlas, stack).get(head, [])
+
+
+@once
+def _whole_cases(atlas: Atlas, stack: str) -> dict[HeadId, list[Example]]:
+    """The same of every head that has any."""
+    cases: dict[HeadId, list[Example]] = {}
+    for probe in AtlasWords(atlas).probes:
+        for example in atlas.examples(probe, stack=stack):
+            if example.is_whole:
+                cases.setdefault(example.head, []).append(example)
+    for known in cases.values():
+        known.sort(key=lambda example: (not example.is_right, -example.confidence))
+    return cases
 
 
 def cases_showing(cases: Sequence[Example], claims: Sequence[tuple[str, str]]) -> list[Example]:

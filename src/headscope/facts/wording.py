@@ -1,5 +1,6 @@
 """Numbers, lists and sentences as a reader would write them."""
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -7,6 +8,8 @@ from headscope.types import HeadId
 
 _JOINERS = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+_FOLDER = re.compile(r"[^\s('\"]*[/\\](?=[^\s/\\:]+:\d)")
 
 Part = str | HeadId
 """A piece of a sentence: words, or a head that it names."""
@@ -23,6 +26,11 @@ def sentence(*pieces: Part | tuple[Part, ...]) -> tuple[Part, ...]:
             elif part != "":
                 parts.append(part)
     return tuple(parts)
+
+
+def without_folders(note: str) -> str:
+    """The note with the files it names by their names alone: an atlas is passed on, a folder means little there."""
+    return _FOLDER.sub("", note)
 
 
 HEAD = "\N{OBJECT REPLACEMENT CHARACTER}"

@@ -18,14 +18,18 @@ from headscope.importance.gradients import KEY_ROLES, ImportanceSums, layer_grad
 from headscope.measures.base import TextMean
 from headscope.models import Model, ModelName
 from headscope.probes.result import ProbeResult, Row, Source
-from headscope.run.one_pass import run_pass, whole
+from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize
 from headscope.run.watch import HELD_BYTES, HELD_BYTES_ELSEWHERE
 from headscope.tasks import IGNORED, Task, TaskBatch, TaskBatches, with_head
+from headscope.tasks.base import BATCHES_A_SHARD
 from headscope.types import Array, HeadId, LabelledArray, StackName
 
 # A weight is held as such, as its gradient, and by the backward pass as scores, softmax and products.
 TENSORS_HELD = 6
+
+BACKWARD_TIMES = 4
+"""How much longer a batch takes there and back than there alone, about."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +115,16 @@ def gradient_importance(
         part.update(task, capture, batch)
 
     title = f"{model.name} on {task.data}" if progress else None
-    texts = whole(_with_loss(batches, capture))
-    run_pass(texts, tally, count, batches=iter, title=title, expected=lambda done: expected)
+    run_pass(
+        _with_loss(batches, capture),
+        tally,
+        count,
+        batches=iter,
+        title=title,
+        expected=lambda done: expected,
+        units=len,
+        least=BATCHES_A_SHARD // BACKWARD_TIMES,
+    )
     if not tally.rows:
         raise TextError(f"{task.data}: no text has anything to predict, so there is no loss to differentiate")
     source = Source(

@@ -1,5 +1,6 @@
 """The distance features of all heads of a stack, as a matrix, for the whole corpus and for any half of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,9 @@ from headscope.errors import AtlasError
 from headscope.types import Array, WeighedBy, check_weighed_by
 
 MEASURE = "distance_features"
+FIRST = "cls"
+"""The feature that is the share of the first token, where most heads of a decoder rest."""
+_LEAST_LEFT = 1e-6
 
 
 def measure_of(weigh: WeighedBy) -> str:
@@ -20,7 +24,11 @@ def measure_of(weigh: WeighedBy) -> str:
 
 @dataclass(frozen=True)
 class HeadFeatures:
-    """One row a head, layer by layer."""
+    """One row a head, layer by layer.
+
+    Those of a decoder are shares of what is left without its first token: that is where heads look that have nothing to
+    do (Xiao et al. 2024), and how often they have nothing to do would rule all that is told by the features.
+    """
 
     stack: str
     layers: int
@@ -29,10 +37,12 @@ class HeadFeatures:
     values: Array  # (head, feature)
     uniform: Array  # (feature,) of a head that looks evenly
     folds: Array | None
-    """(fold, head, feature) of each part of the texts that has texts; None in older atlases."""
+    """(fold, head, feature) of each part of the texts that has texts, with the first token; None in older atlases."""
     fold_texts: Array | None  # (fold,) how many texts each part has
     weigh: WeighedBy = "looked"
     """Whether they are of where heads look, or of what they move."""
+    first: Array | None = None
+    """(head,) the share of the first token, where it was taken out."""
 
     @property
     def labels(self) -> list[str]:
@@ -50,7 +60,7 @@ class HeadFeatures:
         assert self.fold_texts is not None
         weights = self.fold_texts[chosen] / self.fold_texts[chosen].sum()
         mean: Array = np.einsum("f,fhd->hd", weights, self.folds[chosen])
-        return mean
+        return mean if self.first is None else _without_first(mean, self.names)
 
 
 def head_features(atlas: Atlas, *, stack: str | None = None, weigh: WeighedBy = "looked") -> HeadFeatures:
@@ -79,4 +89,21 @@ def head_features(atlas: Atlas, *, stack: str | None = None, weigh: WeighedBy = 
         fold_texts = counts[has_texts].astype(float)
     names = tuple(map(str, array["feature"].values))
     uniform = arrays[f"{measure}_uniform"].values.astype(float)
-    return HeadFeatures(name, layers, heads, names, values, uniform, folds, fold_texts, weigh)
+    if name != "decoder":
+        return HeadFeatures(name, layers, heads, names, values, uniform, folds, fold_texts, weigh)
+    first = values[:, names.index(FIRST)]
+    values, uniform = _without_first(values, names), _without_first(uniform, names)
+    return HeadFeatures(name, layers, heads, names, values, uniform, folds, fold_texts, weigh, first)
+
+
+def _without_first(values: Array, names: Sequence[str]) -> Array:
+    """(..., feature) the features as shares of what does not go to the first token, whose own share becomes 0.
+
+    A mean over queries in which each counts by what it has left: a query that gives all to the first token says nothing
+    of where else the head looks.
+    """
+    place = names.index(FIRST)
+    left = np.maximum(1 - values[..., place : place + 1], _LEAST_LEFT)
+    rest: Array = values / left
+    rest[..., place] = 0
+    return rest

@@ -95,8 +95,11 @@ class HeadKinds:
     def notes(self) -> list[str]:
         """What a user should know before speaking of kinds."""
         clear, has_structure = self.separation.is_clear, self._highest >= STRUCTURE
+        first = self.features.first
         is_short = group_shares(self.features.uniform, self.features.names)["near"] < LEAST_NEAR
         notes = {
+            f"the first token, on which heads of a decoder rest (a share of {0 if first is None else first.mean():.0%} "
+            "on average), was taken out first: kinds are by where the rest goes": first is not None,
             f"the {self.clusters.k} kinds are not well separated: {'; '.join(self.separation.reasons)}. Read them as "
             "slices of a continuum, not as kinds": not clear,
             f"nor would any other number of kinds be: the highest silhouette is {self._highest:.2f}": (
@@ -163,6 +166,7 @@ class HeadKinds:
             "k": self.clusters.k,
             "method": self.clusters.method,
             "seed": self.seed,
+            **({} if self.features.first is None else {"first_token": float(self.features.first.mean())}),
             "shares": self.shares,
             **{
                 key: {half: reading and getattr(reading, name) for half, reading in self._readings.items()}

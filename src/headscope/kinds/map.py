@@ -9,6 +9,7 @@ from headscope.errors import AtlasError
 from headscope.kinds.clusters import one_thread
 from headscope.kinds.features import head_features
 from headscope.kinds.likeness import MANY_HEADS, Likeness
+from headscope.remembered import once
 from headscope.types import Array, HeadId
 
 RANDOM_STARTS = 8
@@ -20,6 +21,7 @@ FEWEST_HEADS = 8
 """t-SNE needs as many."""
 
 
+@once
 @one_thread()
 def head_map(atlas: Atlas, *, stack: str | None = None, seed: int = 0) -> xr.Dataset:
     """Metric multidimensional scaling of `head_distance` to the plane (Clark et al. 2019, section 6).
@@ -37,6 +39,7 @@ def head_map(atlas: Atlas, *, stack: str | None = None, seed: int = 0) -> xr.Dat
     return points.assign(stress=((), stress, {"long_name": "normalised stress (Stress-1)", "units": "1"}))
 
 
+@once
 @one_thread()
 def feature_map(atlas: Atlas, *, stack: str | None = None, seed: int = 0) -> xr.Dataset:
     """t-SNE of the distance features: heads that look equally far and at the same kinds of tokens lie together.

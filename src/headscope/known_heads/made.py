@@ -7,6 +7,7 @@ from torch import Tensor
 
 from headscope.errors import OptionError
 from headscope.models import Model
+from headscope.text.encode import special_ids
 
 HALF = 50
 """How many random tokens are repeated: long enough that a recency bias does not reach the earlier copy."""
@@ -26,9 +27,8 @@ class MadeTexts:
     def of(cls, model: Model, *, half: int | None = None, seed: int = 0) -> "MadeTexts":
         """Those of a model, as long as it takes them."""
         tokenizer, rows = model.tokenizer, model.vocabulary or len(model.tokenizer)
-        special = torch.tensor(tokenizer.all_special_ids, dtype=torch.long)
+        special = torch.tensor(sorted(special_ids(tokenizer)), dtype=torch.long)
         ids = torch.arange(min(rows, len(tokenizer)))
-        start = tokenizer.bos_token_id
         longest = None if model.max_length is None else (model.max_length - 1) // 2
         if half is None:
             half = HALF if longest is None else min(HALF, longest)
@@ -37,8 +37,8 @@ class MadeTexts:
                 f"a random text of twice {half} tokens and a start token does not fit {model.name}, which takes "
                 f"{model.max_length}; choose --length from 2 to {longest}"
             )
-        known_start = start if start is not None and 0 <= start < rows else None
-        return cls(ids[~torch.isin(ids, special)], known_start, half, seed)
+        start = model.start_id if model.start_token else None
+        return cls(ids[~torch.isin(ids, special)], start, half, seed)
 
     def draw(self, numbers: list[int]) -> tuple[Tensor, Tensor]:
         """(text, half) twice: the first halves of the texts of these numbers, and fresh second halves."""

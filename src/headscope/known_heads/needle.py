@@ -55,7 +55,7 @@ def draw(
 ) -> Iterator[Trial]:
     """Texts cut from the haystack (token,), the needle at depths from early to late, its control elsewhere."""
     model = capture.model
-    start = [] if model.tokenizer.bos_token_id is None else [int(model.tokenizer.bos_token_id)]
+    start = [] if model.start_id is None or not model.start_token else [model.start_id]
     cue, answer = (_tokens(capture, part) for part in (needle.cue, f" {needle.answer}"))
     longest = min(length or model.max_length or 1024, model.max_length or length or 1024)
     room = longest - len(start) - 2 * len(cue) - 2 * len(answer)

@@ -29,7 +29,7 @@ from headscope.models import Model, load
 from headscope.models.stacks import Place
 from headscope.probes.result import Source
 from headscope.run.controlled import ControlledMeans
-from headscope.run.one_pass import in_chunks, run_pass, whole
+from headscope.run.one_pass import in_chunks, run_pass
 from headscope.run.options import BatchSize, check_run_options
 from headscope.run.reader import Reader, ReadText
 from headscope.run.watch import Watch
@@ -188,7 +188,7 @@ class _Run:
                 self._show(torch.cat([drawn, fresh], 1), on_unbegun)
 
         return run_pass(
-            whole(range(texts)),
+            range(texts),
             ControlledMeans.zeros(self.grid, kinds),
             count,
             batches=in_chunks(size),
@@ -223,9 +223,8 @@ class _Run:
                     )
                 yield text
 
-        shards = whole(kept(reader))
         sums = run_pass(
-            shards,
+            kept(reader),
             ControlledMeans.zeros(self.grid, IN_TEXT),
             count,
             batches=watch.batches(batch_size, reader.encoder.max_length),
@@ -250,7 +249,7 @@ class _Run:
             writing.count(part, {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, tokens)
 
         written = run_pass(
-            whole(range(texts)),
+            range(texts),
             WrittenKinds.zeros(self.grid, ""),
             count,
             batches=in_chunks(max(1, watch.texts_at()(2 * words.half + 1))),
@@ -277,7 +276,7 @@ class _Run:
             writing.count(part, batch.inputs, Tokens.of(batch.source), IN_TEXT_ENDING)
 
         return run_pass(
-            reader.shards(),
+            reader,
             WrittenKinds.zeros(self.grid, IN_TEXT_ENDING),
             count,
             batches=watch.batches(batch_size, reader.encoder.max_length),
@@ -302,7 +301,7 @@ class _Run:
                     part.add(RETRIEVAL, layer, fetched[None], control[None])
 
         run_pass(
-            whole(drawn),
+            drawn,
             sums,
             count,
             batches=in_chunks(1),

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums, merge_fields, nothing, settled
+from headscope.batches import ALL_LAYERS
 from headscope.registry import Registry
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray
 
@@ -37,7 +38,7 @@ class TextMean(Sums):
         """Count `values` (text, ...), where `applies` (broadcastable to it) is true; in one layer or overall."""
         self._follow(values)
         values = values.detach().to(self.total)
-        at = ... if layer is None else layer
+        at = ... if layer is None or layer == ALL_LAYERS else layer
         if applies is None:
             self.texts[at] += len(values)
         else:
@@ -121,11 +122,11 @@ class Measure(ABC):
     def update(self, batch: AttentionBatch) -> None:
         """Count one layer of one batch of texts."""
 
-    def by_layer(self, values: Tensor, batch: AttentionBatch) -> Tensor:
+    def each_layer(self, values: Tensor, batch: AttentionBatch) -> Tensor:
         """Values (text, head, ...) as they are; of all layers at once, (text, layer, head, ...)."""
-        return (
-            values if batch.layer is not None else values.unflatten(1, (self.grid.layers, self.grid.heads))
-        )
+        if batch.layer != ALL_LAYERS:
+            return values
+        return values.view(len(values), self.grid.layers, self.grid.heads, *values.shape[2:])
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted: of a dataclass field by field, as `Sums` does."""
@@ -166,10 +167,10 @@ class PerTextMeasure(Measure):
 
     def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:
         """Add what `per_text` gave for one layer of a batch; with the first, also what even attention would give."""
-        if applies is not None and batch.layer is None:
+        if applies is not None and batch.layer == ALL_LAYERS:
             applies = applies[:, None]  # the same in all layers
-        self.means.add(self.by_layer(values, batch), applies=applies, layer=batch.layer)
-        if not batch.layer:
+        self.means.add(self.each_layer(values, batch), applies=applies, layer=batch.layer)
+        if batch.layer <= 0:
             values, applies = self.per_text(batch.even(causal=self.grid.causal))
             self.uniform.add(values[:, 0], applies=None if applies is None else applies[:, 0])
 

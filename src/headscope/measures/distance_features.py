@@ -56,7 +56,7 @@ class DistanceFeatures(PerTextMeasure):
     def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:
         """Add one layer of a batch, as a whole and by part."""
         super().count(values, applies, batch)
-        self.folds.add(self.by_layer(values, batch), batch.queries, layer=batch.layer)
+        self.folds.add(self.each_layer(values, batch), batch.queries, layer=batch.layer)
 
     def result(self) -> dict[str, LabelledArray]:
         """The features, their standard error and even baseline, and the features of each part of the texts."""
@@ -100,4 +100,4 @@ def window_table(tokens: TokenBatch) -> Tensor:
     window = distance * WINDOWS // tokens.lengths[:, None]  # (text, offset + tokens)
     column = torch.where(distance == 0, 0, 1 + window)
     # Distances past a text's end hold no attention; they are put in the last window, where they add 0.
-    return torch.nn.functional.one_hot(column.clamp_max(WINDOWS), 1 + WINDOWS)
+    return torch.nn.functional.one_hot(column.clamp_max(WINDOWS), 1 + WINDOWS).double()

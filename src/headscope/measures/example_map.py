@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import nothing, settled
+from headscope.measures import cpu
 from headscope.measures.base import MEASURES, Measure
 from headscope.measures.folds import mixed_ids
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray, TokenBatch
@@ -52,7 +53,10 @@ class ExampleMap(Measure):
         self.rank, self.lengths = rank, (rows, columns)
         weights = batch.map_of(text)[:, :rows, :columns].detach().float()  # (head, query, key)
         self.maps = settled(self.maps, weights.device)  # an accelerator need not stop for each layer
-        self.maps[batch.layer] = _pooled(_pooled(weights).mT).mT
+        pooled = (
+            cpu.largest_of_cells(weights, SIDE) if cpu.takes(weights) else _pooled(_pooled(weights).mT).mT
+        )
+        self.maps[batch.layer] = pooled
         if batch.layer == self.grid.layers - 1:
             self.maps = self.maps.cpu()
 

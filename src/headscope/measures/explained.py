@@ -1,7 +1,7 @@
 """Explained: how much of a head's attention its names explain, and what is left without a name."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import nothing, settled
+from headscope.measures import cpu
 from headscope.measures.base import MEASURES, Measure
 from headscope.measures.folds import mixed_ids
 from headscope.measures.mixture import mixture_weights
@@ -41,7 +42,6 @@ class _Rows:
     sizes: list[tuple[int, int]]  # of each text, how many rows and keys are real; they come first
     places: Tensor  # (text, row) queries
     share: Tensor  # (text, row) what a row counts in the mean over a text's rows
-    weighed: Tensor  # (text, template, row, key) templates times that
     templates: Tensor  # (text, template, row, key)
     control: Tensor | None  # the same of another text of the same length
     bins: Tensor  # (text, row, key) class and offset, -1 for keys that are not seen
@@ -63,9 +63,12 @@ class _HeldOut:
     bins: Tensor  # (row, key)
     attention: Tensor = field(default_factory=lambda: torch.zeros(0))  # (layer, head, row, key)
 
-    def on_cpu(self) -> "_HeldOut":
-        """The same, no longer where it was seen."""
-        return _HeldOut(*(getattr(self, part.name).cpu() for part in fields(self)))
+    def settled(self) -> "_HeldOut":
+        """The same on a CPU, in all digits."""
+        templates, control, attention = (
+            part.cpu().double() for part in (self.templates, self.control, self.attention)
+        )
+        return _HeldOut(templates, control, self.bins.cpu(), attention)
 
 
 @dataclass
@@ -174,17 +177,17 @@ class Explained(Measure):
         self.sample.keep(scored, batch, last=batch.layer == self.grid.layers - 1)
 
     def _fit(self, rows: _Rows, batch: AttentionBatch) -> None:
-        attention = rows.attention(batch).to(rows.weighed.dtype)
-        products = torch.bmm(attention.flatten(2), rows.weighed.flatten(2).mT)  # (text, head, template)
+        attention = rows.attention(batch)
+        sums = cpu.template_sums if cpu.takes(attention) else _template_sums
+        products, binned = sums(attention, rows.templates, rows.share, rows.bins, count=_BINS)
         self._follow(products)
-        self.with_attention[batch.layer] += products.sum(0)
-        where = rows.bins.flatten().clamp_min(0)
-        summed = (attention * rows.share[:, None, :, None]).transpose(0, 1).flatten(1)
-        self.binned[batch.layer] += summed.new_zeros(len(summed), _BINS).index_add_(1, where, summed)
+        self.with_attention[batch.layer] += products
+        self.binned[batch.layer] += binned
         if batch.layer == 0:
+            weighed = rows.templates * rows.share[:, None, :, None]
+            self.products += torch.einsum("tkrj,tlrj->kl", weighed, rows.templates)
             sizes = (rows.share[..., None] * (rows.bins >= 0)).flatten()  # (text and row and key,)
-            self.products += torch.einsum("tkrj,tlrj->kl", rows.weighed, rows.templates.to(rows.weighed))
-            self.bin_sizes += sizes.new_zeros(_BINS).index_add_(0, where, sizes)
+            self.bin_sizes += sizes.new_zeros(_BINS).index_add_(0, rows.bins.flatten().clamp_min(0), sizes)
 
     def _follow(self, sums: Tensor) -> None:
         """Count where the sums are, so that an accelerator need not stop for each layer."""
@@ -229,8 +232,8 @@ class Explained(Measure):
         left: list[Tensor] = []  # a text each, (what is held against attention, layer, head) mean divergence
         for number in sorted(self.sample.texts):
             text = self.sample.texts[number]
-            text = text.on_cpu()
-            attention = text.attention.double()  # (layer, head, row, key)
+            text = text.settled()
+            attention = text.attention  # (layer, head, row, key)
             even = text.templates[0].expand_as(attention)
             own = means[..., text.bins.clamp_min(0)] * (text.bins >= 0)
             size = own.sum(-1, keepdim=True)
@@ -257,6 +260,17 @@ class ExplainedWithSyntax(Explained):
     """The same with templates for the syntactic head and the dependents, on texts whose words have heads."""
 
     templates: ClassVar[tuple[str, ...]] = (*TEMPLATES, *SYNTAX)
+
+
+def _template_sums(
+    rows: Tensor, templates: Tensor, share: Tensor, bins: Tensor, *, count: int
+) -> tuple[Tensor, Tensor]:
+    """What `cpu.template_sums` gives, in plain torch."""
+    weighed = rows.to(share.dtype) * share[:, None, :, None]  # (text, head, row, key)
+    products = torch.bmm(weighed.flatten(2), templates.flatten(2).mT)  # (text, head, template)
+    flat = (weighed * (bins >= 0)[:, None]).transpose(0, 1).flatten(1)
+    binned = flat.new_zeros(len(flat), count).index_add_(1, bins.flatten().clamp_min(0), flat)
+    return products.sum(0), binned
 
 
 def _divergences(attention: Tensor, others: Sequence[Tensor]) -> Tensor:
@@ -294,7 +308,6 @@ def _rows(tokens: TokenBatch, wanted: Tensor, most: int, *, causal: bool, contro
             kind[own.role == role] = number
     offset = torch.arange(own.ids.shape[1], device=places.device) - places[..., None]
     bins = kind[:, None] * (2 * FARTHEST + 1) + offset.clamp(-FARTHEST, FARTHEST) + FARTHEST
-    templates = template_rows(own, places, causal=causal)
     # Where products are many times as fast in half the digits, they serve: it is a mean over many rows.
     digits = torch.float64 if places.device.type == "cpu" else torch.float32
     share = (real / real.sum(-1, keepdim=True)).to(digits)
@@ -304,8 +317,7 @@ def _rows(tokens: TokenBatch, wanted: Tensor, most: int, *, causal: bool, contro
         list(zip(real.sum(-1).tolist(), own.lengths.tolist(), strict=True)),
         places,
         share,
-        templates.to(digits) * share[:, None, :, None],
-        templates,
-        template_rows(shifted(own), places, causal=causal) if control else None,
+        template_rows(own, places, causal=causal).to(digits),
+        template_rows(shifted(own), places, causal=causal).to(digits) if control else None,
         torch.where(sees, bins, -1),
     )

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums, nothing, settled
+from headscope.batches import ALL_LAYERS
 from headscope.types import TokenBatch
 
 FOLDS = 20
@@ -43,15 +44,15 @@ class FoldSums(Sums):
         """Nothing seen yet."""
         return cls(nothing(FOLDS, *shape), nothing(FOLDS))
 
-    def add(self, values: Tensor, tokens: TokenBatch, *, layer: int | None) -> None:
+    def add(self, values: Tensor, tokens: TokenBatch, *, layer: int) -> None:
         """Count one layer's `values` (text, ...), or those of all, (text, layer, ...)."""
         fold = tokens.derive(fold_of)
         place = values.device if values.device.type == "cuda" else torch.device("cpu")  # others lack float64
         self.total, self.texts = settled(self.total, place), settled(self.texts, place)
         fold = fold.to(place)
-        total = self.total if layer is None else self.total[:, layer]
+        total = self.total if layer == ALL_LAYERS else self.total[:, layer]
         total.index_add_(0, fold, values.detach().to(self.total))
-        if not layer:
+        if layer <= 0:
             self.texts.index_add_(0, fold, torch.ones_like(fold, dtype=torch.float64))
 
     def mean(self) -> np.ndarray[Any, Any]:

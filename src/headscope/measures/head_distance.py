@@ -1,6 +1,9 @@
 """Head distance: how differently two heads look at the same texts."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache, partial
+from importlib.util import find_spec
 from math import log
 from typing import ClassVar, Self
 
@@ -8,6 +11,7 @@ import torch
 from torch import Tensor
 
 from headscope.errors import CaptureError
+from headscope.measures import cpu
 from headscope.measures.base import MEASURES, Measure, TextMean
 from headscope.measures.folds import mixed_ids
 from headscope.measures.reductions import entropy_of
@@ -15,7 +19,9 @@ from headscope.types import AttentionBatch, HeadGrid, LabelledArray, MovedBatch,
 
 SMOOTHING = 0.001
 SAMPLED_QUERIES = 32
-"""How many queries of a text are compared when not all are."""
+"""How many queries of a text are compared when not all are, by stacks of up to SAMPLED_HEADS heads."""
+SAMPLED_HEADS = 512
+LEAST_QUERIES = 4
 MOVED_STEP = 16
 """Of how many queries one is compared by what heads move."""
 SUMMED = "Jensen-Shannon divergence between two heads' attention, summed over the queries of all texts, as published"
@@ -36,9 +42,13 @@ class HeadDistance(Measure):
     JS(p, q) = H((p + q) / 2) - (H(p) + H(q)) / 2 for each query, averaged over queries, then over texts.
     0 for heads that look alike everywhere, log 2 = 0.693 for heads that never look at the same token.
 
+    In a decoder the first token is left out and what remains of a row adds up to 1: there heads look that have nothing
+    to do (Xiao et al. 2024), and two that rest in different places would else be told apart, or not, by how long.
+
     The one measure that needs all layers at once: it holds the maps of one batch until its last layer.
 
-    Faithful: the released code smooths (0.999 a + 0.001 / n) and sums over all queries of all texts.
+    Faithful: the released code smooths (0.999 a + 0.001 / n) and sums over all queries of all texts, with the first
+    token.
 
     By what heads move, it is the mean over every 16th query, from a place that differs from text to text: it costs
     several times as much as all other measures together, and would otherwise double the time of a run.
@@ -70,22 +80,44 @@ class HeadDistance(Measure):
             return
         held, self._held = self._held, []
         on_cpu, (texts, _, queries, keys) = held[0].device.type == "cpu", held[0].shape
-        compared = batch.queries.lengths if sample is None else sample[1].sum(-1)  # (text,)
+        held_rows = batch.queries.lengths if sample is None else sample[1].sum(-1)  # (text,)
+        compared = self._compared(sample, held_rows)  # (text,)
         step = max(1, CPU_BLOCK // (queries * keys)) if on_cpu else texts
         for part in (slice(start, start + step) for start in range(0, texts, step)):
             asked, seen = compared[part], batch.keys.lengths[part]  # (text,) how many queries and keys
-            rows, columns = int(asked.max()), int(seen.max())
+            rows, columns = int(held_rows[part].max()), int(seen.max())
             maps = torch.cat(
                 [layer[part, :, :rows, :columns] for layer in held], 1
             )  # (text, head, query, key)
+            if self._leaves_first:
+                maps = without_first(maps)
             if self.faithful:
                 real = (
                     batch.queries.is_token[part, None, :rows, None]
                     & batch.keys.is_token[part, None, None, :columns]
                 )
                 maps = ((1 - SMOOTHING) * maps + SMOOTHING / seen[:, None, None, None]) * real
-            sums = divergence_sums(maps.transpose(0, 1), block=CPU_BLOCK if on_cpu else ACCELERATOR_BLOCK)
-            self.means.add(sums if self.faithful else sums / asked[:, None, None])
+            block = CPU_BLOCK if on_cpu else ACCELERATOR_BLOCK
+            sums = divergence_sums(maps.transpose(0, 1), block=block, causal=self.grid.causal)
+            values = sums if self.faithful else sums / asked.clamp_min(1)[:, None, None]
+            # A decoder's text whose only sampled query is the first says nothing.
+            self.means.add(values, applies=(asked > 0)[:, None, None] if self._leaves_first else None)
+
+    @property
+    def described(self) -> str:
+        """What the numbers are."""
+        return f"{self.summary}, without the first token" if self._leaves_first else self.summary
+
+    @property
+    def _leaves_first(self) -> bool:
+        return self.grid.causal and not self.faithful
+
+    def _compared(self, sample: tuple[Tensor, Tensor] | None, rows: Tensor) -> Tensor:
+        """(text,) how many of the `rows` (text,) count: not the first query where the first token is left out."""
+        if not self._leaves_first:
+            return rows
+        has_first = 1 if sample is None else (sample[1] & (sample[0] == 0)).sum(-1)
+        return rows - has_first
 
     def _sample(self, batch: AttentionBatch) -> tuple[Tensor, Tensor] | None:
         """(text, query) the places of the queries that are compared, and which are real; None for all queries."""
@@ -104,7 +136,7 @@ class HeadDistance(Measure):
             self.name,
             dims=("head_a", "head_b"),
             coords={"head_a": labels, "head_b": labels},
-            description=self.summary,
+            description=self.described,
             units="nats",
         )
         if not self.faithful:
@@ -120,15 +152,34 @@ class HeadDistance(Measure):
 class SampledHeadDistance(HeadDistance):
     """The same, estimated from a fixed number of queries of each text: the cost no longer grows with their square."""
 
-    summary: ClassVar[str] = f"{HeadDistance.summary}, from {SAMPLED_QUERIES} queries of each text"
+    @property
+    def described(self) -> str:
+        """With how many queries of a text are compared."""
+        return f"{super().described}, from {compared_queries(self.grid)} queries of each text"
 
     def _sample(self, batch: AttentionBatch) -> tuple[Tensor, Tensor] | None:
-        return super()._sample(batch) or batch.queries.derive(evenly_sampled)
+        most = compared_queries(self.grid)
+        own = super()._sample(batch) if most == SAMPLED_QUERIES else None
+        return own or batch.queries.derive(evenly(most))
+
+
+def compared_queries(grid: HeadGrid) -> int:
+    """How many queries of a text are compared: in stacks of many heads fewer, as pairs grow with their square."""
+    heads = max(SAMPLED_HEADS, grid.layers * grid.heads)
+    return max(LEAST_QUERIES, SAMPLED_QUERIES * SAMPLED_HEADS**2 // heads**2)
+
+
+def without_first(maps: Tensor) -> Tensor:
+    """(..., query, key) attention without the first key, as shares of what is left of a row; 0 where nothing is."""
+    if maps.shape[-1] < 2:
+        return torch.zeros_like(maps)
+    rest = maps[..., 1:]
+    return rest / rest.sum(-1, keepdim=True).clamp_min(torch.finfo(maps.dtype).tiny)
 
 
 def _rows(batch: AttentionBatch, places: Tensor, real: Tensor) -> Tensor:
     """(text, head, query, key) the attention of the queries at `places` (text, query); 0 where they are not `real`."""
-    return batch.rows(places) * real[:, None, :, None]
+    return batch.rows(places).mul_(real[:, None, :, None])
 
 
 def _every_16th(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
@@ -143,43 +194,63 @@ def _every_16th(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
     return places.clamp_max(tokens.ids.shape[1] - 1), places < lengths
 
 
-def evenly_sampled(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
-    """(text, query) the places of SAMPLED_QUERIES queries of each text, at even steps, and which are real.
+@cache
+def evenly(most: int) -> Callable[[TokenBatch], tuple[Tensor, Tensor]]:
+    """What samples so many queries; the same function each time, so that a batch samples once."""
+    return partial(evenly_sampled, most=most)
+
+
+def evenly_sampled(tokens: TokenBatch, *, most: int = SAMPLED_QUERIES) -> tuple[Tensor, Tensor]:
+    """(text, query) the places of up to `most` queries of each text, at even steps, and which are real.
 
     Where the steps start is told by a hash of the text, so that runs and machines agree, and every query is as likely
     to be among them: the mean over them is an unbiased estimate of the mean over all. Short texts have all theirs.
     """
     lengths = tokens.lengths[:, None]
-    count = lengths.clamp(1, SAMPLED_QUERIES)
-    steps = torch.arange(min(SAMPLED_QUERIES, tokens.ids.shape[1]), device=tokens.ids.device)
+    count = lengths.clamp(1, most)
+    steps = torch.arange(min(most, tokens.ids.shape[1]), device=tokens.ids.device)
     start = (tokens.derive(mixed_ids) >> 7)[:, None] % _STEP  # within the first step, in parts of it
     places = (start + steps * _STEP) * lengths // (count * _STEP)
-    return places.clamp_max(tokens.ids.shape[1] - 1), steps < lengths.clamp_max(SAMPLED_QUERIES)
+    return places.clamp_max(tokens.ids.shape[1] - 1), steps < lengths.clamp_max(most)
 
 
-def divergence_sums(maps: Tensor, *, block: int) -> Tensor:
+def divergence_sums(maps: Tensor, *, block: int, causal: bool = False) -> Tensor:
     """(text, head, head) Jensen-Shannon divergence of every two heads, summed over queries.
 
     `maps` is (head, text, query, key), 0 where there is padding. With s = p + q, H(s / 2) = log 2 - sum(s log s) / 2
-    when p and q add up to 1, so the inner loop is one sum, one logarithm and one dot product for each pair.
+    when p and q add up to 1, so the inner loop is one sum, one logarithm and one dot product for each pair. In `causal`
+    maps what no head may look at, about half, is left out of it.
     """
+    if maps.device.type == "cuda" and find_spec("triton") is not None:
+        from headscope.measures import divergence_kernel  # noqa: PLC0415  (needs triton)
+
+        return divergence_kernel.divergence_sums(maps.transpose(0, 1))
+    if cpu.takes(maps):
+        mass, negative, joint = cpu.joint_sums(maps.transpose(0, 1), sparse=causal)
+    else:
+        mass, negative, joint = _sums(maps, block=block, sparse=causal)
+    divergence = _pair_mean(mass) * log(2) - joint / 2 + _pair_mean(negative)
+    above = divergence.triu(1).clamp_min(0)
+    return above + above.mT
+
+
+def _sums(maps: Tensor, *, block: int, sparse: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """What `cpu.joint_sums` gives, in plain torch, of maps (head, text, query, key)."""
     heads, texts, queries, keys = maps.shape
     # No zeros under the logarithm; what this adds is far below rounding.
     maps = maps.clamp_min(torch.finfo(maps.dtype).tiny)
-    mass = maps.sum(
-        (2, 3), dtype=torch.float64
-    ).T  # (text, head) the number of queries, but for rounding and sinks
-    entropy = entropy_of(maps).sum(-1, dtype=torch.float64).T  # (text, head)
-    joint = maps.new_zeros(texts, heads, heads, dtype=torch.float64)  # sum over queries and keys of s log s
+    mass = maps.sum((2, 3), dtype=torch.float64).T  # the number of queries, but for rounding and sinks
+    negative = -entropy_of(maps).sum(-1, dtype=torch.float64).T
+    joint = maps.new_zeros(texts, heads, heads, dtype=torch.float64)
     rows = max(1, block // (texts * keys))
     for start in range(0, queries, rows):
         part = maps[:, :, start : start + rows].flatten(2)  # (head, text, query and key)
+        if sparse:
+            part = part[..., (part > torch.finfo(part.dtype).tiny).flatten(0, 1).any(0)]
         for head in range(heads - 1):
             both = part[head] + part[head + 1 :]
             joint[:, head, head + 1 :] += torch.linalg.vecdot(both, both.log()).T
-    divergence = _pair_mean(mass) * log(2) - joint / 2 - _pair_mean(entropy)
-    above = divergence.triu(1).clamp_min(0)
-    return above + above.mT
+    return mass, negative, joint
 
 
 def _pair_mean(values: Tensor) -> Tensor:

@@ -46,13 +46,11 @@ class Loudness(Measure):
     def update(self, batch: AttentionBatch) -> None:
         """Count one layer of one batch of texts."""
         # (text, head) or, of all layers at once, (text, layer, head)
-        length, square, against, together = self.by_layer(batch.reduce(given_sums), batch).unbind(-1)
+        length, square, against, together = self.each_layer(batch.reduce(given_sums), batch).unbind(-1)
         count = batch.queries.lengths.view(-1, *[1] * (length.dim() - 1))
         total = length.sum(-1, keepdim=True)
         self.share.add(length / total, applies=total > 0, layer=batch.layer)
-        self.constancy.add(
-            together / (square * count).sqrt(), applies=square > 0, layer=batch.layer
-        )
+        self.constancy.add(together / (square * count).sqrt(), applies=square > 0, layer=batch.layer)
         if not against.isnan().all():
             self.residual.add(against / count, applies=~against.isnan(), layer=batch.layer)
 
@@ -70,7 +68,7 @@ class Loudness(Measure):
 def given_sums(batch: AttentionBatch) -> Tensor:
     """(text, head, 4) sums over queries of what a head gives them after the projection.
 
-    Of its length |y|, of |y|², of |y| / |x| (nan where the residual stream is not seen), and the length of the sum of y.
+    Of its length |y|, of |y|², of |y| / |x| (nan where the residual stream is not seen), and the length of their sum.
     """
     carried = batch.carried
     assert carried is not None

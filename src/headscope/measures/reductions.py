@@ -60,7 +60,9 @@ _LENGTHS, _LOG_LENGTHS = range(len(KeyClass), len(KeyClass) + 2)
 def one_pass(batch: AttentionBatch) -> cpu.MapSums | None:
     """What one pass over the maps gives, where they are on a CPU and compiled loops can take them."""
     looked = batch.looked if isinstance(batch, MovedBatch) else batch
-    if not cpu.takes(looked.attention):
+    if batch.keys.ids.device.type != "cpu" or not cpu.takes(
+        looked.attention
+    ):  # elsewhere maps may not be formed
         return None
     kinds, members = batch.queries.derive(_query_kinds)
     ordinary = batch.keys.derive(ordinary_keys)
@@ -79,8 +81,9 @@ def _query_kinds(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
     """
     weights = tokens.derive(group_weights)  # (text, group, query)
     bits = 1 << torch.arange(len(QueryGroup))
-    codes, kinds = ((weights > 0) * bits[:, None]).sum(1).unique(return_inverse=True)  # (kind,), (text, query)
-    of_kind = torch.zeros(*weights.shape[:2], len(codes), dtype=torch.float64)
+    codes = ((weights > 0) * bits[:, None]).sum(1)  # (text, query)
+    different, kinds = torch.unique(codes, return_inverse=True)
+    of_kind = torch.zeros(*weights.shape[:2], len(different), dtype=torch.float64)
     of_kind.scatter_(2, kinds[:, None].expand_as(weights), weights.double())
     return kinds.where(tokens.is_token, -1), of_kind
 
@@ -88,8 +91,11 @@ def _query_kinds(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
 def class_mass(batch: AttentionBatch) -> Tensor:
     """(text, head, group, class) mean attention from each QueryGroup to each KeyClass."""
     if (sums := batch.reduce(one_pass)) is not None:
-        table = batch.keys.derive(class_table)[..., : len(KeyClass)].double()  # (text, key, class)
-        return batch.queries.derive(_query_kinds)[1][:, None] @ (sums.columns @ table[:, None])
+        of_kinds = sums.columns.flatten(1, 2) @ batch.keys.derive(
+            _precise_classes
+        )  # (text, head and kind, class)
+        members = batch.queries.derive(_query_kinds)[1]  # (text, group, kind)
+        return members[:, None] @ of_kinds.view(*sums.columns.shape[:3], -1)
     mass = batch.reduce(_mass)  # (text, head, query, class)
     if isinstance(batch, MovedBatch):
         mass = mass * batch.reduce(row_scale)[..., None]
@@ -250,6 +256,11 @@ def class_table(tokens: TokenBatch) -> Tensor:
     table[..., KeyClass.SECOND_TEXT] = tokens.segment == 1
     table[:, 0, KeyClass.FIRST_TOKEN] = 1
     return table * tokens.is_token[..., None]
+
+
+def _precise_classes(tokens: TokenBatch) -> Tensor:
+    """(text, token, class) the same for the sums of one pass, without columns to spare."""
+    return tokens.derive(class_table)[..., : len(KeyClass)].double()
 
 
 def group_weights(tokens: TokenBatch) -> Tensor:

@@ -1,24 +1,27 @@
-"""Loading a model by name: a demo model, a folder, or a name on the hub."""
+"""Loading a model by name: a demo model, a folder, a GGUF file, or a name on the hub."""
 
 import logging
 import os
-import re
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
-from pathlib import Path
+from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import torch
+import transformers
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import modeling_gguf_pytorch_utils as gguf_reader
 from transformers.utils import logging as transformers_logging
 
-from headscope.errors import HeadscopeWarning, ModelError, OptionError, choices
+from headscope.errors import HeadscopeWarning, ModelError, OptionError
+from headscope.models.hostile import check_layers
 from headscope.models.model import Model
-from headscope.types import DEMO_MODELS
+from headscope.models.sources import Bits, DeviceMap, Origin, Tower, explain, first_line, locate
+from headscope.models.towers import only_text_tower
+from headscope.models.weights import check_weights, lacking_weights
 
-_NUMBER = re.compile(r"\.\d+\.")
 Precision = Literal["auto", "float32", "float16", "bfloat16", "float64"]
 ModelName = Model | str | os.PathLike[str]
 """A model, or what `load` finds it by."""
@@ -36,37 +39,41 @@ def load(
     device: str = "auto",
     dtype: Precision | torch.dtype = "auto",
     allow_pickle: bool = False,
+    bits: Bits | None = None,
+    device_map: DeviceMap | None = None,
+    tower: Tower | None = None,
+    start_token: bool = True,
 ) -> Model:
     """Load a model and its tokenizer.
 
-    `name` is a demo model ("demo", "demo-mrpc", "demo-qa", "demo-lm"), a folder that `save_pretrained` wrote,
-    or a name on the hub. Weights must be safetensors unless `allow_pickle`, since unpickling runs code; code that comes
-    with a model is never run. `dtype="auto"` is float32 on a CPU and the weights' own precision elsewhere.
+    `name` is a demo model ("demo", "demo-mrpc", "demo-qa", "demo-lm"), a folder that `save_pretrained` wrote, a GGUF
+    file or a folder with one, or a name on the hub. Weights must be safetensors unless `allow_pickle`, since unpickling
+    runs code; code that comes with a model is never run. `dtype="auto"` is float32 on a CPU and the weights' own
+    precision elsewhere. `bits` 8 or 4 keeps the weights so small (the bitsandbytes package), and `device_map` spreads
+    them over devices (the accelerate package). `tower="text"` takes the part of a model of images and text that
+    reads text. The texts of a decoder begin with its tokenizer's start token, where it has one; `start_token=False`
+    leaves it out.
     """
-    source, label = _locate(name)
-    if revision is not None and Path(source).is_dir():
-        raise OptionError(f"{label} is a folder, which has no revisions; leave revision (--revision) out")
+    source, label, gguf_file = locate(name)
     place = choose_device(device)
+    origin = Origin(source, label, gguf_file, revision, allow_pickle, bits, device_map, tower, place)
     precision = _precision(dtype, place)
     with quiet_transformers():
-        config = _fetch(AutoConfig, source, label, revision=revision)
-        tokenizer = _tokenizer(source, label, revision, config)
-        network, info = _fetch(
-            AutoModel,
-            source,
-            label,
-            revision=revision,
-            config=config,
-            dtype=precision,
-            use_safetensors=None if allow_pickle else True,
-            output_loading_info=True,
-        )
-    _check_weights(label, network, info["missing_keys"], info["unexpected_keys"])
-    try:
-        network.to(place)
-    except (RuntimeError, AssertionError) as error:
-        raise ModelError(f"{label}: could not be moved to device {device!r}: {_first_line(error)}") from error
-    model = wrap(network, tokenizer, name=label, revision=revision)
+        config = _fetch(AutoConfig, origin, **origin.files)
+        check_layers(config, label)
+        tokenizer = _tokenizer(origin, config)
+        network = _network(origin, config, precision)
+    if not origin.is_placed:
+        try:
+            network.to(place)  # type: ignore[arg-type]  # transformers wraps the method without its types
+        except (RuntimeError, AssertionError) as error:
+            raise ModelError(
+                f"{label}: could not be moved to device {device!r}: {first_line(error)}"
+            ) from error
+    if tower is not None:
+        network = only_text_tower(network, label)
+    model = wrap(network, tokenizer, name=label, revision=revision, start_token=start_token)
+    model = replace(model, origin=origin)
     if model.vocabulary is not None and len(tokenizer) > model.vocabulary:
         warnings.warn(
             f"{label}: its tokenizer has {len(tokenizer):,} entries and its embedding table {model.vocabulary:,} rows; "
@@ -77,59 +84,49 @@ def load(
     return model
 
 
-def outline(name: str | os.PathLike[str], *, revision: str | None = None) -> Model | None:
+def outline(
+    name: str | os.PathLike[str], *, revision: str | None = None, tower: Tower | None = None
+) -> Model | None:
     """The model without its weights: what its files say of it, for checks that should not wait for `load`.
 
-    None where this cannot be had; `load` then says what is wrong.
+    None where this cannot be had, or not faster than the weights (GGUF); `load` then says what is wrong.
     """
     try:
-        source, label = _locate(name)
+        source, label, gguf_file = locate(name)
+        if gguf_file is not None:
+            return None
+        origin = Origin(source, label, revision=revision, tower=tower)
         with quiet_transformers():
-            config = AutoConfig.from_pretrained(source, trust_remote_code=False, revision=revision)
-            tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, trust_remote_code=False)
+            config = AutoConfig.from_pretrained(source, **origin.files)
+            check_layers(config, label)
+            tokenizer = AutoTokenizer.from_pretrained(source, **origin.files)
             with torch.device("meta"):
                 network = AutoModel.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]  # of transformers
+        network = network if tower is None else only_text_tower(network, label)
         return wrap(network, tokenizer, name=label, revision=revision)
     except Exception:
         return None
 
 
-def _check_weights(
-    label: str, network: PreTrainedModel, missing: Collection[str], unexpected: Collection[str]
-) -> None:
-    """Refuse a network that lacks weights or leaves out layers of them; name other weights of its core left unused.
+def own_class(config: Any) -> Any:
+    """The class of transformers that a checkpoint says it was saved from; None for one that transformers has not."""
+    names = getattr(config, "architectures", None) or [""]
+    kind = getattr(transformers, str(names[0]), None)
+    return kind if isinstance(kind, type) and issubclass(kind, PreTrainedModel) else None
 
-    Poolers and task heads may be missing or unused: no attention depends on them.
-    """
-    lacking = sorted(key for key in missing if "pooler" not in key)
-    if lacking:  # they would be random numbers
-        raise ModelError(
-            f"{label}: the weights lack {len(lacking)} of the model's parameters, such as {lacking[0]}; is its "
-            "config.json that of these weights?"
-        )
-    # An unused parameter that has the name of a used one but for its numbers is one of a layer too many.
-    names = {_NUMBER.sub(".*.", name) for name in network.state_dict()}
-    prefix = f"{network.base_model_prefix}."
-    by_name = {key: key.removeprefix(prefix) for key in sorted(unexpected)}
-    layers = [key for key, name in by_name.items() if _NUMBER.sub(".*.", name) in names]
-    if layers:
-        raise ModelError(
-            f"{label}: the weights have layers that the model would leave out ({len(layers)} parameters, such as "
-            f"{layers[0]}); config.json must say how many layers these weights have"
-        )
-    parts = {name for name, _ in network.named_children()}
-    unused = [
-        key
-        for key, name in by_name.items()
-        if (key != name or name.split(".")[0] in parts) and "pooler" not in name.split(".")
-    ]
-    if unused:
-        warnings.warn(
-            f"{label}: {len(unused)} of the weights belong to no part of {type(network).__name__} and are not used, "
-            f"such as {unused[0]}",
-            HeadscopeWarning,
-            stacklevel=3,
-        )
+
+def _network(origin: Origin, config: Any, precision: torch.dtype | str) -> PreTrainedModel:
+    """The network without its task head; whole, where its parts are saved under other names (BLIP)."""
+    options = {**origin.weights, "config": config, "dtype": precision}
+    network: PreTrainedModel
+    network, info = _fetch(AutoModel, origin, **options)
+    whole = own_class(config)
+    if lacking_weights(network, info["missing_keys"]) and whole not in (None, type(network)):
+        complete, known = _fetch(whole, origin, **options)
+        if not lacking_weights(complete, known["missing_keys"]):
+            network, info = complete, known
+    check_weights(origin.label, network, info["missing_keys"], info["unexpected_keys"])
+    return network
 
 
 def wrap(
@@ -138,8 +135,9 @@ def wrap(
     *,
     name: str | None = None,
     revision: str | None = None,
+    start_token: bool = True,
 ) -> Model:
-    """Use a network and tokenizer that are already in memory, such as one being trained."""
+    """Use a network and tokenizer that are already in memory, such as one being trained; `start_token`: see `load`."""
     label = name or type(network).__name__
     if not isinstance(network, PreTrainedModel):
         raise ModelError(f"{label}: a transformers model is needed, not {type(network).__name__}")
@@ -148,7 +146,7 @@ def wrap(
             f"{label}: its tokenizer ({type(tokenizer).__name__}) is not a fast one, so tokens cannot be traced "
             "back to words; convert it to a tokenizer.json with the tokenizers package"
         )
-    return Model(label, network, tokenizer, revision)
+    return Model(label, network, tokenizer, revision, start_token)
 
 
 def choose_device(device: str) -> torch.device:
@@ -183,84 +181,27 @@ def _precision(dtype: Precision | torch.dtype, place: torch.device) -> torch.dty
     return known[dtype]
 
 
-def _locate(name: str | os.PathLike[str]) -> tuple[str, str]:
-    """Where to load from, and what to call it."""
-    label = os.fspath(name)
-    if label in DEMO_MODELS:
-        if find_spec("headscope_models") is None:
-            raise ModelError(
-                f"the demo models are not installed; get them with: pip install 'headscope[demo]'  ({label})"
-            )
-        import headscope_models  # noqa: PLC0415 - an optional distribution, absent from a plain install
-
-        return str(headscope_models.path(label)), label
-    if Path(label).is_dir():
-        if not (Path(label) / "config.json").is_file():
-            raise ModelError(
-                f"the folder {label} has no config.json; give a folder written by save_pretrained"
-            )
-        return label, label
-    if Path(label).exists():
-        raise ModelError(f"{label} is a file; give the folder that holds config.json and the weights")
-    return label, label
-
-
-def _fetch(kind: Any, source: str, label: str, **options: Any) -> Any:
+def _fetch(kind: Any, origin: Origin, **options: Any) -> Any:
     """`kind.from_pretrained`, with its many failures told in one line."""
     try:
-        return kind.from_pretrained(source, trust_remote_code=False, **options)
+        return kind.from_pretrained(origin.source, **options)
     except (MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:
-        raise _explain(error, source, label) from error
+        raise explain(error, origin) from error
 
 
-def _explain(error: Exception, source: str, label: str) -> ModelError:
-    text = str(error)
-    if "trust_remote_code" in text or "custom code" in text:
-        return ModelError(f"{label} needs code of its own to run, and headscope runs no remote code")
-    reason = f"{label} could not be loaded as a transformer: {_first_line(error)}"
-    folder = Path(source)
-    if folder.is_dir():
-        pickles = [*folder.glob("*.bin"), *folder.glob("*.pt"), *folder.glob("*.pth")]
-        if pickles and not any(folder.glob("*.safetensors")):
-            reason = (
-                f"{label} has only pickled weights ({pickles[0].name}), which can run code when opened; "
-                "if you trust their source, pass allow_pickle=True (--allow-pickle)"
-            )
-    elif "safetensors" in text:
-        reason = (
-            f"{label} has no safetensors weights on the hub; if you trust its source, pass allow_pickle=True "
-            "(--allow-pickle)"
-        )
-    elif isinstance(error, OSError) and error.errno is not None and not isinstance(error, ConnectionError):
-        reason = f"{label} could not be fetched from the hub: {error.strerror or _first_line(error)}"
-    elif isinstance(error, OSError):
-        near = choices(label, DEMO_MODELS)
-        reason = (
-            f"{label!r} is not a demo model ({', '.join(DEMO_MODELS)}), not a folder, and could not be found on "
-            "the hub (check the spelling, the connection and, for private models, your access token)"
-            f"{f'; {near}' if near.startswith('did') else ''}"
-        )
-    return ModelError(reason)
-
-
-def _tokenizer(source: str, label: str, revision: str | None, config: Any) -> Any:
+def _tokenizer(origin: Origin, config: Any) -> Any:
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(origin.source, **origin.files)
         if len(tokenizer) <= len(tokenizer.all_special_ids):  # made up by transformers, for want of its files
             raise ValueError("its vocabulary is empty; are the tokenizer's files there?")
         return tokenizer
     except Exception as error:
         raise ModelError(
-            f"{label} ({config.model_type}) has no usable text tokenizer, so it cannot be shown text: "
-            f"{_first_line(error)}"
+            f"{origin.label} ({config.model_type}) has no usable text tokenizer, so it cannot be shown text: "
+            f"{first_line(error)}"
         ) from error
-
-
-def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
 
 
 @contextmanager
@@ -272,9 +213,13 @@ def quiet_transformers() -> Iterator[None]:
     enable: Callable[[], Any] = transformers_logging.enable_progress_bar
     transformers_logging.set_verbosity(logging.CRITICAL)
     disable()
+    reader: Any = gguf_reader
+    bar = reader.tqdm  # which heeds no setting
+    reader.tqdm = partial(bar, disable=True)
     try:
         yield
     finally:
+        reader.tqdm = bar
         transformers_logging.set_verbosity(verbosity)
         if had_bars:
             enable()

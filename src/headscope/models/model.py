@@ -2,7 +2,7 @@
 
 import hashlib
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,8 @@ from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from headscope.models.adapters import Adapter, adapter_for
+from headscope.models.sources import Origin
+from headscope.types import task_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +23,10 @@ class Model:
     network: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     revision: str | None = None
+    start_token: bool = True
+    """Whether a decoder's texts begin with the start token of its tokenizer, where that has one."""
+    origin: Origin = field(default_factory=Origin, repr=False)
+    """Where its weights were read, and how."""
 
     def __repr__(self) -> str:
         return f"<Model {self.name}: {self.architecture}, {self.parameters / 1e6:.1f} M parameters, {self.device}>"
@@ -41,6 +47,23 @@ class Model:
     def config(self) -> Any:
         """The network's own configuration."""
         return self.network.config
+
+    @cached_property
+    def text_config(self) -> Any:
+        """The part of the configuration that is about text: its own, unless it also reads images or sound."""
+        try:
+            return self.config.get_text_config()
+        except ValueError:  # several parts read or write text
+            return self.config
+
+    @property
+    def decoder_start(self) -> int | None:
+        """The token that what a decoder writes starts with; its padding where the files name none."""
+        generation = getattr(self.network, "generation_config", None)
+        places = (self.config, self.text_config, generation)
+        names = ("decoder_start_token_id", "pad_token_id")
+        tokens = (getattr(place, name, None) for name in names for place in places)
+        return next((int(token) for token in tokens if isinstance(token, int)), None)
 
     @property
     def adapter(self) -> Adapter:
@@ -75,7 +98,9 @@ class Model:
     @property
     def no_cache(self) -> dict[str, bool]:
         """What a forward pass is given beside its inputs so that it keeps nothing for a next one."""
-        return {"use_cache": False} if "use_cache" in self.accepts else {}
+        return self.adapter.settings(self.network) | (
+            {"use_cache": False} if "use_cache" in self.accepts else {}
+        )
 
     @property
     def has_segments(self) -> bool:
@@ -86,6 +111,25 @@ class Model:
     def is_rotated(self) -> bool:
         """True when queries and keys are turned by their position (RoPE)."""
         return self.adapter.is_rotated(self.core)
+
+    @property
+    def start_id(self) -> int | None:
+        """The tokenizer's start token; None where it has none that the network has an embedding for."""
+        start = self.tokenizer.bos_token_id
+        rows = self.vocabulary or len(self.tokenizer)
+        return int(start) if isinstance(start, int) and 0 <= start < rows else None
+
+    @property
+    def start(self) -> bool | None:
+        """Whether a decoder's texts begin with the start token; None for as the tokenizer does.
+
+        Models that were tuned to classify texts or to answer questions take texts as their tokenizer gives them: that
+        is what they were tuned on.
+        """
+        if not self.start_token:
+            return False
+        tuned = task_of(getattr(self.config, "architectures", None) or ()) in ("classification", "qa")
+        return None if tuned or self.start_id is None else True
 
     @property
     def vocabulary(self) -> int | None:
@@ -100,8 +144,8 @@ class Model:
     def max_length(self) -> int | None:
         """The most tokens the network takes, None when nothing limits it."""
         limits = [int(self.tokenizer.model_max_length)]
-        positions = getattr(self.config, "max_position_embeddings", None) or getattr(
-            self.config, "n_positions", None
+        positions = getattr(self.text_config, "max_position_embeddings", None) or getattr(
+            self.text_config, "n_positions", None
         )
         if positions and positions > 0:  # XLNet says -1 for no limit
             limits.append(positions - self.adapter.lost_positions(self.core))

@@ -5,8 +5,8 @@ alike), so a short forward pass with two different text lengths is watched inste
 of the target and looks at the length of the source is cross attention, and so on.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from headscope.errors import CaptureError
 from headscope.types import HeadGrid, StackName
@@ -40,6 +40,11 @@ class Stacks:
     def grid(self, stack: StackName) -> HeadGrid:
         """The heads of one stack."""
         return next(grid for grid in self.grids if grid.stack == stack)
+
+    def numbered(self, module_layers: Mapping[StackName, tuple[int, ...]]) -> "Stacks":
+        """The same with the numbers that the network's own modules have, by stack."""
+        grids = tuple(replace(grid, module_layers=module_layers.get(grid.stack, ())) for grid in self.grids)
+        return replace(self, grids=grids)
 
 
 def sort_calls(calls: Sequence[Call], *, source: int, target: int | None) -> Stacks:

@@ -6,9 +6,11 @@ from typing import Any, TypeVar, get_args
 from weakref import WeakKeyDictionary
 
 from headscope.atlas import Atlas
-from headscope.errors import AtlasError
+from headscope.errors import AtlasError, OptionError
 from headscope.facts.card import cards
+from headscope.generation import generate
 from headscope.models import Model
+from headscope.pages.generated import observed_writing
 from headscope.pages.neurons import NeuronReader, neuron_reader
 from headscope.pages.quantise import FINE_WEIGHTS
 from headscope.pages.seen import Observed, can_weigh, check_text, check_weigh, observe_as, prepare
@@ -28,6 +30,15 @@ class Looked:
     neurons: NeuronReader | None = None
     also: tuple[Observed, ...] = ()
     """The same text weighed in other ways."""
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How a model is to go on with a text: see `headscope.generate`."""
+
+    tokens: int
+    temperature: float = 0.0
+    seed: int = 0
 
 
 def look(
@@ -69,12 +80,30 @@ class TextToShow:
     max_length: int | None = None
     neurons: bool | None = None
     weigh: MapWeigh | None = None
+    writing: Writing | None = None
+    """None for a text that is only read."""
 
     def __post_init__(self) -> None:
         check_text(self.text_a, self.text_b)
         check_weigh(self.weigh)
+        if self.writing is not None:
+            self._check_writing()
         if self.atlas is not None:
             check_cards(self.atlas)
+
+    def _check_writing(self) -> None:
+        """Refuse what is only there for texts that are read."""
+        refused = {
+            "a second text": self.text_b is not None,
+            "--weigh (weigh=)": self.weigh not in (None, "looked"),
+            "--neurons (neurons=)": self.neurons is True or self.start.view == "neuron",
+            "--max-length (max_length=)": self.max_length is not None,
+        }
+        for what, is_there in refused.items():
+            if is_there:
+                raise OptionError(
+                    f"--generate (generate=) goes on with one text and keeps where heads look; leave {what} out"
+                )
 
     def loaded(
         self,
@@ -95,6 +124,16 @@ class TextToShow:
 
     def look(self, model: Model, beside: Model | None) -> tuple[Looked, Looked | None]:
         """The text, and beside it the same in another model, another text, or both; None for neither."""
+        if self.writing is not None:
+            other = beside or (None if self.beside_text is None else model)
+            return (
+                _watched(model, self.text_a, self.writing, self.atlas),
+                None
+                if other is None
+                else _watched(
+                    other, self.beside_text or self.text_a, self.writing, None if beside else self.atlas
+                ),
+            )
         options: dict[str, Any] = {
             "max_length": self.max_length,
             "neurons": self.neurons,
@@ -106,6 +145,16 @@ class TextToShow:
         texts = (self.text_a, self.text_b) if self.beside_text is None else (self.beside_text, None)
         other, known = (model, self.atlas) if beside is None else (beside, None)
         return first, look(other, *texts, atlas=known, **options)
+
+
+def _watched(model: Model, prompt: str, writing: Writing, atlas: Atlas | None) -> Looked:
+    """A text that the model wrote, and where its heads looked meanwhile."""
+    if atlas is not None:
+        atlas.check_model(model.name, model.weights_hash, edits=None)
+    written = generate(
+        model, prompt, tokens=writing.tokens, temperature=writing.temperature, seed=writing.seed
+    )
+    return Looked(labelled(observed_writing(written), atlas))
 
 
 def labelled(observed: Observed, atlas: Atlas | None) -> Observed:

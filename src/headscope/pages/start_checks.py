@@ -25,7 +25,7 @@ def check_outline(model: Model, start: Start | None, *, max_length: int | None, 
     if start.stack == "cross" and not model.is_encoder_decoder:
         raise OptionError(f"{model.name} has no stack 'cross': it reads a text, and writes none of its own")
     layers, heads = (
-        getattr(model.config, f"num_{what}", None) for what in ("hidden_layers", "attention_heads")
+        getattr(model.text_config, f"num_{what}", None) for what in ("hidden_layers", "attention_heads")
     )
     # Architectures that go their own ways, and those of two stacks, may have other counts than their files name.
     if follows and not model.is_encoder_decoder and isinstance(layers, int) and isinstance(heads, int):

@@ -8,7 +8,7 @@ import numpy as np
 
 from headscope.facts.sentences import is_special
 from headscope.pages.shapes import Tokens
-from headscope.text.encode import EncodedText, TextEncoder
+from headscope.text.encode import EncodedText, TextEncoder, special_ids
 from headscope.text.words import Span, word_spans
 
 Array = np.ndarray[Any, Any]
@@ -16,24 +16,29 @@ Array = np.ndarray[Any, Any]
 _SPACES = {"\n": "↵", "\r": "↵", "\t": "⇥"}
 
 
-def tokens_of(encoder: TextEncoder, encoded: EncodedText, texts: Sequence[str]) -> Tokens:
-    """`encoded` with its pieces and words; `texts` are what it was made of, by segment, or joined to one text."""
+def tokens_of(
+    encoder: TextEncoder, encoded: EncodedText, texts: Sequence[str], *, spans: Sequence[Span] | None = None
+) -> Tokens:
+    """`encoded` with its pieces and words; `texts` are what it was made of, by segment, or joined to one text.
+
+    `spans` are the characters of each token, for a text that a tokenizer might cut otherwise: one that a model wrote.
+    """
     places: list[list[int]] = [[] for _ in texts]
     for place, segment in enumerate(encoded.segment):
         if segment >= 0:
             places[min(segment, len(texts) - 1)].append(place)
-    special_ids = set(encoder.tokenizer.all_special_ids)
+    special = special_ids(encoder.tokenizer)
     pieces: list[str] = list(encoder.tokenizer.convert_ids_to_tokens(encoded.ids))
     word, words, earlier = [-1] * len(encoded), list[str](), 0
     for text, own in zip(texts, places, strict=True):
-        spans = encoder.pieces(text)[: len(own)]
-        for place, shown in zip(own, _shown(encoder.tokenizer, text, spans), strict=False):
-            if shown is not None and encoded.ids[place] not in special_ids:
+        cut = encoder.pieces(text, marked=False)[: len(own)] if spans is None else [spans[at] for at in own]
+        for place, shown in zip(own, _shown(encoder.tokenizer, text, cut), strict=False):
+            if shown is not None and encoded.ids[place] not in special:
                 pieces[place] = shown
-        read = max((end for _, end in spans), default=0)
+        read = max((end for _, end in cut), default=0)
         known = word_spans(text[:read])
         numbers = [encoded.word[place] - earlier for place in own]
-        for place, number in zip(own, _number(text, known, spans, numbers, words), strict=False):
+        for place, number in zip(own, _number(text, known, cut, numbers, words), strict=False):
             word[place] = number
         earlier += len(known)
     return Tokens(

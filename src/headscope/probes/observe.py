@@ -12,7 +12,7 @@ from headscope.accumulator import Counted, Sums
 from headscope.capture import survey
 from headscope.models import Model
 from headscope.probes.words import words_present
-from headscope.run.one_pass import run_pass, whole
+from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize, check_batch_size, longest_text
 from headscope.run.reader import expected_texts
 from headscope.run.watch import Watch
@@ -71,6 +71,11 @@ class _Shown(Generic[Item]):
 
     def __len__(self) -> int:
         return len(self.encoded)
+
+    @property
+    def signature(self) -> str:
+        """All of the item that matters, in writing."""
+        return self.item.signature
 
 
 @dataclass
@@ -190,7 +195,7 @@ class Observer:
 
         of_stacks: Counted[_OfStacks[Item]] = Counted({stack: tuple(own) for stack, own in tallies.items()})
         run_pass(
-            whole(shown()),
+            shown(),
             of_stacks,
             count,
             batches=self.watch.batches(self.batch_size, min(USUAL, self.max_length)),

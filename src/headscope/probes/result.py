@@ -1,6 +1,5 @@
 """What every probe ends in: arrays, a table, examples and the facts behind them, ready for an atlas."""
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from headscope.facts.description import Description
 from headscope.facts.findings import findings
 from headscope.facts.findings.know import tally
 from headscope.facts.scores import judged, row_score
+from headscope.facts.wording import without_folders
 from headscope.models import Model
 from headscope.probes.observe import Account
 from headscope.run.provenance import ModelState, provenance
@@ -23,14 +23,6 @@ from headscope.stats.documents import FEWEST_DOCUMENTS, Sampling
 from headscope.text.annotated.files import AnnotatedFiles
 
 Stack = TypeVar("Stack", bound=str)
-
-_FOLDER = re.compile(r"[^\s('\"]*[/\\](?=[^\s/\\:]+:\d)")
-
-
-def without_folders(note: str) -> str:
-    """The note with the files it names by their names alone: an atlas is passed on, a folder means little there."""
-    return _FOLDER.sub("", note)
-
 
 Row = dict[str, Any]
 """A row of a table: column and value, plain data."""

@@ -10,6 +10,7 @@ import numpy as np
 from markupsafe import Markup, escape
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from headscope.facts.subject import Subject
@@ -85,9 +86,19 @@ def picture(
     with rc_context(VECTOR_SETTINGS), warnings.catch_warnings():
         # Text stays text, so that the reader's fonts matter, not ours.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from", category=UserWarning)
+        _lay_out(figure)
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     svg = _inline(buffer.getvalue(), f"{title}. {caption}", least=least, is_text=is_text)
     return Picture(title, caption, svg, is_wide)
+
+
+def _lay_out(figure: Figure) -> None:
+    """Find the figure's margins now: `savefig` would draw the whole figure once more for them, and throw it away."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        FigureCanvasSVG(figure)  # whose text is as wide as in the file
+        engine.execute(figure)
+        figure.set_layout_engine("none")
 
 
 def stack_picture(
@@ -132,16 +143,23 @@ def _inline(svg: str, label: str, *, least: float, is_text: bool) -> Markup:
 
 
 _TAG = re.compile(r"<[^>]*>")
+_LONG_NUMBER = re.compile(r"\d+\.\d{3,}")
 
 
 def _tidied(tag: str) -> str:
     """A tag with short numbers, the page's fonts and the page's colours; what is between tags is the reader's."""
-    tag = re.sub(r"\s*font-family:[^;\"]*;?", "", tag)
-    tag = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", tag)
-    tag = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), tag)
-    tag = re.sub(r"#[0-9a-f]{6}\b", lambda colour: _themed(colour[0]), tag)
-    tag = re.sub(r' style="[^"]*"', lambda style: re.sub(r"([:;]) ", r"\1", style[0]), tag)
-    return tag.replace("xlink:href", "href")
+    if tag.startswith("</"):
+        return tag
+    if "font" in tag or "rotate" in tag:
+        tag = re.sub(r"\s*font-family:[^;\"]*;?", "", tag)
+        tag = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", tag)
+    tag = _LONG_NUMBER.sub(lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), tag)
+    if "#" in tag:
+        tag = re.sub(r"#[0-9a-f]{6}\b", lambda colour: _themed(colour[0]), tag)
+        tag = tag.replace("xlink:href", "href")
+    if " style=" in tag:
+        tag = re.sub(r' style="[^"]*"', lambda style: style[0].replace(": ", ":").replace("; ", ";"), tag)
+    return tag
 
 
 _NUMBER = r"-?[\d.]+"
@@ -201,8 +219,11 @@ def _own_ids(body: str) -> str:
     names = {name: f"{OWN_ID}{number}" for number, name in enumerate(used)}
 
     def own(tag: str) -> str:
-        tag = re.sub(r"url\(#([^)]+)\)", lambda at: f"url(#{names[at[1]]})", tag)
-        tag = re.sub(r'href="#([^"]+)"', lambda at: f'href="#{names[at[1]]}"', tag)
+        if "#" in tag:
+            tag = re.sub(r"url\(#([^)]+)\)", lambda at: f"url(#{names[at[1]]})", tag)
+            tag = re.sub(r'href="#([^"]+)"', lambda at: f'href="#{names[at[1]]}"', tag)
+        if " id=" not in tag:
+            return tag
         return re.sub(r' id="([^"]*)"', lambda at: f' id="{names[at[1]]}"' if at[1] in names else "", tag)
 
     return _TAG.sub(lambda tag: own(tag[0]), body)

@@ -5,8 +5,7 @@ from typing import Any
 
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import own_name
-from headscope.facts.wording import count
-from headscope.probes.result import without_folders
+from headscope.facts.wording import count, without_folders
 from headscope.registry import known_names
 from headscope.report.ablation import ablation_section, uniform_section
 from headscope.report.compare import compare_section

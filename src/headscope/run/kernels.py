@@ -16,8 +16,8 @@ from headscope.run.watch import USED, Watch, sides_of
 from headscope.text.items import TextPair
 
 TEXTS = (
-    TextPair("The cat sat on the mat, and the dog saw it. It was red, the mat.", "A cat, a dog and a house."),
-    TextPair("It sat.", "The dog saw the cat."),
+    TextPair("The cat sat, and the dog saw it. It sat.", "A cat, a dog."),
+    TextPair("It sat.", "The dog."),
 )
 """What both roads are shown: words that come again, commas and full stops, and padding in the second text."""
 
@@ -35,7 +35,9 @@ def kernels_note(watch: Watch, *, wanted: bool, faithful: bool) -> str:
         f"the model runs on {model.device.type}": not _reaches(model.device),
         "triton is not installed": find_spec("triton") is None,
         f"the model runs in {str(model.dtype).removeprefix('torch.')}": model.dtype == torch.float64,
-        "the architecture computes attention out of the hook's reach": not capture.hooked,
+        "the architecture computes attention out of the hook's reach": not capture.hooked
+        or bool(capture.sites),
+        "a layer computes attention more than once": capture.repeats > 1,
         "the model is edited": is_edited(model.network),
     }
     reason = next((reason for reason, holds in reasons.items() if holds), None)

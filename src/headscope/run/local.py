@@ -3,32 +3,38 @@
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal, get_args
 
 from headscope.atlas import Atlas
-from headscope.capture import Capture, survey
+from headscope.capture import Capture, surveyed
 from headscope.errors import HeadscopeWarning, OptionError, TextError
 from headscope.measures import MEASURES, HeadDistance, Measure, SampledHeadDistance
-from headscope.measures.head_distance import SAMPLED_QUERIES
+from headscope.measures.head_distance import compared_queries
 from headscope.models import Model, load
+from headscope.run.ahead import ahead
 from headscope.run.kernels import kernels_note
 from headscope.run.measured import Measures
 from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize, Distances, check_run_options
-from headscope.run.profile import QUOTING, READING, RESULTS, Profile
+from headscope.run.profile import QUOTING, READING, RESULTS, WAITING, Profile
 from headscope.run.provenance import ModelState, provenance
 from headscope.run.reader import Reader, ReadText
 from headscope.run.sample import SentenceSample
 from headscope.run.typical import typical_sentences
-from headscope.run.watch import Watch
+from headscope.run.watch import ReadyBatch, Watch
 from headscope.run.weighing import choose_weighing
+from headscope.text.batching import Bucketed
 from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
 from headscope.types import Weigh
 
 UNKNOWN_WORTH_TELLING = 0.1
+
+MOST_COMPARED = 2048
+"""In a stack of more heads, all pairs of them are more than an atlas should hold unasked."""
 
 SENTENCES = 256
 """Out of how many sentences those are chosen on which a head is most typical."""
@@ -70,13 +76,15 @@ def analyze(
     check_run_options(model, max_length=max_length, limit=limit, batch_size=batch_size)
     if sentences < 0:
         raise OptionError(f"sentences must be at least 0, not {sentences}; with 0 the atlas quotes none")
-    capture = survey(model)
+    capture = surveyed(model)
+    if measures == "all" and distances == "sampled":
+        kinds = _within_reach(kinds, capture)
     weighing = choose_weighing(capture, kinds, weigh, faithful=faithful, named=measures != "all")
     states = Measures.of(capture, weighing.kinds, faithful=faithful, weigh=weighing.weigh)
     watch = Watch(
         capture,
         holds_all=any(issubclass(kind, HeadDistance) for kind in kinds),
-        held_queries=SAMPLED_QUERIES if distances == "sampled" else None,
+        held_queries=max(map(compared_queries, capture.stacks.grids)) if distances == "sampled" else None,
         one_segment=faithful,
         carrier=weighing.carrier,
     )
@@ -123,26 +131,45 @@ def _observe(
     reader: Reader,
     states: Measures,
     clock: Profile,
-    grouped: Callable[[Iterable[ReadText]], Iterable[list[ReadText]]],
+    grouped: Bucketed,
     *,
     title: str | None,
 ) -> None:
     """Run the model over all texts and count what its heads do."""
 
-    def count(part: Measures, some: list[ReadText]) -> None:
-        part.update(watch, watch.batch([text.encoded for text in some]), clock)
+    def count(part: Measures, some: ReadyBatch[ReadText]) -> None:
+        part.update(watch, some.moved(), clock)
 
     run_pass(
-        reader.shards(),
+        reader,
         states,
         count,
-        batches=lambda some: clock.iterated(READING, grouped(some)),
+        batches=_Ready(watch, grouped, clock),
+        fetch=lambda parts: clock.iterated(WAITING, ahead(clock.beside(READING, parts), room=1)),
         title=title,
         expected=reader.expected,
-        tokens=lambda some: sum(map(len, some)),
+        tokens=lambda some: sum(map(len, some.texts)),
     )
     if not reader.read:
         raise TextError(f"{reader.corpus.name} holds no usable text")
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """Batches that are ready for the model, made ahead of it in a thread of their own."""
+
+    watch: Watch
+    grouped: Bucketed
+    clock: Profile
+
+    @property
+    def window(self) -> int:
+        """How many texts are looked at together."""
+        return self.grouped.window
+
+    def __call__(self, texts: Iterable[ReadText]) -> Iterator[ReadyBatch[ReadText]]:
+        made = self.clock.beside(READING, (self.watch.ready(some) for some in self.grouped(texts)))
+        return self.clock.iterated(WAITING, ahead(made))
 
 
 def _facts(
@@ -162,7 +189,7 @@ def _facts(
             **options,
             "device": str(model.device),
             "dtype": str(model.dtype).removeprefix("torch."),
-            "captured_by": "hook" if capture.hooked else "returned attentions",
+            "captured_by": capture.road,
         },
         duration=duration,
     )
@@ -190,6 +217,20 @@ def _chosen(
             "the only measure asked for is head_distance, and distances='none' (--distances none) leaves it out"
         )
     return rest
+
+
+def _within_reach(kinds: list[type[Measure]], capture: Capture) -> list[type[Measure]]:
+    """The measures without distances between heads, and a warning, where these would be too many to hold and read."""
+    heads = max(grid.layers * grid.heads for grid in capture.stacks.grids)
+    if heads <= MOST_COMPARED:
+        return kinds
+    warnings.warn(
+        f"{heads:,} heads make {heads * (heads - 1) // 2:,} pairs, so head_distance was left out; name it among the "
+        "measures (--measures), or ask for --distances exact, to have it all the same",
+        HeadscopeWarning,
+        stacklevel=3,
+    )
+    return [kind for kind in kinds if not issubclass(kind, HeadDistance)]
 
 
 def _warnings(model: Model, reader: Reader) -> Iterator[str]:

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from typing import Self
 
 from headscope.atlas.files import MOVED, moved_arrays
+from headscope.batches import ALL_LAYERS
 from headscope.capture import Capture
+from headscope.capture.lean import leaner_attention
 from headscope.errors import OptionError
 from headscope.measures import Measure
 from headscope.run.profile import MODEL, OFF, Profile
@@ -66,7 +68,7 @@ class Measures:
 
         def counts(measure: Measure, seen: AttentionBatch) -> bool:
             """Whether the measure takes this batch: one layer of it, or all at once where they are shown so too."""
-            return not at_once or measure.from_sums == (seen.layer is None)
+            return not at_once or measure.from_sums == (seen.layer == ALL_LAYERS)
 
         def see(stack: StackName, seen: AttentionBatch) -> None:
             for measure in self.by_stack[stack]:
@@ -78,7 +80,7 @@ class Measures:
                     with profile.timed(measure.name + MOVED):
                         measure.update(seen.moved)
 
-        with profile.timed(MODEL):
+        with profile.timed(MODEL), leaner_attention():
             watch.run_reduced(batch, see)
 
     def merge(self, other: Self) -> None:

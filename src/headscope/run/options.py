@@ -10,6 +10,8 @@ BatchSize = int | Literal["auto"]
 Distances = Literal["sampled", "exact", "none"]
 """Of how many queries heads are compared with each other: of some of each text, of all, or not at all."""
 
+LARGEST_BATCH = 9_999_999
+
 LONGEST_WITHOUT_LIMIT = 512
 """Most tokens of a text for models that name no limit."""
 
@@ -52,3 +54,5 @@ def check_batch_size(batch_size: object) -> None:
     """Raise OptionError for what is no number of texts."""
     if batch_size != "auto" and (not isinstance(batch_size, int) or batch_size < 1):
         raise OptionError(f"batch_size must be auto or at least 1, not {batch_size!r}")
+    if isinstance(batch_size, int) and batch_size > LARGEST_BATCH:
+        raise OptionError(f"batch_size must be at most {LARGEST_BATCH}, not {batch_size}")

@@ -1,9 +1,9 @@
-"""Where the time of a run goes: reading, the model itself, and each measure."""
+"""Where the time of a run goes: waiting for texts, the model itself, and each measure."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import TypeVar
 
 import torch
@@ -11,6 +11,7 @@ import torch
 T = TypeVar("T")
 
 READING = "reading and encoding"
+WAITING = "waiting for texts"
 MODEL = "the model and its attention"
 RESULTS = "results from the sums"
 QUOTING = "typical sentences"
@@ -28,6 +29,8 @@ class Profile:
     device: torch.device | None = None
     on: bool = True
     seconds: dict[str, float] = field(default_factory=dict)
+    aside: dict[str, float] = field(default_factory=dict)
+    """Processor seconds of what other threads did meanwhile."""
     _inner: list[float] = field(default_factory=list)
 
     @contextmanager
@@ -49,13 +52,31 @@ class Profile:
     def iterated(self, name: str, things: Iterable[T]) -> Iterator[T]:
         """The same things, with the time that it takes to get them counted."""
         stream = iter(things)
-        while True:
-            with self.timed(name):
-                try:
-                    thing = next(stream)
-                except StopIteration:
-                    return
+        try:
+            while True:
+                with self.timed(name):
+                    try:
+                        thing = next(stream)
+                    except StopIteration:
+                        return
+                yield thing
+        finally:
+            if isinstance(stream, Generator):
+                stream.close()
+
+    def beside(self, name: str, things: Iterable[T]) -> Iterator[T]:
+        """The same things, with the time counted that the thread which makes them spends on them."""
+        stream = iter(things)
+        while self.on:
+            started = thread_time()
+            try:
+                thing = next(stream)
+            except StopIteration:
+                return
+            finally:
+                self.aside[name] = self.aside.get(name, 0.0) + thread_time() - started
             yield thing
+        yield from stream
 
     def facts(self, *, tokens: int, duration: float) -> dict[str, object]:
         """What a reader wants to know, the dearest part first; what nobody has timed is `REST`."""
@@ -66,6 +87,7 @@ class Profile:
                 {"part": part, "seconds": round(took, 4), "share": round(took / duration, 4)}
                 for part, took in ranked
             ],
+            "beside_the_model": {part: round(took, 4) for part, took in self.aside.items()},
             "tokens_per_second": round(tokens / duration, 1),
         }
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import timedelta
 from time import monotonic
@@ -27,6 +28,54 @@ class RunProgress:
 
 
 Tell = Callable[[RunProgress], None]
+
+
+class PassProgress:
+    """How far a pass is: shards that are done, and batches of the one that this process is at."""
+
+    def __init__(self, tell: Tell, expected: Callable[[int], float | None]) -> None:
+        """`expected(done)` is how many texts there will be."""
+        self._tell = tell
+        self._expected = expected
+        self._done = self._counted = self._ticks = self._tokens = self._shown = 0
+
+    def batch(self, texts: int, tokens: int) -> None:
+        """A batch is done."""
+        self._counted += texts
+        self._tokens += tokens
+        self._show()
+
+    def shard(self, texts: int) -> None:
+        """A shard is done, here or elsewhere, now or earlier."""
+        self._done += texts
+        self._counted = self._ticks = 0
+        if self._done != self._shown:
+            self._show()
+
+    def _tick(self, texts: int) -> None:
+        self._ticks += texts
+        self._show()
+
+    @contextmanager
+    def ticking(self) -> Iterator[None]:
+        """Inside, `tick` moves this bar."""
+        before = _TICK.set(self._tick)
+        try:
+            yield
+        finally:
+            _TICK.reset(before)
+
+    def _show(self) -> None:
+        self._shown = self._done + max(self._counted, self._ticks)
+        self._tell(RunProgress(self._shown, self._expected(self._shown), self._tokens))
+
+
+_TICK: ContextVar[Callable[[int], None]] = ContextVar("tick", default=lambda texts: None)
+
+
+def tick(texts: int) -> None:
+    """So many texts more are done of the batch that is being counted: for what takes long over one."""
+    _TICK.get()(texts)
 
 
 @contextmanager

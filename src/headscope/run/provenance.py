@@ -10,6 +10,7 @@ from typing import Self
 
 from headscope.capture.observe import edits_of
 from headscope.models import Model
+from headscope.run.watch import start_token_of
 
 PACKAGES = ("headscope", "torch", "transformers", "tokenizers", "numpy", "xarray")
 
@@ -25,6 +26,8 @@ class ModelState:
     tokenizer: str
     edits: tuple[str, ...]
     """The edits that were in force, in words."""
+    start_token: str | None = None
+    """What a decoder's texts begin with."""
 
     @classmethod
     def of(cls, model: Model) -> Self:
@@ -36,6 +39,7 @@ class ModelState:
             model.weights_hash,
             f"{type(model.tokenizer).__name__}, {len(model.tokenizer)} entries",
             edits_of(model.network),
+            start_token_of(model),
         )
 
 
@@ -60,6 +64,7 @@ def provenance(
         "weights_hash": f"sha256:{state.weights_hash}",
         **({"edits": json.dumps(state.edits)} if state.edits else {}),
         "tokenizer": state.tokenizer,
+        **({} if state.start_token is None else {"start_token": state.start_token}),
         "corpus": corpus,
         "corpus_hash": f"sha256:{corpus_hash}",
         "texts": texts,

@@ -3,15 +3,17 @@
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 from headscope.errors import TextError
-from headscope.run.one_pass import B, S, Shard, run_pass, shards, whole
+from headscope.run.ahead import ahead
+from headscope.run.one_pass import B, S, in_chunks, run_pass
 from headscope.run.sample import SentenceSample
 from headscope.text.corpus import Corpus
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
-from headscope.text.segments import segments
+from headscope.text.segments import TOGETHER, in_pieces, segments
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class ReadText:
         return -1 - self.number if self.pair.document is None else self.pair.document
 
     @property
-    def content(self) -> str:
+    def signature(self) -> str:
         """What it says."""
         return f"{self.pair.first}\0{self.pair.second or ''}"
 
@@ -65,31 +67,29 @@ class Reader:
 
     def __iter__(self) -> Iterator[ReadText]:
         self._begin()
-        items = self.sample.tapped(self.corpus.items(faithful=self.faithful))
+        # The tap comes after what reads ahead: it counts what is used.
+        items = self.sample.tapped(in_pieces(self.corpus.items(faithful=self.faithful), self.encoder))
         document: int | None = None
-        for pair in islice(segments(items, self.encoder), self.limit):
-            if pair.document is None:  # given as it is
-                self.sample.offer(pair)
-            text = ReadText(self.read, pair, self.encoder.encode(pair))
-            self.documents += text.document != document
-            document = text.document
-            self._account(text)
-            yield text
+        for pairs in in_chunks(TOGETHER)(islice(segments(items, self.encoder), self.limit)):
+            for pair, encoded in zip(pairs, self.encoder.encode_all(pairs), strict=True):
+                if pair.document is None:  # given as it is
+                    self.sample.offer(pair)
+                text = ReadText(self.read, pair, encoded)
+                self.documents += text.document != document
+                document = text.document
+                self._account(text)
+                yield text
         self.exhausted = True
 
     def _account(self, text: ReadText) -> None:
         source, target = text.encoded.source, text.encoded.target
-        self.digest.update(f"{text.content}\n".encode())
+        self.digest.update(f"{text.signature}\n".encode())
         self.read += 1
         self.cut += text.encoded.cut
         self.source_tokens += len(source)
         self.tokens += len(source) + (0 if target is None else len(target))
         unknown = self.encoder.tokenizer.unk_token_id
         self.unknown += 0 if unknown is None else source.ids.count(unknown)
-
-    def shards(self, size: int | None = None) -> Iterator[Shard[ReadText]]:
-        """The texts in shards of `size`, or all as one."""
-        yield from whole(self) if size is None else shards(self, size, lambda text: text.content)
 
     def through(
         self,
@@ -104,9 +104,16 @@ class Reader:
 
         A bar names `who` reads them; None shows none. `texts` are these texts, as something on the way yields them.
         """
-        parts = self.shards() if texts is None else whole(texts)
         title = who and f"{who} on {self.corpus.name}"
-        run_pass(parts, state, count, batches=batches, title=title, expected=self.expected)
+        run_pass(
+            self if texts is None else texts,
+            state,
+            count,
+            batches=batches,
+            fetch=partial(ahead, room=1),
+            title=title,
+            expected=self.expected,
+        )
         if not self.read:
             raise TextError(f"{self.corpus.name} holds no usable text")
         return state

@@ -16,7 +16,7 @@ from torch import Tensor
 from headscope.accumulator import Sums
 from headscope.atlas import Typical
 from headscope.measures import OffsetAttention, RoleAttention
-from headscope.run.one_pass import run_pass, whole
+from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize
 from headscope.run.watch import Watch
 from headscope.text.encode import EncodedInput, EncodedText, TextEncoder
@@ -65,9 +65,7 @@ def typical_sentences(
         watch.run(watch.batch([text.encoded for text in batch]), see)
 
     batches = watch.batches(batch_size, encoder.max_length)
-    seen = run_pass(
-        whole(asked), _Seen(), count, batches=batches, title=title, expected=lambda done: len(asked)
-    )
+    seen = run_pass(asked, _Seen(), count, batches=batches, title=title, expected=lambda done: len(asked))
     return {
         grid.stack: list(_typical(grid, asked, [layer for layer in seen.layers if layer.stack == grid.stack]))
         for grid in grids.values()
@@ -225,7 +223,7 @@ def target_words(encoder: TextEncoder, encoded: EncodedText, text: TextPair) -> 
 def _shown(encoder: TextEncoder, encoded: EncodedText, texts: Sequence[str]) -> ShownWords:
     """`texts` are what was encoded: the first and the second, or both joined to one."""
     names: list[str] = list(encoder.tokenizer.convert_ids_to_tokens(encoded.ids))
-    spans = [iter(encoder.pieces(text)) for text in texts]
+    spans = [iter(encoder.pieces(text, marked=False)) for text in texts]
     words: list[str] = []
     word: list[int] = []
     start, number, owner = 0, -1, -1  # of the word that is being put together

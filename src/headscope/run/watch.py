@@ -1,14 +1,14 @@
 """Texts through a model, batch by batch, with every layer's attention shown to whoever asks for it."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Sequence, Sized
 from contextlib import nullcontext
-from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from torch import Tensor
 
 from headscope.batches import Carried
-from headscope.capture import AttentionCall, Capture, Carrier, Forward
+from headscope.capture import AttentionCall, Capture, Carrier, Forward, surveyed
 from headscope.capture.call import AttentionInputs
 from headscope.capture.follow import run_replaced
 from headscope.capture.inputs import model_inputs
@@ -16,7 +16,7 @@ from headscope.models import Model
 from headscope.models.stacks import Place
 from headscope.run.options import BatchSize
 from headscope.run.weighing import carrier_for
-from headscope.text.batching import TextBatch, bucketed
+from headscope.text.batching import Bucketed, TextBatch
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.types import AttentionBatch, Layout, StackName, TokenBatch, WeighedBy
 
@@ -34,8 +34,40 @@ LAYER_BYTES = 1 << 30
 HELD_BYTES = {"cpu": 256 << 20}
 HELD_BYTES_ELSEWHERE = 4 << 30
 
+_SHORT = 8  # tokens: a length that any model takes
+
 T = TypeVar("T", bound=Sized)
 See = Callable[[StackName, AttentionBatch], None]
+
+
+class HasEncoded(Protocol):
+    """A text that a model can be given."""
+
+    @property
+    def encoded(self) -> EncodedInput:
+        """As the model is given it."""
+
+
+R = TypeVar("R", bound=HasEncoded)
+
+
+@dataclass(frozen=True)
+class ReadyBatch(Generic[R]):
+    """Texts whose batch is ready to be moved to the model; a part of them makes its own."""
+
+    watch: "Watch"
+    texts: Sequence[R]
+    held: TextBatch
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, part: slice) -> "ReadyBatch[R]":
+        return self.watch.ready(self.texts[part])
+
+    def moved(self) -> TextBatch:
+        """The batch where the model is."""
+        return self.held.to(self.watch.model.device)
 
 
 class Watch:
@@ -75,9 +107,8 @@ class Watch:
 
     def encoder(self, max_length: int) -> TextEncoder:
         """What turns texts into input for this model."""
-        start: int | None = getattr(self.model.config, "decoder_start_token_id", None)
-        padding: int | None = getattr(self.model.config, "pad_token_id", None)
-        return TextEncoder(self.model.tokenizer, self.layout, max_length, padding if start is None else start)
+        model = self.model
+        return TextEncoder(model.tokenizer, self.layout, max_length, model.decoder_start, start=model.start)
 
     def texts_at(self, batch_size: BatchSize = "auto") -> Callable[[int], int]:
         """How many texts of a length go through the model together."""
@@ -100,18 +131,24 @@ class Watch:
             limits.append(held // (sum(grid.layers * grid.heads for grid in grids) * rows_bytes))
         return max(1, min(limits))
 
-    def batches(self, batch_size: BatchSize, longest: int) -> Callable[[Iterable[T]], Iterator[list[T]]]:
+    def batches(self, batch_size: BatchSize, longest: int) -> Bucketed:
         """What groups texts of at most `longest` tokens into batches of like length."""
-        return partial(bucketed, texts_at=self.texts_at(batch_size), longest=longest)
+        return Bucketed(self.texts_at(batch_size), longest)
 
     def batch(self, texts: Sequence[EncodedInput]) -> TextBatch:
         """The texts as the model is given them."""
         return model_inputs(self.model, texts, one_segment=self.one_segment)
 
+    def ready(self, texts: Sequence[R]) -> "ReadyBatch[R]":
+        """The texts with the batch that they make, made before the model's turn."""
+        encoded = [text.encoded for text in texts]
+        batch = model_inputs(self.model, encoded, one_segment=self.one_segment, moved=False)
+        return ReadyBatch(self, texts, batch.bound_for(self.model.device))
+
     def run_reduced(self, batch: TextBatch, see: See) -> None:
         """The same as `run`, by the kernels where they are proved: reductions are there, maps only when asked for.
 
-        After a stack's last layer all its layers are shown once more, as one batch of sums whose `layer` is None.
+        After a stack's last layer all its layers are shown once more, as one batch of sums whose `layer` is ALL_LAYERS.
         """
         if self.kernels != USED:
             self.run(batch, see)
@@ -171,6 +208,25 @@ class Watch:
             show(place, call.weights, carrier.carried(place, call.value, call.output))
 
         self.run_calls(batch, look)
+
+
+def start_note(model: Model) -> str | None:
+    """What to tell of a model whose texts are given a start token, or lose it, other than by its own tokenizer."""
+    encoder = Watch(surveyed(model)).encoder(_SHORT)
+    token = model.tokenizer.bos_token
+    if encoder.added > 0:
+        return (
+            f"texts begin with the start token {token}, which the tokenizer of {model.name} has but does not add "
+            "itself; --no-start-token (start_token=False) leaves it out"
+        )
+    if encoder.added < 0:
+        return f"texts begin without the start token {token}, which the tokenizer of {model.name} adds"
+    return None
+
+
+def start_token_of(model: Model) -> str | None:
+    """The start token that a decoder's texts begin with; None where they begin with none, and for other models."""
+    return Watch(surveyed(model)).encoder(_SHORT).start_token
 
 
 def sides_of(batch: TextBatch, stack: StackName) -> tuple[TokenBatch, TokenBatch]:

@@ -18,7 +18,7 @@ from headscope.errors import HeadscopeError
 from headscope.pages.shapes import About, AtlasData, Embedded, HeadPage, Neurons, Seen, SeenRequest, Selection
 from headscope.pages.views import VIEWS
 from headscope.server.catalogue import Catalogue
-from headscope.server.explorer import Explorer, check_request
+from headscope.server.explorer import Explorer, check_find, check_request
 from headscope.server.guard import Guard
 from headscope.server.problems import StoppedError, explained
 from headscope.server.shapes import (
@@ -152,6 +152,7 @@ def _model_routes(explorer: Explorer) -> APIRouter:
     @routes.post("/find")
     async def found(request: Request, asked: Annotated[FindRequest, Body()]) -> Found:
         """The heads that look along arrows, ranked, with p values."""
+        check_find(asked)
         return await explorer.work(request, "searching", lambda job: explorer.texts.find(job, asked))
 
     return routes

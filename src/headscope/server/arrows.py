@@ -35,6 +35,9 @@ def _line(line: str, where: str, notes: list[str]) -> Iterator[DrawnText]:
     except json.JSONDecodeError as error:
         notes.append(f"{where} is no JSON: {error.msg} at character {error.pos}")
         return
+    except (RecursionError, ValueError) as error:  # nested thousands deep, or a number of thousands of digits
+        notes.append(f"{where} cannot be read: {error}")
+        return
     if isinstance(record.get("text"), str) and record["text"].strip() and not record.get("arrows"):
         yield _cut(clean(record["text"]))
         return

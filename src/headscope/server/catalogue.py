@@ -36,7 +36,7 @@ class OfferedModel:
     """What it is loaded by."""
     config: Mapping[str, Any]
     options: Mapping[str, Any] = field(default_factory=dict)
-    """How it is loaded: device, dtype, allow_pickle."""
+    """How it is loaded: device, dtype, allow_pickle, start_token."""
     loaded: "Model | None" = None
 
     @property

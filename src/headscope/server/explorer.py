@@ -20,7 +20,7 @@ from headscope.pages.shapes import HeadPage, SeenRequest, Selection
 from headscope.pages.views import view_json
 from headscope.server.catalogue import Catalogue
 from headscope.server.problems import NotThereError
-from headscope.server.shapes import LookRequest, PredictRequest, Status
+from headscope.server.shapes import FindRequest, LookRequest, PredictRequest, Status
 from headscope.server.worker import Job, Worker
 from headscope.types import HeadId
 
@@ -29,16 +29,20 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LOOK_BYTES = 256 << 20
-"""Of all looks that are kept."""
+LOOK_BYTES = 64 << 20
+"""Of all looks that are kept: half a dozen long texts, or hundreds of sentences."""
 REQUEST_CHARACTERS = 4_000_000
 """Of all requests from which a look can be made again; each counts as 4,000 at least: they are 1,000 at most."""
 _LEAST_CHARACTERS = 4_000
+
+READER_HEADER = "x-headscope-reader"
+_LONGEST_NAME = 64
 
 # How much a request may ask for; far more than a person types, far less than what hurts.
 TEXT_CHARACTERS = 20_000
 EDITS = 64
 HEADS_CHARACTERS = 2_000
+FIND_TEXTS = 200
 
 
 class Kept(Generic[T]):
@@ -120,11 +124,11 @@ class Explorer:
 
     async def work(self, request: Request, what: str, function: Callable[[Job[T]], T]) -> T:
         """`function(job)` in the worker that has the models, until the client goes."""
-        return await self.worker.run(what, function, gone=_gone(request))
+        return await self.worker.run(what, function, gone=_gone(request), reader=_reader(request))
 
     async def read(self, request: Request, what: str, function: Callable[[Job[T]], T]) -> T:
         """`function(job)` in the worker that has the atlases, until the client goes."""
-        result = await self.reader.run(what, function, gone=_gone(request))
+        result = await self.reader.run(what, function, gone=_gone(request), reader=_reader(request))
         self._prepare_texts()  # now that the first page is there
         return result
 
@@ -185,6 +189,12 @@ def _gone(request: Request) -> Callable[[], Any]:
     return gone
 
 
+def _reader(request: Request) -> str:
+    """Who takes turns with others: a page by the name it goes by, anybody else by the connection."""
+    named = request.headers.get(READER_HEADER)
+    return named[:_LONGEST_NAME] if named else str(request.client)
+
+
 def _characters(request: SeenRequest) -> int:
     return max(_LEAST_CHARACTERS, len(request.text_a) + len(request.text_b or ""))
 
@@ -206,3 +216,13 @@ def check_request(request: SeenRequest) -> None:
                 f"the heads of an edit take {len(edit.heads):,} characters; give at most {HEADS_CHARACTERS:,}, "
                 "naming layers instead"
             )
+
+
+def check_find(request: FindRequest) -> None:
+    """Raise OptionError for more texts with arrows than others should wait for."""
+    characters = sum(len(text.text) for text in request.texts)
+    if len(request.texts) > FIND_TEXTS or characters > TEXT_CHARACTERS:
+        raise OptionError(
+            f"arrows are drawn on {len(request.texts):,} texts of {characters:,} characters; give at most {FIND_TEXTS} "
+            f"texts of {TEXT_CHARACTERS:,} characters together, or search with: headscope find --arrows"
+        )

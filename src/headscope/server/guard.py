@@ -6,7 +6,7 @@ come from another page, and must have the access token, which is in no cookie.
 """
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -21,6 +21,11 @@ OPEN_PATHS = ("/", "/assets/", "/favicon.ico")
 """What needs no token: the page and its bundle, which are the same for everybody."""
 BODY_BYTES = 1 << 18
 """How large a request may be: far more than a person types."""
+ALL_BODIES_BYTES = 32 << 20
+"""How large all requests together may be that are not answered yet."""
+_DIGITS = 12  # of the length of a request; Python refuses to read a number of thousands
+PIECE_BYTES = 1 << 16
+"""Answers are sent piece by piece: a client that does not take its answer then keeps no copy of it in memory."""
 
 HEADERS = {
     "Content-Security-Policy": SERVED_POLICY,
@@ -44,6 +49,7 @@ class Guard:
         self.token = token.encode()
         self.hosts = frozenset(hosts)
         self.body_bytes = body_bytes
+        self._held = 0  # bytes of all requests that are not answered yet
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (the interface of ASGI): a refusal, or what the application says."""
@@ -58,15 +64,41 @@ class Guard:
             code, error = refusal
             await JSONResponse({"error": error}, code, HEADERS)(scope, receive, send)
             return
+        await self._let_in(scope, receive, send)
+
+    async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the application answer; what comes is counted, and what goes has our headers and goes in pieces."""
+        seen = 0
+
+        async def receiving() -> Message:
+            nonlocal seen
+            message = await receive()
+            if message["type"] == "http.request":
+                new = len(message.get("body", b""))
+                seen += new
+                self._held += new
+                self._check_size(seen)
+            return message
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
-            await send(message)
+            for piece in _pieces(message):
+                await send(piece)
 
-        await self.app(scope, self._counted(receive), sending)
+        try:
+            await self.app(scope, receiving, sending)
+        finally:
+            self._held -= seen
+
+    def _check_size(self, seen: int) -> None:
+        """Raise HTTPException when a request, or all of them, are too large, whatever their headers said."""
+        if seen > self.body_bytes:
+            raise HTTPException(413, self._too_large)
+        if self._held > ALL_BODIES_BYTES:
+            raise HTTPException(503, "too much is being sent at once; try again in a moment")
 
     @property
     def _too_large(self) -> str:
@@ -83,7 +115,7 @@ class Guard:
         if origin is not None and not self._is_own(origin):
             return 403, "requests from other pages are not answered"
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self.body_bytes:
+        if not length.isdecimal() or len(length) > _DIGITS or int(length) > self.body_bytes:
             return 413, self._too_large
         path = str(scope["path"])
         is_open = path in OPEN_PATHS or path.startswith("/assets/")
@@ -99,17 +131,11 @@ class Guard:
             return False
         return parts.scheme == "http" and parts.netloc in self.hosts
 
-    def _counted(self, receive: Receive) -> Receive:
-        """`receive`, which fails when more comes than is allowed, whatever the headers said."""
-        seen = 0
 
-        async def counting() -> Message:
-            nonlocal seen
-            message = await receive()
-            if message["type"] == "http.request":
-                seen += len(message.get("body", b""))
-                if seen > self.body_bytes:
-                    raise HTTPException(413, self._too_large)
-            return message
-
-        return counting
+def _pieces(message: Message) -> Iterator[Message]:
+    """The message; several in its place where it has much to send."""
+    body = message.get("body", b"")
+    last = 0
+    for last in range(PIECE_BYTES, len(body), PIECE_BYTES):
+        yield {**message, "body": body[last - PIECE_BYTES : last], "more_body": True}
+    yield {**message, "body": body[last:]} if last else message

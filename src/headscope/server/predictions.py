@@ -194,7 +194,7 @@ def _next(model: Model, request: PredictRequest, length: int) -> tuple[Ask | Non
         written, is_cut = _ending(encoder, second or "")
         encoded = encoder.encode(TextPair(first or "", written))
     else:
-        encoder = TextEncoder(model.tokenizer, "joined", length)
+        encoder = TextEncoder(model.tokenizer, "joined", length, start=model.start)
         text, is_cut = _ending(encoder, first or "" if second is None else f"{first} {second}")
         encoded = encoder.encode(TextPair(text))
     batch = _batch(model, encoded)

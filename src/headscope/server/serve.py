@@ -8,6 +8,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from headscope.errors import OptionError
+from headscope.server.connection import MOST_CONNECTIONS, Connection
 
 HOST = "127.0.0.1"
 """The server is for whoever sits at this machine; there is no option for any other."""
@@ -17,6 +18,11 @@ STOP_WITHIN = 1
 """Seconds that requests have to end when the server stops."""
 WORK_ENDS_WITHIN = 10
 """Seconds that the work at hand then has to end: Python may crash when it ends with a thread still at work."""
+
+SYSTEM_KEEPS = 1 << 18
+"""Bytes of an answer, for each connection, that the system takes ahead of its reader."""
+OTHER_FILES = 200
+"""Files that the process has open besides connections, and room for more."""
 
 
 def new_token() -> str:
@@ -29,6 +35,8 @@ def listening(port: int = 0) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Passed on to every connection: what a client does not take is not kept by the system either.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SYSTEM_KEEPS)
         listener.bind((HOST, port))
         listener.listen(64)
     except (OSError, OverflowError) as error:
@@ -51,21 +59,41 @@ def link_of(listener: socket.socket, token: str) -> str:
 
 def serve(app: FastAPI, listener: socket.socket, *, debug: bool = False) -> None:
     """Answer requests until Ctrl-C."""
-    config = uvicorn.Config(
-        app,
-        log_level="info" if debug else "critical",
-        access_log=debug,
-        server_header=False,
-        ws="none",
-        timeout_graceful_shutdown=STOP_WITHIN,
-    )
+    _allow_connections()
     try:
-        uvicorn.Server(config).run(sockets=[listener])
+        server_of(app, debug=debug).run(sockets=[listener])
     except KeyboardInterrupt:  # raised again by uvicorn when it has stopped: the way this is meant to end
         pass
     finally:
         listener.close()
         app.state.explorer.join(WORK_ENDS_WITHIN)
+
+
+def server_of(app: FastAPI, *, debug: bool = False) -> uvicorn.Server:
+    """What runs the application."""
+    config = uvicorn.Config(
+        app,
+        log_level="info" if debug else "critical",
+        access_log=debug,
+        server_header=False,
+        http=Connection,
+        ws="none",
+        timeout_graceful_shutdown=STOP_WITHIN,
+    )
+    return uvicorn.Server(config)
+
+
+def _allow_connections() -> None:
+    """Let this process have as many files open as connections need, where the system has a limit that can be raised."""
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS + OTHER_FILES
+    wanted = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if resource.RLIM_INFINITY != soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _refused(port: int, error: OSError | OverflowError) -> str:

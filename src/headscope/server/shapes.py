@@ -26,6 +26,8 @@ class LookRequest(PredictRequest):
     """Whether the maps are what the edits change: weights with them less weights without."""
     weigh: MapWeigh = "looked"
     """Where heads look, what they move from there, or signed shares of what they give."""
+    generate: int = 0
+    """How many tokens the model is to write after the first text; each is then shown as it was made."""
 
 
 class Option(Shape):

@@ -10,8 +10,10 @@ from headscope.atlas import Atlas
 from headscope.capture import surveyed
 from headscope.edits import HeadSet, select_heads
 from headscope.errors import CaptureError, OptionError
+from headscope.generation import generate
 from headscope.models import Model
 from headscope.pages.atlas import atlas_data
+from headscope.pages.generated import observed_writing
 from headscope.pages.looking import labelled
 from headscope.pages.neurons import has_neurons, read_neurons
 from headscope.pages.quantise import FINE_WEIGHTS, quantise_signed
@@ -89,6 +91,8 @@ class Texts:
     def neurons(self, job: Job[Any], asked: LookRequest, stack: str, layer: int, head: int) -> Neurons:
         """Queries and keys of one head on a text."""
         _check_no_difference(asked)
+        if asked.generate:
+            raise OptionError("queries and keys of a text that is being written are not kept")
         model = self._model(asked.model)
         with self._edited(model, asked):
             read = read_neurons(
@@ -152,10 +156,15 @@ class Texts:
         """The text as the model reads it with the edits, if there are any."""
         observed = self._observed(job, asked)
         stored = observed.quantised(fine=observed.weights <= FINE_WEIGHTS)
-        return observed.seen(stored, has_neurons=has_neurons(self._model(asked.model))), stored.chunks
+        known = not asked.generate and has_neurons(self._model(asked.model))
+        return observed.seen(stored, has_neurons=known), stored.chunks
 
     def _difference(self, job: Job[Any], asked: LookRequest) -> tuple[Seen, dict[str, bytes]]:
         """What the edits change: weights with them less weights without."""
+        if asked.generate:
+            raise OptionError(
+                "with an edit a model writes another text, which cannot be subtracted; choose before or after the edit"
+            )
         after = self._observed(job, asked)
         before = self._observed(job, asked.model_copy(update={"edits": ()}))
         changes = {key: after.maps[key] - weights for key, weights in before.maps.items()}
@@ -167,6 +176,8 @@ class Texts:
         """A text through a model, with the edits."""
         model = self._model(asked.model)
         self.explorer.worker.say(f"reading a text with {asked.model}")
+        if asked.generate:
+            return self._written(job, asked)
         with self._edited(model, asked):
             observed = observe(
                 model,
@@ -177,6 +188,18 @@ class Texts:
                 between=job.check,
             )
         return labelled(observed, self.explorer.catalogue.atlas_of(asked.model))
+
+    def _written(self, job: Job[Any], asked: LookRequest) -> Observed:
+        """A text that the model goes on with, with the edits."""
+        if asked.generate > self.explorer.longest:
+            raise OptionError(
+                f"{asked.generate} tokens were asked for; the most here is {self.explorer.longest}"
+            )
+        model = self.explorer.catalogue.model(asked.model).predicting()
+        self.explorer.worker.say(f"writing a text with {asked.model}")
+        with job.watching(model.network), self._edited(model, asked):
+            written = generate(model, asked.text_a, tokens=asked.generate, between=job.check)
+        return labelled(observed_writing(written), self.explorer.catalogue.atlas_of(asked.model))
 
     def _edited(self, model: Model, asked: PredictRequest) -> Any:
         return edited(model, asked.edits, atlas=self._atlas_for(asked)) if asked.edits else nullcontext()
@@ -228,5 +251,5 @@ def _check_no_difference(asked: LookRequest) -> None:
 def look_id(request: LookRequest) -> str:
     """The same for the same model, texts, edits and weighing."""
     text = (request.model, request.text_a, request.text_b or None)
-    said = repr((*text, request.edits, request.difference, request.weigh))
+    said = repr((*text, request.edits, request.difference, request.weigh, request.generate))
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -1,16 +1,18 @@
 """One thread through which everything slow goes, one after the other; the event loop never waits for a model.
 
 One at a time, because a model's attention function and its edits are settings of the network that all threads see,
-and because two forward passes at once are slower than one after the other.
+and because two forward passes at once are slower than one after the other. Readers (tabs, programs) take turns: one
+that has asked for much does not keep another waiting for more than the job at work.
 """
 
 import asyncio
+import ctypes
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headscope.server.problems import StoppedError, TooBusyError
@@ -20,8 +22,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-REQUESTS_WAITING = 16
-"""More are sent away."""
+_TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+
+REQUESTS_WAITING = 64
+"""Of all readers; more are sent away."""
+READER_WAITING = 16
+"""Of one reader."""
 
 
 @dataclass(eq=False)
@@ -30,6 +36,10 @@ class Job(Generic[T]):
 
     what: str
     function: Callable[["Job[T]"], T]
+    reader: str = ""
+    """Whoever asked: one tab, or one program."""
+    turn: int = 0
+    """The lowest goes first; each further job of a reader has the next."""
     future: "Future[T]" = field(default_factory=Future)
     stopped: threading.Event = field(default_factory=threading.Event)
 
@@ -68,7 +78,10 @@ class Worker:
     def __init__(self, *, tell: Callable[[str], None] = lambda line: None) -> None:
         """`tell` is given a line for whoever looks at the terminal."""
         self._tell = tell
-        self._queue: SimpleQueue[Job[Any] | None] = SimpleQueue()
+        self._jobs: list[Job[Any]] = []  # not yet begun, in the order in which they came
+        self._changed = threading.Condition()  # guards the jobs, the turn and whether this is closed
+        self._turn = 0  # of the job that was begun last
+        self._closed = False
         self._waiting: set[Job[Any]] = set()  # touched by the event loop only
         self._ahead: list[Job[Any]] = []
         self._working = ""
@@ -92,14 +105,20 @@ class Worker:
         self._tell(what)
 
     async def run(
-        self, what: str, function: Callable[[Job[T]], T], *, gone: Callable[[], Awaitable[None]]
+        self,
+        what: str,
+        function: Callable[[Job[T]], T],
+        *,
+        gone: Callable[[], Awaitable[None]],
+        reader: str = "",
     ) -> T:
         """`function(job)` in the thread, when its turn comes; StoppedError as soon as `gone()` returns."""
-        if len(self._waiting) >= REQUESTS_WAITING:
+        turns = [job.turn for job in self._waiting if job.reader == reader]
+        if len(turns) >= READER_WAITING or len(self._waiting) >= REQUESTS_WAITING:
             raise TooBusyError(f"{len(self._waiting)} requests wait already; try again in a moment")
-        job = Job(what, function)
+        job = Job(what, function, reader, turn=max(turns) + 1 if turns else self._turn)
         self._waiting.add(job)
-        self._queue.put(job)
+        self._add(job)
         result = asyncio.wrap_future(job.future)
         result.add_done_callback(_looked_at)
         leaving = asyncio.ensure_future(gone())
@@ -111,27 +130,52 @@ class Worker:
             return result.result()
         finally:
             leaving.cancel()
-            job.stop()
+            self._stop(job)
             self._waiting.discard(job)
 
     def prepare(self, function: Callable[[Job[Any]], Any]) -> None:
         """`function(job)` in the thread, when its turn comes; nobody waits for it, and nobody is told if it fails."""
-        job = Job("", function)
+        job = Job("", function, turn=self._turn)
         self._ahead.append(job)
-        self._queue.put(job)
+        self._add(job)
 
     def close(self) -> None:
         """Stop what runs and waits; the thread ends when it next looks up."""
         for job in (*self._waiting, *self._ahead):
-            job.stop()
-        self._queue.put(None)
+            self._stop(job)
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
 
     def join(self, seconds: float) -> None:
         """Wait for the thread to end, after `close`, but no longer than that."""
         self._thread.join(seconds)
 
+    def _add(self, job: Job[Any]) -> None:
+        with self._changed:
+            self._jobs.append(job)
+            self._changed.notify()
+
+    def _stop(self, job: Job[Any]) -> None:
+        """Nobody waits for the job any more: what was asked is not kept until its turn comes."""
+        job.stop()
+        with self._changed:
+            if job in self._jobs:
+                self._jobs.remove(job)
+
+    def _next(self) -> Job[Any] | None:
+        """The job whose turn it is, as soon as there is one; None when closed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._jobs or self._closed)
+            if not self._jobs:
+                return None
+            job = min(self._jobs, key=lambda job: job.turn)  # the first of equals
+            self._jobs.remove(job)
+            self._turn = job.turn
+            return job
+
     def _run(self) -> None:
-        while (job := self._queue.get()) is not None:
+        while (job := self._next()) is not None:
             if not job.future.set_running_or_notify_cancel():
                 continue
             self._working = job.what
@@ -148,6 +192,13 @@ class Worker:
                 job.future.set_exception(MemoryError(str(error)) if is_memory else error)
             finally:
                 self._working = ""
+            del job  # and with it what was asked and answered
+            self._rest()
+
+    def _rest(self) -> None:
+        """With nothing to do, give the system back what the C library keeps: of a long text up to 100 MB."""
+        if not self._jobs and _TRIM is not None:
+            _TRIM(0)
 
 
 def _looked_at(result: "asyncio.Future[Any]") -> None:

@@ -18,10 +18,11 @@ from headscope.capture.observe import evaluating
 from headscope.errors import OptionError
 from headscope.models import Model
 from headscope.registry import Registry
-from headscope.run.one_pass import run_pass, whole
+from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize, check_batch_size, check_limit, longest_text
-from headscope.run.progress import RunProgress, progress_bar
-from headscope.tasks.batches import Encoded, Row, TaskBatch, TaskBatches, batched, forward
+from headscope.run.progress import tick
+from headscope.tasks.asked import forward_asked, prove
+from headscope.tasks.batches import Encoded, Row, TaskBatch, TaskBatches, batched
 from headscope.tasks.heads import Head, check_head
 from headscope.tasks.metric import Metric
 from headscope.tasks.result import TaskResult
@@ -30,6 +31,9 @@ from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
 from headscope.text.skipped import Skipped
 from headscope.types import Array
+
+BATCHES_A_SHARD = 64
+"""How many times a batch goes through the network for a shard; at least once for each edit."""
 
 Pass = Callable[[Callable[[], Any]], Any]
 """Runs a forward pass that it is given, as it is or with something changed, and gives its output."""
@@ -160,6 +164,7 @@ class Task(ABC):
         if kept is None or kept[0] != batch_size:
             with torch.inference_mode(False):  # a gradient may be asked for later, with the same batches
                 kept = batch_size, batched(self.encode(model), model, self.head, batch_size)
+            prove(model, kept[1].batches[0])
             self._kept[model.network] = kept
         return kept[1]
 
@@ -174,17 +179,23 @@ class Task(ABC):
     ) -> Iterator[TaskResult]:
         """How well it is done in each of several passes; all passes of a batch come before the next batch."""
         records: Records = Counted(tuple([] for _ in passes))
-        expected, done = batches.rows * len(passes), 0
 
         def count(part: Records, batch: TaskBatch) -> None:
-            nonlocal done
-            for once, rows in zip(passes, part.value, strict=True):
-                rows.append(self.read(once(lambda: forward(model, batch)), batch))
-                done += batch.rows
-                tell(RunProgress(done, expected))
+            with evaluating(model.network), torch.inference_mode():
+                for once, rows in zip(passes, part.value, strict=True):
+                    rows.append(self.read(once(lambda: forward_asked(model, batch)), batch))
+                    tick(batch.rows)
 
-        with progress_bar(title) as tell, evaluating(model.network), torch.inference_mode():
-            run_pass(whole(batches), records, count, batches=iter)
+        run_pass(
+            batches,
+            records,
+            count,
+            batches=iter,
+            title=title,
+            expected=lambda done: batches.rows * len(passes),
+            units=lambda batch: batch.rows * len(passes),
+            least=max(1, BATCHES_A_SHARD // len(passes)),  # with many edits a batch takes long
+        )
         return (self.result(rows, batches, model=model.name) for rows in records.value)
 
     def result(self, rows: Sequence[Array], batches: TaskBatches, *, model: str) -> TaskResult:
@@ -214,7 +225,7 @@ TASKS: Registry[type[Task]] = Registry("task")
 
 
 def task_for(name: str, data: str | Path | Sequence[str | Path], model: Model, **options: object) -> Task:
-    """The task of that name ("qa", "classification", "regression", "mlm", "lm") on some files, for a model.
+    """The task of that name ("qa", "classification", "regression", "mlm", "lm", "seq2seq") on some files, for a model.
 
     `options` are those of the task's class. The model is asked for what its labels are called; whether it has the
     head that the task needs is seen to when it is evaluated.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from inspect import signature
 from typing import Any
 
@@ -81,6 +82,15 @@ class TaskBatch:
         if self.labels.is_floating_point():
             return torch.ones_like(self.labels)
         return (self.labels != IGNORED).sum(-1).to(torch.float32)
+
+    @property
+    def signature(self) -> str:
+        """All of it that matters, in writing."""
+        parts = (*self.inputs.values(), self.example, self.labels)
+        said = sha256()
+        for part in parts:
+            said.update(f"{tuple(part.shape)}".encode() + part.cpu().numpy().tobytes())
+        return said.hexdigest()
 
     def __len__(self) -> int:
         return self.rows
@@ -166,21 +176,21 @@ def _holds_nan(logits: Tensor, text: TextBatch, name: str) -> bool:
         return False
     by_token = logits.dim() == 3 or name in ("start_logits", "end_logits")
     broken = logits.isnan().any(-1) if logits.dim() == 3 else logits.isnan()
-    real = text.source.is_token  # (text, token); padding may give anything
+    real = (text.target or text.source).is_token  # (text, token); padding may give anything
     return bool((broken & real if by_token and broken.shape == real.shape else broken).any())
 
 
 def _size(model: Model, head: Head) -> Callable[[int], int]:
     """How many rows of a length go through the network together."""
     tokens = CPU_TOKENS if model.device.type == "cpu" else ACCELERATOR_TOKENS
-    if head in ("masked-lm", "next-token"):
-        tokens = min(tokens, OUTPUT_BYTES // (4 * int(model.config.vocab_size)))
+    if head in ("masked-lm", "next-token", "writing"):
+        tokens = min(tokens, OUTPUT_BYTES // (4 * (model.vocabulary or len(model.tokenizer))))
     return lambda length: tokens // length
 
 
 def _collated(rows: Sequence[Row], model: Model) -> TaskBatch:
     # Some networks find a text's end, or its positions, by the padding token that their config names.
-    pad: int | None = getattr(model.config, "pad_token_id", None)
+    pad: int | None = getattr(model.text_config, "pad_token_id", None)
     text = model_inputs(model, [row.encoded for row in rows], pad=pad)
     listed = [row.labels for row in rows if not isinstance(row.labels, float)]
     labels = (

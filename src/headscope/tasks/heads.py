@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -21,8 +21,10 @@ from transformers.models.auto import modeling_auto as auto
 
 from headscope.capture import surveyed
 from headscope.errors import ModelError
-from headscope.models import Model, ModelName, load, wrap
-from headscope.models.load import quiet_transformers
+from headscope.models import Model, ModelName, load
+from headscope.models.load import own_class, quiet_transformers
+from headscope.models.sources import Origin
+from headscope.models.weights import lacking_weights
 from headscope.types import TaskName
 
 Head = Literal["writing", "question-answering", "classification", "masked-lm", "next-token"]
@@ -90,8 +92,16 @@ _KINDS: dict[Head, _Kind] = {
         AutoModelForCausalLM,
         (auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,),
         "use a causal language model, such as gpt2",
+        frozenset({"BlipTextLMHeadModel"}),
     ),
 }
+
+
+_READS_IMAGES = frozenset(
+    name
+    for listed in auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES.values()
+    for name in ([listed] if isinstance(listed, str) else listed)
+)
 
 
 def ready_task(network: PreTrainedModel) -> TaskName | None:
@@ -110,7 +120,16 @@ def with_task_head(model: Model, task: TaskName, *, allow_pickle: bool = False) 
 
 def has_head(network: PreTrainedModel, head: Head) -> bool:
     """Whether the network has the head, by its class or one that its class is derived from."""
-    return any(kind.__name__ in _KINDS[head].classes for kind in type(network).__mro__)
+    return _is_with(type(network), head, network.config)
+
+
+def _is_with(kind: type, head: Head, config: Any) -> bool:
+    names = {base.__name__ for base in kind.__mro__}
+    if names & _KINDS[head].classes:
+        return True
+    # Models that read images and write text are listed apart, those with and without an encoder of text alike.
+    writes: Head = "writing" if config.is_encoder_decoder else "next-token"
+    return head == writes and bool(names & _READS_IMAGES)
 
 
 def with_head(model: ModelName, head: Head, *, allow_pickle: bool = False) -> Model:
@@ -123,34 +142,52 @@ def with_head(model: ModelName, head: Head, *, allow_pickle: bool = False) -> Mo
     if has_head(model.network, head):
         return model
     kind = _KINDS[head]
-    source = model.network.name_or_path
-    if not source:
+    if head == "next-token" and model.is_encoder_decoder:
         raise ModelError(
-            f"{model.name} ({model.architecture}) has no {kind.words}; wrap a network that has one"
+            f"{model.name} is an encoder-decoder, whose next token depends on what it reads beside; use the task "
+            "seq2seq on pairs of texts (--task seq2seq --data pairs.tsv)"
         )
+    origin = _origin(model, allow_pickle=allow_pickle)
+    if not origin.source or origin.tower is not None:
+        part = "" if origin.tower is None else f"the {origin.tower} tower of "
+        advice = "wrap a network that has one" if origin.tower is None else kind.advice
+        raise ModelError(f"{part}{model.name} ({model.architecture}) has no {kind.words}; {advice}")
     try:
         with quiet_transformers():
-            network, info = kind.loader.from_pretrained(
-                source,
-                revision=model.revision,
-                dtype=model.dtype,
-                use_safetensors=None if allow_pickle else True,
-                trust_remote_code=False,
-                output_loading_info=True,
+            network, info = _class_with(head, model.config).from_pretrained(
+                origin.source, dtype=model.dtype, **origin.weights
             )
     except (MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:  # such as an architecture for which transformers has no such head
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ModelError(f"{model.name} has no {kind.words} ({reason}); {kind.advice}") from error
-    if info["missing_keys"] or info["mismatched_keys"]:
+        known = "Unrecognized configuration class" in str(error)
+        reason = "" if known else f" ({(str(error).splitlines() or [type(error).__name__])[0]})"
+        raise ModelError(f"{model.name} has no {kind.words}{reason}; {kind.advice}") from error
+    if lacking_weights(network, info["missing_keys"]) or info["mismatched_keys"]:
         raise ModelError(f"{model.name} has no {kind.words}; {kind.advice}")
     _check_same(model, network)
-    network.to(model.device).eval()
-    headed = wrap(network, model.tokenizer, name=model.name, revision=model.revision)
+    if not origin.is_placed:
+        network.to(model.device)
+    headed = replace(model, network=network.eval())
     if head == "next-token":
         check_causal(headed)
     return headed
+
+
+def _origin(model: Model, *, allow_pickle: bool) -> Origin:
+    """Where the model's weights can be read again; of a network that was in memory, where it says it came from."""
+    if model.origin.source:
+        return replace(model.origin, allow_pickle=allow_pickle or model.origin.allow_pickle)
+    source = model.network.name_or_path or ""
+    return Origin(source, model.name, revision=model.revision, allow_pickle=allow_pickle)
+
+
+def _class_with(head: Head, config: Any) -> Any:
+    """The class to load a head with: what transformers chooses, or the checkpoint's own where it knows of none."""
+    loader, own = _KINDS[head].loader, own_class(config)
+    if type(config) in loader._model_mapping or own is None or not _is_with(own, head, config):
+        return loader
+    return own
 
 
 def check_causal(model: Model) -> None:
@@ -179,7 +216,8 @@ def _check_same(model: Model, network: PreTrainedModel) -> None:
     for name, parameter in network.base_model.named_parameters():
         own = known.get(name)
         # A head may come with a pooler that the core lacks, or the core with one made up for want of it.
-        if own is None or "pooler" in name:
+        # Weights of 4 bits are packed anew when they are first used.
+        if own is None or "pooler" in name or not own.is_floating_point():
             continue
         ours, theirs = own.detach().cpu(), parameter.detach().cpu()
         # What is nan in both is the same; that it is nan is told where it matters.

@@ -15,12 +15,13 @@ from transformers import PreTrainedModel
 from headscope.errors import ModelError, OptionError, TextError
 from headscope.models import Model
 from headscope.run.options import check_limit, longest_text
+from headscope.tasks.asked import logits_at
 from headscope.tasks.base import TASKS, Task
-from headscope.tasks.batches import IGNORED, Encoded, Row, TaskBatch, output_of
+from headscope.tasks.batches import IGNORED, Encoded, Row, TaskBatch
 from headscope.tasks.heads import Head, check_causal
 from headscope.tasks.metric import Mean, Metric, Perplexity
 from headscope.text.corpus import Corpus, read_text
-from headscope.text.encode import EncodedInput, TextEncoder, with_tokens
+from headscope.text.encode import EncodedInput, TextEncoder, special_ids, with_tokens
 from headscope.text.segments import segments
 from headscope.text.skipped import Skipped
 from headscope.types import Layout
@@ -61,8 +62,7 @@ class TokenTask(Task):
 def _predicted(output: Any, batch: TaskBatch) -> tuple[Tensor, Tensor, Tensor]:
     """(predicted,) rows, (predicted, vocabulary) logits and (predicted,) right tokens."""
     chosen = batch.labels != IGNORED  # (row, token)
-    logits = output_of(output, "logits", "prediction_logits")  # (row, token, vocabulary)
-    return torch.nonzero(chosen)[:, 0], logits[chosen], batch.labels[chosen]
+    return torch.nonzero(chosen)[:, 0], logits_at(output, batch), batch.labels[chosen]
 
 
 class LanguageModelling(TokenTask):
@@ -100,7 +100,7 @@ class LanguageModelling(TokenTask):
         """A row for each segment that has something to predict."""
         skipped = Skipped("segments")
         length = longest_text(model, self.max_length, self.usual_length)
-        encoder = TextEncoder(model.tokenizer, self.layout, length)
+        encoder = TextEncoder(model.tokenizer, self.layout, length, start=model.start)
         rows: list[Row] = []
         documents: list[int] = []
         for number, pair in enumerate(islice(segments(self.texts, encoder), self.limit)):
@@ -173,8 +173,8 @@ class MaskedLanguageModelling(LanguageModelling):
         content = np.array([self.seed, *source.ids], dtype="<i8").tobytes()
         random = np.random.default_rng(int.from_bytes(hashlib.sha256(content).digest()[:16], "little"))
         count = max(1, round(self.share * len(places)))
-        special = set(model.tokenizer.all_special_ids)
-        vocabulary = min(len(model.tokenizer), int(model.config.vocab_size))
+        special = special_ids(model.tokenizer)
+        vocabulary = min(len(model.tokenizer), model.vocabulary or len(model.tokenizer))
         shown: dict[int, int] = {}
         for place in random.choice(places, size=count, replace=False).tolist():
             labels[place] = source.ids[place]

@@ -17,6 +17,10 @@ READ_AHEAD = 16
 """How many batches' worth of texts are looked at together to find some of like length."""
 
 
+PINNED = frozenset({"cuda"})
+"""Devices that copy from pinned memory by themselves."""
+
+
 @dataclass(frozen=True)
 class TextBatch:
     """A padded batch: what the model is given, and what is known about its tokens."""
@@ -24,6 +28,19 @@ class TextBatch:
     inputs: dict[str, Tensor]
     source: TokenBatch
     target: TokenBatch | None
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> "TextBatch":
+        """The batch with `change` of every tensor."""
+        inputs = {name: change(tensor) for name, tensor in self.inputs.items()}
+        return TextBatch(inputs, self.source.map(change), self.target and self.target.map(change))
+
+    def bound_for(self, device: torch.device) -> "TextBatch":
+        """The batch in memory from which it is copied to the device while that is at work."""
+        return self.map(Tensor.pin_memory) if device.type in PINNED else self
+
+    def to(self, device: torch.device) -> "TextBatch":
+        """The batch on the device; nothing waits for the copies but what reads them."""
+        return self.map(lambda tensor: tensor.to(device, non_blocking=True))
 
     @property
     def texts(self) -> int:
@@ -37,17 +54,27 @@ class TextBatch:
         return int(self.source.is_token.sum()) + targets
 
 
-def bucketed(
-    encoded: Iterable[Encoded], *, texts_at: Callable[[int], int], longest: int
-) -> Iterator[list[Encoded]]:
-    """Batches of texts of like length; `texts_at(length)` says how many texts of that length go together.
+@dataclass(frozen=True)
+class Bucketed:
+    """Groups texts into batches of like length; `texts_at(length)` says how many of that length go together.
 
     A text may be anything that has a length. `longest` is the most tokens a text has; it decides how many texts
     are held at a time.
     """
-    stream = iter(encoded)
-    while window := list(islice(stream, READ_AHEAD * max(1, texts_at(longest)))):
-        yield from by_length(window, texts_at)
+
+    texts_at: Callable[[int], int]
+    longest: int
+
+    @property
+    def window(self) -> int:
+        """How many texts are looked at together; batches never reach over the end of a window."""
+        return READ_AHEAD * max(1, self.texts_at(self.longest))
+
+    def __call__(self, encoded: Iterable[Encoded]) -> Iterator[list[Encoded]]:
+        """The batches, window by window."""
+        stream = iter(encoded)
+        while window := list(islice(stream, self.window)):
+            yield from by_length(window, self.texts_at)
 
 
 def by_length(
@@ -63,9 +90,17 @@ def by_length(
 
 
 def collate(
-    batch: list[EncodedInput], *, pad: int, has_segments: bool, one_segment: bool, device: torch.device
+    batch: list[EncodedInput],
+    *,
+    pad: int,
+    has_segments: bool,
+    one_segment: bool,
+    device: torch.device | None = None,
 ) -> TextBatch:
-    """Pad a batch on the right. `one_segment` gives both texts segment 0, as the code of Clark et al. does."""
+    """Pad a batch on the right, and put it on a device.
+
+    `one_segment` gives both texts segment 0, as the code of Clark et al. does.
+    """
     source = _tokens([text.source for text in batch], pad=pad)
     inputs = {"input_ids": source.ids, "attention_mask": source.is_token.long()}
     if has_segments:
@@ -75,11 +110,8 @@ def collate(
     if target is not None:
         inputs["decoder_input_ids"] = target.ids
         inputs["decoder_attention_mask"] = target.is_token.long()
-    return TextBatch(
-        {name: tensor.to(device) for name, tensor in inputs.items()},
-        source.map(lambda tensor: tensor.to(device)),
-        None if target is None else target.map(lambda tensor: tensor.to(device)),
-    )
+    made = TextBatch(inputs, source, target)
+    return made if device is None else made.to(device)
 
 
 def _tokens(texts: list[EncodedText], *, pad: int) -> TokenBatch:

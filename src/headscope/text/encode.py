@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from headscope.errors import OptionError
@@ -59,6 +59,8 @@ class TextEncoder:
     max_length: int
     decoder_start: int | None = None
     """The token a decoder's target starts with, for the source-target layout."""
+    start: bool | None = None
+    """Whether running text (the joined layout) begins with the tokenizer's start token; None: as the tokenizer does."""
 
     def __post_init__(self) -> None:
         if self.room < 1:
@@ -70,30 +72,81 @@ class TextEncoder:
     @cached_property
     def room(self) -> int:
         """How many tokens of text fit beside the special tokens."""
-        return self.max_length - int(self.tokenizer.num_special_tokens_to_add(pair=self.layout == "pair"))
+        own = int(self.tokenizer.num_special_tokens_to_add(pair=self.layout == "pair"))
+        return self.max_length - own - self.added
+
+    @cached_property
+    def added(self) -> int:
+        """1 where a start token is put before what the tokenizer gives, -1 where its own is taken away, else 0."""
+        if self.layout != "joined" or self.start is None or self.tokenizer.bos_token_id is None:
+            return 0
+        return int(self.start) - int(self._begins)
+
+    @property
+    def start_token(self) -> str | None:
+        """The start token that running text begins with; None where it begins with none."""
+        if self.layout != "joined" or int(self._begins) + self.added < 1:
+            return None
+        return str(self.tokenizer.bos_token)
+
+    @cached_property
+    def _begins(self) -> bool:
+        """Whether the tokenizer itself puts a start token before a text."""
+        first = self.tokenizer("a", verbose=False)["input_ids"][:1]
+        return self.tokenizer.bos_token_id is not None and first == [self.tokenizer.bos_token_id]
+
+    @cached_property
+    def markers(self) -> frozenset[int]:
+        """The tokens that mark something wherever they stand in running text: ends of texts, turns of a chat."""
+        if self.layout != "joined":
+            return frozenset()
+        words = {self.tokenizer.unk_token_id, self.tokenizer.mask_token_id}  # these stand for words
+        return special_ids(self.tokenizer) - (
+            words - {self.tokenizer.bos_token_id, self.tokenizer.eos_token_id}
+        )
 
     @cached_property
     def joint(self) -> int:
         """How many tokens the space between two sentences costs."""
         return len(self.pieces("a a")) - 2 * len(self.pieces("a"))
 
-    def pieces(self, text: str) -> list[Span]:
-        """The characters each token of a text stands for, special tokens left out."""
-        encoding = self.tokenizer(text, add_special_tokens=False, verbose=False).encodings[0]
+    def pieces(self, text: str, *, marked: bool = True) -> list[Span]:
+        """The characters each token of a text stands for, without what is added; `marked`: with `markers` in it."""
+        (encoding,) = self._tokenized([text], add_special_tokens=False)
         spans: list[Span] = encoding.offsets
-        return spans
+        if marked or not self.markers:
+            return spans
+        return [span for span, token in zip(spans, encoding.ids, strict=True) if token not in self.markers]
+
+    def pieces_of(self, texts: Sequence[str]) -> Iterator[list[Span]]:
+        """The pieces of each text; one call of the tokenizer for all."""
+        yield from (encoding.offsets for encoding in self._tokenized(texts, add_special_tokens=False))
 
     def encode(self, pair: TextPair) -> EncodedInput:
         """Tokens of one input, cut longest text first."""
+        return self.encode_all([pair])[0]
+
+    def encode_all(self, pairs: Sequence[TextPair]) -> list[EncodedInput]:
+        """Tokens of each input, cut longest text first; one call of the tokenizer for all."""
         if self.layout == "pair":
-            return EncodedInput(self._encode(pair.first, pair.second))
+            return [
+                EncodedInput(source) for source in self._encode([(pair.first, pair.second) for pair in pairs])
+            ]
         if self.layout == "joined":
-            text = pair.first if pair.second is None else f"{pair.first} {pair.second}"
-            boundary = len(pair.first) if pair.second is not None else len(text)
-            return EncodedInput(self._encode(text, None, boundary=boundary))
-        source = self._encode(pair.first, None)
-        target = self._encode(pair.first if pair.second is None else pair.second, None)
-        return EncodedInput(source, self._shifted(target))
+            joined = [pair.first if pair.second is None else f"{pair.first} {pair.second}" for pair in pairs]
+            boundaries = [
+                len(text) if pair.second is None else len(pair.first)
+                for pair, text in zip(pairs, joined, strict=True)
+            ]
+            texts = self._encode([(text, None) for text in joined], boundaries=boundaries)
+            return [EncodedInput(text) for text in texts]
+        sources = self._encode([(pair.first, None) for pair in pairs])
+        alone = [pair.second is None for pair in pairs]
+        others = iter(self._encode([(pair.second, None) for pair in pairs if pair.second is not None]))
+        return [
+            EncodedInput(source, self._shifted(source if single else next(others)))
+            for source, single in zip(sources, alone, strict=True)
+        ]
 
     def encode_words(self, content: WordText) -> EncodedInput:
         """Tokens of one text whose words are given; one that is too long is cut after a whole word."""
@@ -105,7 +158,7 @@ class TextEncoder:
     def _encode_words(self, content: WordText) -> EncodedText:
         is_cut = False
         while True:
-            encoded = self._encode(content.text, None, words=content.spans)
+            (encoded,) = self._encode([(content.text, None)], words=content.spans)
             if not encoded.cut and not len(encoded):
                 # Decoders add no special tokens to a text of nothing, and a model must be given something.
                 return EncodedText([self.tokenizer.eos_token_id or 0], [CLS], [-1], [-1], [-1], cut=is_cut)
@@ -118,22 +171,53 @@ class TextEncoder:
 
     def _encode(
         self,
+        texts: Sequence[tuple[str, str | None]],
+        *,
+        boundaries: Sequence[int | None] | None = None,
+        words: Sequence[Span] | None = None,
+    ) -> list[EncodedText]:
+        """The tokens of texts, or of first and second texts.
+
+        `boundaries` are where a second text begins inside a joined one; `words` are those of all first texts, if
+        they are known.
+        """
+        short = [
+            (self._shortened(first), None if second is None else self._shortened(second))
+            for first, second in texts
+        ]
+        encodings = self._tokenized(
+            [(first, second) if second else first for first, second in short],
+            truncation="longest_first",
+            max_length=self.max_length - self.added,
+        )
+        return [
+            self._read(encoding, *pair, boundary=boundary, words=words)
+            for encoding, pair, boundary in zip(
+                encodings, short, boundaries or [None] * len(short), strict=True
+            )
+        ]
+
+    def _tokenized(self, texts: Sequence[str | tuple[str, str]], **options: Any) -> list[Any]:
+        """What the tokenizer makes of each text or pair: one call, without the lists that nobody looks at."""
+        if not texts:
+            return []
+        encoded = self.tokenizer(
+            list(texts), return_attention_mask=False, return_token_type_ids=False, verbose=False, **options
+        )
+        encodings: list[Any] = encoded.encodings
+        return encodings
+
+    def _read(
+        self,
+        encoding: Any,
         first: str,
         second: str | None,
         *,
-        boundary: int | None = None,
-        words: Sequence[Span] | None = None,
+        boundary: int | None,
+        words: Sequence[Span] | None,
     ) -> EncodedText:
-        """One call of the tokenizer.
-
-        `boundary` is where a second text begins inside a joined one; `words` are those of the first text, if
-        they are known.
-        """
-        first, second = self._shortened(first), None if second is None else self._shortened(second)
-        encoding = self.tokenizer(
-            first, second, truncation="longest_first", max_length=self.max_length, verbose=False
-        ).encodings[0]
-        ids, offsets, sequence = _looked_at(encoding)
+        """What the tokenizer made of a text or pair, described."""
+        ids, offsets, sequence = self._begun(_looked_at(encoding))
         # What was cut off need not be looked at.
         ends = [
             max(
@@ -152,6 +236,22 @@ class TextEncoder:
         return replace(
             encoded, segment=[owner if owner < 0 else int(start >= boundary) for owner, (start, _) in starts]
         )
+
+    def _begun(self, tokens: Tokens) -> Tokens:
+        """The tokens with the start token that they are to begin with, and none of the text that are `markers`."""
+        ids, offsets, sequence = tokens
+        if self.added > 0 and ids[:1] != [self.tokenizer.bos_token_id]:  # a chat begins with one itself
+            ids, offsets, sequence = [self.tokenizer.bos_token_id, *ids], [(0, 0), *offsets], [-1, *sequence]
+        elif self.added < 0:
+            ids, offsets, sequence = ids[1:], offsets[1:], sequence[1:]
+        if self.markers.isdisjoint(ids):
+            return ids, offsets, sequence
+        owners = [-1 if token in self.markers else owner for token, owner in zip(ids, sequence, strict=True)]
+        return ids, offsets, owners
+
+    def describe(self, ids: list[int], spans: list[Span], owners: list[int], text: str) -> EncodedText:
+        """Tokens that are known already, by the characters of the text that each stands for; owner -1 for none."""
+        return self._described((ids, spans, owners), [text], [word_spans(text)], cut=False)
 
     def _described(
         self, tokens: Tokens, texts: Sequence[str], words: Sequence[Sequence[Span]], *, cut: bool
@@ -187,7 +287,7 @@ class TextEncoder:
         return text if len(pieces) <= keep else text[: pieces[keep][0]]
 
     def _roles(self, tokens: Tokens, texts: Sequence[str]) -> Iterator[int]:
-        separators = {self.tokenizer.sep_token_id, self.tokenizer.eos_token_id} - {None}
+        separators = {self.tokenizer.sep_token_id, self.tokenizer.eos_token_id, *self.markers} - {None}
         first_token = self.tokenizer.cls_token_id
         has_first = first_token is not None and first_token in tokens[0]
         for place, (token, (start, end), owner) in enumerate(zip(*tokens, strict=True)):
@@ -301,6 +401,12 @@ def _looked_at(encoding: Any) -> Tokens:
     return encoding.ids, encoding.offsets, sequence
 
 
+def special_ids(tokenizer: Any) -> frozenset[int]:
+    """The tokens that are no text: those with a task of their own (start, end, padding), and marks such as a chat's."""
+    marks = (number for number, token in tokenizer.added_tokens_decoder.items() if token.special)
+    return frozenset([*tokenizer.all_special_ids, *marks])
+
+
 def with_tokens(encoded: EncodedText, tokens: Mapping[int, int], tokenizer: Any) -> EncodedText:
     """The text with other tokens at some places (place: token id), whose roles are those of the new tokens.
 
@@ -315,6 +421,7 @@ def with_tokens(encoded: EncodedText, tokens: Mapping[int, int], tokenizer: Any)
     return replace(encoded, ids=ids, role=role)
 
 
+@lru_cache(maxsize=1 << 15)  # most tokens were met before
 def _role_of(surface: str) -> int:
     """The role of a token of the text that has these characters."""
     surface = surface.strip()
@@ -323,9 +430,14 @@ def _role_of(surface: str) -> int:
 
 def _word_type(word: str, known: dict[str, int]) -> int:
     """A number for the word, the same for the same word in any case; -1 for punctuation."""
-    if not any(character.isalnum() for character in word):
-        return -1
-    return known.setdefault(word.lower(), len(known))
+    folded = _folded(word)
+    return -1 if folded is None else known.setdefault(folded, len(known))
+
+
+@lru_cache(maxsize=1 << 15)
+def _folded(word: str) -> str | None:
+    """The word in lower case; None for punctuation."""
+    return word.lower() if any(map(str.isalnum, word)) else None
 
 
 def _visible(text: str, span: Span) -> Span:

@@ -9,6 +9,8 @@ class Sentence:
 
     text: str
     document: int
+    pieces: list[tuple[int, int]] | None = field(default=None, compare=False, repr=False)
+    """The characters each of its tokens stands for, once a tokenizer was asked."""
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,39 @@
 """From sentences to segments: consecutive sentences of one document, split in two at a sentence boundary."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 
 from headscope.text.encode import TextEncoder
-from headscope.text.items import Item, TextPair
+from headscope.text.items import Item, Sentence, TextPair
+from headscope.text.words import Span
 
 Sized = tuple[str, int]
 """A sentence, or a part of one too long for the model, and its number of tokens."""
+
+
+TOGETHER = 64
+"""How many sentences a tokenizer gets at once: enough that the call itself costs little."""
+
+
+def in_pieces(items: Iterable[Item], encoder: TextEncoder) -> Iterator[Item]:
+    """The items, each sentence with its pieces; some are read ahead, and an error comes in its place."""
+    stream = iter(items)
+    failed: Exception | None = None
+    while failed is None:
+        some: list[Item] = []
+        try:
+            some.extend(islice(stream, TOGETHER))
+        except Exception as error:
+            failed = error
+        pieces = encoder.pieces_of([item.text for item in some if isinstance(item, Sentence)])
+        yield from (
+            replace(item, pieces=next(pieces)) if isinstance(item, Sentence) else item for item in some
+        )
+        if not some:
+            break
+    if failed is not None:
+        raise failed
 
 
 def segments(items: Iterable[Item], encoder: TextEncoder) -> Iterator[TextPair]:
@@ -21,7 +48,7 @@ def segments(items: Iterable[Item], encoder: TextEncoder) -> Iterator[TextPair]:
         if item.document != document:
             yield from _flush(packed, document)
             document = item.document
-        for part, size in fitting_parts(item.text, encoder):
+        for part, size in fitting_parts(item.text, encoder, item.pieces):
             cost = size + encoder.joint if packed else size
             if packed and sum(length for _, length in packed) + cost > encoder.room:
                 yield from _flush(packed, document)
@@ -30,9 +57,11 @@ def segments(items: Iterable[Item], encoder: TextEncoder) -> Iterator[TextPair]:
     yield from _flush(packed, document)
 
 
-def fitting_parts(sentence: str, encoder: TextEncoder) -> Iterator[Sized]:
-    """The sentence, cut at spaces into parts that fit if it is longer than the model takes."""
-    pieces = encoder.pieces(sentence)
+def fitting_parts(
+    sentence: str, encoder: TextEncoder, pieces: Sequence[Span] | None = None
+) -> Iterator[Sized]:
+    """The sentence, cut at spaces into parts that fit if it is longer than the model takes; its pieces if known."""
+    pieces = encoder.pieces(sentence) if pieces is None else pieces
     start = 0
     while len(pieces) - start > encoder.room:
         end = start + encoder.room

@@ -10,7 +10,7 @@ from headscope.errors import OptionError
 from headscope.models import Model, ModelName, loaded
 from headscope.models.load import outline
 from headscope.pages.arrays import from_attentions
-from headscope.pages.looking import Looked, TextToShow
+from headscope.pages.looking import Looked, TextToShow, Writing
 from headscope.pages.start import Start
 from headscope.types import MapWeigh
 
@@ -31,6 +31,9 @@ def view(
     beside: ModelName | None = None,
     beside_text: str | None = None,
     weigh: MapWeigh | None = None,
+    generate: int | None = None,
+    temperature: float = 0.0,
+    seed: int = 0,
     max_length: int | None = None,
     neurons: bool | None = None,
     attentions: Any = None,
@@ -49,8 +52,10 @@ def view(
     beside them. `atlas` labels every head with what it does; `beside` (a model) and `beside_text` put a second
     model or text beside the first. `weigh` is what lines and cells are: "looked" (attention), "moved" (the
     share of what is moved from there) or "signed" (the share of what the head gives, negative where it works against
-    it); the view can switch to the others where there is room. `neurons` keeps queries and keys, by default where the
-    model lets them be read. `.save("view.html")` on the result writes a file that needs no notebook.
+    it); the view can switch to the others where there is room. `generate` lets the model write so many tokens after
+    the text and shows each as it was made, with `temperature` and `seed` as in `headscope.generate`. `neurons` keeps
+    queries and keys, by default where the model lets them be read. `.save("view.html")` on the result writes a file
+    that needs no notebook.
     """
     check_installed()
     from headscope.widget.views import TextView  # noqa: PLC0415 - anywidget is optional
@@ -69,7 +74,8 @@ def view(
     if tokens is not None or key_tokens is not None or segments is not None:
         raise OptionError("tokens=, key_tokens= and segments= go with attentions=; a model has its own")
     known = atlas if isinstance(atlas, Atlas) or atlas is None else open_atlas(atlas)
-    text = TextToShow(text_a, text_b, start, known, beside_text, max_length, neurons, weigh)
+    writing = None if generate is None else Writing(generate, temperature, seed)
+    text = TextToShow(text_a, text_b, start, known, beside_text, max_length, neurons, weigh, writing)
     looked, second = text.look(*text.loaded(model, beside, outline=_outline, load=loaded))
     return TextView(looked, start=start, beside=second)
 

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from headscope.capture import Capture, run_calls
 from headscope.capture.observe import evaluating, without_edits
+from headscope.capture.probing import longest_probe
 from headscope.capture.projection import OutputProjection, output_projections
-from headscope.capture.surveying import longest_probe
 from headscope.errors import CaptureError
 from headscope.models.stacks import Place
 

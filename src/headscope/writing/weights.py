@@ -10,6 +10,7 @@ from transformers.pytorch_utils import Conv1D
 
 from headscope.capture import Capture, attention_modules
 from headscope.capture.projection import OutputProjection
+from headscope.models.adapters import Adapter
 from headscope.models.stacks import Place
 from headscope.writing.readout import Readout
 
@@ -39,8 +40,8 @@ def head_matrices(capture: Capture, paths: dict[Place, OutputProjection]) -> dic
         if len(parts) < 4 or not hasattr(modules[name], "head_dim"):
             continue
         width = int(modules[name].head_dim)
-        inputs = _inputs(parts, heads * width)
-        if inputs is None or any(matrix.shape[1] % width for matrix in inputs):
+        inputs = _inputs(parts, capture.model.adapter, heads, width)
+        if any(matrix.shape[1] % width for matrix in inputs):
             continue
         gain = getattr(paths[place].residual, "weight", None)
         scaled = [matrix if gain is None else matrix * gain.detach().float()[:, None] for matrix in inputs]
@@ -54,15 +55,20 @@ def head_matrices(capture: Capture, paths: dict[Place, OutputProjection]) -> dic
     return found
 
 
-def _inputs(parts: dict[str, Any], width: int) -> list[Tensor] | None:
-    """(hidden, width) of query, key and value; apart, or side by side in one matrix."""
+def _inputs(parts: dict[str, Any], adapter: Adapter, heads: int, size: int) -> list[Tensor]:
+    """(hidden, width) of query, key and value; apart, or together in one matrix."""
     matrices = [
         part.weight.detach().float() if isinstance(part, Conv1D) else part.weight.detach().float().T
         for part in (parts[name] for name in READS)
     ]
     if parts["query"] is not parts["key"]:
         return matrices
-    return list(matrices[0].chunk(3, 1)) if matrices[0].shape[1] == 3 * width else None
+    rows = matrices[0].shape[1]
+    own = [adapter.joined_rows([head], width=heads * size, size=size, rows=rows) for head in range(heads)]
+    places = torch.tensor(own, device=matrices[0].device).reshape(
+        heads, 3, size
+    )  # (head, query/key/value, row)
+    return [matrices[0][:, places[:, part].flatten()] for part in range(3)]
 
 
 def copying(matrices: HeadMatrices, embedding: Tensor, readout: Readout) -> Tensor:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -140,3 +141,39 @@ def test_a_report_has_no_section_of_companions(run: Run, path: Path, tmp_path: P
 def test_a_missing_part_of_a_measure_is_asked_for_in_options(run: Run, path: Path, tmp_path: Path) -> None:
     result = run("map", path, "-o", tmp_path / "map.svg", "--color", "distance_features")
     assert "--at feature=LABEL" in result.stderr
+
+
+def test_what_probes_found_in_the_file_at_o_is_kept(run: Run, path: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.nc"
+    rows = {"encoder": [{"relation": "det", "score": 0.5}]}
+    hs.open(path).with_probe("mine", {}, facts={"data": "x"}, table=rows, examples={}).save(other)
+    assert run("types", path, "-o", other).exit_code == 0
+    assert {"mine", "head_type"} <= {*hs.open(other).probes, *hs.open(other)}
+    assert run("types", path, "-o", other).exit_code == 0  # what is replaced is head_type only
+
+
+def test_numbers_in_the_file_at_o_are_not_lost(run: Run, path: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.nc"
+    opened = hs.open(path)
+    opened["distance_features"].values[0, 0, 0] += 1
+    opened.save(other)
+    before = other.read_bytes()
+    result = run("types", path, "-o", other)
+    assert result.exit_code == 2
+    assert (
+        "holds other numbers for distance_features, which would be lost; choose another name" in result.stderr
+    )
+    assert other.read_bytes() == before
+
+
+def test_the_atlas_was_analysed_anew_meanwhile(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def sort_slowly(atlas: hs.Atlas, **options: Any) -> Any:
+        new = hs.open(path)
+        new.tree.attrs["created"] = "later"
+        new.save(path)
+        return sort(atlas, **options)
+
+    sort = hs.head_types
+    monkeypatch.setattr(hs, "head_types", sort_slowly)
+    assert "was analysed anew meanwhile" in run("types", path).stderr
+    assert "head_type" not in hs.open(path)

@@ -268,6 +268,7 @@ export interface LookRequest {
   edits?: Edit[];
   difference?: boolean;
   weigh?: "looked" | "moved" | "signed";
+  generate?: number;
 }
 
 /** A model that can be asked. */
@@ -376,6 +377,7 @@ export interface Seen {
   architecture: string;
   text_a: string;
   text_b: string | null;
+  output?: string | null;
   source: Tokens;
   target: Tokens | null;
   stacks: StackShape[];
@@ -463,6 +465,7 @@ export interface Tokens {
   word: number[];
   segment: number[];
   special: boolean[];
+  generated?: boolean[];
 }
 
 /** A sentence of the corpus on which the head is most like itself, and where each of its words looks most. */

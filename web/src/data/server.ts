@@ -18,6 +18,9 @@ import { type LayerMaps, layerMaps, type Source, SourceError } from "./source";
 
 const HEADER = "X-Headscope-Token";
 
+/** Who asks: pages take turns at the server, and each goes by a name of its own. */
+const READER = { "X-Headscope-Reader": Math.random().toString(36).slice(2) };
+
 /** The token of this page is not the server's. */
 export class UnknownToServer extends SourceError {
   constructor() {
@@ -30,7 +33,7 @@ async function ask(access: string, path: string, body?: unknown, signal?: AbortS
   try {
     response = await fetch(`/api/${path}`, {
       method: body === undefined ? "GET" : "POST",
-      headers: { [HEADER]: access, ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
+      headers: { [HEADER]: access, ...READER, ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
       body: body === undefined ? null : JSON.stringify(body),
       signal: signal ?? null,
     });

@@ -16,6 +16,8 @@ export interface Axis {
   readonly starts: Int32Array;
   readonly segment: number[];
   readonly special: boolean[];
+  /** Whether the model wrote the token. */
+  readonly generated: boolean[];
   readonly length: number;
 }
 
@@ -40,6 +42,7 @@ export function axisOf(tokens: Tokens, level: Level): Axis {
     starts: Int32Array.from([...starts, tokens.pieces.length]),
     segment: starts.map((piece) => tokens.segment[piece] ?? -1),
     special: starts.map((piece) => tokens.special[piece] ?? false),
+    generated: starts.map((piece) => tokens.generated?.[piece] ?? false),
     length: starts.length,
   };
 }

@@ -261,6 +261,7 @@ function Column(props: ColumnProps) {
       "hs-token",
       `hs-${side}`,
       axis.special[index] ? "hs-special" : "",
+      axis.generated[index] ? "hs-generated" : "",
       passes[index] ? "" : "hs-out",
       isActive ? "hs-active" : "",
       found[index] ? "hs-found" : "",
@@ -274,7 +275,7 @@ function Column(props: ColumnProps) {
         data-side={side}
         data-index={index}
         aria-pressed={held?.side === side && held.index === index}
-        title={label}
+        title={axis.generated[index] ? `${label} (written by the model)` : label}
         style={{
           top: `${index * ROW}px`,
           width: `${column}px`,

@@ -183,6 +183,11 @@ function labels(
     context.globalAlpha = marks.passes[index] ? 1 : 0.4;
     context.fillStyle = always.has(index) ? inks.accent : axis.special[index] ? inks.muted : inks.ink;
     context.fillText(text, 0, y);
+    if (axis.generated[index]) {
+      const wide = context.measureText(text).width;
+      context.fillStyle = inks.accent;
+      context.fillRect(align === "right" ? -wide : 0, y + LABEL / 2 - 2, wide, 1.5);
+    }
     context.globalAlpha = 1;
   }
 }

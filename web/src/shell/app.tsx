@@ -9,6 +9,7 @@ import { Busy, Trouble } from "../parts/controls";
 import { inWords, useDark } from "../parts/hooks";
 import { useAddress } from "./address";
 import { atLevel, stepped, within } from "./choices";
+import { generate } from "./edit";
 import { EditBar } from "./editbar";
 import { Help } from "./help";
 import { useKeys } from "./keys";
@@ -113,7 +114,14 @@ export function App({ source }: { source: Source }) {
         </button>
       </header>
       {source.seen !== undefined && ofText && (
-        <TextBar models={source.about.models} reading={reading}>
+        <TextBar
+          models={source.about.models}
+          reading={reading}
+          generate={{
+            tokens: generate.of(asked),
+            change: (tokens) => setAsked({ settings: generate.to(tokens) }),
+          }}
+        >
           {second === null && (
             <button
               type="button"

@@ -29,7 +29,17 @@ export const shows = setting<Shown>(
   { scope: "model", isStep: true },
 );
 
-export const EDIT_SETTINGS = [off, how, shows];
+/** How many tokens the model writes after the text; 0 for a text that is only read. */
+export const generate = setting<number>(
+  "generate",
+  {
+    parse: (text) => (/^\d{1,3}$/.test(text) ? Number(text) : 0),
+    print: (value) => (value === 0 ? "" : String(value)),
+  },
+  { scope: "model", isStep: true },
+);
+
+export const EDIT_SETTINGS = [off, how, shows, generate];
 
 /** The edit as a request names it. */
 export function editsIn(state: Pick<State, "settings">): NonNullable<LookRequest["edits"]> {
@@ -38,10 +48,12 @@ export function editsIn(state: Pick<State, "settings">): NonNullable<LookRequest
 }
 
 /** What the views of a text ask for besides the text. */
-export type Wish = Required<Pick<LookRequest, "edits" | "difference" | "weigh">>;
+export type Wish = Required<Pick<LookRequest, "edits" | "difference" | "weigh" | "generate">>;
 
 export function wishIn(state: Pick<State, "settings">): Wish {
   const shown = shows.of(state);
   const edits = shown === "before" ? [] : editsIn(state);
-  return { edits, difference: shown === "difference" && edits.length > 0, weigh: weigh.of(state) || "looked" };
+  const tokens = generate.of(state);
+  const difference = shown === "difference" && edits.length > 0 && tokens === 0;
+  return { edits, difference, weigh: tokens > 0 ? "looked" : weigh.of(state) || "looked", generate: tokens };
 }

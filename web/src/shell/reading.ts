@@ -37,7 +37,8 @@ export function same(one: Wanted, other: Wanted): boolean {
 }
 
 export function sameWish(one: Wish, other: Wish): boolean {
-  const said = ({ edits, difference, weigh }: Wish): string => JSON.stringify([edits, difference, weigh]);
+  const said = ({ edits, difference, weigh, generate }: Wish): string =>
+    JSON.stringify([edits, difference, weigh, generate]);
   return said(one) === said(other);
 }
 
@@ -81,7 +82,7 @@ export function useReading(source: Source, state: State, setState: SetState, isS
   // Heads of one model mean nothing in another.
   const wish = (name: string): Wish => ({
     ...wishIn(state),
-    ...(name === wanted.model ? {} : { edits: [], difference: false }),
+    ...(name === wanted.model ? {} : { edits: [], difference: false, generate: 0 }),
   });
   const sent = ({ model, a, b }: Typed): Wanted => ({
     ...{ model, a, b: takesPairs(model) && b.trim() !== "" ? b : "" },
@@ -103,9 +104,9 @@ export function useReading(source: Source, state: State, setState: SetState, isS
     try {
       const typed = sent(text);
       asked.current = typed;
-      const { edits, difference, weigh } = typed;
+      const { edits, difference, weigh, generate } = typed;
       const texts = { model: typed.model, text_a: typed.a, text_b: typed.b === "" ? null : typed.b };
-      const request = { ...texts, edits, difference, weigh };
+      const request = { ...texts, edits, difference, weigh, generate };
       const seen = await source.seen!(request, control.signal);
       if (control.signal.aborted) return;
       arrived.current = typed;
@@ -128,7 +129,16 @@ export function useReading(source: Source, state: State, setState: SetState, isS
   useLayoutEffect(() => {
     if (!isShown) cancel();
     else if (asked.current === null || !same(asked.current, wanted)) void look(wanted);
-  }, [isShown, wanted.model, wanted.a, wanted.b, JSON.stringify(wanted.edits), wanted.difference, wanted.weigh]);
+  }, [
+    isShown,
+    wanted.model,
+    wanted.a,
+    wanted.b,
+    JSON.stringify(wanted.edits),
+    wanted.difference,
+    wanted.weigh,
+    wanted.generate,
+  ]);
   const change = (part: Partial<Typed>): void => setTyped((before) => ({ ...before, ...part }));
   const stale = read !== null && !same(read.typed, sent(typed));
   return { typed, change, read, stale, busy, trouble, look, cancel };

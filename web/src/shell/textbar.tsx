@@ -9,11 +9,16 @@ import type { Read, Reading } from "./reading";
 interface Props {
   models: readonly ModelInfo[];
   reading: Reading;
+  /** How many tokens a model writes after the text, and how that is changed; without it texts are only read. */
+  generate?: { tokens: number; change: (tokens: number) => void };
   /** What stands at its end. */
   children?: ComponentChildren;
 }
 
-export function TextBar({ models, reading, children }: Props) {
+/** How many tokens there are to choose from. */
+const LENGTHS = [0, 10, 20, 40, 80];
+
+export function TextBar({ models, reading, generate, children }: Props) {
   const { typed, change, read, stale, busy, trouble, look, cancel } = reading;
   const model = models.find((each) => each.name === typed.model);
   const choose = (name: string): void => {
@@ -51,6 +56,22 @@ export function TextBar({ models, reading, children }: Props) {
           onInput={(b) => change({ b })}
           onEnter={() => void look(typed)}
         />
+      )}
+      {generate !== undefined && model?.task === "lm" && (
+        <label class="hs-field" title="Let the model go on with the text, and show every head as each token was made">
+          <span class="hs-label">Generate</span>
+          <select
+            aria-label="Tokens to generate"
+            value={generate.tokens}
+            onChange={(event) => generate.change(Number(event.currentTarget.value))}
+          >
+            {[...new Set([...LENGTHS, generate.tokens])].map((tokens) => (
+              <option key={tokens} value={tokens}>
+                {tokens === 0 ? "nothing" : `${tokens} tokens`}
+              </option>
+            ))}
+          </select>
+        </label>
       )}
       {busy ? (
         // Keys: one button that turned from this into the other while it is clicked would submit.

@@ -36,6 +36,13 @@ test("pieces and words along an axis", () => {
   assert.deepEqual(words.special, [true, false, false, true, false, true]);
 });
 
+test("tokens that the model wrote are marked, as pieces and as words", () => {
+  const generated = [false, false, false, false, false, true, true];
+  assert.deepEqual(axisOf({ ...TOKENS, generated }, "word").generated, [false, false, false, false, true, true]);
+  assert.deepEqual(axisOf({ ...TOKENS, generated }, "piece").generated, generated);
+  assert.ok(!axisOf(TOKENS, "piece").generated.includes(true));
+});
+
 test("special tokens beside each other stay apart", () => {
   const two = { ...TOKENS, pieces: ["[SEP]", "[PAD]"], word: [-1, -1], segment: [-1, -1], special: [true, true] };
   assert.deepEqual(axisOf(two, "word").labels, ["[SEP]", "[PAD]"]);

@@ -91,6 +91,7 @@ test("a token of the state as a piece", () => {
     starts: Int32Array.from([0, 1, 3, 4]),
     segment: [0, 0, 0],
     special: [false, false, false],
+    generated: [false, false, false],
     length: 3,
   };
   assert.equal(pieceOf(null, words), 0);
@@ -105,6 +106,7 @@ test("where one begins: a decoder at its last token, others at the first word", 
     starts: Int32Array.from([...special.keys(), special.length]),
     segment: special.map(() => 0),
     special,
+    generated: special.map(() => false),
     length: special.length,
   });
   assert.equal(firstQuery(axis([false, false, false]), true), 2);

@@ -14,7 +14,7 @@ test("links name the settings of views as they always have", () => {
   assert.deepEqual(selected.of(state), ["3.2", "11.0"]);
   assert.deepEqual([stretched.of(state), how.of(state)], [true, "uniform"]);
   assert.equal(printState(state), LINK);
-  assert.equal(SETTINGS.length, 16, "each has its own name");
+  assert.equal(SETTINGS.length, 17, "each has its own name");
 });
 
 test("what cannot be read is as if it were not there", () => {

@@ -27,6 +27,14 @@ test("the address keeps how a text is weighed, and a server is asked for it", ()
   assert.equal(wishIn(asked("")).weigh, "looked");
   assert.equal(wishIn(asked("weigh=moved")).weigh, "moved");
   assert.equal(wishIn(asked("weigh=nonsense")).weigh, "looked");
+  const written = wishIn(asked("weigh=moved&generate=40&x-off=1.2&x-shows=difference"));
+  assert.deepEqual(written, {
+    edits: [{ heads: "1.2", how: "zero" }],
+    difference: false,
+    weigh: "looked",
+    generate: 40,
+  });
+  assert.equal(wishIn(asked("generate=many")).generate, 0);
   assert.equal(printState(asked("weigh=signed")), "weigh=signed");
 });
 

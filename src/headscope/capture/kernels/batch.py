@@ -8,7 +8,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from headscope.batches import AttentionBatch, Carried, MovedBatch, TokenBatch
+from headscope.batches import ALL_LAYERS, AttentionBatch, Carried, MovedBatch, TokenBatch
 from headscope.capture.call import AttentionInputs
 from headscope.capture.kernels.launch import FusedCall, Pairs, TokenTables, View
 from headscope.measures.distance_features import WINDOWS, window_sums, window_table
@@ -32,16 +32,21 @@ _HIDDEN = -1e4
 
 
 class FusedBatch(AttentionBatch):
-    """A layer's attention that was reduced while it was computed; rows, maps and moved maps are computed when asked for.
+    """A layer's attention that was reduced while it was computed; rows and maps are computed when asked for.
 
-    One whose `layer` is None holds all layers of a stack, their heads side by side, and nothing but sums.
+    One whose `layer` is ALL_LAYERS holds all layers of a stack, their heads side by side, and nothing but sums.
     """
 
     call: FusedCall
     sums: "LayerSums"
 
     def __init__(
-        self, layer: int, call: FusedCall, queries: TokenBatch, keys: TokenBatch, carried: Carried | None = None
+        self,
+        layer: int,
+        call: FusedCall,
+        queries: TokenBatch,
+        keys: TokenBatch,
+        carried: Carried | None = None,
     ) -> None:
         """From a call that the kernel computed."""
         own = {"layer": layer, "queries": queries, "keys": keys, "call": call, "carried": carried}
@@ -84,7 +89,9 @@ class FusedBatch(AttentionBatch):
 class LayerSums:
     """All that measures ask of attention maps; a way to weigh them is 0, looked, or 1, moved."""
 
-    mass: Tensor  # (text, head, group, way and class) mean attention from groups of queries to classes of keys
+    mass: (
+        Tensor  # (text, head, group, way and class) mean attention from groups of queries to classes of keys
+    )
     entropies: Tensor  # (text, head, way, group)
     by_distance: Tensor | None  # (text, head, way, window and offset) by distance; of ordinary keys
     by_offset: Tensor | None  # (text, head, way, offset) by offset, of keys that are not ordinary
@@ -95,13 +102,13 @@ class LayerSums:
     def of(cls, call: FusedCall, queries: TokenBatch, keys: TokenBatch) -> Self:
         """Of one layer."""
         weights = queries.derive(group_weights)  # (text, group, query)
-        texts, heads, ways, count = call.entropies.shape
+        texts, heads, ways, _ = call.entropies.shape
         by_distance = by_offset = by_pattern = None
         if queries is keys:  # distances and patterns mean nothing between two texts
             by_offset = call.pair_sums(keys.derive(_near_others))
             by_pattern = call.pair_sums(keys.derive(_named_pairs))
             table = keys.derive(_distances)
-            by_distance = (call.diagonals.flatten(1, 2) @ table).unflatten(1, (heads, ways))
+            by_distance = (call.diagonals.flatten(1, 2) @ table).view(texts, heads, ways, -1)
         return cls(
             weights[:, None] @ call.mass,
             (call.entropies.flatten(1, 2) @ weights.mT).view(texts, heads, ways, -1),
@@ -149,13 +156,19 @@ class StackSums:
         self._layers: list[LayerSums] = []
 
     def add(self, batch: FusedBatch) -> AttentionBatch | None:
-        """Take a layer's sums; with the last, all layers as one batch whose `layer` is None."""
+        """Take a layer's sums; with the last, all layers as one batch whose `layer` is ALL_LAYERS."""
         self._layers.append(batch.sums)
         if len(self._layers) < self._count:
             return None
         sums, self._layers = LayerSums.joined(self._layers), []
         whole = AttentionBatch.__new__(FusedBatch)
-        own = {"layer": None, "queries": batch.queries, "keys": batch.keys, "sums": sums, "_even": {}}
+        own: dict[str, Any] = {
+            "layer": ALL_LAYERS,
+            "queries": batch.queries,
+            "keys": batch.keys,
+            "sums": sums,
+            "_even": {},
+        }
         whole.__dict__.update(own, carried=None, _reduced=sums.by_reduction(0))
         if batch.call.moving is not None:
             moved = MovedBatch(whole, batch.call.moving.fetched)

@@ -65,7 +65,6 @@ def analyze(
         )
         if note := atlas.provenance["options"].get("weigh_note"):
             warnings.warn(note, HeadscopeWarning, stacklevel=2)
-        atlas = _with_old_probes(atlas, output)
         if parsed is not None:
             atlas = hs.explained_with_syntax(loaded, parsed, limit=limit, **common.run_options).to_atlas(
                 atlas
@@ -78,20 +77,6 @@ def analyze(
             then=None,
             ending=[f"Next: headscope show {output}   or   headscope report {output}"],
         )
-
-
-def _with_old_probes(atlas: "hs.Atlas", output: Path) -> "hs.Atlas":
-    """The new atlas, and what probes found before if the one that it replaces is of the same model."""
-    if not output.is_file() or not output.stat().st_size:
-        return atlas
-    try:
-        old = hs.open(output)
-        if old.provenance.get("weights_hash") != atlas.provenance["weights_hash"]:
-            return atlas
-        return atlas.with_probes_of(old)
-    except hs.HeadscopeError as error:
-        warnings.warn(f"{output} is replaced with all it held: {error}", HeadscopeWarning, stacklevel=2)
-        return atlas
 
 
 def run_facts(atlas: "hs.Atlas") -> dict[str, object]:
@@ -132,3 +117,5 @@ def _print_profile(page: "Page", profile: dict[str, Any], kernels: str) -> None:
         rows,
         title=f"{profile['tokens_per_second']:,.0f} tokens/s; kernels {kernels}",
     )
+    for part, seconds in profile["beside_the_model"].items():
+        page.say(f"In a thread beside the model: {part}, {seconds:.2f} s of processor time.")

@@ -19,7 +19,7 @@ PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html", ".htm")
 
 
-@shared.with_common(without=("max_length", "quiet", "full"))
+@shared.with_common(without=("max_length", "quiet", "full", *shared.ENGINE))
 def card(
     source: str,
     head: Annotated[str, shared.argument("HEAD", "layer.head from 0: 7.4; encoder:7.4 names the stack.")],

@@ -45,7 +45,7 @@ def compare(
     with session(common, output, inputs=inputs) as run:
         corpus = shared.read_corpus(text, pairs)
         parsed = shared.treebank(treebank, None) if treebank else None
-        models = (common.load(model_a), run.load(model_b))
+        models = (run.load(model_a, own=False), run.load(model_b))
         options = {"max_length": max_length, "limit": limit, "seed": seed, **common.run_options}
         matched = hs.match(*models, corpus, **options) if match else None
         result = hs.compare(*models, corpus, k=k, treebank=parsed, match=matched, weigh=weigh, **options)

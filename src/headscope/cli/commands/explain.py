@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: headscope explain demo --head 2.5 --text articles.txt --limit 40 -o atlas.nc"
 
 
-@shared.with_common
+@shared.with_common(without=shared.ENGINE)
 def explain(
     model: shared.ModelName,
     *,

@@ -22,7 +22,7 @@ OPEN = shared.option(
 )
 
 
-@shared.with_common(without=("batch_size", "revision", "full"))
+@shared.with_common(without=("batch_size", "revision", "full", *shared.ENGINE))
 def explore(
     sources: list[str] | None = None,
     *,
@@ -42,9 +42,8 @@ def explore(
             from headscope import server
 
             listener = server.listening(port)
-            options = {"device": common.device, "dtype": common.dtype, "allow_pickle": common.allow_pickle}
             try:
-                catalogue = server.Catalogue(sources or ["demo"], **options)
+                catalogue = server.Catalogue(sources or ["demo"], **common.load_options)
             except BaseException:
                 listener.close()
                 raise

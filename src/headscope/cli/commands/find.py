@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: headscope find demo --arrows arrows.jsonl"
 
 
-@shared.with_common
+@shared.with_common(without=shared.ENGINE)
 def find(
     model: shared.ModelName,
     *,

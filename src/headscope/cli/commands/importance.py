@@ -35,9 +35,10 @@ def importance(
     with session(common, output, inputs=data) as run:
         headed, made = run.load_task(model, task, data, max_length=max_length, stride=stride)
         result = hs.gradient_importance(headed, made, limit=limit, **common.run_options)
-        atlas = result.to_atlas(run.existing)
-        if output is not None:
-            atlas.save(output)
+        # Loads numpy, which --help does without.
+        from headscope.atlas import update
+
+        atlas = update(output, result.to_atlas) if output is not None else result.to_atlas()
         run.notes.extend(result.source.notes)
         run.tell(
             result,

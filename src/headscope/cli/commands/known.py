@@ -10,7 +10,7 @@ from headscope.cli.session import session
 EXAMPLE = "Example: headscope known demo-lm --text articles.txt -o atlas.nc"
 
 
-@shared.with_common
+@shared.with_common(without=shared.ENGINE)
 def known(
     model: shared.ModelName,
     *,

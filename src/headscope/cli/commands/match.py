@@ -16,7 +16,7 @@ EXAMPLE = "Example: headscope match demo demo-qa --text articles.txt --limit 40"
 _NEAREST = 10
 
 
-@shared.with_common(without=("revision",), one_of=("text", "pairs"))
+@shared.with_common(without=("revision", *shared.ENGINE), one_of=("text", "pairs"))
 def match(
     model_a: str,
     model_b: str,

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.session import session
-from headscope.errors import OptionError
+from headscope.cli.session import existing_atlas, session
+from headscope.errors import AtlasError, OptionError
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
@@ -34,23 +34,60 @@ def types(
     and as head_type_moved with --weigh moved.
     """
     target = output or atlas
+    is_in_place = output is None or output.absolute() == atlas.absolute()
     with session(common, target, replaces=True, checks=output is not None) as run:
         opened = hs.open(atlas)
-        _check_other(opened, target)
+        if not is_in_place:
+            _check_kept(opened, target)
+        # Loads numpy, which --help does without.
+        from headscope.atlas import update
+
         with run.status("sorting heads"):
             kinds = hs.head_types(opened, k=k, method=method, seed=seed, stack=stack, weigh=weigh)
-        kinds.to_atlas(opened).save(target)
+        if is_in_place:
+            update(atlas, lambda current: kinds.to_atlas(_unchanged(opened, current, atlas)))
+        else:
+            kinds.to_atlas(opened).save(target)
         run.tell(kinds, lambda kinds: {**kinds.facts(), "types": kinds.table()}, _print)
 
 
-def _check_other(atlas: "hs.Atlas", target: Path) -> None:
-    """Refuse to replace the atlas of another model."""
-    if target.is_file() and target.stat().st_size:
-        other = hs.open(target).provenance
-        if other.get("weights_hash") != atlas.provenance.get("weights_hash"):
-            raise OptionError(
-                f"-o {target} is the atlas of another model ({other.get('model')}); choose another name"
-            )
+def _check_kept(atlas: "hs.Atlas", output: Path) -> None:
+    """Refuse to replace the atlas of another model, or numbers that would be lost; what probes found is kept."""
+    # Loads numpy, which --help does without.
+    import numpy as np
+
+    from headscope.atlas.atlas import DERIVED
+
+    other = existing_atlas(output)
+    if other is None:
+        return
+    about = other.provenance
+    if about.get("weights_hash") != atlas.provenance.get("weights_hash"):
+        raise OptionError(
+            f"-o {output} is the atlas of another model ({about.get('model')}); choose another name"
+        )
+    merged, goes = (
+        atlas.with_probes_of(other),
+        {name for name, facts in other.probes.items() if DERIVED in facts},
+    )
+    derived = {name for probe in goes for arrays in other.found_by(probe).values() for name in arrays}
+    for stack in other.stacks:
+        kept = merged.stack(stack).plain if stack in merged.stacks else {}
+        for name, array in other.stack(stack).plain.items():
+            is_kept = name in kept and np.array_equal(array.values, kept[name].values, equal_nan=True)
+            if name not in derived and not is_kept:
+                raise OptionError(
+                    f"-o {output} holds other numbers for {name}, which would be lost; choose another name"
+                )
+
+
+def _unchanged(opened: "hs.Atlas", current: "hs.Atlas | None", path: Path) -> "hs.Atlas":
+    """The atlas as it is in the file now, with the measures that the kinds were made from."""
+    if current is None:
+        return opened
+    if current.provenance.get("created") != opened.provenance.get("created"):
+        raise AtlasError(f"{path} was analysed anew meanwhile, so nothing was written; run the command again")
+    return current
 
 
 def _print(page: "Page", kinds: "HeadKinds") -> None:

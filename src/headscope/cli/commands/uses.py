@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: headscope uses demo --treebank dev.conllu --relation obj -o atlas.nc"
 
 
-@shared.with_common
+@shared.with_common(without=shared.ENGINE)
 def uses(
     model: shared.ModelName,
     *,

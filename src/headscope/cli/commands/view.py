@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EXAMPLE = 'Example: headscope view demo "The cat sat." "It was red." -o view.html --head 3.2'
 
 
-@shared.with_common(without=("batch_size", "full"))
+@shared.with_common(without=("batch_size", "full", *shared.ENGINE))
 def view(
     model: shared.ModelName,
     text_a: str,
@@ -34,6 +34,9 @@ def view(
     beside: str | None = None,
     beside_text: str | None = None,
     weigh: Literal["looked", "moved", "signed"] | None = None,
+    generate: int | None = None,
+    temperature: float = 0.0,
+    seed: Annotated[int, shared.seed("--temperature")] = 0,
     svg: Path | None = None,
     neurons: bool | None = None,
     max_length: Annotated[
@@ -43,17 +46,20 @@ def view(
 ) -> None:
     """Write one HTML page that shows every head at work on a text."""
     _check_files(svg, output, view, neurons=neurons)
+    if generate is None and (temperature or seed):
+        raise OptionError("--temperature and --seed are for --generate N; give a number of tokens")
     if beside_text is not None and not beside_text.strip():
         raise OptionError("--beside-text is empty; give some words")
     with session(common, output, kind=REPORT, inputs=[atlas] if atlas else []) as run:
         # Loads torch and transformers, which is too slow to do before the checks above.
-        from headscope.pages.looking import TextToShow
+        from headscope.pages.looking import TextToShow, Writing
         from headscope.pages.page import write_view
 
         start, known = _start(view, stack, layer, head or []), None if atlas is None else hs.open(atlas)
-        text = TextToShow(text_a, text_b, start, known, beside_text, max_length, neurons, weigh)
+        writing = None if generate is None else Writing(generate, temperature, seed)
+        text = TextToShow(text_a, text_b, start, known, beside_text, max_length, neurons, weigh, writing)
         models = text.loaded(model, beside, outline=common.outline, load=run.load)
-        with run.status("reading the text"):
+        with run.status("reading the text" if generate is None else "writing the text"):
             looked, second = text.look(*models)
         with run.status(f"writing {output}"):
             shown: dict[str, Any] = {"neurons": looked.neurons, "also": looked.also, "beside": second}
@@ -91,6 +97,8 @@ def _draw(observed: "Observed", start: "Start", svg: Path) -> None:
 
 def _print(page: "Page", facts: dict[str, Any]) -> None:
     drawn = f"; picture: {facts['picture']}" if facts["picture"] else ""
+    if facts["generated"] is not None:
+        page.say(facts["generated"].strip() or "(no text)")
     page.say(
         f"{facts['output']}: {facts['tokens']} tokens, {facts['heads']} heads, {facts['bytes'] / 1e6:.1f} MB, "
         f"max. error {_error(facts['max_error'])} ({_error(facts['word_error'])} between words){drawn}; "
@@ -133,6 +141,7 @@ def _facts(observed: "Observed", packed: "Packed", output: Path, svg: Path | Non
         "architecture": observed.architecture,
         "tokens": len(observed.source.pieces) + (len(observed.target.pieces) if observed.target else 0),
         "stacks": [stack.model_dump() for stack in observed.stacks],
+        "generated": observed.output,
         "heads": sum(stack.layers * stack.heads for stack in observed.stacks),
         "weigh": seen.weigh,
         "also": [other.weigh for other in seen.also],

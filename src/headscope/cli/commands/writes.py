@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: headscope writes demo-lm --text articles.txt --head 11.7 -o atlas.nc"
 
 
-@shared.with_common
+@shared.with_common(without=shared.ENGINE)
 def writes(
     model: shared.ModelName,
     *,

@@ -117,11 +117,12 @@ def _facts(provenance: dict[str, Any], *, is_measured: bool) -> list[tuple[str, 
         ("texts", f"{known('texts'):,}, {known('tokens'):,} tokens{cut}"),
         ("options", ", ".join(options)),
     ]
+    begins = f", texts begin with {known('start_token')}" if known("start_token") else ""
     model = f"{known('model')}{revision} ({known('architecture')}, weights {_short(known('weights_hash'))})"
     return [
         ("model", model),
         *([("edited", "; ".join(provenance["edits"]))] if known("edits") else []),
-        ("tokenizer", str(known("tokenizer"))),
+        ("tokenizer", f"{known('tokenizer')}{begins}"),
         *(corpus if is_measured else []),
         ("versions", ", ".join(f"{name} {value}" for name, value in (known("versions") or {}).items())),
         ("made", f"{known('created')}, in {known('duration_s')} s"),

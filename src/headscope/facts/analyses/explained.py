@@ -10,6 +10,7 @@ from headscope.facts.head_arrays import HeadArrays
 from headscope.facts.scores import NOTICEABLE, mean_ends
 from headscope.facts.vocabulary import template_name
 from headscope.facts.wording import interval, share
+from headscope.remembered import once
 from headscope.types import HeadId
 
 Array = np.ndarray[Any, Any]
@@ -58,6 +59,7 @@ def named_parts(atlas: Atlas, *, stack: str) -> Array:
     return parts
 
 
+@once
 def stacked_shares(atlas: Atlas, *, stack: str) -> tuple[list[str], Array] | None:
     """The names of the parts, the last for what has none, and (layer, head, part) shares that add up to 1.
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from headscope.facts.description import ArrayText, Column, Description, from_data
+from headscope.remembered import once
 
 if TYPE_CHECKING:  # the command line names contrasts and embeddings without opening an atlas
     from headscope.atlas import Atlas
@@ -249,6 +250,7 @@ class HeadExplanation:
         return f"Its pattern keeps {', '.join(parts)}." if parts else ""
 
 
+@once
 def explained_heads(atlas: "Atlas", stack: str) -> list[HeadExplanation]:
     """What `headscope explain` found, head by head; none where it was not asked."""
     return [from_data(HeadExplanation, row) for row in atlas.table(PROBE, stack=stack)]

@@ -35,7 +35,8 @@ def counted(rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> str:
     by = "what they move" if facts.get("weigh") == "moved" else "where they look"
     ranked = sorted(rows, key=lambda row: -row["heads"])
     counts = listed([f"{row['heads']} {row['type']}" for row in ranked])
-    return f"Sorted into {facts['k']} kinds by {by}, the heads are {counts}."
+    rest = " once the first token is left out" if "first_token" in facts else ""
+    return f"Sorted into {facts['k']} kinds by {by}{rest}, the heads are {counts}."
 
 
 def recommended(facts: Mapping[str, Any]) -> str:

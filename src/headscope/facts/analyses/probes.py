@@ -21,6 +21,7 @@ from headscope.facts.scores import (
     share_ends,
     signed,
 )
+from headscope.remembered import once
 from headscope.stats.documents import FEWEST_DOCUMENTS
 from headscope.types import Array, HeadId
 
@@ -49,6 +50,7 @@ def check_probed(atlas: Atlas, probe: str) -> None:
         raise AtlasError(f"this atlas has no {probe!r} probe; {has}; add it with: headscope probe {command}")
 
 
+@once
 def head_scores(
     atlas: Atlas, stack: str, head: HeadId, *, only: tuple[str, str] | None = None
 ) -> list[tuple[Description, HeadScore]]:
@@ -62,9 +64,20 @@ def head_scores(
         for described in descriptions(atlas).values()
         if described.every_head is not None and (only is None or described.name == only[0])
         for score in _OneHead(
-            described, described.every_head, arrays, head, tests_made(atlas, stack, described)
+            described,
+            described.every_head,
+            arrays,
+            head,
+            tests_made(atlas, stack, described),
+            _rules_known(atlas, stack, described.name),
         ).scores(only and only[1])
     ]
+
+
+@once
+def _rules_known(atlas: Atlas, stack: str, probe: str) -> dict[tuple[object, ...], tuple[Score, ...]]:
+    """What rules get right, as far as anybody has asked: it is the same for all heads."""
+    return {}
 
 
 def heads_that_find(atlas: Atlas, stack: str, probe: str, label: str) -> int:
@@ -134,6 +147,8 @@ class _OneHead:
     head: HeadId
     tests: int
     """How many numbers of all heads were held against something."""
+    rules: dict[tuple[object, ...], tuple[Score, ...]]
+    """Filled by the first head that asks."""
 
     def scores(self, only: str | None = None) -> Iterator[HeadScore]:
         """A score for every label for which the head has a number, or for one of them."""
@@ -205,7 +220,7 @@ class _OneHead:
 
     def _baselines(self, cell: Place, sample: _Sample, comparisons: int) -> tuple[Score, ...]:
         """What rules get right of the same cases, the best first, or the head's own control."""
-        name, array = self.every.baseline, self.arrays.get(self.every.baseline)
+        array = self.arrays.get(self.every.baseline)
         if array is None:
             return ()
         if set(array.dims) <= set(cell):
@@ -213,6 +228,15 @@ class _OneHead:
             value = array.number(**{dim: cell[dim] for dim in array.dims})
             unit = self.described.units.get(str(cell[self.described.label]), "")
             return (Score(self.every.baseline_name, value, unit=unit),)
+        whose = None if self.arrays.is_common(self.every.baseline) else self.head
+        key = (whose, cell[self.described.label], sample, comparisons)
+        if key not in self.rules:
+            self.rules[key] = self._ranked(array, cell, sample, comparisons)
+        return self.rules[key]
+
+    def _ranked(self, array: HeadArray, cell: Place, sample: _Sample, comparisons: int) -> tuple[Score, ...]:
+        """What each rule gets right, the best first, or the best only."""
+        name = self.every.baseline
         by_label = {baseline.label: baseline.name for baseline in self.described.baselines}
         label_dim, best_only = self.described.label, "" in by_label
         [rule_dim] = [dim for dim in array.dims if dim != label_dim] if len(array.dims) == 2 else [label_dim]

@@ -16,6 +16,7 @@ from headscope.errors import AtlasError, OptionError
 from headscope.facts.head_arrays import stack_arrays
 from headscope.facts.subject import Subject
 from headscope.facts.wording import count
+from headscope.remembered import once
 from headscope.stats.correction import CORRECTIONS, Correction, units_needed
 from headscope.types import Array
 
@@ -259,6 +260,7 @@ def sweeps_of(subject: Subject) -> dict[str, SweepFacts]:
     }
 
 
+@once
 def sweep_facts(atlas: Atlas, name: str, *, stack: str | None = None, probe: str = ABLATION) -> SweepFacts:
     """A sweep that an atlas has, with the rows of one stack, the first by default."""
     sweeps = atlas.probes.get(probe, {}).get("sweeps", {})

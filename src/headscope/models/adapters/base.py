@@ -3,7 +3,7 @@
 A family that answers otherwise has a subclass in a file of its own, registered under its `model_type` in config.json.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -71,9 +71,21 @@ class Adapter:
             partly = there | partly
         return partly
 
+    def joined_rows(self, heads: Sequence[int], *, width: int, size: int, rows: int) -> list[int]:
+        """Which of the `rows` of one matrix of queries, keys and values are of these heads of `size` rows each.
+
+        `width` is that of all heads together. Here queries come first, then keys, then values.
+        """
+        own = [head * size + row for head in heads for row in range(size)]
+        return [start + row for start in (0, width, 2 * width) for row in own]
+
     def output_projection(self, attention: nn.Module) -> nn.Module | None:
         """The linear map that the output of an attention module goes through, where that is not found by watching."""
         return None
+
+    def settings(self, network: nn.Module) -> dict[str, bool]:
+        """What the core must be told at every forward pass, where the rest of the network tells it."""
+        return {}
 
     def layout(self, config: Any, *, causal: bool) -> Layout:
         """How a pair of texts is given to a model, which is `causal` if no token sees what follows it."""

@@ -19,6 +19,8 @@ class Tokens(Shape):
     segment: list[int]
     """For each piece, 0 in the first text and 1 in the second; -1 for special tokens."""
     special: list[bool]
+    generated: list[bool] = []
+    """For each piece, whether the model wrote it; empty where it wrote none."""
 
 
 class StackShape(Shape):
@@ -39,6 +41,8 @@ class Reading(Shape):
     architecture: str
     text_a: str
     text_b: str | None
+    output: str | None = None
+    """What the model wrote; null where it only read."""
     source: Tokens
     target: Tokens | None
     stacks: list[StackShape]

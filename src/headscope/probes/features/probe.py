@@ -15,7 +15,7 @@ from headscope.probes.features.result import DESCRIPTION, FeaturesResult, StackS
 from headscope.probes.features.tally import QUANTITIES, FeatureMeans, FeatureTally
 from headscope.probes.observe import Account, Observer, Pass
 from headscope.probes.result import Source, compared_with
-from headscope.run.one_pass import in_chunks, run_pass, whole
+from headscope.run.one_pass import in_chunks, run_pass
 from headscope.run.options import BatchSize, longest_text
 from headscope.run.reader import expected_texts
 from headscope.text.annotated.treebank import Treebank
@@ -81,7 +81,7 @@ class FeaturesProbe:
         texts = (FeatureText(sentence, number) for number, sentence in enumerate(islice(data, self.limit)))
         name = " and ".join(observer.model.name for observer in self._observers)
         counted = run_pass(
-            whole(account.of(texts)),
+            account.of(texts),
             self._empty(),
             self._count,
             batches=in_chunks(self._texts_held),

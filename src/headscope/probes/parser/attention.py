@@ -14,7 +14,7 @@ from headscope.accumulator import Counted
 from headscope.errors import OutputError
 from headscope.probes.parser.data import Batch
 from headscope.probes.words import word_attention
-from headscope.run.one_pass import in_chunks, run_pass, whole
+from headscope.run.one_pass import in_chunks, run_pass
 from headscope.run.watch import Watch
 from headscope.text.encode import EncodedInput
 from headscope.types import AttentionBatch, HeadGrid, StackName
@@ -42,8 +42,11 @@ class WordMaps:
         """How many heads there are in all layers."""
         return self.grid.layers * self.grid.heads
 
-    def read(self, batch: Batch) -> Tensor:
-        """(text, word, word, head) what a word gives a word, in float16, heads layer by layer."""
+    def read(self, batch: Batch, *, keep: bool = True) -> Tensor:
+        """(text, word, word, head) what a word gives a word, in float16, heads layer by layer.
+
+        A checkpoint need not `keep` what it keeps already.
+        """
         together = max(1, self.watch.texts_at()(max(map(len, batch.encoded))))
 
         def count(part: Counted[list[Tensor]], texts: list[EncodedInput]) -> None:
@@ -61,7 +64,7 @@ class WordMaps:
             part.value.append(maps)
 
         read: Counted[list[Tensor]] = Counted([])
-        run_pass(whole(batch.encoded), read, count, batches=in_chunks(together))
+        run_pass(batch.encoded, read, count, batches=in_chunks(together), keep=keep)
         return torch.cat(read.value)
 
 
@@ -146,6 +149,7 @@ class StoredMaps:
         self.batches = batches
         self.cache = cache
         self._places: dict[int, int] = {}
+        self._read: set[int] = set()
 
     def __getitem__(self, number: int) -> Tensor:
         """(text, word, word, head) the float32 maps of a batch."""
@@ -153,7 +157,8 @@ class StoredMaps:
         if number in self._places:
             shape = (*batch.present.shape, batch.words, self.maps.heads)
             return self.cache.get(self._places[number], shape).to(self.maps.device, torch.float32)
-        maps = self.maps.read(batch)
+        maps = self.maps.read(batch, keep=number not in self._read)
+        self._read.add(number)
         place = self.cache.put(maps)
         if place is not None:
             self._places[number] = place

@@ -139,7 +139,7 @@ def _format(path: Path) -> Read:
             columns, words = line.split("\t"), line.split()
             if len(columns) == len(COLUMNS) and _ID.fullmatch(columns[0]):
                 return read_entity_documents
-            if max(len(columns), len(words)) >= FEWEST and _ID.fullmatch(words[2]):
+            if max(len(columns), len(words)) >= FEWEST and _ID.fullmatch((*words, "", "")[2]):
                 return read_column_documents
     if is_blank:
         return read_entity_documents  # which finds nothing, and that is told

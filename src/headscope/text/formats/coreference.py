@@ -13,9 +13,10 @@ first of two parts of a discontinuous mention, whose parts are joined.
 """
 
 import re
+from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from headscope.data import english
 from headscope.errors import TextError
@@ -41,11 +42,14 @@ _WRITTEN = {
 _SPACES = english("spaces")
 
 _ENTITY = "Entity="
-_CHUNK = re.compile(r"\([^()]+\)?|[^()]+\)")
+_TOKEN = re.compile(r"[()]|[^()]+")
 _PART = re.compile(r"(?P<entity>.*)\[(?P<number>[0-9]{1,4})/(?P<total>[0-9]{1,4})\]")
 _FIELDS = re.compile(r"#\s*global\.Entity\s*=(.*)")
 _DOCUMENT = re.compile(r"#\s*newdoc(?:\s+id\s*=(.*))?")
 _IDENTITY_FIELDS = ("eid", "GRP")
+
+MAX_MENTIONED = 1_000_000
+"""Words that the mentions of one sentence may have together: a book's worth, each counted in every mention."""
 
 WHOLE = (1, 1)
 """The part of a mention that is in one piece: the first of one."""
@@ -85,6 +89,7 @@ class _Piece:
     start: int
     end: int
     where: str
+    number: int  # in the order in which they were opened
 
 
 class Brackets:
@@ -96,24 +101,25 @@ class Brackets:
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
-        self._open: list[_Piece] = []
+        self._open: dict[
+            tuple[str, tuple[int, int]], list[_Piece]
+        ] = {}  # by entity and part, the latest last
+        self._opened = 0
         self._pieces: list[_Piece] = []
         # Told when their sentence ended: a later closing bracket of theirs is not told a second time.
         self._never_closed: Counter[str] = Counter()
 
     def open(self, entity: str, start: int, where: str, *, part: tuple[int, int] = WHOLE) -> None:
         """A mention begins at word `start`."""
-        self._open.append(_Piece(entity, part, start, start, where))
+        self._opened += 1
+        piece = _Piece(entity, part, start, start, where, self._opened)
+        self._open.setdefault((entity, part), []).append(piece)
 
     def close(self, entity: str, end: int, where: str, *, part: tuple[int, int] = WHOLE) -> None:
         """A mention ends before word `end`."""
-        for place in reversed(range(len(self._open))):
-            piece = self._open[place]
-            if (piece.entity, piece.part) == (entity, part):
-                del self._open[place]
-                self._pieces.append(_Piece(entity, part, piece.start, end, piece.where))
-                return
-        if self._never_closed[entity]:
+        if waiting := self._open.get((entity, part)):
+            self._pieces.append(replace(waiting.pop(), end=end))
+        elif self._never_closed[entity]:
             self._never_closed[entity] -= 1
         else:
             self._tell(
@@ -123,30 +129,32 @@ class Brackets:
 
     def end_sentence(self) -> list[MentionSpan]:
         """The mentions of the sentence that ends here."""
-        for piece in self._open:
+        left = [piece for pieces in self._open.values() for piece in pieces]
+        for piece in sorted(left, key=lambda piece: piece.number):
             self._tell(
                 f"{piece.where}: opens a mention of entity {piece.entity[:20]!r} that is not closed in this "
                 "sentence; add its closing bracket"
             )
             self._never_closed[piece.entity] += 1
         pieces = sorted(self._pieces, key=lambda piece: (piece.start, -piece.end))
-        self._open, self._pieces = [], []
+        self._open, self._pieces = {}, []
+        self._room = MAX_MENTIONED
         return [span for parts in self._joined(pieces) if (span := self._span(parts)) is not None]
 
     def _joined(self, pieces: list[_Piece]) -> list[list[_Piece]]:
         """Pieces by mention: a further part belongs to the latest mention that waits for it."""
         mentions: list[list[_Piece]] = []
+        waiting: dict[tuple[str, int, int], list[int]] = {}  # places of mentions by the part they wait for
         for piece in pieces:
             number, total = piece.part
-            waiting = (
-                parts
-                for parts in reversed(mentions)
-                if parts[0].entity == piece.entity and parts[-1].part == (number - 1, total)
-            )
-            if (mention := next(waiting, None)) is not None:
-                mention.append(piece)
+            if places := waiting.get((piece.entity, number, total)):
+                place = places.pop()
+                mentions[place].append(piece)
             else:
+                place = len(mentions)
                 mentions.append([piece])
+            if number < total:
+                insort(waiting.setdefault((piece.entity, number + 1, total), []), place)
         return mentions
 
     def _span(self, parts: list[_Piece]) -> MentionSpan | None:
@@ -155,6 +163,12 @@ class Brackets:
             self._tell(
                 f"{first.where}: part {first.part[0]} of {first.part[1]} of a mention of entity "
                 f"{first.entity[:20]!r} without the other parts in this sentence; add them"
+            )
+            return None
+        self._room -= sum(part.end - part.start for part in parts)
+        if self._room < 0:
+            self._tell(
+                f"{first.where}: mentions of more than {MAX_MENTIONED:,} words in one sentence; split it"
             )
             return None
         words = sorted({word for part in parts for word in range(part.start, part.end)})
@@ -308,17 +322,36 @@ def _read_entities(block: Block, path: str, brackets: Brackets, tell: Tell, plac
         if value and row.last != row.first:
             tell(f"{where}: {_ENTITY} on a multiword token; put it on the words below")
             continue
-        if rest := _CHUNK.sub("", value):
+        chunks, rest = _chunks(value)
+        if rest:
             tell(
                 f"{where}: {rest[:20]!r} in {_ENTITY} is no bracket; expected (e1-... to open and e1) to close"
             )
-        for chunk in _CHUNK.findall(value):
+        for chunk in chunks:
             entity, part = _entity(chunk.strip("()"), place)
             if chunk.startswith("("):
                 brackets.open(entity, words, where, part=part)
             if chunk.endswith(")"):
                 brackets.close(entity, words + row.is_word, where, part=part)
         words += row.is_word
+
+
+def _chunks(value: str) -> tuple[list[str], str]:
+    """The brackets of a value, `(e1-person`, `e1)` or `(e1-person)`, and what is none; in one pass, however long."""
+    tokens = [*_TOKEN.findall(value), "", ""]
+    chunks, rest, place = [], [], 0
+    while place < len(tokens) - 2:
+        first, second, third = tokens[place : place + 3]
+        if first == "(" and second not in ("(", ")", ""):
+            taken = 3 if third == ")" else 2
+        else:
+            taken = 2 if first not in ("(", ")") and second == ")" else 0
+        if taken:
+            chunks.append("".join(tokens[place : place + taken]))
+        else:
+            rest.append(first)
+        place += taken or 1
+    return chunks, "".join(rest)
 
 
 def _entity(bracket: str, place: int) -> tuple[str, tuple[int, int]]:

@@ -13,10 +13,11 @@ from typing import Any
 
 from headscope.errors import TextError
 from headscope.text.files import FileReading, TextStream, given_files, joined_names, shown
-from headscope.text.formats.lines import json_object
+from headscope.text.formats.json_parts import read_parts
 from headscope.text.skipped import Skipped
 from headscope.text.words import Span
 
+_UNANSWERED = "no answers, and the file does not say version 2.0 or is_impossible"
 _EXPECTED = '{"data": [{"paragraphs": [{"context": "...", "qas": [...]}]}]}'
 
 
@@ -77,35 +78,53 @@ class _Reading:
     ever_impossible: bool = False  # any of them
 
     def questions(self, stream: TextStream) -> Iterator[Question]:
+        """The questions of a file, of which one article at a time is held as JSON."""
         path = shown(stream.path)
+        self.has_impossible, number, has_list = False, 0, False
+        kept: list[tuple[Question, str]] = []
         try:
-            root = json_object("".join(stream.chunks()), _EXPECTED)
+            for name, part, is_article in read_parts(stream, "data", _EXPECTED):
+                if is_article:
+                    kept.extend(self._article(part, f"{path}: article {number}"))
+                    number += 1
+                elif name == "data":
+                    has_list = isinstance(part, list)
+                elif name == "version":  # stands before the articles, or after them
+                    self.has_impossible |= str(part).lower().startswith(("v2", "2"))
         except TextError as error:
             raise TextError(f"{path}: {error}") from error
-        if not isinstance(articles := root.get("data"), list):
+        if not has_list:
             raise TextError(f"{path}: no list of articles in data; expected {_EXPECTED}")
-        self.has_impossible = str(root.get("version", "")).lower().startswith(("v2", "2"))
-        for number, article in enumerate(articles):
-            where = f"{path}: article {number}"
-            for index, paragraph in enumerate(self._list(article, "paragraphs", where)):
-                yield from self._paragraph(paragraph, f"{where}, paragraph {index}")
-            self.articles += 1
         self.ever_impossible |= self.has_impossible
+        for question, unanswered in kept:
+            if unanswered and not self.has_impossible:
+                self.skipped.add(f"{unanswered}: {_UNANSWERED}")
+            else:
+                yield question
 
-    def _paragraph(self, paragraph: Any, where: str) -> Iterator[Question]:
+    def _article(self, article: object, where: str) -> Iterator[tuple[Question, str]]:
+        """Its questions, each with where it stands if it is right only in a file of version 2."""
+        for index, paragraph in enumerate(self._list(article, "paragraphs", where)):
+            yield from self._paragraph(paragraph, f"{where}, paragraph {index}")
+        self.articles += 1
+
+    def _paragraph(self, paragraph: Any, where: str) -> Iterator[tuple[Question, str]]:
         entries = self._list(paragraph, "qas", where)
         context = paragraph.get("context") if entries else ""
         if entries and (not isinstance(context, str) or not context.strip()):
             self.skipped.add(f"{where}: context is no text", count=len(entries))
             return
         for number, entry in enumerate(entries):
+            name = f" ({entry['id']})" if isinstance(entry, dict) and "id" in entry else ""
+            place = f"{where}, question {number}{name}"
             try:
-                yield self._question(entry, context)
+                question = self._question(entry, context)
+                is_sure = question.answers or (isinstance(entry, dict) and entry.get("is_impossible"))
+                yield question, "" if is_sure else place
             except TextError as error:
-                name = f" ({entry['id']})" if isinstance(entry, dict) and "id" in entry else ""
-                self.skipped.add(f"{where}, question {number}{name}: {error}")
+                self.skipped.add(f"{place}: {error}")
 
-    def _question(self, entry: object, context: str) -> Question:
+    def _question(self, entry: Any, context: str) -> Question:
         if not isinstance(entry, dict):
             raise TextError("no object; expected question, id and answers")
         question, answers = entry.get("question"), entry.get("answers", [])
@@ -116,8 +135,6 @@ class _Reading:
         if entry.get("is_impossible"):
             self.has_impossible = True
             answers = []  # some converters leave what only looks like an answer there
-        elif not answers and not self.has_impossible:
-            raise TextError("no answers, and the file does not say version 2.0 or is_impossible")
         golds = tuple(_answer(answer, context) for answer in answers)
         return Question(str(entry.get("id", "")), question, context, golds, self.articles)
 

@@ -117,7 +117,7 @@ class _Taken:
 def _heading(line: str) -> int | None:
     """The width that word2vec's first line names (how many words, how wide); None for any other line."""
     parts = line.split()
-    if len(parts) != 2 or not all(part.isascii() and part.isdecimal() for part in parts):
+    if len(parts) != 2 or not all(part.isascii() and part.isdecimal() and len(part) < 10 for part in parts):
         return None
     return int(parts[1]) or None
 

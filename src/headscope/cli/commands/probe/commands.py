@@ -128,7 +128,7 @@ def features(
     from [CLS] alone. A change is clear when its interval excludes 0 after correction for all heads and kinds.
     """
     with session(common, output, inputs=treebank) as run:
-        loaded, other = run.load(model), None if against is None else common.load(against)
+        loaded, other = run.load(model), None if against is None else run.load(against, own=False)
         probe = hs.FeaturesProbe(loaded, against=other, limit=limit, weigh=weigh, **common.probe_options)
         tell(run, probe.score(shared.treebank(treebank, annotate)))
 

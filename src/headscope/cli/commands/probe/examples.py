@@ -19,7 +19,7 @@ PICTURES = (".svg", ".pdf", ".png")
 Files = list[Path] | None
 
 
-@shared.with_common(one_of=("treebank", "coreference", "roles"))
+@shared.with_common(without=shared.ENGINE, one_of=("treebank", "coreference", "roles"))
 def examples(
     model: shared.ModelName,
     *,

@@ -12,7 +12,7 @@ import typer
 
 from headscope.cli import usage
 from headscope.cli.commands.reproduce.run import run
-from headscope.cli.options import Common, Kinds, argument, described_options, parse_task, with_common
+from headscope.cli.options import ENGINE, Common, Kinds, argument, described_options, parse_task, with_common
 from headscope.data import beside
 from headscope.registry import BUILT_IN
 
@@ -65,7 +65,7 @@ def _function(name: str, command: dict[str, str]) -> Callable[..., None]:
 
     function.__signature__ = inspect.Signature([model, *own, common])  # type: ignore[attr-defined]  # for inspect
     function.__doc__ = command["help"]
-    return with_common(function)
+    return with_common(function, without=ENGINE)
 
 
 reproduce = usage.group(

@@ -6,7 +6,7 @@ share of the variance that lies between documents. Intervals as they are (over d
 sentences, for shares of right guesses as the dependency probe has them and for mean differences as the relations
 probe has them.
 
-    python benchmarks/coverage.py [--draws 2000]
+    python benchmarks/intervals.py [--draws 2000]
 
 Exits with 1 when intervals over documents hold the truth less often than BAR.
 """

@@ -1,0 +1,124 @@
+"""Commands that are killed, and go on from their checkpoint: real processes, real signals."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.helpers.sharded import TEXTS, arrays_of
+from tests.helpers.tasks import headed
+from tests.helpers.tiny import tiny
+
+import headscope as hs
+
+pytestmark = pytest.mark.slow
+
+SMALL = """
+import sys, time
+from headscope.run import checkpoint, one_pass
+from headscope.tasks import base
+from headscope.text import batching
+one_pass.TEXTS_A_SHARD, batching.READ_AHEAD, base.BATCHES_A_SHARD = 4, 4, 1
+if {pause}:
+    put = checkpoint._Pass.put
+    def slow(self, shard, state):
+        put(self, shard, state)
+        time.sleep({pause})  # so that there is time to be killed in
+    checkpoint._Pass.put = slow
+from headscope.cli.main import run
+run()
+"""
+
+
+def command(*words: object, pause: float = 0.0) -> subprocess.Popen[str]:
+    start = [sys.executable, "-c", SMALL.format(pause=pause)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    return subprocess.Popen(
+        [*start, *map(str, words)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finished(*words: object) -> str:
+    process = command(*words)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    return out + err
+
+
+def stopped_by(sign: signal.Signals, folder: Path, shards: int, *words: object) -> tuple[int, str]:
+    """The exit code of a command that gets the signal once it has kept so many shards, and what it said."""
+    process = command(*words, "--checkpoint", folder, pause=0.3)
+    until = time.monotonic() + 240
+    while len(list(folder.glob("pass-*/*.shard"))) < shards:
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    process.send_signal(sign)
+    _, err = process.communicate(timeout=60)
+    return process.returncode, err
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Models and data in files, as commands take them."""
+    folder = tmp_path_factory.mktemp("killed")
+    for name, model in (("bert", tiny("bert")), ("headed", headed("bert", "classification"))):
+        model.network.save_pretrained(folder / name)
+        model.tokenizer.save_pretrained(folder / name)
+    (folder / "texts.txt").write_text("\n\n".join(TEXTS))
+    (folder / "labelled.tsv").write_text(
+        "".join(f"{text}\t{number % 2}\n" for number, text in enumerate(TEXTS))
+    )
+    return folder
+
+
+def words_of(name: str, place: Path) -> list[object]:
+    options = ["--batch-size", 1, "--quiet"]
+    return {
+        "analyze": ["analyze", place / "bert", "--text", place / "texts.txt", "--max-length", 24, *options],
+        "dependency": [
+            *("probe", "dependency", place / "bert", "--treebank", hs.sample_path("treebank")),
+            *("--limit", 20, *options),
+        ],
+        "ablate": [
+            *("ablate", place / "headed", "--task", "classification", "--data", place / "labelled.tsv"),
+            *("--sweep", "layers", *options),
+        ],
+    }[name]
+
+
+@pytest.mark.parametrize("name", ["analyze", "dependency", "ablate"])
+def test_a_killed_command_goes_on_and_gives_the_same_bits(name: str, place: Path, tmp_path: Path) -> None:
+    words = words_of(name, place)
+    finished(*words, "-o", tmp_path / "whole.nc")
+    kept = tmp_path / "kept"
+    code, _ = stopped_by(signal.SIGKILL, kept, 2, *words, "-o", tmp_path / "resumed.nc")
+    assert code == -signal.SIGKILL
+    assert not (tmp_path / "resumed.nc").exists()
+    before = {path: path.stat().st_mtime_ns for path in kept.glob("pass-*/*.shard")}
+    finished(*words, "-o", tmp_path / "resumed.nc", "--checkpoint", kept)
+    assert all(path.stat().st_mtime_ns == written for path, written in before.items())
+    expected, found = (arrays_of(hs.open(tmp_path / f"{name}.nc")) for name in ("whole", "resumed"))
+    assert found.keys() == expected.keys()
+    for variable, values in found.items():
+        assert (
+            values.tolist() == expected[variable].tolist() or values.tobytes() == expected[variable].tobytes()
+        ), variable
+
+
+def test_ctrl_c_says_how_to_go_on_and_another_option_is_refused(place: Path, tmp_path: Path) -> None:
+    words, kept = [*words_of("analyze", place), "-o", tmp_path / "a.nc"], tmp_path / "kept"
+    code, err = stopped_by(signal.SIGINT, kept, 1, *words)
+    assert code == 130
+    assert f"finished shards are in {kept}: the same command goes on from there" in " ".join(err.split())
+    process = command(*words, "--limit", 5, "--checkpoint", kept)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert "is of another run: its limit is null, here it is 5" in err
