@@ -87,4 +87,4 @@ def test_what_only_a_loaded_model_tells() -> None:
     with pytest.raises(OptionError, match="no layer 9 in its cross"):
         check_model(tiny("t5"), Start(stack="cross", layer=9), neurons=None)
     with pytest.raises(OptionError, match="queries and keys"):
-        check_model(tiny("mpnet"), Start(view="neuron"), neurons=None)
+        check_model(tiny("xlnet"), Start(view="neuron"), neurons=None)
