@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test docs models web web-lint check generated clean
+.PHONY: demo test docs models web web-lint check generated clean fuzz
 
 # Everything is pinned in constraints.txt; the stamp is younger than what it was made from.
 .venv/installed: pyproject.toml models/pyproject.toml constraints.txt
@@ -17,6 +17,10 @@ demo: .venv/installed
 
 test: .venv/installed
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadgroup
+
+# A million spoiled files of all formats, each read in a bounded process; takes minutes on one core.
+fuzz: .venv/installed
+	$(BIN)/python tools/fuzz.py
 
 docs: .venv/installed
 	$(BIN)/mkdocs build --strict

@@ -99,7 +99,8 @@ def test_a_model_that_writes_takes_the_second_text_as_what_it_writes() -> None:
     assert observed.target.words == ["A", "dog", "saw", "it", "."]
     assert observed.target.pieces[0] == "<pad>"
     assert observed.note == ""
-    assert "writes the first one" in observe(tiny("t5"), TEXTS[0]).note
+    with pytest.raises(TextError, match="give the second text too"):
+        observe(tiny("t5"), TEXTS[0])
 
 
 def test_a_decoder_reads_both_texts_as_one() -> None:
@@ -117,7 +118,8 @@ def test_a_decoder_reads_both_texts_as_one() -> None:
     ["<script>alert(1)</script>", "]]> & \"'", "😀 a 👩‍👩‍👧", "שלום cat", "a" * 60, "a\tb\n c", "[MASK] ..."],
 )
 def test_odd_texts_keep_every_character(architecture: str, text: str) -> None:
-    source = observe(tiny(architecture), text, max_length=64).source
+    second = text if architecture == "t5" else None
+    source = observe(tiny(architecture), text, second, max_length=64).source
     if len(source.pieces) < 64:
         assert "".join("".join(source.words).split()).replace("␣", "").replace("↵", "").replace(
             "⇥", ""

@@ -21,7 +21,8 @@ from headscope.errors import CaptureError
 from headscope.measures.base import TextMean
 from headscope.models.stacks import Place
 from headscope.run.watch import sides_of
-from headscope.tasks import Task, TaskBatch, forward
+from headscope.tasks import Task, TaskBatch
+from headscope.tasks.asked import forward_asked
 from headscope.text.batching import TextBatch
 from headscope.types import CLS, COMMA, OTHER, PERIOD, ROLES, Coords, HeadGrid, LabelledArray, TokenBatch
 
@@ -63,7 +64,7 @@ def layer_gradients(
         retained(capture) as kept,
         following(capture, capture.stacks.places, look),
     ):
-        loss = task.loss(forward(capture.model, batch), batch)  # (text,)
+        loss = task.loss(forward_asked(capture.model, batch), batch)  # (text,)
         torch.autograd.backward(loss.sum())
     if text.target is None and capture.model.is_encoder_decoder:
         text = replace(text, target=_read_again(text.source, decoder_ids, capture))

@@ -6,11 +6,13 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import torch
 import transformers
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import modeling_gguf_pytorch_utils as gguf_reader
 from transformers.utils import logging as transformers_logging
 
 from headscope.errors import HeadscopeWarning, ModelError, OptionError
@@ -211,9 +213,13 @@ def quiet_transformers() -> Iterator[None]:
     enable: Callable[[], Any] = transformers_logging.enable_progress_bar
     transformers_logging.set_verbosity(logging.CRITICAL)
     disable()
+    reader: Any = gguf_reader
+    bar = reader.tqdm  # which heeds no setting
+    reader.tqdm = partial(bar, disable=True)
     try:
         yield
     finally:
+        reader.tqdm = bar
         transformers_logging.set_verbosity(verbosity)
         if had_bars:
             enable()

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import ConfigDict
 
 from headscope.capture import Capture, Carrier, surveyed
-from headscope.errors import CaptureError, OptionError, TextError
+from headscope.errors import CaptureError, ModelError, OptionError, TextError
 from headscope.facts.vocabulary import own_name
 from headscope.models import Model
 from headscope.models.stacks import Place
@@ -19,6 +19,7 @@ from headscope.pages.shapes import AlsoStored, Reading, Seen, StackShape, Stored
 from headscope.pages.tokens import tokens_of, word_starts
 from headscope.run.options import longest_text
 from headscope.run.watch import Watch
+from headscope.tasks.writing import written
 from headscope.text.batching import TextBatch
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
@@ -147,6 +148,8 @@ class Prepared:
     encoder: TextEncoder
     encoded: EncodedInput
     text: TextPair
+    wrote: bool = False
+    """Whether the second text is what the model itself writes."""
 
     @property
     def weights(self) -> int:
@@ -182,17 +185,32 @@ def prepare(
     check_text(text_a, text_b)
     watch = Watch(surveyed(model))
     encoder = watch.encoder(longest_text(model, max_length, USUAL_LENGTH))
-    pair = TextPair(text_a, text_b if text_b is not None and text_b.strip() else None)
+    second = text_b if text_b is not None and text_b.strip() else None
+    wrote = second is None and encoder.layout == "source-target"
+    if wrote:
+        second = _written(model, text_a, encoder.max_length)
+    pair = TextPair(text_a, second)
     encoded = encoder.encode(pair)
     if not len(encoded.source) or (encoded.target is not None and not len(encoded.target)):
         raise TextError(f"{model.name} makes no tokens of {text_a[:40]!r}; give another text")
-    prepared = Prepared(watch, encoder, encoded, pair)
+    prepared = Prepared(watch, encoder, encoded, pair, wrote)
     if prepared.weights > MOST_WEIGHTS:
         raise OptionError(
             f"{len(encoded)} tokens in {model.name} make {prepared.weights:,} weights, and a view holds "
             f"{MOST_WEIGHTS:,}; give a shorter text or a smaller --max-length (max_length=)"
         )
     return prepared
+
+
+def _written(model: Model, text: str, max_length: int) -> str:
+    """What the model writes when it reads the text; where it cannot, the error asks for a second text."""
+    try:
+        return written(model, text, max_length=max_length)
+    except ModelError as error:
+        raise TextError(
+            f"{error}; it reads one text and writes another, so give the second text too: headscope view MODEL TEXT "
+            "SECOND (text_b=)"
+        ) from error
 
 
 def observe(
@@ -206,9 +224,9 @@ def observe(
 ) -> Observed:
     """See what every head of `model` does on a text or pair: where it looks, or what it moves.
 
-    Models that read one text and write another are shown `text_b` as what they write. Texts of more than
-    `max_length` tokens (512, or what the model takes) lose their end, which the note tells. `weigh` "signed" gives the
-    shares A <f, y> / |y|^2 of what each head gives, which add up to 1 and may be negative.
+    Models that read one text and write another are shown `text_b` as what they write; without it, what they do write.
+    Texts of more than `max_length` tokens (512, or what the model takes) lose their end, which the note tells.
+    `weigh` "signed" gives the shares A <f, y> / |y|^2 of what each head gives, which add up to 1 and may be negative.
     """
     return observe_as([weigh], model, text_a, text_b, max_length=max_length, between=between)[0]
 
@@ -328,8 +346,8 @@ def _note(model: Model, prepared: Prepared) -> str:
             f"The text was longer than {prepared.encoder.max_length} tokens and its end was cut (--max-length, "
             "max_length=)."
         )
-    if prepared.encoder.layout == "source-target" and prepared.text.second is None:
-        said.append("No second text was given, so the model writes the first one.")
+    if prepared.wrote:
+        said.append("No second text was given, so this is what the model writes (greedy decoding).")
     if prepared.encoder.layout == "joined" and prepared.text.second is not None:
         said.append(f"{model.name} takes no pairs: it read both texts as one.")
     return " ".join(said)

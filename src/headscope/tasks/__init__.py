@@ -8,6 +8,7 @@ from headscope.tasks.language import LanguageModelling, MaskedLanguageModelling,
 from headscope.tasks.metric import Mean, Metric
 from headscope.tasks.qa import QuestionAnswering
 from headscope.tasks.result import Difference, TaskResult, paired_difference
+from headscope.tasks.writing import SequenceToSequence
 
 __all__ = [
     "IGNORED",
@@ -21,6 +22,7 @@ __all__ = [
     "NextToken",
     "QuestionAnswering",
     "Regression",
+    "SequenceToSequence",
     "Task",
     "TaskBatch",
     "TaskBatches",

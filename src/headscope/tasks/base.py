@@ -21,7 +21,8 @@ from headscope.registry import Registry
 from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize, check_batch_size, check_limit, longest_text
 from headscope.run.progress import tick
-from headscope.tasks.batches import Encoded, Row, TaskBatch, TaskBatches, batched, forward
+from headscope.tasks.asked import forward_asked, prove
+from headscope.tasks.batches import Encoded, Row, TaskBatch, TaskBatches, batched
 from headscope.tasks.heads import Head, check_head
 from headscope.tasks.metric import Metric
 from headscope.tasks.result import TaskResult
@@ -76,6 +77,14 @@ class Task(ABC):
         self.max_length = max_length
         self.skipped = skipped or Skipped("examples")
         self._kept: WeakKeyDictionary[PreTrainedModel, tuple[BatchSize, TaskBatches]] = WeakKeyDictionary()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process: all but what was encoded for a model of this one."""
+        return {name: value for name, value in vars(self).items() if name != "_kept"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """The task as it was, with nothing encoded yet."""
+        vars(self).update(state, _kept=WeakKeyDictionary())
 
     @classmethod
     def from_files(cls, paths: Sequence[Path], model: Model, **options: Any) -> Self:
@@ -163,6 +172,7 @@ class Task(ABC):
         if kept is None or kept[0] != batch_size:
             with torch.inference_mode(False):  # a gradient may be asked for later, with the same batches
                 kept = batch_size, batched(self.encode(model), model, self.head, batch_size)
+            prove(model, kept[1].batches[0])
             self._kept[model.network] = kept
         return kept[1]
 
@@ -181,7 +191,7 @@ class Task(ABC):
         def count(part: Records, batch: TaskBatch) -> None:
             with evaluating(model.network), torch.inference_mode():
                 for once, rows in zip(passes, part.value, strict=True):
-                    rows.append(self.read(once(lambda: forward(model, batch)), batch))
+                    rows.append(self.read(once(lambda: forward_asked(model, batch)), batch))
                     tick(batch.rows)
 
         run_pass(
@@ -223,7 +233,7 @@ TASKS: Registry[type[Task]] = Registry("task")
 
 
 def task_for(name: str, data: str | Path | Sequence[str | Path], model: Model, **options: object) -> Task:
-    """The task of that name ("qa", "classification", "regression", "mlm", "lm") on some files, for a model.
+    """The task of that name ("qa", "classification", "regression", "mlm", "lm", "seq2seq") on some files, for a model.
 
     `options` are those of the task's class. The model is asked for what its labels are called; whether it has the
     head that the task needs is seen to when it is evaluated.

@@ -176,14 +176,14 @@ def _holds_nan(logits: Tensor, text: TextBatch, name: str) -> bool:
         return False
     by_token = logits.dim() == 3 or name in ("start_logits", "end_logits")
     broken = logits.isnan().any(-1) if logits.dim() == 3 else logits.isnan()
-    real = text.source.is_token  # (text, token); padding may give anything
+    real = (text.target or text.source).is_token  # (text, token); padding may give anything
     return bool((broken & real if by_token and broken.shape == real.shape else broken).any())
 
 
 def _size(model: Model, head: Head) -> Callable[[int], int]:
     """How many rows of a length go through the network together."""
     tokens = CPU_TOKENS if model.device.type == "cpu" else ACCELERATOR_TOKENS
-    if head in ("masked-lm", "next-token"):
+    if head in ("masked-lm", "next-token", "writing"):
         tokens = min(tokens, OUTPUT_BYTES // (4 * (model.vocabulary or len(model.tokenizer))))
     return lambda length: tokens // length
 

@@ -142,6 +142,11 @@ def with_head(model: ModelName, head: Head, *, allow_pickle: bool = False) -> Mo
     if has_head(model.network, head):
         return model
     kind = _KINDS[head]
+    if head == "next-token" and model.is_encoder_decoder:
+        raise ModelError(
+            f"{model.name} is an encoder-decoder, whose next token depends on what it reads beside; use the task "
+            "seq2seq on pairs of texts (--task seq2seq --data pairs.tsv)"
+        )
     origin = _origin(model, allow_pickle=allow_pickle)
     if not origin.source or origin.tower is not None:
         part = "" if origin.tower is None else f"the {origin.tower} tower of "

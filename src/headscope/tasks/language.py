@@ -15,8 +15,9 @@ from transformers import PreTrainedModel
 from headscope.errors import ModelError, OptionError, TextError
 from headscope.models import Model
 from headscope.run.options import check_limit, longest_text
+from headscope.tasks.asked import logits_at
 from headscope.tasks.base import TASKS, Task
-from headscope.tasks.batches import IGNORED, Encoded, Row, TaskBatch, output_of
+from headscope.tasks.batches import IGNORED, Encoded, Row, TaskBatch
 from headscope.tasks.heads import Head, check_causal
 from headscope.tasks.metric import Mean, Metric, Perplexity
 from headscope.text.corpus import Corpus, read_text
@@ -61,8 +62,7 @@ class TokenTask(Task):
 def _predicted(output: Any, batch: TaskBatch) -> tuple[Tensor, Tensor, Tensor]:
     """(predicted,) rows, (predicted, vocabulary) logits and (predicted,) right tokens."""
     chosen = batch.labels != IGNORED  # (row, token)
-    logits = output_of(output, "logits", "prediction_logits")  # (row, token, vocabulary)
-    return torch.nonzero(chosen)[:, 0], logits[chosen], batch.labels[chosen]
+    return torch.nonzero(chosen)[:, 0], logits_at(output, batch), batch.labels[chosen]
 
 
 class LanguageModelling(TokenTask):
