@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test docs models web web-lint check generated clean fuzz
+.PHONY: demo test wheel-test docs models web web-lint check generated clean fuzz
 
 # Everything is pinned in constraints.txt; the stamp is younger than what it was made from.
 .venv/installed: pyproject.toml models/pyproject.toml constraints.txt
@@ -17,6 +17,10 @@ demo: .venv/installed
 
 test: .venv/installed
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadgroup
+
+# Both wheels, built and used in a new environment without the source and without Node; a step of every release.
+wheel-test: .venv/installed
+	$(BIN)/python tools/wheel_test.py
 
 # A million spoiled files of all formats, each read in a bounded process; takes minutes on one core.
 fuzz: .venv/installed
