@@ -340,7 +340,7 @@ def tokens_in(prepared: Prepared) -> tuple[Tokens, Tokens | None]:
 
 
 def _note(model: Model, prepared: Prepared) -> str:
-    said = []
+    said = [grid.numbering for grid in prepared.watch.capture.stacks.grids if grid.numbering]
     if prepared.encoded.cut:
         said.append(
             f"The text was longer than {prepared.encoder.max_length} tokens and its end was cut (--max-length, "
