@@ -89,7 +89,7 @@ def test_divergences_are_those_of_double_precision(sharpness: float) -> None:
 def test_what_no_head_sees_may_be_left_out() -> None:
     maps = torch.randn(4, 2, 30, 30).masked_fill(torch.ones(30, 30).triu(1).bool(), -torch.inf).softmax(-1)
     whole = divergence_sums(maps, block=1 << 12)
-    torch.testing.assert_close(divergence_sums(maps, block=1 << 12, causal=True), whole, atol=1e-5, rtol=0)
+    torch.testing.assert_close(divergence_sums(maps, block=1 << 12, causal=True), whole, atol=3e-5, rtol=0)
 
 
 def test_the_logarithm_is_good_to_rounding() -> None:

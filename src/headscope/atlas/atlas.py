@@ -21,6 +21,7 @@ from headscope.atlas.files import (
     Results,
     measure_names,
 )
+from headscope.atlas.hub import fetched, push
 from headscope.atlas.read import read_stored
 from headscope.atlas.saving import Opened, save
 from headscope.atlas.sentences import Example, Typical, as_line, from_line
@@ -208,7 +209,8 @@ class Atlas:
 
     def _lines(self, name: str, stack: str | None) -> list[str]:
         groups = self._groups(stack or self.stacks[0])
-        return list(map(str, groups[name].plain(name).values)) if name in groups else []
+        group = groups.get(name)
+        return list(map(str, group.plain(name).values.ravel())) if group is not None and name in group else []
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -322,6 +324,15 @@ class Atlas:
         """
         save(self, path)
 
+    def push_to_hub(
+        self, repo: str, *, name: str = "atlas.nc", sentences: bool = False, private: bool | None = None
+    ) -> str:
+        """Put the atlas, with a card, into the data set `owner/name` on the hub; the address that `hs.open` takes.
+
+        Without `sentences` those that it quotes from its texts are left out.
+        """
+        return push(self, repo, name=name, sentences=sentences, private=private)
+
     def __repr__(self) -> str:
         facts = self.provenance
         shapes = {stack: self.shape(stack) for stack in self.stacks}
@@ -345,7 +356,8 @@ class Atlas:
 
 
 def open_atlas(path: str | os.PathLike[str]) -> Atlas:
-    """Open an atlas file; a truncated, foreign or newer file gives a clear error."""
+    """Open an atlas file, or one on the hub (hf://owner/name/atlas.nc); a damaged or newer one gives a clear error."""
+    path = fetched(path)
     atlas = Atlas(read_stored(path))
     atlas.opened = Opened.of(path, atlas.probes)
     return atlas

@@ -21,6 +21,7 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers.masking_utils import eager_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from headscope.capture import lean
 from headscope.capture.call import AttentionCall
 from headscope.capture.softmax import Site, softmax_road
 from headscope.errors import CaptureError
@@ -231,7 +232,8 @@ def _attend(
         fast: Callable[..., tuple[Tensor, None]] = ALL_ATTENTION_FUNCTIONS[_FAST]
         return fast(module, query, key, value, attention_mask, *positional, **options)
     mask = adapter_for(config).additive_mask(attention_mask, query.dtype)
-    output, weights = own_attention(type(module))(module, query, key, value, mask, *positional, **options)
+    own = own_attention(type(module))
+    output, weights = lean.attend(own, module, query, key, value, mask, *positional, **options)
     if not handlers:
         return output, weights
     call = AttentionCall(

@@ -195,3 +195,75 @@ def _flush(of_kinds: Array, along: Array, shares: Array, columns: Array, diagona
         diagonals[place] += along[place]
     of_kinds[:] = 0
     along[:] = 0
+
+
+@njit(nogil=True, cache=True)
+def entry_sums(
+    maps: Array,
+    lengths: Array | None,
+    scales: Array,
+    entries: Array,
+    starts: Array,
+    first: int,
+    last: int,
+    sums: Array,
+) -> None:
+    """Fill in `sums` (map, sum) of maps `first` to `last`: of single weights, each of which belongs to one sum.
+
+    `entries` (entry, 3) are query, key and sum, those of text t from `starts[t]` on. With `lengths` (map, key) weights
+    are moved shares: times lengths and `scales` (map, query).
+    """
+    heads = len(maps) // (len(starts) - 1)
+    for m in range(first, last):
+        for entry in range(starts[m // heads], starts[m // heads + 1]):
+            query, key = entries[entry, 0], entries[entry, 1]
+            weight = maps[m, query, key]
+            if lengths is not None:
+                weight *= lengths[m, key] * scales[m, query]
+            sums[m, entries[entry, 2]] += weight
+
+
+@njit(fastmath=True, nogil=True, cache=True)
+def template_sums(
+    rows: Array,
+    templates: Array,
+    share: Array,
+    bins: Array,
+    first: int,
+    last: int,
+    products: Array,
+    binned: Array,
+) -> None:
+    """Add up what heads `first` to `last` give in `rows` (text, head, row, key), each row times its `share`.
+
+    `products` (head, template) with each of `templates` (text, template, row, key); `binned` (head, bin) by the bin of
+    each key (text, row, key), -1 for none.
+    """
+    texts, _, count, keys = rows.shape
+    for head in range(first, last):
+        for text in range(texts):
+            for place in range(count):
+                row, weight = rows[text, head, place], share[text, place]
+                for template in range(templates.shape[1]):
+                    total, other = 0.0, templates[text, template, place]
+                    for k in range(keys):
+                        total += row[k] * other[k]
+                    products[head, template] += total * weight
+                for k in range(keys):
+                    if bins[text, place, k] >= 0:
+                        binned[head, bins[text, place, k]] += row[k] * weight
+
+
+@njit(fastmath=True, nogil=True, cache=True)
+def largest(maps: Array, pooled: Array) -> None:
+    """Fill in `pooled` (map, row, column), 0 before, with the largest weight of each cell of (map, query, key)."""
+    _, rows, columns = pooled.shape
+    count, queries, keys = maps.shape
+    for m in range(count):
+        for row in range(rows):
+            for q in range(row * queries // rows, -(-(row + 1) * queries // rows)):
+                for column in range(columns):
+                    best = pooled[m, row, column]
+                    for k in range(column * keys // columns, -(-(column + 1) * keys // columns)):
+                        best = max(best, maps[m, q, k])
+                    pooled[m, row, column] = best

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from os import getpid
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,10 +22,15 @@ from headscope.types import Array, AttentionBatch, MovedBatch
 def is_compiled() -> bool:
     """Whether there is a compiler for the loops."""
     try:
-        import_module("headscope.measures.compiled")
+        _compiled()
     except Exception:  # not installed, or not made for this machine: torch does it
         return False
     return True
+
+
+def _compiled() -> Any:
+    """The loops; loaded when first used, since that takes a while."""
+    return import_module("headscope.measures.compiled")
 
 
 def takes(maps: Tensor) -> bool:
@@ -51,25 +57,59 @@ def map_sums(batch: AttentionBatch, kinds: Tensor, count: int, ordinary: Tensor,
     `kinds` (text, query) says to which of `count` sums of rows a query belongs, -1 for padding. `ordinary` (text, key)
     are the keys that count on diagonals. Diagonals up to `farthest` from the middle are summed over all keys too.
     """
-    compiled = import_module("headscope.measures.compiled")  # here, since numba takes a while to load
-
-    looked, lengths = (batch.looked, batch.lengths) if isinstance(batch, MovedBatch) else (batch, None)
-    texts, heads, queries, keys = looked.attention.shape
+    maps, lengths = _flat(batch)
+    count_maps, queries, keys = maps.shape
     sizes = ((count, keys), (queries,), (queries,), (queries + keys + 1,), (2 * farthest + 1,))
-    sums = [torch.zeros(texts * heads, *size, dtype=torch.float64) for size in sizes]
-
-    def flat(values: Tensor) -> Array:
-        return values.detach().flatten(0, 1).contiguous().numpy()
-
-    given = (
-        flat(looked.attention),
-        None if lengths is None else flat(lengths),
-        kinds.numpy(),
-        ordinary.float().numpy(),
-    )
+    sums = [torch.zeros(count_maps, *size, dtype=torch.float64) for size in sizes]
+    given = (maps, lengths, kinds.numpy(), ordinary.float().numpy())
     into = [values.numpy() for values in sums]
-    in_parts(texts * heads, lambda first, last: compiled.map_sums(*given, first, last, *into))
-    return MapSums(*(values.view(texts, heads, *values.shape[1:]) for values in sums))
+    in_parts(count_maps, lambda first, last: _compiled().map_sums(*given, first, last, *into))
+    return MapSums(*(values.view(len(kinds), -1, *values.shape[1:]) for values in sums))
+
+
+def entry_sums(
+    batch: AttentionBatch, scales: Tensor, entries: Tensor, starts: Tensor, *, count: int
+) -> Tensor:
+    """(text, head, sum) sums of single weights of a batch that `takes` allows.
+
+    `entries` (entry, 3) are query, key and which of `count` sums they belong to, those of text t from `starts[t]` on;
+    `scales` (text, head, query) those of `MapSums`.
+    """
+    maps, lengths = _flat(batch)
+    sums = torch.zeros(len(maps), count, dtype=torch.float64)
+    given = (maps, lengths, scales.flatten(0, 1).numpy(), entries.numpy(), starts.numpy())
+    in_parts(len(maps), lambda first, last: _compiled().entry_sums(*given, first, last, sums.numpy()))
+    return sums.view(*scales.shape[:2], count)
+
+
+def _flat(batch: AttentionBatch) -> tuple[Array, Array | None]:
+    """(map, query, key) the weights, and of a moved batch (map, key) the lengths of what is fetched."""
+    looked, lengths = (batch.looked, batch.lengths) if isinstance(batch, MovedBatch) else (batch, None)
+    maps: Array = looked.attention.detach().flatten(0, 1).contiguous().numpy()
+    return maps, None if lengths is None else lengths.detach().flatten(0, 1).contiguous().numpy()
+
+
+def template_sums(
+    rows: Tensor, templates: Tensor, share: Tensor, bins: Tensor, *, count: int
+) -> tuple[Tensor, Tensor]:
+    """(head, template) products of rows with templates, and (head, bin) attention in each of `count` bins.
+
+    Of `rows` (text, head, row, key) that `takes` allows, each times its `share` (text, row): with `templates` (text,
+    template, row, key), and by the `bins` (text, row, key) of keys, -1 for none.
+    """
+    heads = rows.shape[1]
+    sums = [torch.zeros(heads, size, dtype=torch.float64) for size in (templates.shape[1], count)]
+    given = [values.detach().contiguous().numpy() for values in (rows, templates, share, bins)]
+    into = [values.numpy() for values in sums]
+    in_parts(heads, lambda first, last: _compiled().template_sums(*given, first, last, *into))
+    return sums[0], sums[1]
+
+
+def largest_of_cells(maps: Tensor, side: int) -> Tensor:
+    """(map, side, side) the largest weight of each cell of `maps` (map, query, key) that `takes` allows."""
+    pooled = torch.zeros(len(maps), side, side)
+    _compiled().largest(maps.detach().contiguous().numpy(), pooled.numpy())
+    return pooled
 
 
 def joint_sums(maps: Tensor, *, sparse: bool = False) -> tuple[Tensor, Tensor, Tensor]:
@@ -78,7 +118,6 @@ def joint_sums(maps: Tensor, *, sparse: bool = False) -> tuple[Tensor, Tensor, T
     (text, head) twice, and for every two heads (text, head, head), above the diagonal; in float64. Of `sparse` maps
     what is 0 in all heads is left out.
     """
-    compiled = import_module("headscope.measures.compiled")
     flat = maps.detach().flatten(2)  # (text, head, query and key)
     of_texts = [(text[:, (text > 0).any(0)] if sparse else text).contiguous().numpy() for text in flat]
     texts, heads, threads = *flat.shape[:2], torch.get_num_threads()
@@ -89,7 +128,7 @@ def joint_sums(maps: Tensor, *, sparse: bool = False) -> tuple[Tensor, Tensor, T
         for part in range(first, last):
             for text, columns in enumerate(of_texts):
                 edges = [columns.shape[1] * edge // threads for edge in (part, part + 1)]
-                compiled.joint_sums(columns, *edges, own[part, text].numpy(), joint[part, text].numpy())
+                _compiled().joint_sums(columns, *edges, own[part, text].numpy(), joint[part, text].numpy())
 
     in_parts(threads, work)
     return own[..., 0].sum(0), own[..., 1].sum(0), joint.sum(0)

@@ -99,4 +99,4 @@ def _window_table(tokens: TokenBatch) -> Tensor:
     window = distance * WINDOWS // tokens.lengths[:, None]  # (text, offset + tokens)
     column = torch.where(distance == 0, 0, 1 + window)
     # Distances past a text's end hold no attention; they are put in the last window, where they add 0.
-    return torch.nn.functional.one_hot(column.clamp_max(WINDOWS), 1 + WINDOWS)
+    return torch.nn.functional.one_hot(column.clamp_max(WINDOWS), 1 + WINDOWS).double()

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from headscope.measures import cpu
 from headscope.measures.base import MEASURES, Measure
 from headscope.measures.folds import mixed_ids
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray, TokenBatch
@@ -50,7 +51,10 @@ class ExampleMap(Measure):
         rows, columns = int(batch.queries.lengths[text]), int(batch.keys.lengths[text])
         self.rank, self.lengths = rank, (rows, columns)
         weights = batch.map_of(text)[:, :rows, :columns].detach().float()  # (head, query, key)
-        self.maps[batch.layer] = functional.adaptive_max_pool2d(weights, (SIDE, SIDE)).cpu()
+        if cpu.takes(weights):
+            self.maps[batch.layer] = cpu.largest_of_cells(weights, SIDE)
+        else:
+            self.maps[batch.layer] = functional.adaptive_max_pool2d(weights, (SIDE, SIDE)).cpu()
 
     def merge(self, other: Self) -> None:
         """Keep the better text of both."""

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from headscope.measures import cpu
 from headscope.measures.base import MEASURES, Measure
 from headscope.measures.folds import mixed_ids
 from headscope.measures.mixture import mixture_weights
@@ -42,6 +44,11 @@ class _Rows:
     templates: Tensor  # (text, template, row, key)
     control: Tensor | None  # the same of another text of the same length
     bins: Tensor  # (text, row, key) class and offset, -1 for keys that are not seen
+
+    @cached_property
+    def share(self) -> Tensor:
+        """(text, row) what a row counts in the mean over those of its text."""
+        return (self.real / self.real.sum(-1, keepdim=True)).double()
 
     def attention(self, batch: AttentionBatch) -> Tensor:
         """(text, head, row, key) what the heads of one layer give."""
@@ -131,27 +138,26 @@ class Explained(Measure):
         self._keep(scored, batch)
 
     def _fit(self, rows: _Rows, batch: AttentionBatch) -> None:
-        share = (rows.real / rows.real.sum(-1, keepdim=True)).double()  # (text, row)
-        weighed = rows.templates * share[:, None, :, None]
-        attention = rows.attention(batch).double()
-        products = torch.bmm(attention.flatten(2), weighed.flatten(2).mT)  # (text, head, template)
-        self.with_attention[batch.layer] += products.sum(0).cpu()
-        where = rows.bins.flatten().clamp_min(0)
-        sizes = (share[..., None] * (rows.bins >= 0)).flatten()  # (text and row and key,)
-        summed = (attention * share[:, None, :, None]).transpose(0, 1).flatten(1)
-        self.binned[batch.layer] += summed.new_zeros(len(summed), _BINS).index_add_(1, where, summed).cpu()
+        attention = rows.attention(batch)
+        sums = cpu.template_sums if cpu.takes(attention) else _template_sums
+        products, binned = sums(attention, rows.templates, rows.share, rows.bins, count=_BINS)
+        self.with_attention[batch.layer] += products.cpu()
+        self.binned[batch.layer] += binned.cpu()
         if batch.layer == 0:
+            weighed = rows.templates * rows.share[:, None, :, None]
             self.products += torch.einsum("tkrj,tlrj->kl", weighed, rows.templates).cpu()
-            self.bin_sizes += sizes.new_zeros(_BINS).index_add_(0, where, sizes).cpu()
+            sizes = (rows.share[..., None] * (rows.bins >= 0)).flatten()  # (text and row and key,)
+            self.bin_sizes += (
+                sizes.new_zeros(_BINS).index_add_(0, rows.bins.flatten().clamp_min(0), sizes).cpu()
+            )
 
     def _keep(self, rows: _Rows, batch: AttentionBatch) -> None:
         assert rows.control is not None
         attention = rows.attention(batch).cpu()
-        lengths = batch.keys.lengths[rows.texts].tolist()
-        real = rows.real.cpu()
+        lengths, counts = batch.keys.lengths[rows.texts].tolist(), rows.real.sum(-1).tolist()
         for place, number in enumerate(rows.numbers):
             if batch.layer == 0 and number not in self.sample.texts:
-                kept = (real[place], slice(lengths[place]))
+                kept = (slice(counts[place]), slice(lengths[place]))  # real rows come first
                 self.sample.texts[number] = _HeldOut(
                     rows.templates[place].cpu()[:, kept[0], kept[1]],
                     rows.control[place].cpu()[:, kept[0], kept[1]],
@@ -159,7 +165,7 @@ class Explained(Measure):
                 )
             own = self.sample.texts[number].attention
             if len(own) == batch.layer:  # not a text that was seen before
-                own.append(attention[place][:, real[place], : lengths[place]].clone())
+                own.append(attention[place, :, : counts[place], : lengths[place]].clone())
         if batch.layer == self.grid.layers - 1:
             self.sample.cut()
 
@@ -231,6 +237,17 @@ class ExplainedWithSyntax(Explained):
 
 def _zeros(*shape: int) -> Tensor:
     return torch.zeros(shape, dtype=torch.float64)
+
+
+def _template_sums(
+    rows: Tensor, templates: Tensor, share: Tensor, bins: Tensor, *, count: int
+) -> tuple[Tensor, Tensor]:
+    """What `cpu.template_sums` gives, in plain torch."""
+    weighed = rows.double() * share[:, None, :, None]  # (text, head, row, key)
+    products = torch.bmm(weighed.flatten(2), templates.flatten(2).mT)  # (text, head, template)
+    flat = (weighed * (bins >= 0)[:, None]).transpose(0, 1).flatten(1)
+    binned = flat.new_zeros(len(flat), count).index_add_(1, bins.flatten().clamp_min(0), flat)
+    return products.sum(0), binned
 
 
 def _divergences(attention: Tensor, others: Sequence[Tensor]) -> Tensor:

@@ -98,7 +98,9 @@ class HeadDistance(Measure):
                 maps = ((1 - SMOOTHING) * maps + SMOOTHING / seen[:, None, None, None]) * real
             block = CPU_BLOCK if on_cpu else ACCELERATOR_BLOCK
             sums = divergence_sums(maps.transpose(0, 1), block=block, causal=self.grid.causal)
-            self.means.add(sums if self.faithful else sums / asked[:, None, None])
+            values = sums if self.faithful else sums / asked.clamp_min(1)[:, None, None]
+            # A decoder's text whose only sampled query is the first says nothing.
+            self.means.add(values, applies=(asked > 0)[:, None, None] if self._leaves_first else None)
 
     @property
     def described(self) -> str:
@@ -114,7 +116,7 @@ class HeadDistance(Measure):
         if not self._leaves_first:
             return rows
         has_first = 1 if sample is None else (sample[1] & (sample[0] == 0)).sum(-1)
-        return (rows - has_first).clamp_min(1)
+        return rows - has_first
 
     def _sample(self, batch: AttentionBatch) -> tuple[Tensor, Tensor] | None:
         """(text, query) the places of the queries that are compared, and which are real; None for all queries."""

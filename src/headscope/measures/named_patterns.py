@@ -5,8 +5,16 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from headscope.measures import cpu
 from headscope.measures.base import MEASURES, PerTextMeasure
-from headscope.measures.reductions import KeyClass, QueryGroup, class_mass, groups_present, pair_sums
+from headscope.measures.reductions import (
+    KeyClass,
+    QueryGroup,
+    class_mass,
+    groups_present,
+    one_pass,
+    pair_sums,
+)
 from headscope.types import AttentionBatch, TokenBatch
 
 PAIR_PATTERNS = (
@@ -47,6 +55,8 @@ class NamedPatterns(PerTextMeasure):
 
 def pattern_sums(batch: AttentionBatch) -> Tensor:
     """(text, head, pattern) attention from all queries to the keys that each pattern points at."""
+    if (passed := batch.reduce(one_pass)) is not None:
+        return cpu.entry_sums(batch, passed.scales, *batch.keys.derive(_entries), count=len(PAIR_PATTERNS))
     return pair_sums(batch, *batch.keys.derive(_pairs))
 
 
@@ -74,6 +84,13 @@ def _pairs(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
     positions = used.int().argsort(dim=-1, descending=True, stable=True)[:, :most]  # (text, pair)
     chosen = masks.flatten(2).gather(2, positions[:, None, :].expand(texts, patterns, most))
     return positions, chosen.transpose(1, 2)
+
+
+def _entries(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
+    """(entry, 3) every query, key and pattern that points from one at the other, and where each text's start."""
+    text, pattern, query, key = tokens.derive(pair_masks).nonzero().unbind(1)
+    starts = torch.searchsorted(text, torch.arange(len(tokens.ids) + 1))
+    return torch.stack([query, key, pattern], 1), starts
 
 
 def pattern_queries(tokens: TokenBatch) -> Tensor:

@@ -91,8 +91,11 @@ def _query_kinds(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
 def class_mass(batch: AttentionBatch) -> Tensor:
     """(text, head, group, class) mean attention from each QueryGroup to each KeyClass."""
     if (sums := batch.reduce(one_pass)) is not None:
-        table = batch.keys.derive(class_table)[..., : len(KeyClass)].double()  # (text, key, class)
-        return batch.queries.derive(_query_kinds)[1][:, None] @ (sums.columns @ table[:, None])
+        of_kinds = sums.columns.flatten(1, 2) @ batch.keys.derive(
+            _precise_classes
+        )  # (text, head and kind, class)
+        members = batch.queries.derive(_query_kinds)[1]  # (text, group, kind)
+        return members[:, None] @ of_kinds.view(*sums.columns.shape[:3], -1)
     mass = batch.reduce(_mass)  # (text, head, query, class)
     if isinstance(batch, MovedBatch):
         mass = mass * batch.reduce(row_scale)[..., None]
@@ -253,6 +256,11 @@ def class_table(tokens: TokenBatch) -> Tensor:
     table[..., KeyClass.SECOND_TEXT] = tokens.segment == 1
     table[:, 0, KeyClass.FIRST_TOKEN] = 1
     return table * tokens.is_token[..., None]
+
+
+def _precise_classes(tokens: TokenBatch) -> Tensor:
+    """(text, token, class) the same for the sums of one pass, without columns to spare."""
+    return tokens.derive(class_table)[..., : len(KeyClass)].double()
 
 
 def group_weights(tokens: TokenBatch) -> Tensor:

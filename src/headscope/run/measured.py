@@ -5,6 +5,7 @@ from typing import Self
 
 from headscope.atlas.files import MOVED, moved_arrays
 from headscope.capture import Capture
+from headscope.capture.lean import leaner_attention
 from headscope.errors import OptionError
 from headscope.measures import Measure
 from headscope.run.profile import MODEL, OFF, Profile
@@ -70,7 +71,7 @@ class Measures:
                 with profile.timed(measure.name + MOVED):
                     measure.update(seen.moved)
 
-        with profile.timed(MODEL):
+        with profile.timed(MODEL), leaner_attention():
             watch.run(batch, see)
 
     def merge(self, other: Self) -> None:

@@ -178,10 +178,10 @@ def test_own_warnings_become_notes_and_others_vanish(
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (("MODEL", "-o", "OUT"), "either as --text FILE... or as --pairs FILE"),
+        (("MODEL", "-o", "OUT"), "as --text FILE..., as --pairs FILE or as --dataset NAME"),
         (
             ("MODEL", "--text", "CORPUS", "--pairs", "CORPUS", "-o", "OUT"),
-            "either as --text FILE... or as --pairs",
+            "as --text FILE..., as --pairs FILE or as --dataset NAME",
         ),
         (("MODEL", "--text", "CORPUS"), "Missing option '--output' / '-o'"),
         (("MODEL", "--text"), "'--text' requires an argument"),

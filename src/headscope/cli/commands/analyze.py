@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: headscope analyze demo --text corpus.txt more.txt.gz -o atlas.nc"
 
 
-@shared.with_common(one_of=("text", "pairs"))
+@shared.with_common(one_of=("text", "pairs", "dataset"))
 def analyze(
     model: shared.ModelName,
     *,
     text: shared.TextFiles = None,
     pairs: shared.PairsFile = None,
+    dataset: shared.Dataset = None,
+    split: shared.Split = "train",
+    column: shared.Column = "text",
     output: Path,
     max_length: shared.MaxLength = 128,
     limit: shared.Limit = None,
@@ -41,10 +44,10 @@ def analyze(
     common: shared.Common,
 ) -> None:
     """Observe every attention head of MODEL on texts and write an atlas."""
-    inputs, names = shared.check_corpus(text, pairs), shared.measure_names(measures)
+    inputs, names = shared.check_corpus(text, pairs, dataset), shared.measure_names(measures)
     with session(common, output, inputs=[*inputs, *(treebank or [])], replaces=True) as run:
         corpus, parsed = (
-            shared.read_corpus(text, pairs),
+            shared.read_corpus(text, pairs, dataset, split=split, column=column),
             shared.treebank(treebank, None) if treebank else None,
         )
         loaded = run.load(model)

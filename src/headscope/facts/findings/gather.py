@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from headscope.atlas import Atlas
+from headscope.errors import AtlasError
 from headscope.facts.findings.ablation import ablation
 from headscope.facts.findings.compare import changes
 from headscope.facts.findings.explanation import explanation
@@ -40,5 +41,13 @@ def findings(atlas: Atlas, *, stack: str | None = None) -> list[Finding]:
     For one stack, or for all in the order of the forward pass. What the atlas lacks is left out.
     """
     stacks = atlas.stacks if stack is None else [stack]
-    subjects = [Subject(atlas, name) for name in stacks]
-    return [finding for subject in subjects for look in _LOOKS for finding in look(subject)]
+    try:
+        subjects = [Subject(atlas, name) for name in stacks]
+        return [finding for subject in subjects for look in _LOOKS for finding in look(subject)]
+    except (LookupError, ValueError, TypeError, AttributeError) as error:
+        if atlas.opened is None:
+            raise
+        raise AtlasError(
+            f"{atlas.opened.path} holds arrays that are not laid out as those of an atlas ({type(error).__name__}: "
+            f"{error}); make it again with: headscope analyze"
+        ) from error
