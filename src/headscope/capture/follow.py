@@ -45,6 +45,11 @@ class Capture:
     """Why attention that is not hooked cannot be reached, in words."""
 
     @property
+    def shows_scores(self) -> bool:
+        """Whether queries and keys are seen, and scores are their products plus something of the position."""
+        return self.hooked and all(site.scale is not None for site in self.sites)
+
+    @property
     def road(self) -> str:
         """How attention is seen, as an atlas tells it."""
         if not self.hooked:

@@ -187,7 +187,13 @@ def _facts(
             "captured_by": capture.road,
         },
         duration=duration,
-    )
+    ) | _numbers(capture)
+
+
+def _numbers(capture: Capture) -> dict[str, str]:
+    """The numbers that layers have in the network, where they are not simply counted from 0."""
+    numbered = {grid.stack: grid.module_layers for grid in capture.stacks.grids if grid.module_layers}
+    return {"module_layers": json.dumps(numbered)} if numbered else {}
 
 
 def _chosen(
