@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test wheel-test bench bench-gpu docs models web web-lint check generated clean fuzz
+.PHONY: demo test wheel-test test-gpu bench bench-gpu docs models web web-lint check generated clean fuzz
 
 # Everything is pinned in constraints.txt; the stamp is younger than what it was made from.
 .venv/installed: pyproject.toml models/pyproject.toml constraints.txt
@@ -22,9 +22,12 @@ test: .venv/installed
 bench: .venv/installed
 	$(BIN)/python benchmarks/bench.py $(if $(PEERS),--peers $(PEERS))
 
-# The same on a GPU, with its own Python: torch, triton, transformers and numpy are enough.
+# On a machine with a GPU, with its own Python: torch, triton, transformers and numpy are enough.
+test-gpu:
+	PYTHONPATH=src:models/src:. $(PYTHON) -m tests.gpu
+
 bench-gpu:
-	PYTHONPATH=src:models/src:benchmarks $(PYTHON) benchmarks/accelerator.py
+	PYTHONPATH=src:models/src:benchmarks $(PYTHON) benchmarks/gpu.py
 
 # Both wheels, built and used in a new environment without the source and without Node; a step of every release.
 wheel-test: .venv/installed

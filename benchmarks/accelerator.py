@@ -1,7 +1,8 @@
 """The same question on an accelerator, and whether it gives the CPU's numbers.
 
-`make bench-gpu` uses the light core alone (torch, numpy, transformers), so it runs where nothing else is installed.
-Writes benchmarks/results/gpu.json, and the pages that show it.
+Uses the light core alone (torch, numpy, transformers), so it also runs where nothing else is installed:
+
+    PYTHONPATH=src:models/src python benchmarks/accelerator.py
 """
 
 import argparse
@@ -11,7 +12,6 @@ from time import perf_counter
 
 import numpy as np
 import torch
-from results import Table, keep
 from transformers import BertConfig, BertModel
 
 from headscope.capture import AttentionCall, Capture, Carrier, survey
@@ -105,11 +105,9 @@ def main() -> None:
         on_gpu.tokenizer,
         name="random 12 x 12 x 768, bf16",
     )
-    shapes = ((2048, 128), (256, 512))
-    columns: dict[str, dict[str, float]] = {}
     for model in (on_gpu, base):
         road = surveyed(model)  # once a run, however long
-        for count, length in shapes:
+        for count, length in ((2048, 128), (256, 512)):
             batches = texts(model, count, length)
             forward(model, batches)
             observe(*road, batches[:1], names)
@@ -126,16 +124,6 @@ def main() -> None:
                 )
                 scale = len(batches) / len(few)
                 print(f"  {label:28s} {took * scale / plain:8.1f}x", flush=True)
-                columns.setdefault(f"{model.name}, {count} x {length}", {})[label] = took * scale / plain
-    labels = next(iter(columns.values()))
-    table = Table(
-        "All measures as a multiple of the plain forward pass",
-        "Texts x tokens; medians of three rounds, of all measures one round of a batch, scaled up.",
-        list(columns),
-        [(label, [column[label] for column in columns.values()]) for label in labels],
-        quoted=True,
-    )
-    keep("gpu", [table], machine=torch.cuda.get_device_name())
 
 
 if __name__ == "__main__":
