@@ -233,8 +233,19 @@ class Atlas:
         """All arrays of one stack by name, standard errors and baselines included."""
         if name not in self._arrays:
             groups = self._groups(name)
-            self._arrays[name] = Arrays(groups[key] for key in groups if not key.endswith((EXAMPLES, TABLE)))
+            named = (groups[key] for key in groups if not key.endswith((EXAMPLES, TABLE)))
+            self._arrays[name] = Arrays(named, self.module_layers(name))
         return self._arrays[name]
+
+    def module_layers(self, stack: str) -> tuple[int, ...]:
+        """The numbers that the layers of a stack have in the network; empty where they are 0, 1, 2 and so on.
+
+        In a hybrid only some modules attend: layer 0 of the atlas may be `layers.3` of the network.
+        """
+        known = self.provenance.get("module_layers")
+        numbers = known.get(stack) if isinstance(known, dict) else None
+        is_list = isinstance(numbers, list) and all(type(number) is int for number in numbers)
+        return tuple(numbers) if is_list and numbers else ()
 
     def _groups(self, stack: str) -> Mapping[str, StoredGroup]:
         """The arrays of each group of a stack."""
