@@ -93,7 +93,7 @@ def test_passes_every_option_on(
     )
     options = (
         "--limit 2 --max-length 32 --measures entropy --faithful --batch-size 3 --device cpu --dtype float32 "
-        "--sentences 7 --weigh looked --distances none --profile"
+        "--sentences 7 --weigh looked --distances none --no-kernels --profile"
     )
     more = "--revision main --allow-pickle --quiet"
     result = run(
@@ -113,6 +113,7 @@ def test_passes_every_option_on(
         "weigh": "looked",
         "distances": "none",
         "sentences": 7,
+        "kernels": False,
         "profile": True,
         "progress": False,
     }
