@@ -40,6 +40,8 @@ def test_a_dataset_is_made_when_one_of_its_arrays_is_asked_for(
     atlas = hs.open(path)
     assert atlas.measures == ["example", "other"]
     assert "example_stderr" in atlas
+    assert atlas.table("example") == atlas.typical("0.0") == []
+    assert atlas._lines("example", None)
     assert made == []
     assert atlas["other"] is atlas["other"]
     assert made == [["other"]]
