@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test docs models web web-lint check generated clean fuzz
+.PHONY: demo test wheel-test test-gpu bench-gpu docs models web web-lint check generated clean fuzz
 
 # Everything is pinned in constraints.txt; the stamp is younger than what it was made from.
 .venv/installed: pyproject.toml models/pyproject.toml constraints.txt
@@ -17,6 +17,17 @@ demo: .venv/installed
 
 test: .venv/installed
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadgroup
+
+# On a machine with a GPU, with its own Python: torch, triton, transformers and numpy are enough.
+test-gpu:
+	PYTHONPATH=src:models/src:. $(PYTHON) -m tests.gpu
+
+bench-gpu:
+	PYTHONPATH=src:models/src:benchmarks $(PYTHON) benchmarks/gpu.py
+
+# Both wheels, built and used in a new environment without the source and without Node; a step of every release.
+wheel-test: .venv/installed
+	$(BIN)/python tools/wheel_test.py
 
 # A million spoiled files of all formats, each read in a bounded process; takes minutes on one core.
 fuzz: .venv/installed

@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+if shutil.which("nvidia-smi") is None:
+    os.environ["TRITON_INTERPRET"] = "1"  # kernels run on the CPU, slowly; before anything imports triton
+
 import torch
 from tests.helpers.tiny import tiny
 from threadpoolctl import threadpool_limits

@@ -41,6 +41,7 @@ from headscope.tasks import task_for as task_for
 from headscope.tasks import with_head as with_head
 from headscope.text import read_arrows as read_arrows
 from headscope.text import read_coreference as read_coreference
+from headscope.text import read_dataset as read_dataset
 from headscope.text import read_minimal_pairs as read_minimal_pairs
 from headscope.text import read_pairs as read_pairs
 from headscope.text import read_roles as read_roles

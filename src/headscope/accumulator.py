@@ -50,6 +50,18 @@ class Counted(Sums, Generic[T]):
     value: T
 
 
+def nothing(*shape: int, value: float = 0.0, dtype: torch.dtype = torch.float64) -> Tensor:
+    """A tensor of one value that takes no memory until something is counted: `settled` gives one to write into."""
+    return torch.full((), value, dtype=dtype).expand(shape)
+
+
+def settled(tensor: Tensor, device: torch.device) -> Tensor:
+    """The tensor where it is to be written into."""
+    if tensor.numel() > 1 and not any(tensor.stride()):
+        return torch.full(tensor.shape, tensor.flatten()[0].item(), dtype=tensor.dtype, device=device)
+    return tensor.to(device)
+
+
 def merge_fields(mine: Any, theirs: Any) -> None:
     """Count in one dataclass all that another of its kind has counted, as `Sums` says."""
     for field in fields(mine):

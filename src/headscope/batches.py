@@ -10,6 +10,9 @@ from torch import Tensor
 
 T = TypeVar("T")
 
+ALL_LAYERS = -1
+"""In place of the number of a layer, of what holds all of a stack."""
+
 # What rounding may leave of vectors that cancel, as a share of their lengths.
 _ROUNDING = 1e-5
 
@@ -62,7 +65,7 @@ class TokenBatch:
 class AttentionBatch:
     """What one layer's heads did on a batch of texts; lives only while that layer is being observed."""
 
-    layer: int
+    layer: int  # or ALL_LAYERS, where the heads of all layers stand side by side
     attention: Tensor  # (text, head, query, key) 0 wherever the query or the key is padding
     queries: TokenBatch
     keys: TokenBatch
@@ -94,11 +97,16 @@ class AttentionBatch:
         result: T = self._reduced[reduction]
         return result
 
+    @property
+    def dtype(self) -> torch.dtype:
+        """What attention is counted in."""
+        return self.attention.dtype
+
     def even(self, *, causal: bool) -> "AttentionBatch":
         """The batch as one head would have it that looks evenly at every token it can see; made once for all."""
         if causal not in self._even:
             sees = self.queries.is_token[:, None, :, None] & self.keys.is_token[:, None, None, :]
-            sees = (sees.tril() if causal else sees).to(self.attention.dtype)  # (text, 1, query, key)
+            sees = (sees.tril() if causal else sees).to(self.dtype)  # (text, 1, query, key)
             even = sees / sees.sum(-1, keepdim=True).clamp_min(1)
             self._even[causal] = AttentionBatch(self.layer, even, self.queries, self.keys)
         return self._even[causal]
@@ -123,7 +131,7 @@ class AttentionBatch:
         """The same by what the heads move instead of where they look; only where `carried` is there."""
         assert self.carried is not None
         lengths = self.carried.fetched.masked_fill(~self.keys.is_token[:, None], 0)  # padding may hold nan
-        return MovedBatch(self, lengths.to(self.attention.dtype))
+        return MovedBatch(self, lengths.to(self.dtype))
 
 
 @dataclass(frozen=True)
@@ -174,9 +182,10 @@ class Carried:
     @property
     def residual(self) -> Tensor | None:
         """(text, query) |x_i|, the length of the residual stream that heads add to; None where it is not known."""
-        return (
-            None if self.stream is None else torch.linalg.vector_norm(self.stream.to(self.root.dtype), dim=-1)
-        )
+        if self.stream is None:
+            return None
+        lengths: Tensor = torch.linalg.vector_norm(self.stream, dim=-1, dtype=self.root.dtype)
+        return lengths
 
     def lengths_of(self, outputs: Tensor) -> Tensor:
         """(text, head, query) how long heads' outputs (text, head, query, dim) are after the projection."""
@@ -213,6 +222,11 @@ class MovedBatch(AttentionBatch):
     def attention(self) -> Tensor:
         """(text, head, query, key) rows add up to 1; 0 where nothing is fetched."""
         return _moved_shares(self.looked.attention, self.lengths)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """What attention is counted in."""
+        return self.looked.dtype
 
     def even(self, *, causal: bool) -> AttentionBatch:
         """As it is of the weights: even weights and values of equal length move evenly."""

@@ -193,6 +193,11 @@ class HeadGrid:
     """The number that each layer's module has in the network; empty where that is its place in the order."""
 
     @property
+    def numbering(self) -> str:
+        """Which layers of the network its layers are, in words; empty where they are counted alike."""
+        return numbering(self.stack, self.module_layers)
+
+    @property
     def cross(self) -> bool:
         """True when queries and keys come from different texts."""
         return self.stack == "cross"
@@ -206,6 +211,15 @@ class HeadGrid:
     def labels(self) -> tuple[str, ...]:
         """Every head as layer.head, layer by layer."""
         return tuple(str(HeadId(layer, head)) for layer in range(self.layers) for head in range(self.heads))
+
+
+def numbering(stack: str, module_layers: tuple[int, ...]) -> str:
+    """Which layers of the network the layers of a stack are, in words; empty where they are counted alike."""
+    if not module_layers:
+        return ""
+    order, numbers = (", ".join(map(str, part)) for part in (range(len(module_layers)), module_layers))
+    few, verb = ("Layer", "is layer") if len(module_layers) == 1 else ("Layers", "are layers")
+    return f"{few} {order} of the {stack} {verb} {numbers} of the network."
 
 
 @dataclass(frozen=True)

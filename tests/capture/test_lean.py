@@ -62,7 +62,7 @@ def test_grouped_heads_and_keys_from_a_cache(queries: int) -> None:
 
 def test_what_differs_keeps_its_own_function() -> None:
     def capped(module, query, key, value, mask, **options):  # the cap is no option, and hardly shows
-        return gemma2(module, query, key, value, mask, scaling=0.3, softcap=50.0)
+        return gemma2(module, query, key, value, mask, scaling=8**-0.5, softcap=50.0)
 
     query, *rest = inputs()
     module, arguments = Module(), (query / 10, *rest)

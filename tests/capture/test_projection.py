@@ -63,7 +63,7 @@ def test_what_heads_move_adds_up_to_what_the_layer_gives(architecture: str) -> N
         moved = value @ matrix  # (text, head, key, hidden) f
         given = call.weights @ moved  # (text, head, query, hidden) y
         totals.append(given.sum(1) if bias is None else given.sum(1) + bias)
-        carried = carrier.carried(place, call)
+        carried = carrier.carried(place, call.value, call.output)
         lengths.append(float((carried.fetched - moved.norm(dim=-1)).abs().amax()))
         lengths.append(float((carried.given - given.norm(dim=-1)).abs().amax()))
 
@@ -91,7 +91,7 @@ def test_the_residual_stream_is_what_the_output_is_added_to() -> None:
         run_calls(
             capture,
             batch_for("bert").inputs,
-            lambda place, call: streams.append(carrier.carried(place, call).residual),  # type: ignore[arg-type]
+            lambda place, call: streams.append(carrier.carried(place, call.value, call.output).residual),  # type: ignore[arg-type]
         )
     with torch.inference_mode():
         states = model.core(**batch_for("bert").inputs, output_hidden_states=True).hidden_states

@@ -57,7 +57,11 @@ def stopped_by(sign: signal.Signals, folder: Path, shards: int, *words: object) 
     process = command(*words, "--checkpoint", folder, pause=0.3)
     until = time.monotonic() + 240
     while len(list(folder.glob("pass-*/*.shard"))) < shards:
-        assert process.poll() is None, process.communicate()[1]
+        if process.poll() is not None:
+            _, err = process.communicate()
+            if "Ray could not be started" in err:  # by Ray's own deadlines, on a machine that is too busy
+                pytest.skip(err)
+            raise AssertionError(err)
         assert time.monotonic() < until
         time.sleep(0.02)
     process.send_signal(sign)
@@ -83,10 +87,6 @@ def words_of(name: str, place: Path) -> list[object]:
     options = ["--batch-size", 1, "--quiet"]
     return {
         "analyze": ["analyze", place / "bert", "--text", place / "texts.txt", "--max-length", 24, *options],
-        "dependency": [
-            *("probe", "dependency", place / "bert", "--treebank", hs.sample_path("treebank")),
-            *("--limit", 20, *options),
-        ],
         "ablate": [
             *("ablate", place / "headed", "--task", "classification", "--data", place / "labelled.tsv"),
             *("--sweep", "layers", *options),
@@ -94,7 +94,7 @@ def words_of(name: str, place: Path) -> list[object]:
     }[name]
 
 
-@pytest.mark.parametrize("name", ["analyze", "dependency", "ablate"])
+@pytest.mark.parametrize("name", ["analyze", "ablate"])
 def test_a_killed_command_goes_on_and_gives_the_same_bits(name: str, place: Path, tmp_path: Path) -> None:
     words = words_of(name, place)
     finished(*words, "-o", tmp_path / "whole.nc")
@@ -105,12 +105,26 @@ def test_a_killed_command_goes_on_and_gives_the_same_bits(name: str, place: Path
     before = {path: path.stat().st_mtime_ns for path in kept.glob("pass-*/*.shard")}
     finished(*words, "-o", tmp_path / "resumed.nc", "--checkpoint", kept)
     assert all(path.stat().st_mtime_ns == written for path, written in before.items())
-    expected, found = (arrays_of(hs.open(tmp_path / f"{name}.nc")) for name in ("whole", "resumed"))
+    same_bits(tmp_path / "resumed.nc", tmp_path / "whole.nc")
+
+
+def same_bits(one: Path, other: Path) -> None:
+    found, expected = arrays_of(hs.open(one)), arrays_of(hs.open(other))
     assert found.keys() == expected.keys()
     for variable, values in found.items():
-        assert (
-            values.tolist() == expected[variable].tolist() or values.tobytes() == expected[variable].tobytes()
-        ), variable
+        same = values.tolist() == expected[variable].tolist()  # of objects, whose bytes are addresses
+        assert same or values.tobytes() == expected[variable].tobytes(), variable
+
+
+def test_a_killed_driver_of_a_cluster_goes_on_and_gives_the_same_bits(place: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    words, kept = words_of("analyze", place), tmp_path / "kept"
+    finished(*words, "-o", tmp_path / "whole.nc")
+    ray = ("--ray", "--workers", 1)
+    code, _ = stopped_by(signal.SIGKILL, kept, 2, *words, "-o", tmp_path / "resumed.nc", *ray)
+    assert code == -signal.SIGKILL
+    finished(*words, "-o", tmp_path / "resumed.nc", "--checkpoint", kept)
+    same_bits(tmp_path / "resumed.nc", tmp_path / "whole.nc")
 
 
 def test_ctrl_c_says_how_to_go_on_and_another_option_is_refused(place: Path, tmp_path: Path) -> None:

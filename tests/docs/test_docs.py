@@ -141,7 +141,7 @@ def test_links_resolve(path: Path) -> None:
 def test_make_commands_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for path in [*PAGES, *OTHERS]:
-        for target in re.findall(r"(?:^|`)make (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE):
+        for target in re.findall(r"(?:^|`)make ([\w-]+)", path.read_text(encoding="utf-8"), re.MULTILINE):
             found = re.search(rf"^{target}:", makefile, re.MULTILINE)
             assert found, f"{shown(path)} names `make {target}`, which the Makefile does not have"
 

@@ -1,13 +1,17 @@
 """Arrays without xarray: the same parts of the same numbers."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 
 import pytest
 import xarray as xr
 from tests.helpers.atlases import random_atlas
+from tests.helpers.tiny import tiny
 
+import headscope as hs
 from headscope.atlas import Atlas
 from headscope.facts.head_arrays import Choice, HeadArray, stack_arrays
+from headscope.pages.head.page import head_page
 
 MEASURE = "role_attention"
 
@@ -44,3 +48,36 @@ def test_a_part_is_what_xarray_takes(atlas: Atlas, labels: dict[str, Choice | Se
 def test_axes_in_another_order(atlas: Atlas) -> None:
     order = ("role", "head", "query_role", "layer")
     same(stack_arrays(atlas, "encoder")[MEASURE].transpose(*order), atlas[MEASURE].transpose(*order))
+
+
+@pytest.fixture(scope="module")
+def decoders() -> Iterator[dict[str, hs.Atlas]]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        measures = ["role_attention", "distance_features", "named_patterns"]
+        texts = [("the cat sat.", "a dog, it saw."), "the dog saw it, and the cat sat on the mat."]
+        yield {
+            name: hs.analyze(tiny(name), texts, measures=measures, max_length=60) for name in ("bert", "gpt2")
+        }
+
+
+def test_a_decoder_has_neither_tokens_that_its_texts_lack_nor_sentences_of_a_pair(
+    decoders: dict[str, hs.Atlas],
+) -> None:
+    own = stack_arrays(decoders["gpt2"], "decoder")
+    assert own["role_attention"].choices("role") == ["cls", "period", "comma", "other"]
+    assert "sep" not in own["distance_features"].labels["feature"]
+    assert not [name for name in own["named_patterns"].labels["pattern"] if "sentence" in str(name)]
+    assert own["role_attention_stderr"].labels == own["role_attention"].labels
+    other = stack_arrays(decoders["bert"], "encoder")
+    assert "sep" in other["role_attention"].choices("role")
+    assert "other_sentence" in other["named_patterns"].choices("pattern")
+
+
+def test_nothing_is_said_of_them(decoders: dict[str, hs.Atlas]) -> None:
+    said = " ".join(finding.text for finding in hs.findings(decoders["gpt2"]))
+    assert "other sentence" not in said
+    assert "end of text" not in said
+    page = head_page(decoders["gpt2"], "decoder", 0, 1).model_dump_json()
+    assert "sentence of" not in page
+    assert "other sentence" not in page

@@ -14,7 +14,7 @@ _TEXT = {
     "num_attention_heads": 4,
     "intermediate_size": 48,
     "vocab_size": 128,
-    "max_position_embeddings": 64,
+    "max_position_embeddings": 256,
 }
 _DECODER = {**_TEXT, "num_key_value_heads": 2, "bos_token_id": 3, "eos_token_id": 1, "pad_token_id": 0}
 _GEMMA = {**_DECODER, "head_dim": 8, "sliding_window": 8}
@@ -35,7 +35,7 @@ _BART = {
     "encoder_ffn_dim": 48,
     "decoder_ffn_dim": 48,
     "vocab_size": 128,
-    "max_position_embeddings": 64,
+    "max_position_embeddings": 256,
     "pad_token_id": 0,
     "bos_token_id": 3,
     "eos_token_id": 1,
@@ -62,7 +62,7 @@ DECODERS: dict[str, Network] = {
             num_attention_heads=4,
             vocab_size=128,
             word_embed_proj_dim=32,
-            max_position_embeddings=64,
+            max_position_embeddings=256,
             **_MARKS,
         )
     ),

@@ -203,13 +203,18 @@ def test_an_edited_model_is_said_to_be_one(tmp_path: Path) -> None:
     assert gradient_importance(model, task).source.notes == ()
 
 
-def test_what_cannot_work(tmp_path: Path) -> None:
+def _not_proved(capture: object) -> None:
+    raise CaptureError("not proved")
+
+
+def test_what_cannot_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, task = case("bert mlm", tmp_path)
     with pytest.raises(ModelError, match="has no masked-language-model head"):
         gradient_importance(headed("bert", "qa"), task)
     torch.manual_seed(0)
     network: Any = tf.MPNetForMaskedLM(tiny("mpnet").config)
     afterwards = wrap(network.eval(), tiny("mpnet").tokenizer, name="tiny-mpnet")
+    monkeypatch.setattr("headscope.capture.surveying.prove_edit", _not_proved)
     with pytest.raises(CaptureError, match="looked at afterwards but not reached"):
         gradient_importance(afterwards, task)
     wrong = squad(("The cat sat.", [asked("a", "who?", ("dog", 4))]))

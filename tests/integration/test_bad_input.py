@@ -101,7 +101,8 @@ def test_a_binary_part_after_the_first_batches(analyze: Analyze, tmp_path: Path,
 
 
 def test_a_folder_as_text(analyze: Analyze, tmp_path: Path, place: Path) -> None:
-    assert_refused(analyze(tmp_path), "is a directory", place)
+    (tmp_path / "empty").mkdir()
+    assert_refused(analyze(tmp_path / "empty"), "is a folder without files", place)
 
 
 def test_a_long_single_line(analyze: Analyze, tmp_path: Path, place: Path) -> None:

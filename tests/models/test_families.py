@@ -6,6 +6,7 @@ from tests.helpers.families import built
 
 import headscope as hs
 from headscope.models import wrap
+from headscope.pages.seen import observe
 from headscope.tasks import NextToken
 from headscope.text.corpus import as_corpus
 
@@ -39,7 +40,7 @@ def test_an_edit_of_opt_reaches_what_its_head_calls() -> None:
 def test_the_text_part_of_a_config_counts() -> None:
     model = wrap(*built("gemma3"), name="gemma3")
     assert not hasattr(model.config, "vocab_size")
-    assert (model.text_config.vocab_size, model.max_length) == (128, 64)
+    assert (model.text_config.vocab_size, model.max_length) == (128, 256)
 
 
 def test_florence_starts_with_the_token_of_its_language_model() -> None:
@@ -48,3 +49,11 @@ def test_florence_starts_with_the_token_of_its_language_model() -> None:
     assert model.decoder_start == 2
     atlas = hs.analyze(model, TEXTS, max_length=32, measures=["entropy"], sentences=0)
     assert list(atlas.stacks) == ["encoder", "decoder", "cross"]
+
+
+def test_what_is_not_seen_is_said() -> None:
+    model = wrap(*built("gemma3"), name="gemma3")
+    said = "gemma3 also reads images; it is shown text alone, so what its heads do with images is not seen"
+    assert model.unseen == said
+    assert said in observe(model, "the cat sat").note
+    assert wrap(*built("qwen3"), name="qwen3").unseen == ""

@@ -58,8 +58,6 @@ def test_a_model_beside_with_fewer_heads_shows_what_it_has(observed: Observed) -
 @pytest.mark.parametrize(
     ("model", "start", "options", "says"),
     [
-        ("mpnet", Start(view="neuron"), {}, "does not let its queries and keys be read"),
-        ("mpnet", Start(), {"neurons": True}, "does not let its queries and keys be read"),
         ("bert", Start(stack="cross"), {}, "no stack 'cross'"),
         ("bert", Start(layer=3), {}, "no layer 3; it has 0 to 2"),
         ("bert", Start(heads=(4,)), {}, "no head 0.4; its layers have heads 0 to 3"),
@@ -68,7 +66,7 @@ def test_a_model_beside_with_fewer_heads_shows_what_it_has(observed: Observed) -
 )
 def test_what_the_files_of_a_model_rule_out(model: str, start: Start, options: dict, says: str) -> None:
     with pytest.raises(OptionError, match=says):
-        check_outline(tiny(model), start, **{"max_length": None, "neurons": None} | options)
+        check_outline(tiny(model), start, **{"max_length": None} | options)
 
 
 def test_what_can_be_shown_is_not_refused() -> None:
@@ -77,7 +75,7 @@ def test_what_can_be_shown_is_not_refused() -> None:
         ("bert", Start(view="neuron", layer=2)),
         ("t5", Start(stack="cross")),
     ):
-        check_outline(tiny(name), start, max_length=None, neurons=None)
+        check_outline(tiny(name), start, max_length=None)
         check_model(tiny(name), start, neurons=None)
 
 
@@ -87,4 +85,4 @@ def test_what_only_a_loaded_model_tells() -> None:
     with pytest.raises(OptionError, match="no layer 9 in its cross"):
         check_model(tiny("t5"), Start(stack="cross", layer=9), neurons=None)
     with pytest.raises(OptionError, match="queries and keys"):
-        check_model(tiny("mpnet"), Start(view="neuron"), neurons=None)
+        check_model(tiny("xlnet"), Start(view="neuron"), neurons=None)

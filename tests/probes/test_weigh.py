@@ -141,7 +141,7 @@ def test_patterns_are_of_both_where_both_can_be_told(tmp_path: Path) -> None:
     atlas = probed("patterns", tmp_path).to_atlas()
     assert set(atlas.probes) == {"patterns", "patterns_moved"}
     assert atlas.probes["patterns_moved"]["arrays"][0].endswith("_moved")
-    [alone] = hs.find_patterns(tiny("mpnet"), TEXTS, max_length=32).to_atlas().probes
+    [alone] = hs.find_patterns(tiny("xlnet"), TEXTS, max_length=32).to_atlas().probes
     assert alone == "patterns"
 
 
@@ -166,7 +166,7 @@ def test_kinds_by_what_heads_move(recwarn: pytest.WarningsRecorder) -> None:
 def test_what_cannot_be_told_is_refused_in_a_line(tmp_path: Path) -> None:
     data = treebank(tmp_path, as_file(DOCUMENTS))
     with pytest.raises(OptionError, match=r"not what they move; leave out --weigh moved"):
-        hs.DependencyProbe(tiny("mpnet"), weigh="moved")
+        hs.DependencyProbe(tiny("xlnet"), weigh="moved")
     with pytest.raises(OptionError, match="weigh must be looked or moved, not 'both'"):
         hs.FeaturesProbe(tiny("bert"), weigh="both").score(data)  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="what a head moves has no such score"):

@@ -90,7 +90,7 @@ def test_a_model_and_its_atlas_say_the_same() -> None:
 
 def test_what_has_no_values_is_refused_and_an_older_atlas_has_no_lengths() -> None:
     with pytest.raises(OptionError, match="does not say what heads move"):
-        kobayashi2020(tiny("mpnet"), text=as_corpus(TEXTS), max_length=32)
+        kobayashi2020(tiny("xlnet"), text=as_corpus(TEXTS), max_length=32)
     atlas = hs.analyze(tiny("bert"), TEXTS, measures=["role_attention"], max_length=32, sentences=0)
     _, vectors = kobayashi2020(atlas).sections
     assert "needs --text FILE" in vectors.needs

@@ -91,23 +91,23 @@ def test_lengths_dealt_out_to_other_keys_bring_back_what_is_looked_at(
 
 
 def test_a_model_that_shows_no_values_is_looked_at_with_a_note() -> None:
-    atlas = hs.analyze(tiny("mpnet"), TEXTS, **OPTIONS)
+    atlas = hs.analyze(tiny("xlnet"), TEXTS, **OPTIONS)
     assert set(atlas.measures) >= ATTENTION
     assert not [name for name in atlas.measures if name in LOUD or name.endswith("_moved")]
     options = atlas.provenance["options"]
     assert options["weigh"] == "looked"
     assert "can tell where its heads look" in options["weigh_note"]
     assert "loudness" not in options["measures"]
-    asked = hs.analyze(tiny("mpnet"), TEXTS, weigh="looked", **OPTIONS)
+    asked = hs.analyze(tiny("xlnet"), TEXTS, weigh="looked", **OPTIONS)
     assert "weigh_note" not in asked.provenance["options"]
 
 
 @pytest.mark.parametrize("weigh", ["moved", "both"])
 def test_what_was_asked_for_and_cannot_be_is_refused(weigh: Any) -> None:
     with pytest.raises(OptionError, match=r"can tell where its heads look.*; give --weigh looked"):
-        hs.analyze(tiny("mpnet"), TEXTS, weigh=weigh, **OPTIONS)
+        hs.analyze(tiny("xlnet"), TEXTS, weigh=weigh, **OPTIONS)
     with pytest.raises(OptionError, match="leave out the measure loudness"):
-        hs.analyze(tiny("mpnet"), TEXTS, measures=["entropy", "loudness"], **OPTIONS)
+        hs.analyze(tiny("xlnet"), TEXTS, measures=["entropy", "loudness"], **OPTIONS)
 
 
 def test_the_published_forms_are_of_weights() -> None:

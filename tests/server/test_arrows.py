@@ -54,3 +54,20 @@ def test_too_few_texts_are_refused_in_one_line(serving: MakeClient) -> None:
     none = client.post("/api/find", json={"model": "tiny-bert", "texts": [asked[0] | {"arrows": []}]})
     assert none.status_code == 400
     assert "no arrows are drawn" in none.json()["error"]
+
+
+def test_lines_that_mean_harm_are_told(serving: MakeClient) -> None:
+    lines = ['{"a":' * 20_000, f'{{"text": {"9" * 5_000}}}', "The cat sat."]
+    answer = serving(tiny("bert")).post("/api/arrows", json={"lines": "\n".join(lines)}).json()
+    assert [text["text"] for text in answer["texts"]] == ["The cat sat."]
+    assert "line 1 cannot be read" in answer["note"]
+    assert "line 2 cannot be read" in answer["note"]
+
+
+def test_a_search_that_others_would_wait_for_is_refused(serving: MakeClient) -> None:
+    client = serving(tiny("bert"))
+    for texts in (["the cat"] * 201, ["the cat " * 600] * 5):
+        asked = [{"text": text, "arrows": [[[4, 7], [0, 3]]]} for text in texts]
+        answer = client.post("/api/find", json={"model": "tiny-bert", "texts": asked})
+        assert answer.status_code == 400
+        assert "headscope find --arrows" in answer.json()["error"]

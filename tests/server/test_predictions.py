@@ -10,7 +10,8 @@ from tests.helpers.tiny import HEADS, WIDTH
 from tests.server.conftest import MakeClient
 
 import headscope as hs
-from headscope.models import Model
+from headscope.errors import CaptureError
+from headscope.models import Model, wrap
 from headscope.server.explorer import EDITS, HEADS_CHARACTERS
 from headscope.server.predictions import _beside, _summary
 from headscope.server.shapes import Edit, Guess, Option
@@ -266,8 +267,15 @@ def test_bad_requests(serving: MakeClient, change: dict, code: int, says: str) -
     assert says in answer.json()["error"]
 
 
-def test_heads_that_cannot_be_reached_are_not_edited(serving: MakeClient) -> None:
+def test_heads_that_cannot_be_reached_are_not_edited(
+    serving: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(capture: object) -> None:
+        raise CaptureError("not proved")
+
+    monkeypatch.setattr("headscope.capture.surveying.prove_edit", refuse)
     model = headed("convbert", "qa")
+    model = wrap(model.network, model.tokenizer, name=model.name)  # not surveyed before
     request = {
         "model": model.name,
         "text_a": "who?",

@@ -11,6 +11,7 @@ from headscope.tasks import (
     NextToken,
     QuestionAnswering,
     Regression,
+    SequenceToSequence,
     task_for,
 )
 from headscope.text.items import Sentence, TextPair
@@ -20,6 +21,8 @@ def test_every_task_by_its_name(tmp_path: Path) -> None:
     questions = questions_file(tmp_path / "a.json")
     labelled = tmp_path / "a.tsv"
     labelled.write_text("the cat\t1\n")
+    pairs = tmp_path / "b.tsv"
+    pairs.write_text("the cat\ta dog\n")
     text = tmp_path / "a.txt"
     text.write_text("The cat sat on the mat.\n")
     made = {
@@ -28,6 +31,7 @@ def test_every_task_by_its_name(tmp_path: Path) -> None:
         "regression": (labelled, headed("bert", "classification", 1), Regression),
         "mlm": (text, headed("bert", "mlm"), MaskedLanguageModelling),
         "lm": (text, headed("gpt2", "lm"), NextToken),
+        "seq2seq": (pairs, headed("t5", "lm"), SequenceToSequence),
     }
     assert set(TASKS.names()) == set(made)
     for name, (data, model, kind) in made.items():

@@ -113,9 +113,9 @@ def test_a_view_shows_what_the_model_writes() -> None:
     model = writer("bart")
     red = model.tokenizer("red").input_ids[0]
     model.network.final_logits_bias[0, red] = 1e4
-    assert written(model, "the cat sat", max_length=8) == " ".join(["▁red"] * 7)
+    assert written(model, "the cat sat", max_length=8) == " ".join(["▁red"] * 6)
     observed = observe(model, "the cat sat", max_length=8)
-    assert observed.text_b == " ".join(["▁red"] * 7)
+    assert observed.text_b == " ".join(["▁red"] * 6)  # the last token is its end
     assert "what the model writes" in observed.note
     model.network.final_logits_bias[0, red] = -1e4
     observed = observe(model, "the cat sat", max_length=8)

@@ -67,7 +67,7 @@ def test_missing_files_are_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(TextError, match=r"b\.txt: no such file"):
         read_text(here, tmp_path / "b.txt")
     with pytest.raises(TextError, match="is a directory"):
-        read_text(tmp_path)
+        read_pairs(tmp_path)
     with pytest.raises(TextError, match=r"b\.tsv: no such file"):
         read_pairs(tmp_path / "b.tsv")
     with pytest.raises(TextError, match="given no file"):

@@ -162,7 +162,8 @@ def _small(kind: type[PreTrainedConfig], shape: Mapping[str, Any], default: Any 
 
 def _fit(default: Any, values: dict[str, Any]) -> None:
     """What has to fit together: groups of heads, and as many layers as it takes to meet one that attends."""
-    if getattr(default, "num_key_value_heads", None) == getattr(default, "num_attention_heads", 0):
+    own = vars(default)
+    if own.get("num_key_value_heads") == own.get("num_attention_heads", 0):
         values |= {name: 4 for name in ("num_key_value_heads", "num_attention_heads") if name in values}
     kinds = getattr(default, "layer_types", None) or getattr(default, "layers_block_type", None) or ()
     attending = [number for number, kind in enumerate(kinds) if "attention" in kind and "linear" not in kind]
@@ -176,8 +177,7 @@ def _number(name: str, value: int) -> Iterator[tuple[str, int]]:
         return
     for pattern, most in _RULES:
         if re.fullmatch(pattern, name):
-            if value > most:
-                yield name, most
+            yield name, min(value, most)
             return
 
 

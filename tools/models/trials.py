@@ -9,14 +9,16 @@ from typing import Any, Literal
 import torch
 from tools.models.build import tiny_network, tokenizer
 from torch import Tensor, nn
+from transformers import PreTrainedModel
 
 import headscope as hs
 from headscope.capture import Capture, output_projections, surveyed
 from headscope.capture.probing import probe_inputs, state_of
-from headscope.errors import CaptureError, HeadscopeError
+from headscope.errors import CaptureError, HeadscopeError, ModelError
 from headscope.models import Model, wrap
 from headscope.models.load import quiet_transformers
 from headscope.models.stacks import Place
+from headscope.models.towers import text_tower
 from headscope.pages.neurons import read_neurons
 from headscope.pages.seen import observe
 from headscope.tasks import LanguageModelling, MaskedLanguageModelling, NextToken, has_head
@@ -74,17 +76,18 @@ def tried(name: str) -> Row:
         except Exception as error:
             row.notes["build"] = _said(error)
             return row
-        model = wrap(network, tokenizer(), name=name)
         try:
-            capture = surveyed(model)
+            capture = _surveyed(network, row)
         except HeadscopeError as error:
             row.maps, row.notes["maps"] = "refused", str(error)
+            row.notes |= {"cause": _said(error.__cause__)} if isinstance(error.__cause__, Exception) else {}
             return row
         except Exception as error:
             row.maps, row.notes["maps"] = "crashed", _said(error)
             return row
         row.road = capture.road
-        row.stacks = ", ".join(f"{grid.stack} {grid.layers} x {grid.heads}" for grid in capture.stacks.grids)
+        stacks = ", ".join(f"{grid.stack} {grid.layers} x {grid.heads}" for grid in capture.stacks.grids)
+        row.stacks = f"{row.stacks}{stacks}"
         for trial, attempt in _ATTEMPTS.items():
             with torch.no_grad():
                 outcome, why = _outcome(attempt, capture)
@@ -92,6 +95,20 @@ def tried(name: str) -> Row:
             if why:
                 row.notes[trial] = why
     return row
+
+
+def _surveyed(network: PreTrainedModel, row: Row) -> Capture:
+    """The capture of a network, or of its text tower where it cannot be run on text alone."""
+    try:
+        return surveyed(wrap(network, tokenizer(), name=row.type))
+    except ModelError as error:
+        tower = text_tower(network)
+        if tower is None:
+            raise
+        row.notes["cause"] = _said(error.__cause__ or error)
+        capture = surveyed(wrap(tower, tokenizer(), name=row.type))
+        row.stacks = "text tower: "
+        return capture
 
 
 def _outcome(attempt: Callable[[Capture], None], capture: Capture) -> tuple[Outcome, str]:
@@ -108,7 +125,7 @@ def _outcome(attempt: Callable[[Capture], None], capture: Capture) -> tuple[Outc
     return "yes", ""
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 

@@ -34,7 +34,7 @@ def added(
     owners = atlas.owners()
     kept = {
         _path(atlas, path, several=several): group
-        for path, group in _datasets(atlas).items()
+        for path, group in datasets_of(atlas).items()
         if owners.get(name_of(path)) != probe
     }
     probes = {**atlas.probes, probe: {**facts, "arrays": names}}
@@ -62,14 +62,14 @@ def joined(atlas: Atlas, other: Atlas) -> Atlas:
         )
     for probe, facts in probes.items():
         _check_free(atlas, probe, facts.get("arrays", []))
-    theirs = {path: group for path, group in _datasets(other).items() if name_of(path) in owned}
+    theirs = {path: group for path, group in datasets_of(other).items() if name_of(path) in owned}
     facts = {"probes": json.dumps(atlas.probes | probes), FORMAT_KEY: FORMAT}
-    extended = Atlas(tree_of(_datasets(atlas) | theirs, facts))
+    extended = Atlas(tree_of(datasets_of(atlas) | theirs, facts))
     extended.opened, extended.added = atlas.opened, atlas.added
     return extended
 
 
-def _datasets(atlas: Atlas) -> dict[str, xr.Dataset]:
+def datasets_of(atlas: Atlas) -> dict[str, xr.Dataset]:
     """Every group of the tree by its path."""
     return {path: node.to_dataset(inherit=False) for path, node in atlas.tree.subtree_with_keys}
 

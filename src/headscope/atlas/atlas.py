@@ -21,6 +21,7 @@ from headscope.atlas.files import (
     Results,
     measure_names,
 )
+from headscope.atlas.hub import fetched, push
 from headscope.atlas.read import read_stored
 from headscope.atlas.saving import Opened, save
 from headscope.atlas.sentences import Example, Typical, as_line, from_line
@@ -232,8 +233,19 @@ class Atlas:
         """All arrays of one stack by name, standard errors and baselines included."""
         if name not in self._arrays:
             groups = self._groups(name)
-            self._arrays[name] = Arrays(groups[key] for key in groups if not key.endswith((EXAMPLES, TABLE)))
+            named = (groups[key] for key in groups if not key.endswith((EXAMPLES, TABLE)))
+            self._arrays[name] = Arrays(named, self.module_layers(name))
         return self._arrays[name]
+
+    def module_layers(self, stack: str) -> tuple[int, ...]:
+        """The numbers that the layers of a stack have in the network; empty where they are 0, 1, 2 and so on.
+
+        In a hybrid only some modules attend: layer 0 of the atlas may be `layers.3` of the network.
+        """
+        known = self.provenance.get("module_layers")
+        numbers = known.get(stack) if isinstance(known, dict) else None
+        is_list = isinstance(numbers, list) and all(type(number) is int for number in numbers)
+        return tuple(numbers) if is_list and numbers else ()
 
     def _groups(self, stack: str) -> Mapping[str, StoredGroup]:
         """The arrays of each group of a stack."""
@@ -323,6 +335,15 @@ class Atlas:
         """
         save(self, path)
 
+    def push_to_hub(
+        self, repo: str, *, name: str = "atlas.nc", sentences: bool = False, private: bool | None = None
+    ) -> str:
+        """Put the atlas, with a card, into the data set `owner/name` on the hub; the address that `hs.open` takes.
+
+        Without `sentences` those that it quotes from its texts are left out.
+        """
+        return push(self, repo, name=name, sentences=sentences, private=private)
+
     def __repr__(self) -> str:
         facts = self.provenance
         shapes = {stack: self.shape(stack) for stack in self.stacks}
@@ -346,7 +367,8 @@ class Atlas:
 
 
 def open_atlas(path: str | os.PathLike[str]) -> Atlas:
-    """Open an atlas file; a truncated, foreign or newer file gives a clear error."""
+    """Open an atlas file, or one on the hub (hf://owner/name/atlas.nc); a damaged or newer one gives a clear error."""
+    path = fetched(path)
     atlas = Atlas(read_stored(path))
     atlas.opened = Opened.of(path, atlas.probes)
     return atlas

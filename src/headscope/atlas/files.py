@@ -20,7 +20,7 @@ raise it."""
 PLAIN_FORMAT = 1
 """What a file is written as that holds numbers only; one with the tables and examples of probes needs FORMAT."""
 
-NESTED = ("options", "versions", "probes", "edits", "profile")
+NESTED = ("options", "versions", "probes", "edits", "profile", "module_layers")
 """Attributes that hold JSON, since NetCDF attributes are flat."""
 
 Results = Mapping[str, Mapping[str, LabelledArray]]

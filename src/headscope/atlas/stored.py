@@ -87,13 +87,17 @@ class StoredGroup(Mapping[str, "xr.DataArray"]):
 class Arrays(Mapping[str, "xr.DataArray"]):
     """The arrays of several groups by name, each made when it is first asked for."""
 
-    def __init__(self, groups: Iterable[StoredGroup]) -> None:
+    def __init__(self, groups: Iterable[StoredGroup], module_layers: tuple[int, ...] = ()) -> None:
+        self._module_layers = module_layers
         self._group_of = {name: group for group in groups for name in group}
         self._made: dict[str, xr.DataArray] = {}
 
     def __getitem__(self, name: str) -> xr.DataArray:
         if name not in self._made:
-            self._made[name] = self._group_of[name][name]
+            array = self._group_of[name][name]
+            if self._module_layers and array.sizes.get("layer") == len(self._module_layers):
+                array = array.assign_coords(module_layer=("layer", list(self._module_layers)))
+            self._made[name] = array
         return self._made[name]
 
     @cached_property

@@ -21,6 +21,48 @@ _FAR = 5_000
 
 
 @dataclass(frozen=True)
+class AttentionInputs:
+    """What a layer's attention function was given: enough to compute what it does in another way."""
+
+    module: nn.Module
+    query: Tensor  # (text, head, query, neuron) after any rotation
+    key: Tensor  # (text, group, key, neuron) after any rotation
+    value: Tensor  # (text, group, key, dim)
+    mask: Tensor | None  # (text or 1, head or 1, query or 1, key) added to the scores
+    position_bias: Tensor | None = None  # likewise
+    scaling: float | None = None
+    soft_cap: float | None = None
+
+    @property
+    def scale(self) -> float:
+        """What products of queries and keys are multiplied with."""
+        return float(self.query.shape[-1] ** -0.5 if self.scaling is None else self.scaling)
+
+    @property
+    def sinks(self) -> Tensor | None:
+        """(head,) a score that no key has, counted in by the softmax."""
+        sinks = getattr(self.module, "sinks", None)
+        return sinks.detach().reshape(-1) if isinstance(sinks, Tensor) else None
+
+    @property
+    def mask_of_all(self) -> Tensor | None:
+        """(text, head, query, key) the mask, without a copy."""
+        return self._of_all(self.mask)
+
+    @property
+    def bias_of_all(self) -> Tensor | None:
+        """(text, head, query, key) the position bias, without a copy."""
+        return self._of_all(self.position_bias)
+
+    def _of_all(self, added: Tensor | None) -> Tensor | None:
+        if added is None:
+            return None
+        texts, heads, queries, _ = self.query.shape
+        keys = self.key.shape[2]
+        return added[..., :keys].expand(texts, heads, queries, keys)
+
+
+@dataclass(frozen=True)
 class AttentionCall:
     """What a layer's heads did, after the model's own eager function and before the output projection."""
 
@@ -42,6 +84,20 @@ class AttentionCall:
     """(text, head, query, key) where the module took the softmax itself: scores, biases and masks in one."""
     scores_unknown: str = ""
     """Why its scores are not products of queries and keys and a bias, in words; empty where they are."""
+
+    @property
+    def inputs(self) -> AttentionInputs:
+        """What it was given."""
+        return AttentionInputs(
+            self.module,
+            self.query,
+            self.key,
+            self.value,
+            self.mask,
+            self.position_bias,
+            self.scaling,
+            self.soft_cap,
+        )
 
     @property
     def visible(self) -> Tensor:

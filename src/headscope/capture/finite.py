@@ -30,12 +30,15 @@ class FiniteCheck:
     def look(self, place: Place, weights: Tensor, mask: Any = None) -> None:
         """Look at `weights` (text, head, query, key); `mask` (text, token) is what the model was given, or None."""
         # A row that holds nan has no sum: one cheap reduction instead of a look at every weight.
-        sums = weights.detach().sum(-1)  # (text, head, query)
+        self.look_at_sums(place, weights.detach().sum(-1), mask)
+
+    def look_at_sums(self, place: Place, sums: Tensor, mask: Any = None) -> None:
+        """The same by a number of each query's row, (text, head, query), that is nan where the row holds nan."""
         if isinstance(mask, Tensor) and mask.dim() == 2:
-            real = mask[:, -weights.shape[2] :].bool()  # with a cache there are keys before the first query
+            real = mask[:, -sums.shape[2] :].bool()  # with a cache there are keys before the first query
             sums = sums.masked_fill(~real[:, None], 0)
         self._layers.append((place, ~sums.isfinite().all(2).all(0)))
-        if _tells_at_once(weights):
+        if _tells_at_once(sums):
             self.done()
 
     def done(self) -> None:

@@ -16,9 +16,16 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from headscope.capture.call import AttentionCall
+from headscope.capture.call import AttentionCall, AttentionInputs
 from headscope.capture.finite import FiniteCheck
-from headscope.capture.observe import Handler, edits_suspended, evaluating, intercepting, returned_attention
+from headscope.capture.observe import (
+    Handler,
+    Replacement,
+    edits_suspended,
+    evaluating,
+    intercepting,
+    returned_attention,
+)
 from headscope.capture.softmax import Site
 from headscope.errors import CaptureError
 from headscope.models.model import Model
@@ -43,6 +50,11 @@ class Capture:
     """How often each layer attends, always with the same weights; more than once in DiffLlama."""
     why: str = ""
     """Why attention that is not hooked cannot be reached, in words."""
+
+    @property
+    def shows_scores(self) -> bool:
+        """Whether queries and keys are seen, and scores are their products plus something of the position."""
+        return self.hooked and all(site.scale is not None for site in self.sites)
 
     @property
     def road(self) -> str:
@@ -134,6 +146,8 @@ class Forward:
 
 
 Handle = Callable[[Place, AttentionCall, Forward], AttentionCall]
+Attend = Callable[[Place, AttentionInputs, Forward], Tensor]
+"""What computes a call's output in place of the model's own function."""
 
 
 class Follower:
@@ -147,14 +161,19 @@ class Follower:
         *,
         everywhere: bool,
         left_out: Collection[Place] = (),
+        attend: Attend | None = None,
     ) -> None:
-        """`everywhere` is for edits: in all threads, and nan may pass, as an edit may be there to take it away."""
+        """`everywhere` is for edits: in all threads, and nan may pass, as an edit may be there to take it away.
+
+        With `attend` the model's own function does not run, and `handle` is not asked.
+        """
         self.model = capture.model
         self._sites, self._repeats = capture.sites, capture.repeats
         self.name = capture.model.name
         self.sections = sections(capture, left_out)
         self.places = frozenset(places)
         self._handle = handle
+        self._attend = attend
         self._heads = {grid.stack: grid.heads for grid in capture.stacks.grids}
         self._thread = None if everywhere else threading.get_ident()
         self._running = threading.local()
@@ -164,7 +183,7 @@ class Follower:
         """The sections that have chosen places."""
         return [section for section in self.sections if self.places & set(section.places)]
 
-    def ask(self, module: nn.Module) -> Handler | None:
+    def ask(self, module: nn.Module) -> Handler | Replacement | None:
         """What to do with the next attention call: the interceptor of `intercepting`."""
         forward = self._forwards[-1] if self._forwards else None
         if forward is None:
@@ -179,6 +198,11 @@ class Follower:
         again = place in forward.handled and self._thread is not None  # who watches is shown a layer once
         if place not in self.places or again:
             return None
+
+        attend = self._attend
+        if attend is not None:
+            forward.handled.add(place)
+            return Replacement(lambda inputs: attend(place, inputs, forward))
 
         def handle(call: AttentionCall) -> AttentionCall:
             if call.weights.dim() != 4 or call.weights.shape[1] != self._heads[place.stack]:
@@ -340,6 +364,19 @@ def run_calls(capture: Capture, inputs: Inputs, see: Callable[[Place, AttentionC
 
     core = capture.model.core
     with following(capture, capture.stacks.places, handle), evaluating(core), torch.inference_mode():
+        core(**inputs, **capture.model.no_cache)
+
+
+def run_replaced(capture: Capture, inputs: Inputs, attend: Attend) -> None:
+    """One forward pass in which `attend` computes every layer's attention; checked like every other."""
+
+    def unused(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
+        return call
+
+    check_reachable(capture)
+    follower = Follower(capture, capture.stacks.places, unused, everywhere=False, attend=attend)
+    core = capture.model.core
+    with follower.active(), evaluating(core), torch.inference_mode():
         core(**inputs, **capture.model.no_cache)
 
 

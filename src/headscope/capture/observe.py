@@ -22,7 +22,7 @@ from transformers.masking_utils import eager_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from headscope.capture import lean
-from headscope.capture.call import AttentionCall
+from headscope.capture.call import AttentionCall, AttentionInputs
 from headscope.capture.softmax import Site, softmax_road
 from headscope.errors import CaptureError
 from headscope.models.adapters import adapter_for
@@ -38,7 +38,16 @@ _OUTPUTS = ("encoder_attentions", "attentions", "decoder_attentions", "cross_att
 
 Watcher = Callable[[Tensor], None]
 Handler = Callable[[AttentionCall], AttentionCall]
-Interceptor = Callable[[nn.Module], Handler | None]
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """Computes a call's output (text, query, head, dim) in place of the model's own function."""
+
+    attend: Callable[[AttentionInputs], Tensor]
+
+
+Interceptor = Callable[[nn.Module], Handler | Replacement | None]
 """Asked at every attention call of its network, in order; answers with what is to be done with it, or None."""
 
 
@@ -232,6 +241,18 @@ def _attend(
         fast: Callable[..., tuple[Tensor, None]] = ALL_ATTENTION_FUNCTIONS[_FAST]
         return fast(module, query, key, value, attention_mask, *positional, **options)
     mask = adapter_for(config).additive_mask(attention_mask, query.dtype)
+    if len(handlers) == 1 and isinstance(handlers[0], Replacement):
+        inputs = AttentionInputs(
+            module,
+            query,
+            key,
+            value,
+            mask,
+            options.get("position_bias"),
+            options.get("scaling"),
+            options.get("softcap"),
+        )
+        return handlers[0].attend(inputs), None
     own = own_attention(type(module))
     output, weights = lean.attend(own, module, query, key, value, mask, *positional, **options)
     if not handlers:
@@ -248,8 +269,7 @@ def _attend(
         scaling=options.get("scaling"),
         soft_cap=options.get("softcap"),
     )
-    for handle in handlers:
-        call = handle(call)
+    call = _handled(call, handlers)
     return call.output, call.weights
 
 
@@ -258,13 +278,20 @@ def _answered(module: nn.Module, seen: Callable[[], AttentionCall]) -> Attention
     handlers = _handlers(module)
     if not handlers:
         return None
-    call = seen()
+    return _handled(seen(), handlers)
+
+
+def _handled(call: AttentionCall, handlers: list[Handler | Replacement]) -> AttentionCall:
     for handle in handlers:
+        if isinstance(handle, Replacement):
+            raise CaptureError(
+                "attention cannot be computed in another way while an edit or another watcher looks on"
+            )
         call = handle(call)
     return call
 
 
-def _handlers(module: nn.Module) -> list[Handler]:
+def _handlers(module: nn.Module) -> list[Handler | Replacement]:
     """What those who asked for the module's network want done with this call."""
     asked = (*(() if _suspended.get() else _everywhere), *_here.get())
     answers = [

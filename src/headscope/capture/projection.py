@@ -216,24 +216,28 @@ class Carrier:
                 hooks.callback(module.register_forward_pre_hook(keep).remove)
             yield
 
-    def carried(self, place: Place, call: AttentionCall) -> Carried:
-        """What the heads of a call fetch and give."""
-        projection = self._projections[place]
-        stream = None if projection.residual is None else self._streams.get(projection.residual)
-        return Carried(
-            call.value, call.output, self._root(projection, self._heads[place.stack], call), stream
-        )
+    def carried(self, place: Place, value: Tensor, output: Tensor) -> Carried:
+        """What the heads fetch and give: from values (text, group, key, dim) to output (text, query, head, dim)."""
+        return Carried(value, output, self.root(place, value), self._stream(place))
 
-    def _root(self, projection: OutputProjection, heads: int, call: AttentionCall) -> Tensor:
+    def residual(self, place: Place) -> Tensor | None:
+        """(text, query) the length of the residual stream that a layer's heads add to; None where it is not seen."""
+        stream = self._stream(place)
+        return None if stream is None else torch.linalg.vector_norm(stream, dim=-1, dtype=torch.float32)
+
+    def _stream(self, place: Place) -> Tensor | None:
+        module = self._projections[place].residual
+        return None if module is None else self._streams.get(module)
+
+    def root(self, place: Place, value: Tensor) -> Tensor:
         """(head, dim, rank) such that a vector times it is as long as what the projection makes of the vector.
 
         With W' = Q R, |v W| = |R v'|: a small product instead of one as wide as the model.
         """
-        key = (projection.module, call.value.shape[-1])
+        projection = self._projections[place]
+        key = (projection.module, value.shape[-1])
         if key not in self._roots:
-            matrix, _ = projection.matrix(heads, call.value.shape[-1])
-            root = torch.linalg.qr(matrix.float().mT, mode="r").R.mT
-            self._roots[key] = root.to(
-                call.value.device, torch.promote_types(call.value.dtype, torch.float32)
-            )
+            matrix, _ = projection.matrix(self._heads[place.stack], value.shape[-1])
+            root = torch.linalg.qr(matrix.float().mT, mode="r").R.mT.contiguous()
+            self._roots[key] = root.to(value.device, torch.promote_types(value.dtype, torch.float32))
         return self._roots[key]

@@ -27,11 +27,17 @@ def prove_edit(capture: Capture) -> None:
         projections = output_projections(capture)
     except CaptureError:
         projections = {}
+    plain = _run(capture)
     for grid in capture.stacks.grids:
         place = Place(grid.stack, grid.layers - 1)
         edited = _output(
             capture, place, lambda call: call.silenced(torch.tensor([0], device=call.weights.device))
         )
+        if edited is not None and plain is not None and torch.equal(edited, plain):
+            raise CaptureError(
+                f"{capture.model.name} ({capture.model.architecture}): switching off a head of the {grid.stack} "
+                "changes nothing that comes out, so it takes no edits"
+            )
         if place not in projections:
             continue
         module = projections[place].module

@@ -75,17 +75,18 @@ def survey(model: Model) -> Capture:
 
 def _survey(model: Model) -> Capture:
     plain = _run(model, padded_probe(model), lambda: model.core(**padded_probe(model), **model.no_cache))
-    refused: list[CaptureError] = []
+    refused: dict[Any, CaptureError] = {}
     for road in (_by_interface, _by_softmax, _by_returned):
         try:
             capture = road(model, state_of(plain))
         except CaptureError as error:
-            refused.append(error)
+            refused[road] = error
             continue
         if capture is not None:
-            return capture if capture.hooked else replace(capture, why=str(refused[0]) if refused else "")
-    if refused:
-        raise refused[0]
+            reasons = [str(error) for error in refused.values()]
+            return capture if capture.hooked else replace(capture, why="; ".join(reasons))
+    if refused:  # what the interface shows says most; else what the maps are that the model returns
+        raise refused.get(_by_interface, list(refused.values())[-1])
     advice = tower_advice(model.network)
     raise ModelError(f"{model.name} ({model.architecture}) has no attention that can be observed{advice}")
 

@@ -136,6 +136,9 @@ MODEL_HELP = "demo, demo-mrpc, demo-qa, demo-lm, a folder that save_pretrained w
 ModelName = Annotated[str, argument("MODEL", MODEL_HELP)]
 AtlasFile = Annotated[Path, argument("ATLAS", "A file that headscope analyze wrote.")]
 TextFiles = Annotated[list[Path] | None, _option(_SHARED["text"])]
+Dataset = Annotated[str | None, _option(_SHARED["dataset"])]
+Split = Annotated[str, _option(_SHARED["split"])]
+Column = Annotated[str, _option(_SHARED["column"])]
 PairsFile = Annotated[Path | None, _option(_SHARED["pairs"])]
 Output = Annotated[Path | None, _option(_SHARED["output"])]
 TaskData = Annotated[list[Path], _option(_SHARED["data"])]
@@ -323,16 +326,27 @@ def batch_size_of(text: str) -> int | Literal["auto"]:
     return "auto" if text == "auto" else int(text)
 
 
-def check_corpus(text: Sequence[Path] | None, pairs: Path | None) -> list[Path]:
-    """The files of --text or --pairs, of which exactly one is needed."""
-    if bool(text) == (pairs is not None):
-        raise OptionError("give the texts either as --text FILE... or as --pairs FILE, one of the two")
+def check_corpus(text: Sequence[Path] | None, pairs: Path | None, dataset: str | None = None) -> list[Path]:
+    """The files of --text or --pairs; of these and --dataset exactly one is needed."""
+    if sum(map(bool, (text, pairs, dataset))) != 1:
+        raise OptionError(
+            "give the texts as --text FILE..., as --pairs FILE or as --dataset NAME, one of these"
+        )
     return [*(text or []), *([pairs] if pairs else [])]
 
 
-def read_corpus(text: Sequence[Path] | None, pairs: Path | None) -> "Corpus":
-    """The texts of --text or --pairs."""
-    return hs.read_pairs(pairs) if pairs else hs.read_text(*(text or []))
+def read_corpus(
+    text: Sequence[Path] | None,
+    pairs: Path | None,
+    dataset: str | None = None,
+    *,
+    split: str = "train",
+    column: str = "text",
+) -> "Corpus":
+    """The texts of --text, --pairs or --dataset."""
+    if dataset is not None:
+        return hs.read_dataset(dataset, split=split, column=column)
+    return hs.read_pairs(pairs) if pairs else hs.read_text(*(text or []), column=column)
 
 
 def treebank(paths: list[Path], annotate: str | None) -> "Treebank":

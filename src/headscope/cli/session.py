@@ -67,6 +67,8 @@ class Session:
 
         if note := start_note(model):
             self.notes.append(note)
+        if model.unseen:
+            self.notes.append(model.unseen)
         return model
 
     def load_task(

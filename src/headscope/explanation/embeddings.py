@@ -90,7 +90,11 @@ class _Lookups(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
     def _kind(self, numbers: Tensor) -> Kind | None:
-        if numbers.shape[-1] not in _LENGTHS.values() or numbers.numel() // numbers.shape[-1] > _TEXTS:
+        if (
+            not numbers.dim()
+            or numbers.shape[-1] not in _LENGTHS.values()
+            or numbers.numel() // numbers.shape[-1] > _TEXTS
+        ):
             return None
         for name, ids in self.inputs.items():
             if name in _KINDS and torch.equal(numbers, ids):
@@ -178,7 +182,9 @@ def replacing(tables: Sequence[Table], means: TableMeans, kinds: Collection[Kind
         raise CaptureError(f"this model has no table of {' and '.join(sorted(kinds))} embeddings to replace")
 
     def replace(number: int, side: SideName, output: Tensor) -> Tensor:
-        return chosen[number][1].to(output.device, output.dtype).expand_as(output)
+        return (
+            chosen[number][1].to(output.device, output.dtype).expand_as(output).clone()
+        )  # some write into it
 
     with _hooked([table for table, _ in chosen], replace):
         yield

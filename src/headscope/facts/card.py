@@ -81,6 +81,8 @@ class Card:
 
     used: str = ""
     """Whether the model uses what it finds; empty where that was not shown."""
+    module_layer: int | None = None
+    """The number of its layer in the network, where that is not the number of the head's layer."""
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -95,7 +97,10 @@ class Card:
     @property
     def sentences(self) -> list[str]:
         """All that is said, a sentence each."""
-        return [*([claim.text for claim in self.claims] or [NOTHING]), *self.rest]
+        layer = (
+            [] if self.module_layer is None else [f"Its layer is layer {self.module_layer} of the network."]
+        )
+        return [*([claim.text for claim in self.claims] or [NOTHING]), *self.rest, *layer]
 
     @property
     def title(self) -> str:
@@ -207,6 +212,7 @@ def _card(crowd: _Crowd, head: HeadId) -> Card:
         explained_sentence(arrays, subject.atlas.sample_size("explained"), heads=heads),
         _without(crowd.sweep, arrays),
         used=used_sentence(subject.atlas, subject.stack, head),
+        module_layer=dict(enumerate(subject.atlas.module_layers(subject.stack))).get(head.layer),
     )
 
 

@@ -117,6 +117,11 @@ class HeadArrays(Mapping[str, HeadArray]):
         return math.nan if array is None else array.number(**labels)
 
 
+_EMPTY = {"role_attention": "role", "distance_features": "feature"}
+"""Measures of a decoder, and along what dimension they may hold tokens that its texts have none of."""
+_OF_PAIRS = ("own_sentence", "other_sentence", "same_word_other_sentence")
+"""Patterns of two texts that a model can tell apart, which the running text of a decoder is not."""
+
 _whole: WeakKeyDictionary[Atlas, dict[str, dict[str, HeadArray]]] = WeakKeyDictionary()
 
 
@@ -128,7 +133,31 @@ def stack_arrays(atlas: Atlas, stack: str) -> dict[str, HeadArray]:
             name: HeadArray(array.values, {dim: list(array.coords[dim]) for dim in array.dims}, array.units)
             for name, array in atlas.stack(stack).plain.items()
         }
+        if stack == "decoder":
+            _leave_out(by_stack[stack])
     return by_stack[stack]
+
+
+def _leave_out(arrays: dict[str, HeadArray]) -> None:
+    """Take away what makes no sense in a decoder: kinds of tokens that no text has, sentences of a pair."""
+    labels: dict[tuple[str, str], list[Choice]] = {("named_patterns", "pattern"): list(_OF_PAIRS)}
+    for measure, dim in _EMPTY.items():
+        even = arrays.get(f"{measure}_uniform")
+        if even is not None and dim in even.dims:
+            others = tuple(axis for axis, name in enumerate(even.dims) if name != dim)
+            is_empty = (np.nan_to_num(even.values) == 0).all(axis=others)
+            labels[measure, dim] = [
+                label for label, empty in zip(even.labels[dim], is_empty, strict=True) if empty
+            ]
+    for (measure, dim), gone in labels.items():
+        for name in [name for name in arrays if name == measure or name.startswith(f"{measure}_")]:
+            arrays[name] = _without(arrays[name], dim, gone)
+
+
+def _without(array: HeadArray, dim: str, gone: Sequence[Choice]) -> HeadArray:
+    """The array without some labels of a dimension, where it has that dimension."""
+    kept = [label for label in array.labels.get(dim, ()) if label not in gone]
+    return array if len(kept) == len(array.labels.get(dim, ())) else array.sel(**{dim: kept})
 
 
 def head_arrays(atlas: Atlas, stack: str, head: HeadId) -> HeadArrays:

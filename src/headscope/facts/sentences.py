@@ -115,8 +115,9 @@ def strongest_looks(sentence: Typical) -> list[int]:
     """
     order = sorted(range(len(sentence.words)), key=lambda word: -sentence.weights[word])
     pairs: dict[tuple[str, str], int] = {}
+    targets = sentence.targets  # put together at each asking
     for word in order:
-        pairs.setdefault((sentence.words[word], sentence.targets[word]), word)
+        pairs.setdefault((sentence.words[word], targets[word]), word)
     limit = WORTH_IT * max(sentence.weights, default=0.0)
     plain = [
         word

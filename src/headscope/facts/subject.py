@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from headscope.atlas import Atlas
@@ -12,6 +11,7 @@ from headscope.facts.description import Description, description_of
 from headscope.facts.head_arrays import HeadArray, stack_arrays
 from headscope.facts.scores import mean_ends
 from headscope.kinds import Likeness
+from headscope.kinds.likeness import likeness_of
 from headscope.registry import known_names
 
 
@@ -55,10 +55,10 @@ class Subject:
             if any(map(self.has, facts.get("arrays", ()))) or self.atlas.table(name, stack=self.stack)
         }
 
-    @cached_property
+    @property
     def likeness(self) -> Likeness:
         """The distances between the stack's heads."""
-        return Likeness(self.atlas, stack=self.stack)
+        return likeness_of(self.atlas, self.stack)
 
     @property
     def has_measures(self) -> bool:

@@ -112,7 +112,7 @@ def _stored(data: str | None) -> tuple[str, Markup | None]:
     """JSON as the front end reads it, and its type: as it is, or, where it is large, as chunks are."""
     if data is None or len(data) < LARGE:
         return "application/json", None if data is None else Markup(data.replace("<", "\\u003c"))
-    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    packer = zlib.compressobj(6, zlib.DEFLATED, -zlib.MAX_WBITS)  # 9 takes three times as long for 2 % less
     return "text/plain", _base64(packer.compress(data.encode()) + packer.flush())
 
 

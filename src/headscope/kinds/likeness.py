@@ -6,6 +6,7 @@ import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
+from headscope.remembered import once
 from headscope.stats.permutation import GroupTest, group_test
 from headscope.types import Array, HeadChoice, HeadId
 
@@ -23,6 +24,12 @@ class Neighbour:
 
     head: HeadId
     distance: float
+
+
+@once
+def likeness_of(atlas: Atlas, stack: str) -> "Likeness":
+    """The distances between all heads of a stack, read once."""
+    return Likeness(atlas, stack=stack)
 
 
 class Likeness:

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.accumulator import Sums, merge_fields
+from headscope.accumulator import Sums, merge_fields, nothing, settled
+from headscope.batches import ALL_LAYERS
 from headscope.registry import Registry
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray
 
@@ -31,13 +32,13 @@ class TextMean(Sums):
     @classmethod
     def zeros(cls, *shape: int) -> Self:
         """Nothing seen yet."""
-        return cls(*(torch.zeros(shape, dtype=torch.float64) for _ in range(3)))
+        return cls(*(nothing(*shape) for _ in range(3)))
 
     def add(self, values: Tensor, *, applies: Tensor | None = None, layer: int | None = None) -> None:
         """Count `values` (text, ...), where `applies` (broadcastable to it) is true; in one layer or overall."""
         self._follow(values)
         values = values.detach().to(self.total)
-        at = ... if layer is None else layer
+        at = ... if layer is None or layer == ALL_LAYERS else layer
         if applies is None:
             self.texts[at] += len(values)
         else:
@@ -61,10 +62,9 @@ class TextMean(Sums):
     def _follow(self, values: Tensor) -> None:
         """Count where the values are, so that an accelerator need not stop for each layer."""
         place = values.device if values.device.type == "cuda" else torch.device("cpu")  # others lack float64
-        if self.total.device != place:
-            self.total, self.squares, self.texts = (
-                sums.to(place) for sums in (self.total, self.squares, self.texts)
-            )
+        self.total, self.squares, self.texts = (
+            settled(sums, place) for sums in (self.total, self.squares, self.texts)
+        )
 
     def labelled(
         self,
@@ -100,6 +100,11 @@ class Measure(ABC):
     weighable: ClassVar[bool] = True
     """Whether it is about attention, which can be weighed by what it moves."""
 
+    from_sums: ClassVar[bool] = False
+    """Whether it asks a batch for reductions alone, so that all layers may be counted at once, side by side."""
+
+    grid: HeadGrid
+
     needs_carried: ClassVar[bool] = False
     """Whether it asks what heads fetch and give, so that the model's output projections must be found."""
 
@@ -116,6 +121,12 @@ class Measure(ABC):
     @abstractmethod
     def update(self, batch: AttentionBatch) -> None:
         """Count one layer of one batch of texts."""
+
+    def each_layer(self, values: Tensor, batch: AttentionBatch) -> Tensor:
+        """Values (text, head, ...) as they are; of all layers at once, (text, layer, head, ...)."""
+        if batch.layer != ALL_LAYERS:
+            return values
+        return values.view(len(values), self.grid.layers, self.grid.heads, *values.shape[2:])
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted: of a dataclass field by field, as `Sums` does."""
@@ -156,8 +167,10 @@ class PerTextMeasure(Measure):
 
     def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:
         """Add what `per_text` gave for one layer of a batch; with the first, also what even attention would give."""
-        self.means.add(values, applies=applies, layer=batch.layer)
-        if batch.layer == 0:
+        if applies is not None and batch.layer == ALL_LAYERS:
+            applies = applies[:, None]  # the same in all layers
+        self.means.add(self.each_layer(values, batch), applies=applies, layer=batch.layer)
+        if batch.layer <= 0:
             values, applies = self.per_text(batch.even(causal=self.grid.causal))
             self.uniform.add(values[:, 0], applies=None if applies is None else applies[:, 0])
 

@@ -42,6 +42,7 @@ class DistanceFeatures(PerTextMeasure):
 
     name: ClassVar[str] = "distance_features"
     summary: ClassVar[str] = "mean attention to special tokens, to the token itself, and by distance"
+    from_sums: ClassVar[bool] = True
     within_text: ClassVar[bool] = True  # distances mean nothing between two
     dims = ("feature",)
     coords: ClassVar = {
@@ -55,7 +56,7 @@ class DistanceFeatures(PerTextMeasure):
     def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:
         """Add one layer of a batch, as a whole and by part."""
         super().count(values, applies, batch)
-        self.folds.add(values, batch.queries, layer=batch.layer)
+        self.folds.add(self.each_layer(values, batch), batch.queries, layer=batch.layer)
 
     def result(self) -> dict[str, LabelledArray]:
         """The features, their standard error and even baseline, and the features of each part of the texts."""
@@ -87,12 +88,12 @@ class DistanceFeatures(PerTextMeasure):
 
 def window_sums(batch: AttentionBatch) -> Tensor:
     """(text, head, self and windows) attention to ordinary keys, summed over queries by distance."""
-    sums = diagonal_sums(batch)  # (text, head, offset + queries)
-    table = batch.keys.derive(_window_table)  # (text, offset + queries, self and windows)
+    sums = batch.reduce(diagonal_sums)  # (text, head, offset + queries)
+    table = batch.keys.derive(window_table)  # (text, offset + queries, self and windows)
     return sums @ table.to(sums.dtype)
 
 
-def _window_table(tokens: TokenBatch) -> Tensor:
+def window_table(tokens: TokenBatch) -> Tensor:
     """(text, offset + tokens, feature) 1 where the offset belongs to `self` or to the window."""
     longest = tokens.ids.shape[1]
     distance = torch.arange(-longest, longest + 1, device=tokens.ids.device).abs()

@@ -33,6 +33,7 @@ class Entropy(PerTextMeasure):
 
     name: ClassVar[str] = "entropy"
     summary: ClassVar[str] = "mean entropy of a query's attention"
+    from_sums: ClassVar[bool] = True
     units: ClassVar[str] = "nats"
     dims = ("query_role",)
     coords: ClassVar = {"query_role": ("all", "cls")}

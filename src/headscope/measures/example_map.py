@@ -1,13 +1,14 @@
 """Example map: what every head's attention looks like on one and the same text."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
 
+from headscope.accumulator import nothing, settled
 from headscope.measures import cpu
 from headscope.measures.base import MEASURES, Measure
 from headscope.measures.folds import mixed_ids
@@ -41,20 +42,23 @@ class ExampleMap(Measure):
     @classmethod
     def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
         """Nothing seen yet."""
-        return cls(grid, torch.full((grid.layers, grid.heads, SIDE, SIDE), torch.nan))
+        return cls(grid, nothing(grid.layers, grid.heads, SIDE, SIDE, value=torch.nan, dtype=torch.float32))
 
     def update(self, batch: AttentionBatch) -> None:
         """Keep the maps of the batch's foremost text, unless there is a better one already."""
-        rank, text = batch.queries.derive(_foremost)
+        rank, text, rows = batch.queries.derive(_foremost)
         if rank < self.rank:
             return
-        rows, columns = int(batch.queries.lengths[text]), int(batch.keys.lengths[text])
+        columns = batch.keys.derive(_lengths)[text]
         self.rank, self.lengths = rank, (rows, columns)
         weights = batch.map_of(text)[:, :rows, :columns].detach().float()  # (head, query, key)
-        if cpu.takes(weights):
-            self.maps[batch.layer] = cpu.largest_of_cells(weights, SIDE)
-        else:
-            self.maps[batch.layer] = functional.adaptive_max_pool2d(weights, (SIDE, SIDE)).cpu()
+        self.maps = settled(self.maps, weights.device)  # an accelerator need not stop for each layer
+        pooled = (
+            cpu.largest_of_cells(weights, SIDE) if cpu.takes(weights) else _pooled(_pooled(weights).mT).mT
+        )
+        self.maps[batch.layer] = pooled
+        if batch.layer == self.grid.layers - 1:
+            self.maps = self.maps.cpu()
 
     def merge(self, other: Self) -> None:
         """Keep the better text of both."""
@@ -81,8 +85,29 @@ class ExampleMap(Measure):
         }
 
 
-def _foremost(tokens: TokenBatch) -> tuple[Rank, int]:
-    """The rank and the place of the batch's highest text."""
+def _pooled(weights: Tensor) -> Tensor:
+    """(..., cell) the largest of each cell's weights; cells are of equal size but for rounding, and may overlap."""
+    # torch's own pooling with cells of any size takes a hundred times as long on a GPU.
+    return weights[..., _cells(weights.shape[-1], weights.device)].amax(-1)
+
+
+@lru_cache(maxsize=64)
+def _cells(size: int, device: torch.device) -> Tensor:
+    """(cell, step) the places of each cell of a row."""
+    cells = torch.arange(SIDE)
+    first, after = cells * size // SIDE, ((cells + 1) * size + SIDE - 1) // SIDE
+    steps = torch.arange(-(-size // SIDE) + 1)
+    return torch.minimum(first[:, None] + steps, after[:, None] - 1).to(device)
+
+
+def _lengths(tokens: TokenBatch) -> list[int]:
+    lengths: list[int] = tokens.lengths.tolist()
+    return lengths
+
+
+def _foremost(tokens: TokenBatch) -> tuple[Rank, int, int]:
+    """The rank, the place and the length of the batch's highest text."""
     number = tokens.derive(mixed_ids)
     ranks = zip(tokens.lengths.clamp_max(LONG).tolist(), number.tolist(), strict=True)
-    return max((rank, text) for text, rank in enumerate(ranks))
+    rank, text = max((rank, text) for text, rank in enumerate(ranks))
+    return rank, text, tokens.derive(_lengths)[text]

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from headscope.accumulator import nothing, settled
 from headscope.measures import cpu
 from headscope.measures.base import MEASURES, Measure
 from headscope.measures.folds import mixed_ids
@@ -39,19 +39,18 @@ class _Rows:
 
     texts: Tensor  # (text,) which of the batch
     numbers: list[int]  # of each text, by which it is known
+    sizes: list[tuple[int, int]]  # of each text, how many rows and keys are real; they come first
     places: Tensor  # (text, row) queries
-    real: Tensor  # (text, row)
+    share: Tensor  # (text, row) what a row counts in the mean over a text's rows
     templates: Tensor  # (text, template, row, key)
     control: Tensor | None  # the same of another text of the same length
     bins: Tensor  # (text, row, key) class and offset, -1 for keys that are not seen
 
-    @cached_property
-    def share(self) -> Tensor:
-        """(text, row) what a row counts in the mean over those of its text."""
-        return (self.real / self.real.sum(-1, keepdim=True)).double()
-
-    def attention(self, batch: AttentionBatch) -> Tensor:
-        """(text, head, row, key) what the heads of one layer give."""
+    def attention(self, batch: AttentionBatch, some: list[int] | None = None) -> Tensor:
+        """(text, head, row, key) what the heads of one layer give, in all or `some` of the texts."""
+        if some is not None:
+            chosen = torch.tensor(some, device=self.texts.device)
+            return batch.rows(self.places[chosen], self.texts[chosen])
         return batch.rows(self.places, self.texts if len(self.texts) < len(batch.queries.ids) else None)
 
 
@@ -62,7 +61,14 @@ class _HeldOut:
     templates: Tensor  # (template, row, key)
     control: Tensor
     bins: Tensor  # (row, key)
-    attention: list[Tensor] = field(default_factory=list)  # a layer each, (head, row, key)
+    attention: Tensor = field(default_factory=lambda: torch.zeros(0))  # (layer, head, row, key)
+
+    def settled(self) -> "_HeldOut":
+        """The same on a CPU, in all digits."""
+        templates, control, attention = (
+            part.cpu().double() for part in (self.templates, self.control, self.attention)
+        )
+        return _HeldOut(templates, control, self.bins.cpu(), attention)
 
 
 @dataclass
@@ -71,6 +77,8 @@ class _Sample:
 
     most: int
     texts: dict[int, _HeldOut] = field(default_factory=dict)
+    _places: list[int] = field(default_factory=list, repr=False)  # of the batch's new texts among its rows
+    _layers: list[Tensor] = field(default_factory=list, repr=False)  # what was kept of them so far
 
     @classmethod
     def of(cls, grid: HeadGrid) -> "_Sample":
@@ -86,6 +94,35 @@ class _Sample:
         """Take in the texts of `other`."""
         self.texts |= other.texts
         self.cut()
+
+    def begin(self, rows: _Rows) -> None:
+        """Let in the texts among `rows` that are new; one that would be dropped again is never let in."""
+        numbers = set(sorted({*self.texts, *rows.numbers})[: self.most])
+        self._places = [
+            place for place, number in enumerate(rows.numbers) if number in numbers - self.texts.keys()
+        ]
+        assert rows.control is not None
+        chosen = torch.tensor(self._places, dtype=torch.long, device=rows.places.device)
+        known = [tensor[chosen] for tensor in (rows.templates, rows.control, rows.bins)]
+        for place, *tensors in zip(self._places, *known, strict=True):
+            real, keys = rows.sizes[place]
+            own = (tensor[..., :real, :keys].clone() for tensor in tensors)
+            self.texts[rows.numbers[place]] = _HeldOut(*own)
+        self.cut()
+
+    def keep(self, rows: _Rows, batch: AttentionBatch, *, last: bool) -> None:
+        """Keep one layer of the texts that were let in; with the last, all layers go to their texts."""
+        if not self._places:
+            return
+        self._layers.append(rows.attention(batch, self._places))  # (text, head, row, key)
+        if not last:
+            return
+        layers = torch.stack(self._layers, 1)  # (text, layer, head, row, key)
+        self._layers = []
+        for place, attention in zip(self._places, layers, strict=True):
+            real, keys = rows.sizes[place]
+            # A text that a batch holds twice is the same both times.
+            self.texts[rows.numbers[place]].attention = attention[:, :, :real, :keys].clone()
 
     def cut(self) -> None:
         """Keep as many as may be kept."""
@@ -123,10 +160,10 @@ class Explained(Measure):
         heads, size = (grid.layers, grid.heads), len(cls.templates)
         return cls(
             grid,
-            _zeros(size, size),
-            _zeros(*heads, size),
-            _zeros(*heads, _BINS),
-            _zeros(_BINS),
+            nothing(size, size),
+            nothing(*heads, size),
+            nothing(*heads, _BINS),
+            nothing(_BINS),
             _Sample.of(grid),
         )
 
@@ -135,45 +172,34 @@ class Explained(Measure):
         fitted, scored = batch.queries.derive(_causal_rows if self.grid.causal else _plain_rows)
         if len(fitted.texts):
             self._fit(fitted, batch)
-        self._keep(scored, batch)
+        if batch.layer == 0:
+            self.sample.begin(scored)
+        self.sample.keep(scored, batch, last=batch.layer == self.grid.layers - 1)
 
     def _fit(self, rows: _Rows, batch: AttentionBatch) -> None:
         attention = rows.attention(batch)
         sums = cpu.template_sums if cpu.takes(attention) else _template_sums
         products, binned = sums(attention, rows.templates, rows.share, rows.bins, count=_BINS)
-        self.with_attention[batch.layer] += products.cpu()
-        self.binned[batch.layer] += binned.cpu()
+        self._follow(products)
+        self.with_attention[batch.layer] += products
+        self.binned[batch.layer] += binned
         if batch.layer == 0:
             weighed = rows.templates * rows.share[:, None, :, None]
-            self.products += torch.einsum("tkrj,tlrj->kl", weighed, rows.templates).cpu()
+            self.products += torch.einsum("tkrj,tlrj->kl", weighed, rows.templates)
             sizes = (rows.share[..., None] * (rows.bins >= 0)).flatten()  # (text and row and key,)
-            self.bin_sizes += (
-                sizes.new_zeros(_BINS).index_add_(0, rows.bins.flatten().clamp_min(0), sizes).cpu()
-            )
+            self.bin_sizes += sizes.new_zeros(_BINS).index_add_(0, rows.bins.flatten().clamp_min(0), sizes)
 
-    def _keep(self, rows: _Rows, batch: AttentionBatch) -> None:
-        assert rows.control is not None
-        attention = rows.attention(batch).cpu()
-        lengths, counts = batch.keys.lengths[rows.texts].tolist(), rows.real.sum(-1).tolist()
-        for place, number in enumerate(rows.numbers):
-            if batch.layer == 0 and number not in self.sample.texts:
-                kept = (slice(counts[place]), slice(lengths[place]))  # real rows come first
-                self.sample.texts[number] = _HeldOut(
-                    rows.templates[place].cpu()[:, kept[0], kept[1]],
-                    rows.control[place].cpu()[:, kept[0], kept[1]],
-                    rows.bins[place].cpu()[kept[0], kept[1]],
-                )
-            own = self.sample.texts[number].attention
-            if len(own) == batch.layer:  # not a text that was seen before
-                own.append(attention[place, :, : counts[place], : lengths[place]].clone())
-        if batch.layer == self.grid.layers - 1:
-            self.sample.cut()
+    def _follow(self, sums: Tensor) -> None:
+        """Count where the sums are, so that an accelerator need not stop for each layer."""
+        for name in ("products", "with_attention", "binned", "bin_sizes"):
+            setattr(self, name, settled(getattr(self, name), sums.device))
 
     def result(self) -> dict[str, LabelledArray]:
         """The share with its error, the weights, and the shares of control and ceiling."""
         shape = (self.grid.layers, self.grid.heads)
         shares = {name: np.full(shape, np.nan) for name in ("", "_stderr", "_control", "_ceiling")}
         weights = np.full((*shape, len(self.templates)), np.nan)
+        self._follow(torch.zeros(1))
         if self.products.any():
             weights = mixture_weights(self.products.numpy(), self.with_attention.numpy())
         if self.products.any() and self.sample.texts:
@@ -206,7 +232,8 @@ class Explained(Measure):
         left: list[Tensor] = []  # a text each, (what is held against attention, layer, head) mean divergence
         for number in sorted(self.sample.texts):
             text = self.sample.texts[number]
-            attention = torch.stack(text.attention).double()  # (layer, head, row, key)
+            text = text.settled()
+            attention = text.attention  # (layer, head, row, key)
             even = text.templates[0].expand_as(attention)
             own = means[..., text.bins.clamp_min(0)] * (text.bins >= 0)
             size = own.sum(-1, keepdim=True)
@@ -235,15 +262,11 @@ class ExplainedWithSyntax(Explained):
     templates: ClassVar[tuple[str, ...]] = (*TEMPLATES, *SYNTAX)
 
 
-def _zeros(*shape: int) -> Tensor:
-    return torch.zeros(shape, dtype=torch.float64)
-
-
 def _template_sums(
     rows: Tensor, templates: Tensor, share: Tensor, bins: Tensor, *, count: int
 ) -> tuple[Tensor, Tensor]:
     """What `cpu.template_sums` gives, in plain torch."""
-    weighed = rows.double() * share[:, None, :, None]  # (text, head, row, key)
+    weighed = rows.to(share.dtype) * share[:, None, :, None]  # (text, head, row, key)
     products = torch.bmm(weighed.flatten(2), templates.flatten(2).mT)  # (text, head, template)
     flat = (weighed * (bins >= 0)[:, None]).transpose(0, 1).flatten(1)
     binned = flat.new_zeros(len(flat), count).index_add_(1, bins.flatten().clamp_min(0), flat)
@@ -285,12 +308,16 @@ def _rows(tokens: TokenBatch, wanted: Tensor, most: int, *, causal: bool, contro
             kind[own.role == role] = number
     offset = torch.arange(own.ids.shape[1], device=places.device) - places[..., None]
     bins = kind[:, None] * (2 * FARTHEST + 1) + offset.clamp(-FARTHEST, FARTHEST) + FARTHEST
+    # Where products are many times as fast in half the digits, they serve: it is a mean over many rows.
+    digits = torch.float64 if places.device.type == "cpu" else torch.float32
+    share = (real / real.sum(-1, keepdim=True)).to(digits)
     return _Rows(
         texts,
         own.derive(mixed_ids).tolist(),
+        list(zip(real.sum(-1).tolist(), own.lengths.tolist(), strict=True)),
         places,
-        real,
-        template_rows(own, places, causal=causal),
-        template_rows(shifted(own), places, causal=causal) if control else None,
+        share,
+        template_rows(own, places, causal=causal).to(digits),
+        template_rows(shifted(own), places, causal=causal).to(digits) if control else None,
         torch.where(sees, bins, -1),
     )

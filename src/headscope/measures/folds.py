@@ -7,7 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.accumulator import Sums
+from headscope.accumulator import Sums, nothing, settled
+from headscope.batches import ALL_LAYERS
 from headscope.types import TokenBatch
 
 FOLDS = 20
@@ -41,16 +42,17 @@ class FoldSums(Sums):
     @classmethod
     def zeros(cls, *shape: int) -> Self:
         """Nothing seen yet."""
-        return cls(torch.zeros(FOLDS, *shape, dtype=torch.float64), torch.zeros(FOLDS, dtype=torch.float64))
+        return cls(nothing(FOLDS, *shape), nothing(FOLDS))
 
     def add(self, values: Tensor, tokens: TokenBatch, *, layer: int) -> None:
-        """Count one layer's `values` (text, ...)."""
+        """Count one layer's `values` (text, ...), or those of all, (text, layer, ...)."""
         fold = tokens.derive(fold_of)
         place = values.device if values.device.type == "cuda" else torch.device("cpu")  # others lack float64
-        self.total, self.texts = self.total.to(place), self.texts.to(place)
+        self.total, self.texts = settled(self.total, place), settled(self.texts, place)
         fold = fold.to(place)
-        self.total[:, layer].index_add_(0, fold, values.detach().to(self.total))
-        if layer == 0:
+        total = self.total if layer == ALL_LAYERS else self.total[:, layer]
+        total.index_add_(0, fold, values.detach().to(self.total))
+        if layer <= 0:
             self.texts.index_add_(0, fold, torch.ones_like(fold, dtype=torch.float64))
 
     def mean(self) -> np.ndarray[Any, Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
+from importlib.util import find_spec
 from math import log
 from typing import ClassVar, Self
 
@@ -220,6 +221,10 @@ def divergence_sums(maps: Tensor, *, block: int, causal: bool = False) -> Tensor
     when p and q add up to 1, so the inner loop is one sum, one logarithm and one dot product for each pair. In `causal`
     maps what no head may look at, about half, is left out of it.
     """
+    if maps.device.type == "cuda" and find_spec("triton") is not None:
+        from headscope.measures import divergence_kernel  # noqa: PLC0415  (needs triton)
+
+        return divergence_kernel.divergence_sums(maps.transpose(0, 1))
     if cpu.takes(maps):
         mass, negative, joint = cpu.joint_sums(maps.transpose(0, 1), sparse=causal)
     else:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import torch
+from torch import Tensor
 
 from headscope.measures.base import MEASURES, Measure, TextMean
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray
@@ -30,6 +31,7 @@ class Loudness(Measure):
     summary: ClassVar[str] = SUMMARIES["loudness"]
     weighable: ClassVar[bool] = False
     needs_carried: ClassVar[bool] = True
+    from_sums: ClassVar[bool] = True
 
     grid: HeadGrid
     share: TextMean  # (layer, head)
@@ -43,25 +45,14 @@ class Loudness(Measure):
 
     def update(self, batch: AttentionBatch) -> None:
         """Count one layer of one batch of texts."""
-        carried = batch.carried
-        assert carried is not None
-        real = batch.queries.is_token[:, None]  # (text, 1, query)
-        count = real.sum(-1)  # (text, 1)
-        given = carried.given.masked_fill(~real, 0)  # (text, head, query)
-        mean = given.sum(-1) / count  # (text, head)
-        total = mean.sum(-1, keepdim=True)
-        self.share.add(mean / total, applies=total > 0, layer=batch.layer)
-        outputs = carried.output  # (text, query, head, dim)
-        if not batch.queries.is_full:
-            outputs = outputs.masked_fill(~real.mT[..., None], 0)
-        mean_output = outputs.sum(1)[:, :, None] / count[..., None, None]  # (text, head, 1, dim)
-        together = carried.lengths_of(mean_output)[..., 0]
-        square = given.square().sum(-1) / count
-        self.constancy.add(together / square.sqrt(), applies=square > 0, layer=batch.layer)
-        stream = carried.residual
-        if stream is not None:
-            ratio = torch.where(real & (stream > 0)[:, None], given / stream[:, None], 0)
-            self.residual.add(ratio.sum(-1) / count, layer=batch.layer)
+        # (text, head) or, of all layers at once, (text, layer, head)
+        length, square, against, together = self.each_layer(batch.reduce(given_sums), batch).unbind(-1)
+        count = batch.queries.lengths.view(-1, *[1] * (length.dim() - 1))
+        total = length.sum(-1, keepdim=True)
+        self.share.add(length / total, applies=total > 0, layer=batch.layer)
+        self.constancy.add(together / (square * count).sqrt(), applies=square > 0, layer=batch.layer)
+        if not against.isnan().all():
+            self.residual.add(against / count, applies=~against.isnan(), layer=batch.layer)
 
     def result(self) -> dict[str, LabelledArray]:
         """`loudness`, `loudness_residual` and `constancy`, (layer, head), and their standard errors."""
@@ -72,3 +63,24 @@ class Loudness(Measure):
         ):
             arrays |= means.labelled(name, dims=("layer", "head"), coords=coords, description=summary)
         return arrays
+
+
+def given_sums(batch: AttentionBatch) -> Tensor:
+    """(text, head, 4) sums over queries of what a head gives them after the projection.
+
+    Of its length |y|, of |y|², of |y| / |x| (nan where the residual stream is not seen), and the length of their sum.
+    """
+    carried = batch.carried
+    assert carried is not None
+    real = batch.queries.is_token[:, None]  # (text, 1, query)
+    given = carried.given.masked_fill(~real, 0)  # (text, head, query)
+    outputs = carried.output  # (text, query, head, dim)
+    if not batch.queries.is_full:
+        outputs = outputs.masked_fill(~real.mT[..., None], 0)
+    count = real.sum(-1)[..., None, None]  # the mean first: sums may leave half precision
+    together = carried.lengths_of(outputs.sum(1)[:, :, None] / count)[..., 0] * count[..., 0, 0]
+    stream = carried.residual
+    against = torch.full_like(together, torch.nan)
+    if stream is not None:
+        against = torch.where(real & (stream > 0)[:, None], given / stream[:, None], 0).sum(-1)
+    return torch.stack([given.sum(-1), given.square().sum(-1), against, together], -1)

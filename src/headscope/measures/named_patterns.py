@@ -38,6 +38,7 @@ class NamedPatterns(PerTextMeasure):
 
     name: ClassVar[str] = "named_patterns"
     summary: ClassVar[str] = "mean attention that follows a named pattern"
+    from_sums: ClassVar[bool] = True
     within_text: ClassVar[bool] = True  # the patterns are about one text's own words
     dims = ("pattern",)
     coords: ClassVar = {"pattern": (*PAIR_PATTERNS, *CLASS_PATTERNS)}
@@ -57,7 +58,7 @@ def pattern_sums(batch: AttentionBatch) -> Tensor:
     """(text, head, pattern) attention from all queries to the keys that each pattern points at."""
     if (passed := batch.reduce(one_pass)) is not None:
         return cpu.entry_sums(batch, passed.scales, *batch.keys.derive(_entries), count=len(PAIR_PATTERNS))
-    return pair_sums(batch, *batch.keys.derive(_pairs))
+    return pair_sums(batch, *batch.keys.derive(pattern_pairs))
 
 
 def _by_class(batch: AttentionBatch) -> tuple[Tensor, Tensor]:
@@ -74,7 +75,7 @@ def _by_class(batch: AttentionBatch) -> tuple[Tensor, Tensor]:
     return torch.stack(values, -1), groups_present(batch.queries)[:, needed]
 
 
-def _pairs(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
+def pattern_pairs(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
     """(text, pair) places in the flattened map that patterns point at, and (text, pair, pattern) which ones do."""
     masks = tokens.derive(pair_masks)  # (text, pattern, query, key)
     texts, patterns = masks.shape[:2]

@@ -21,6 +21,7 @@ class OffsetAttention(PerTextMeasure):
 
     name: ClassVar[str] = "offset_attention"
     summary: ClassVar[str] = "mean attention to the token at this offset (key minus query)"
+    from_sums: ClassVar[bool] = True
     within_text: ClassVar[bool] = True  # offsets mean nothing between two
     dims = ("offset",)
     coords: ClassVar = {"offset": range(-FARTHEST, FARTHEST + 1)}

@@ -22,6 +22,7 @@ class RoleAttention(PerTextMeasure):
 
     name: ClassVar[str] = "role_attention"
     summary: ClassVar[str] = "mean attention from queries of one role to keys of another"
+    from_sums: ClassVar[bool] = True
     dims = ("query_role", "role")
     coords: ClassVar = {"query_role": ("all", "sep", "other"), "role": ROLES}
 

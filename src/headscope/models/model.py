@@ -90,6 +90,19 @@ class Model:
         """True for models that read one text and write another."""
         return bool(self.config.is_encoder_decoder)
 
+    @property
+    def unseen(self) -> str:
+        """What the network reads beside text and is not shown, in words; empty for one that reads text alone."""
+        modalities = getattr(self.core, "input_modalities", "text")
+        names = [
+            f"{name}s" if name in ("image", "video") else str(name) for name in modalities if name != "text"
+        ]
+        if isinstance(modalities, str) or not names:
+            return ""
+        others = " and ".join(names)
+        shown = f"{self.name} also reads {others}; it is shown text alone"
+        return f"{shown}, so what its heads do with {others} is not seen"
+
     @cached_property
     def accepts(self) -> frozenset[str]:
         """The names of the inputs the core's forward pass takes."""

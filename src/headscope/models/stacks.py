@@ -64,7 +64,8 @@ def sort_calls(calls: Sequence[Call], *, source: int, target: int | None) -> Sta
         if (call.queries, call.keys) != expected:
             raise CaptureError(
                 f"an attention map of {call.queries} x {call.keys} tokens does not fit a text of {source} tokens; "
-                "headscope cannot tell which tokens this architecture's attention is between"
+                "headscope cannot tell which tokens this architecture's attention is between (a window around each "
+                "token, or several tokens pooled into one?)"
             )
         members = counts.setdefault(stack, [])
         places.append(Place(stack, len(members)))

@@ -4,6 +4,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import product
 from shlex import quote
 from typing import Any
 
@@ -31,6 +32,7 @@ from headscope.pages.shapes import (
     Finding,
     FindingPart,
     HeadMap,
+    HeadPage,
 )
 from headscope.pages.views import views_of
 from headscope.types import Array, HeadId
@@ -52,6 +54,10 @@ _CATEGORIES = {
 _FIRST = ("head_type", "ablation_change", "entropy")
 """What a reader sees first: kinds of heads where known, else what the task loses, else entropy, else a number."""
 
+MANY_PAGES, MOST_PAGES = 512, 2048
+"""In a file, the pages of a stack of more heads leave out the map of one text; of still more, only heads that findings
+name have a page. `headscope explore` has all."""
+
 _MDS = "Multidimensional scaling: distances on the page follow the distances between heads."
 _TSNE = "t-SNE: near neighbours stay near; distances between groups mean nothing."
 
@@ -60,13 +66,17 @@ def embedded_atlas(
     atlas: Atlas, *, start: str = "view=atlas", with_findings: bool = True, file: str = ATLAS_FILE
 ) -> Embedded:
     """Every number per head, the page of every head, and findings where the page around has none of its own."""
-    data = atlas_data(atlas, findings=shown_findings(atlas) if with_findings else (), file=file)
-    pages = {
-        f"{stack.name}/{layer}/{head}": head_page(atlas, stack.name, layer, head)
-        for stack in data.stacks
-        for layer in range(stack.layers)
-        for head in range(stack.heads)
-    }
+    findings = shown_findings(atlas)
+    data = atlas_data(atlas, findings=findings if with_findings else (), file=file)
+    pages: dict[str, HeadPage] = {}
+    for stack in data.stacks:
+        named = {head for finding in findings if finding.stack == stack.name for head in finding.heads}
+        for layer, head in product(range(stack.layers), range(stack.heads)):
+            count = stack.layers * stack.heads
+            if count > MOST_PAGES and f"{layer}.{head}" not in named:
+                continue
+            page = head_page(atlas, stack.name, layer, head, with_map=count <= MANY_PAGES)
+            pages[f"{stack.name}/{layer}/{head}"] = page
     known = about().model_copy(update={"atlases": [AtlasInfo(id=data.id, name=data.name, model=data.model)]})
     return Embedded(about=known, atlas=data, head_pages=pages, start=start)
 

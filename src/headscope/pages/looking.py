@@ -117,7 +117,7 @@ class TextToShow:
         for name, start in ((model, self.start), (beside, None)):
             known = None if name is None else outline(name)
             if known is not None:
-                check_outline(known, start, max_length=self.max_length, neurons=self.neurons)
+                check_outline(known, start, max_length=self.max_length)
         first = load(model)
         check_model(first, self.start, neurons=self.neurons)
         return first, None if beside is None else load(beside)

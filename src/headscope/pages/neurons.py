@@ -28,8 +28,8 @@ _DIGITS = range(4, 18)
 
 
 def has_neurons(model: Model) -> bool:
-    """Whether queries and keys can be had: not where attention can only be looked at afterwards."""
-    return surveyed(model).hooked
+    """Whether queries and keys can be had, and scores are made of them; not where attention is only returned."""
+    return surveyed(model).shows_scores
 
 
 def read_neurons(

@@ -340,12 +340,14 @@ def tokens_in(prepared: Prepared) -> tuple[Tokens, Tokens | None]:
 
 
 def _note(model: Model, prepared: Prepared) -> str:
-    said = []
+    said = [grid.numbering for grid in prepared.watch.capture.stacks.grids if grid.numbering]
     if prepared.encoded.cut:
         said.append(
             f"The text was longer than {prepared.encoder.max_length} tokens and its end was cut (--max-length, "
             "max_length=)."
         )
+    if model.unseen:
+        said.append(f"{model.unseen}.")
     if prepared.wrote:
         said.append("No second text was given, so this is what the model writes (greedy decoding).")
     if prepared.encoder.layout == "joined" and prepared.text.second is not None:

@@ -11,7 +11,7 @@ from headscope.pages.start import Start
 from headscope.run.options import longest_text
 
 
-def check_outline(model: Model, start: Start | None, *, max_length: int | None, neurons: bool | None) -> None:
+def check_outline(model: Model, start: Start | None, *, max_length: int | None) -> None:
     """Refuse what the files of a model say that it has not; `model` may lack its weights.
 
     Without a start, for a model that is shown beside another one: it shows of what is asked for what it has.
@@ -20,8 +20,6 @@ def check_outline(model: Model, start: Start | None, *, max_length: int | None, 
     if start is None:
         return
     follows = can_watch(model.core)
-    if not follows and _wants_neurons(start, neurons):
-        raise _no_neurons(model)
     if start.stack == "cross" and not model.is_encoder_decoder:
         raise OptionError(f"{model.name} has no stack 'cross': it reads a text, and writes none of its own")
     layers, heads = (

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from headscope.errors import HeadscopeWarning, OptionError, OutputError
+from headscope.measures.cpu import is_compiled
 from headscope.models import Model
 from headscope.run.one_pass import B, Engine, Job, S, Shard, T, current_engine, running_on
 from headscope.run.states import StateError, dump_state, kind_of, load_state
@@ -212,8 +213,10 @@ def _write(path: Path, data: bytes) -> None:
         ) from error
 
 
-def _versions() -> dict[str, str]:
-    return {f"version of {name}": version(name) for name in _PACKAGES}
+def _versions() -> dict[str, object]:
+    """What decides the last bits of a number, beside the number of threads."""
+    versions: dict[str, object] = {f"version of {name}": version(name) for name in _PACKAGES}
+    return {**versions, "use of compiled loops (headscope[fast])": is_compiled()}
 
 
 def _threads(before: object) -> int:

@@ -15,6 +15,7 @@ from headscope.measures import MEASURES, HeadDistance, Measure, SampledHeadDista
 from headscope.measures.head_distance import compared_queries
 from headscope.models import Model, load
 from headscope.run.ahead import ahead
+from headscope.run.kernels import kernels_note
 from headscope.run.measured import Measures
 from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize, Distances, check_run_options
@@ -51,6 +52,7 @@ def analyze(
     weigh: Weigh | None = None,
     distances: Distances = "sampled",
     sentences: int = SENTENCES,
+    kernels: bool = True,
     profile: bool = False,
     progress: bool = False,
 ) -> Atlas:
@@ -63,8 +65,9 @@ def analyze(
     there (`"moved"`: variables that end in `_moved`), or `"both"`, which is what None means where the model's output
     projections can be found. `distances` between heads are over some queries of each text (`"sampled"`), over all
     (`"exact"`; `faithful` forms always are) or left out (`"none"`). Out of so many `sentences` of the texts the atlas
-    quotes those on which a head is most typical; with 0 it holds no text. `profile` keeps in the provenance where the
-    time went. Nothing depends on `batch_size` but speed and memory.
+    quotes those on which a head is most typical; with 0 it holds no text. On a GPU, `kernels`
+    compute attention and its reductions together where they are proved to give the model's own. `profile` keeps in the
+    provenance where the time went. Nothing depends on `batch_size` but speed and memory.
     """
     started = perf_counter()
     model = model if isinstance(model, Model) else load(model)
@@ -85,6 +88,7 @@ def analyze(
         one_segment=faithful,
         carrier=weighing.carrier,
     )
+    watch.kernels = kernels_note(watch, wanted=kernels, faithful=faithful)
     clock = Profile(model.device, on=profile)
     sample = SentenceSample(sentences)
     reader = Reader(as_corpus(texts), watch.encoder(max_length), limit, sample=sample, faithful=faithful)
@@ -108,6 +112,7 @@ def analyze(
         "weigh": weighing.weigh,
         **({"weigh_note": weighing.note} if weighing.note else {}),
         "distances": distances,
+        "kernels": watch.kernels,
         "max_length": max_length,
         "limit": limit,
         "batch_size": batch_size,
@@ -187,7 +192,13 @@ def _facts(
             "captured_by": capture.road,
         },
         duration=duration,
-    )
+    ) | _numbers(capture)
+
+
+def _numbers(capture: Capture) -> dict[str, str]:
+    """The numbers that layers have in the network, where they are not simply counted from 0."""
+    numbered = {grid.stack: grid.module_layers for grid in capture.stacks.grids if grid.module_layers}
+    return {"module_layers": json.dumps(numbered)} if numbered else {}
 
 
 def _chosen(

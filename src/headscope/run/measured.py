@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Self
 
 from headscope.atlas.files import MOVED, moved_arrays
+from headscope.batches import ALL_LAYERS
 from headscope.capture import Capture
 from headscope.capture.lean import leaner_attention
 from headscope.errors import OptionError
 from headscope.measures import Measure
 from headscope.run.profile import MODEL, OFF, Profile
-from headscope.run.watch import Watch
+from headscope.run.watch import USED, Watch
 from headscope.text.batching import TextBatch
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray, StackName, Weigh
 
@@ -63,16 +64,24 @@ class Measures:
     def update(self, watch: Watch, batch: TextBatch, profile: Profile = OFF) -> None:
         """Show a batch to the model, and count what its heads do; a `profile` is told where the time goes."""
 
+        at_once = watch.kernels == USED
+
+        def counts(measure: Measure, seen: AttentionBatch) -> bool:
+            """Whether the measure takes this batch: one layer of it, or all at once where they are shown so too."""
+            return not at_once or measure.from_sums == (seen.layer == ALL_LAYERS)
+
         def see(stack: StackName, seen: AttentionBatch) -> None:
             for measure in self.by_stack[stack]:
-                with profile.timed(measure.name):
-                    measure.update(seen)
+                if counts(measure, seen):
+                    with profile.timed(measure.name):
+                        measure.update(seen)
             for measure in self.moved_by_stack[stack]:
-                with profile.timed(measure.name + MOVED):
-                    measure.update(seen.moved)
+                if counts(measure, seen):
+                    with profile.timed(measure.name + MOVED):
+                        measure.update(seen.moved)
 
         with profile.timed(MODEL), leaner_attention():
-            watch.run(batch, see)
+            watch.run_reduced(batch, see)
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted."""

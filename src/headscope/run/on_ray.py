@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import chain, islice
-from typing import Any, Generic
+from typing import Any
 
 import torch
 
@@ -28,14 +28,17 @@ MOST_TRIES = 4
 LOCAL = "local"
 
 
-class _Worker(Generic[T, B, S]):
+class _Worker:
     """What runs in a worker's process."""
 
-    def __init__(self, job: Job[T, B, S], threads: int) -> None:
+    def __init__(self, threads: int) -> None:
         torch.set_num_threads(threads)
+
+    def take(self, job: Job[Any, Any, Any]) -> None:
+        """Hold what the next shards are counted by."""
         self.job = job
 
-    def count(self, shard: Shard[T]) -> bytes:
+    def count(self, shard: Shard[Any]) -> bytes:
         """The state of a shard, as bytes: exactly what a checkpoint would keep."""
         return dump_state(self.job.run(shard))
 
@@ -48,6 +51,7 @@ class OnRay:
         self.ray = _ray()
         self.gpus = 0.0
         """How much of a GPU each worker takes."""
+        self._workers: list[Any] = []
 
     def model(self, model: Model) -> None:
         """Note that the run uses this model: where it is on a GPU here, it is on one in each worker."""
@@ -72,30 +76,61 @@ class OnRay:
         first = next(stream, None)
         if first is None:
             return
-        pool = _Pool(self, job)
+        self._begin(job)
         waiting: dict[Any, tuple[Shard[T], Any]] = {}  # by what is promised: the shard, and its worker
         tries: dict[int, int] = {}
         unread = chain([first], stream)
-        try:
-            while True:
-                for shard in islice(unread, AHEAD * self.workers - len(waiting)):
-                    pool.give(shard, waiting)
-                if not waiting:
-                    return
-                (ready, *_), _ = self.ray.wait(list(waiting), num_returns=1)
-                shard, worker = waiting.pop(ready)
-                try:
-                    data = self.ray.get(ready)
-                except self.ray.exceptions.RayActorError as error:
-                    self._again(shard, tries, error)
-                    pool.replace(worker)
-                    pool.give(shard, waiting)
-                except self.ray.exceptions.RayTaskError as error:
-                    raise error.cause or error from error
-                else:
-                    accept(shard, load_state(data, job.nothing.empty()))
-        finally:
-            pool.close()
+        while True:
+            for shard in islice(unread, AHEAD * self.workers - len(waiting)):
+                self._give(shard, waiting)
+            if not waiting:
+                return
+            (ready, *_), _ = self.ray.wait(list(waiting), num_returns=1)
+            shard, worker = waiting.pop(ready)
+            try:
+                data = self.ray.get(ready)
+            except self.ray.exceptions.RayActorError as error:
+                self._again(shard, tries, error)
+                self._replace(worker)
+                self._give(shard, waiting)
+            except self.ray.exceptions.RayTaskError as error:
+                self.close()  # the others have nothing left to count for
+                raise error.cause or error from error
+            else:
+                accept(shard, load_state(data, job.nothing.empty()))
+
+    def _begin(self, job: Job[Any, Any, Any]) -> None:
+        """Have the workers take the job, which travels once, however many they are."""
+        self._job = self.ray.put(job)
+        missing = self.workers - len(self._workers)
+        self._workers += [self._started() for _ in range(missing)]
+        for worker in self._workers[: self.workers - missing]:
+            worker.take.remote(self._job)
+
+    def _started(self) -> Any:
+        kind = self.ray.remote(_Worker).options(
+            num_cpus=1, num_gpus=self.gpus, max_restarts=0, max_task_retries=0
+        )
+        worker = kind.remote(torch.get_num_threads())  # as many as here: the same bits
+        worker.take.remote(self._job)
+        return worker
+
+    def _give(self, shard: Shard[T], waiting: dict[Any, tuple[Shard[T], Any]]) -> None:
+        """Hand a shard to the worker with the least to do, and note what it promises."""
+        busy = [worker for _, worker in waiting.values()]
+        worker = min(self._workers, key=busy.count)
+        waiting[worker.count.remote(shard)] = (shard, worker)
+
+    def _replace(self, dead: Any) -> None:
+        """Another worker in the place of one that died, unless that was done for another of its shards."""
+        if dead in self._workers:
+            self._workers[self._workers.index(dead)] = self._started()
+
+    def close(self) -> None:
+        """Give the workers' memory back; the next pass starts others."""
+        for worker in self._workers:
+            self.ray.kill(worker)
+        self._workers = []
 
     def _again(self, shard: Shard[Any], tries: dict[int, int], error: Exception) -> None:
         tries[shard.place] = tries.get(shard.place, 1) + 1
@@ -105,37 +140,6 @@ class OnRay:
                 f"{one_line(error)}. Give each more memory, or try --batch-size 1"
             ) from error
         warnings.warn("a worker died; another one counts its shard", HeadscopeWarning, stacklevel=2)
-
-
-class _Pool(Generic[T, B, S]):
-    """The workers of one pass."""
-
-    def __init__(self, engine: OnRay, job: Job[T, B, S]) -> None:
-        self.ray = engine.ray
-        self._job = self.ray.put(job)  # once, however many workers read it
-        self._kind = self.ray.remote(_Worker).options(
-            num_cpus=1, num_gpus=engine.gpus, max_restarts=0, max_task_retries=0
-        )
-        self._workers = [self._started() for _ in range(engine.workers)]
-
-    def _started(self) -> Any:
-        return self._kind.remote(self._job, torch.get_num_threads())  # as many as here: the same bits
-
-    def give(self, shard: Shard[T], waiting: dict[Any, tuple[Shard[T], Any]]) -> None:
-        """Hand a shard to the worker with the least to do, and note what it promises."""
-        busy = [worker for _, worker in waiting.values()]
-        worker = min(self._workers, key=busy.count)
-        waiting[worker.count.remote(shard)] = (shard, worker)
-
-    def replace(self, dead: Any) -> None:
-        """Another worker in the place of one that died, unless that was done for another of its shards."""
-        if dead in self._workers:
-            self._workers[self._workers.index(dead)] = self._started()
-
-    def close(self) -> None:
-        """Give the workers' memory back."""
-        for worker in self._workers:
-            self.ray.kill(worker)
 
 
 def one_line(error: Exception) -> str:

@@ -1,13 +1,16 @@
 """Texts through a model, batch by batch, with every layer's attention shown to whoever asks for it."""
 
 from collections.abc import Callable, Sequence, Sized
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from torch import Tensor
 
 from headscope.batches import Carried
-from headscope.capture import AttentionCall, Capture, Carrier, surveyed
+from headscope.capture import AttentionCall, Capture, Carrier, Forward, surveyed
+from headscope.capture.call import AttentionInputs
+from headscope.capture.follow import run_replaced
 from headscope.capture.inputs import model_inputs
 from headscope.models import Model
 from headscope.models.stacks import Place
@@ -16,6 +19,12 @@ from headscope.run.weighing import carrier_for
 from headscope.text.batching import Bucketed, TextBatch
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.types import AttentionBatch, Layout, StackName, TokenBatch, WeighedBy
+
+if TYPE_CHECKING:
+    from headscope.capture.kernels.batch import FusedBatch
+
+USED = "used"
+"""What is said of kernels that compute a model's attention."""
 
 # How much is put through the model at once. On a CPU one batch's maps of one layer should stay in cache; an
 # accelerator wants to be kept busy. What holds all layers' maps of a batch bounds it too.
@@ -88,6 +97,8 @@ class Watch:
         self.one_segment = one_segment
         self.carrier = carrier or carrier_for(capture, weigh)
         self.weigh: WeighedBy = weigh
+        self.kernels = "not used"
+        """`USED` once the kernels are proved for this model, or why not."""
 
     @property
     def layout(self) -> Layout:
@@ -134,6 +145,52 @@ class Watch:
         batch = model_inputs(self.model, encoded, one_segment=self.one_segment, moved=False)
         return ReadyBatch(self, texts, batch.bound_for(self.model.device))
 
+    def run_reduced(self, batch: TextBatch, see: See) -> None:
+        """The same as `run`, by the kernels where they are proved: reductions are there, maps only when asked for.
+
+        After a stack's last layer all its layers are shown once more, as one batch of sums whose `layer` is ALL_LAYERS.
+        """
+        if self.kernels != USED:
+            self.run(batch, see)
+            return
+
+        from headscope.capture.kernels.batch import StackSums  # noqa: PLC0415  (needs triton)
+
+        stacks = {grid.stack: StackSums(grid.layers) for grid in self.capture.stacks.grids}
+
+        def attend(place: Place, inputs: AttentionInputs, forward: Forward) -> Tensor:
+            seen = self.fuse(place, inputs, batch)
+            if forward.finite is not None:
+                forward.finite.look_at_sums(place, seen.call.normaliser, forward.inputs.get("attention_mask"))
+            see(place.stack, seen)
+            whole = stacks[place.stack].add(seen)
+            if whole is not None:
+                see(place.stack, whole)
+            return seen.call.output
+
+        with self.carrier.watching() if self.carrier else nullcontext():
+            run_replaced(self.capture, batch.inputs, attend)
+
+    def fuse(self, place: Place, inputs: AttentionInputs, batch: TextBatch) -> "FusedBatch":
+        """One layer's attention by the kernel."""
+        from headscope.capture.kernels.batch import FusedBatch, view_of  # noqa: PLC0415  (needs triton)
+        from headscope.capture.kernels.launch import attend  # noqa: PLC0415
+
+        queries, keys = sides_of(batch, place.stack)
+        view = view_of(inputs, queries, keys, causal=self.capture.stacks.grid(place.stack).causal)
+        if self.carrier is None:
+            return FusedBatch(place.layer, attend(view, root=None), queries, keys)
+        root, residual = self.carrier.root(place, inputs.value), self.carrier.residual(place)
+        call = attend(view, root=root, residual=residual)
+        return FusedBatch(
+            place.layer, call, queries, keys, self.carrier.carried(place, inputs.value, call.output)
+        )
+
+    def run_calls(self, batch: TextBatch, look: Callable[[Place, AttentionCall], None]) -> None:
+        """One forward pass with all that the calls show."""
+        with self.carrier.watching() if self.carrier else nullcontext():
+            self.capture.run_calls(batch.inputs, look)
+
     def run(self, batch: TextBatch, see: See) -> None:
         """One forward pass; `see(stack, attention)` is called for every layer of every stack, in order."""
 
@@ -148,10 +205,9 @@ class Watch:
             return
 
         def look(place: Place, call: AttentionCall) -> None:
-            show(place, call.weights, carrier.carried(place, call))
+            show(place, call.weights, carrier.carried(place, call.value, call.output))
 
-        with carrier.watching():
-            self.capture.run_calls(batch.inputs, look)
+        self.run_calls(batch, look)
 
 
 def start_note(model: Model) -> str | None:

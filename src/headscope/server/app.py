@@ -6,7 +6,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, FastAPI, Request, Response
+from fastapi import APIRouter, Body, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -19,7 +19,7 @@ from headscope.pages.shapes import About, AtlasData, Embedded, HeadPage, Neurons
 from headscope.pages.views import VIEWS
 from headscope.server.catalogue import Catalogue
 from headscope.server.explorer import Explorer, check_find, check_request
-from headscope.server.guard import Guard
+from headscope.server.guard import TOKEN_HEADER, Guard
 from headscope.server.problems import StoppedError, explained
 from headscope.server.shapes import (
     Drawn,
@@ -40,8 +40,12 @@ LONGEST = 512
 
 ASSETS = {"headscope.js": "text/javascript; charset=utf-8", "headscope.css": "text/css; charset=utf-8"}
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    code: {"model": Problem} for code in (400, 401, 403, 404, 413, 421, 422, 500, 503)
+    code: {"model": Problem} for code in (400, 401, 403, 404, 413, 421, 422, 500, 503, 507)
 }
+HEADS = r"^\d+\.\d+(,\d+\.\d+)*$"
+"""How heads are written in an address; others are refused in words of our own."""
+
+_PROBLEM = {"$ref": "#/components/schemas/Problem"}
 
 
 class _Octets(Response):
@@ -216,7 +220,12 @@ def _atlas_routes(explorer: Explorer) -> APIRouter:
         return await explorer.read(request, what, lambda job: explorer.head_page(id, stack, layer, head))
 
     @routes.get("/atlas/{id}/selection/{stack}")
-    async def selected(request: Request, id: str, stack: str, heads: str) -> Selection:
+    async def selected(
+        request: Request,
+        id: str,
+        stack: str,
+        heads: Annotated[str, Query(json_schema_extra={"pattern": HEADS})],
+    ) -> Selection:
         """Some heads, such as 7.4,3.2, against the rest of their stack."""
         return await explorer.read(
             request, "comparing heads", lambda job: explorer.selection(id, stack, heads)
@@ -260,5 +269,12 @@ def _described(app: FastAPI) -> dict[str, Any]:
         schema["components"]["schemas"] = {
             name: shape for name, shape in shapes.items() if not name.endswith("ValidationError")
         }
+        schema["components"]["securitySchemes"] = {
+            "token": {"type": "apiKey", "in": "header", "name": TOKEN_HEADER}
+        }
+        schema["security"] = [{"token": []}]
+        for operation in (operation for path in schema["paths"].values() for operation in path.values()):
+            for code in map(str, PROBLEMS):
+                operation["responses"][code]["content"] = {"application/json": {"schema": _PROBLEM}}
         app.openapi_schema = schema
     return app.openapi_schema

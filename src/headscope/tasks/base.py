@@ -78,6 +78,14 @@ class Task(ABC):
         self.skipped = skipped or Skipped("examples")
         self._kept: WeakKeyDictionary[PreTrainedModel, tuple[BatchSize, TaskBatches]] = WeakKeyDictionary()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process: all but what was encoded for a model of this one."""
+        return {name: value for name, value in vars(self).items() if name != "_kept"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """The task as it was, with nothing encoded yet."""
+        vars(self).update(state, _kept=WeakKeyDictionary())
+
     @classmethod
     def from_files(cls, paths: Sequence[Path], model: Model, **options: Any) -> Self:
         """The task on the data of some files; `options` are those of the class."""

@@ -6,12 +6,14 @@ from headscope.text.annotated.minimal_pairs import read_minimal_pairs
 from headscope.text.annotated.roles import read_roles
 from headscope.text.annotated.treebank import read_treebank
 from headscope.text.corpus import Corpus, as_corpus, read_pairs, read_text
+from headscope.text.dataset import read_dataset
 
 __all__ = [
     "Corpus",
     "as_corpus",
     "read_arrows",
     "read_coreference",
+    "read_dataset",
     "read_minimal_pairs",
     "read_pairs",
     "read_roles",

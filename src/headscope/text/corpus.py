@@ -6,8 +6,9 @@ from functools import partial
 from pathlib import Path
 
 from headscope.errors import TextError
-from headscope.text.files import FileReading, TextStream, given_files, joined_names, nothing_found
+from headscope.text.files import FileReading, TextStream, files_in, given_files, joined_names, nothing_found
 from headscope.text.formats import conllu, plain
+from headscope.text.formats.columns import COLUMN, ENDING, read_parquet
 from headscope.text.formats.lines import read_column_pairs, read_object_pairs, read_objects
 from headscope.text.items import Item, Sentence, TextPair
 from headscope.text.sentences import clean, stream_sentences
@@ -62,12 +63,18 @@ class Corpus:
         return None if self._reading is None else self._reading.progress
 
 
-def read_text(*paths: FilePath) -> Corpus:
+def read_text(*paths: FilePath, column: str = COLUMN) -> Corpus:
     """A corpus from text files, in the given order; missing files raise TextError right away.
 
-    The name's ending says what is in a file: `.jsonl`, `.tsv` (pairs) or `.conllu`, each also with `.gz`; all
-    others are plain text, one paragraph a line with a blank line between documents.
+    The name's ending says what is in a file: `.jsonl`, `.tsv` (pairs) or `.conllu`, each also with `.gz`, or
+    `.parquet`, where each row's `column` is a document; all others are plain text, one paragraph a line with a blank
+    line between documents. A folder stands for all files in it and its folders, by name.
     """
+    files = given_files("read_text", "corpus.txt", files_in(paths))
+    if any(is_table := [path.suffix.lower() == ENDING for path in files]):
+        if not all(is_table):
+            raise TextError("Parquet files and other ones cannot be read together; give them to two runs")
+        return _from_tables(files, column)
 
     def reader_of(ending: str, faithful: bool) -> ItemReader:
         match ending:
@@ -80,7 +87,7 @@ def read_text(*paths: FilePath) -> Corpus:
             case _:
                 return partial(plain.read_sentences, faithful=faithful)
 
-    return _from_files(given_files("read_text", "corpus.txt", paths), reader_of)
+    return _from_files(files, reader_of)
 
 
 def read_pairs(path: FilePath) -> Corpus:
@@ -136,6 +143,13 @@ def _from_files(paths: tuple[Path, ...], reader_of: Callable[[str, bool], ItemRe
     return Corpus(name=joined_names([path.name for path in paths]), paths=paths, read=read)
 
 
+def _from_tables(paths: tuple[Path, ...], column: str) -> Corpus:
+    def read(_: FileReading, faithful: bool) -> Iterator[Item]:
+        return items_of(text for path in paths for text in read_parquet(path, column))
+
+    return Corpus(name=joined_names([path.name for path in paths]), paths=(), read=read)
+
+
 def _from_memory(name: str, texts: Iterable[Text]) -> Corpus:
     is_spent = False
 
@@ -147,12 +161,12 @@ def _from_memory(name: str, texts: Iterable[Text]) -> Corpus:
                 "give a list, as in as_corpus(list(texts))"
             )
         is_spent = isinstance(texts, Iterator)  # an iterator is the one iterable that ends for good
-        return _items_of(texts)
+        return items_of(texts)
 
     return Corpus(name=name, paths=(), read=read)
 
 
-def _items_of(texts: Iterable[Text]) -> Iterator[Item]:
+def items_of(texts: Iterable[Text]) -> Iterator[Item]:
     """The items of texts given in Python; each string is a document."""
     document = 0
     is_empty = True

@@ -34,6 +34,26 @@ def joined_names(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMES_SHOWN]) + more
 
 
+def files_in(paths: Sequence[str | os.PathLike[str]]) -> list[str | os.PathLike[str]]:
+    """The paths, with a folder's files in its place, those of its folders too, by name; hidden ones are left out."""
+    found: list[str | os.PathLike[str]] = []
+    for path in paths:
+        if not Path(path).is_dir():
+            found.append(path)
+            continue
+        inside = sorted(
+            file
+            for file in Path(path).rglob("*")
+            if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
+        )
+        if not inside:
+            raise TextError(
+                f"{shown(path)} is a folder without files; name a folder that holds texts, or files"
+            )
+        found += inside
+    return found
+
+
 def given_files(reader: str, example: str, paths: Sequence[str | os.PathLike[str]]) -> tuple[Path, ...]:
     """The paths that the function called `reader` was given; TextError when there are none or one is missing."""
     if not paths:

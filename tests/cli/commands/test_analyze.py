@@ -93,7 +93,7 @@ def test_passes_every_option_on(
     )
     options = (
         "--limit 2 --max-length 32 --measures entropy --faithful --batch-size 3 --device cpu --dtype float32 "
-        "--sentences 7 --weigh looked --distances none --profile"
+        "--sentences 7 --weigh looked --distances none --no-kernels --profile"
     )
     more = "--revision main --allow-pickle --quiet"
     result = run(
@@ -113,6 +113,7 @@ def test_passes_every_option_on(
         "weigh": "looked",
         "distances": "none",
         "sentences": 7,
+        "kernels": False,
         "profile": True,
         "progress": False,
     }
@@ -178,10 +179,10 @@ def test_own_warnings_become_notes_and_others_vanish(
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (("MODEL", "-o", "OUT"), "either as --text FILE... or as --pairs FILE"),
+        (("MODEL", "-o", "OUT"), "as --text FILE..., as --pairs FILE or as --dataset NAME"),
         (
             ("MODEL", "--text", "CORPUS", "--pairs", "CORPUS", "-o", "OUT"),
-            "either as --text FILE... or as --pairs",
+            "as --text FILE..., as --pairs FILE or as --dataset NAME",
         ),
         (("MODEL", "--text", "CORPUS"), "Missing option '--output' / '-o'"),
         (("MODEL", "--text"), "'--text' requires an argument"),
@@ -257,9 +258,9 @@ def test_a_file_that_is_no_atlas_is_not_replaced(run: Run, model: Path, corpus: 
 
 
 def test_a_model_that_shows_no_values_is_told_of(run: Run, corpus: Path, tmp_path: Path) -> None:
-    folder, out = tmp_path / "mpnet", tmp_path / "out.nc"
-    tiny("mpnet").network.save_pretrained(folder)
-    tiny("mpnet").tokenizer.save_pretrained(folder)
+    folder, out = tmp_path / "xlnet", tmp_path / "out.nc"
+    tiny("xlnet").network.save_pretrained(folder)
+    tiny("xlnet").tokenizer.save_pretrained(folder)
     asked = ("analyze", folder, "--text", corpus, "--limit", 2, "--max-length", 32, "-o", out)
     told = json.loads(run(*asked, "--measures", "entropy", "--json").stdout)
     assert any("can tell where its heads look, not what they move" in note for note in told["notes"])

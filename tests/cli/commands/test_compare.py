@@ -90,7 +90,7 @@ def test_the_report_has_a_section_and_findings(
 def test_errors_are_one_line(run: Run, model: Path, other: Path, corpus: Path, tmp_path: Path) -> None:
     neither = run("compare", model, other)
     assert neither.exit_code == 2
-    assert "either as --text FILE... or as --pairs FILE" in neither.stderr
+    assert "as --text FILE..., as --pairs FILE or as --dataset NAME" in neither.stderr
     missing = run("compare", "--text", corpus, model)
     assert missing.exit_code == 2
     assert "they come first: headscope compare MODEL_A MODEL_B" in missing.stderr

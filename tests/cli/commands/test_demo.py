@@ -79,3 +79,19 @@ def test_the_study_is_made_of_commands_on_the_sample_texts() -> None:
 def test_sample_texts_are_named_from_here_where_they_are_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(hs.sample_path("roles").parents[1])
     assert "data/articles.txt" in demo.commands(Path("demo.nc"), Path("report.html"))[0]
+
+
+def test_a_copy_of_the_project_has_the_model_itself(there: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def models() -> set[str]:
+        return {
+            words[words.index("demo" if "demo" in words else str(demo.COPY))]
+            for words in demo.commands(Path("a.nc"), Path("r.html"))
+            if words[0] not in ("types", "report")
+        }
+
+    (there / demo.COPY).mkdir(parents=True)
+    assert models() == {"demo"}
+    monkeypatch.setattr(demo, "find_spec", lambda name: None)
+    assert models() == {str(demo.COPY)}
+    (there / demo.COPY).rmdir()
+    assert models() == {"demo"}

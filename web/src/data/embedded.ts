@@ -62,7 +62,9 @@ export function embeddedSource(
       source.headPage = (_, stack, layer, head) => {
         const page = pages[`${stack}/${layer}/${head}`];
         return page === undefined
-          ? Promise.reject(new SourceError(`There is no page of head ${layer}.${head} of ${stack}.`))
+          ? Promise.reject(
+              new SourceError(`There is no page of head ${layer}.${head} of ${stack} here; ${atlas.command} has it.`),
+            )
           : Promise.resolve(page);
       };
     }

@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: headscope analyze demo --text corpus.txt more.txt.gz -o atlas.nc"
 
 
-@shared.with_common(one_of=("text", "pairs"))
+@shared.with_common(one_of=("text", "pairs", "dataset"))
 def analyze(
     model: shared.ModelName,
     *,
     text: shared.TextFiles = None,
     pairs: shared.PairsFile = None,
+    dataset: shared.Dataset = None,
+    split: shared.Split = "train",
+    column: shared.Column = "text",
     output: Path,
     max_length: shared.MaxLength = 128,
     limit: shared.Limit = None,
@@ -36,15 +39,16 @@ def analyze(
     weigh: Literal["looked", "moved", "both"] | None = None,
     distances: Literal["sampled", "exact", "none"] = "sampled",
     sentences: int = 256,
+    no_kernels: bool = False,
     treebank: list[Path] | None = None,
     profile: bool = False,
     common: shared.Common,
 ) -> None:
     """Observe every attention head of MODEL on texts and write an atlas."""
-    inputs, names = shared.check_corpus(text, pairs), shared.measure_names(measures)
+    inputs, names = shared.check_corpus(text, pairs, dataset), shared.measure_names(measures)
     with session(common, output, inputs=[*inputs, *(treebank or [])], replaces=True) as run:
         corpus, parsed = (
-            shared.read_corpus(text, pairs),
+            shared.read_corpus(text, pairs, dataset, split=split, column=column),
             shared.treebank(treebank, None) if treebank else None,
         )
         loaded = run.load(model)
@@ -58,6 +62,7 @@ def analyze(
             weigh=weigh,
             distances=distances,
             sentences=sentences,
+            kernels=not no_kernels,
             profile=profile,
             **common.run_options,
         )
@@ -102,16 +107,18 @@ def _print(page: "Page", atlas: "hs.Atlas", output: Path) -> None:
         f"{facts['duration_s']:.1f} s"
     )
     if "profile" in facts:
-        _print_profile(page, facts["profile"])
+        _print_profile(page, facts["profile"], facts["options"]["kernels"])
     for finding in leading(hs.findings(atlas)):
         page.wrapped("- ", f"{f'{finding.stack}: ' if several else ''}{finding.text}")
 
 
-def _print_profile(page: "Page", profile: dict[str, Any]) -> None:
+def _print_profile(page: "Page", profile: dict[str, Any], kernels: str) -> None:
     """Where the time went."""
     rows = [[part["part"], f"{part['seconds']:.2f}", f"{part['share']:.0%}"] for part in profile["parts"]]
     page.table(
-        ["time spent on", "seconds", "share"], rows, title=f"{profile['tokens_per_second']:,.0f} tokens/s"
+        ["time spent on", "seconds", "share"],
+        rows,
+        title=f"{profile['tokens_per_second']:,.0f} tokens/s; kernels {kernels}",
     )
     for part, seconds in profile["beside_the_model"].items():
         page.say(f"In a thread beside the model: {part}, {seconds:.2f} s of processor time.")

@@ -19,13 +19,16 @@ _TOP = 5
 EXAMPLE = "Example: headscope compare demo demo-qa --text articles.txt -o qa.nc"
 
 
-@shared.with_common(without=("revision",), one_of=("text", "pairs"))
+@shared.with_common(without=("revision",), one_of=("text", "pairs", "dataset"))
 def compare(
     model_a: str,
     model_b: str,
     *,
     text: shared.TextFiles = None,
     pairs: shared.PairsFile = None,
+    dataset: shared.Dataset = None,
+    split: shared.Split = "train",
+    column: shared.Column = "text",
     treebank: list[Path] | None = None,
     output: shared.Output = None,
     max_length: shared.MaxLength = 128,
@@ -41,9 +44,9 @@ def compare(
     Reports how much attention changed from MODEL_A to MODEL_B, how far each layer's weights moved and whether that
     explains the change, which heads changed their kind, and the change in every measure. OUT.nc is an atlas of MODEL_B.
     """
-    inputs = [*shared.check_corpus(text, pairs), *(treebank or [])]
+    inputs = [*shared.check_corpus(text, pairs, dataset), *(treebank or [])]
     with session(common, output, inputs=inputs) as run:
-        corpus = shared.read_corpus(text, pairs)
+        corpus = shared.read_corpus(text, pairs, dataset, split=split, column=column)
         parsed = shared.treebank(treebank, None) if treebank else None
         models = (run.load(model_a, own=False), run.load(model_b))
         options = {"max_length": max_length, "limit": limit, "seed": seed, **common.run_options}

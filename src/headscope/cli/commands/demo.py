@@ -4,6 +4,7 @@ All in one process: to load torch and transformers takes longer than most of the
 """
 
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,20 +19,22 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: headscope demo -o demo"
 
 STEPS = (
-    "analyze demo --text ARTICLES --distances exact -o ATLAS",
-    "probe dependency demo --treebank TREEBANK -o ATLAS",
-    "probe coreference demo --data TREEBANK -o ATLAS",
-    "probe relations demo --data ROLES -o ATLAS",
-    "probe features demo --treebank TREEBANK -o ATLAS",
-    "patterns demo --text ARTICLES --limit 40 -o ATLAS",
+    "analyze MODEL --text ARTICLES --distances exact -o ATLAS",
+    "probe dependency MODEL --treebank TREEBANK -o ATLAS",
+    "probe coreference MODEL --data TREEBANK -o ATLAS",
+    "probe relations MODEL --data ROLES -o ATLAS",
+    "probe features MODEL --treebank TREEBANK -o ATLAS",
+    "patterns MODEL --text ARTICLES --limit 40 -o ATLAS",
     "types ATLAS",
-    "importance demo --task mlm --data ARTICLES --limit 40 -o ATLAS",
-    "ablate demo --task mlm --data ARTICLES --sweep heads --limit 48 -o ATLAS",
-    "ablate demo --task mlm --data ARTICLES --sweep layers --limit 40 -o ATLAS",
-    "explain demo --head 0.2 2.5 2.6 3.0 7.4 --text ARTICLES --limit 12 -o ATLAS",
+    "importance MODEL --task mlm --data ARTICLES --limit 40 -o ATLAS",
+    "ablate MODEL --task mlm --data ARTICLES --sweep heads --limit 48 -o ATLAS",
+    "ablate MODEL --task mlm --data ARTICLES --sweep layers --limit 40 -o ATLAS",
+    "explain MODEL --head 0.2 2.5 2.6 3.0 7.4 --text ARTICLES --limit 12 -o ATLAS",
     "report ATLAS -o REPORT",
 )
-"""The commands, in order; words in capitals stand for files."""
+"""The commands, in order; words in capitals stand for the model and for files."""
+COPY = Path("models/src/headscope_models/demo")
+"""The model in a copy of the project, for whoever runs the command from there without the distribution of models."""
 
 
 @shared.with_common(without=(*shared.LOADING, "full"))
@@ -55,7 +58,8 @@ def demo(*, output: Path = Path("demo"), common: shared.Common) -> None:
 def commands(atlas: Path, page: Path) -> list[list[str]]:
     """The steps with the files that they read and write, as words."""
     samples = {name.upper(): _short(hs.sample_path(name)) for name in ("articles", "treebank", "roles")}
-    places = {**samples, "ATLAS": str(atlas), "REPORT": str(page)}
+    model = str(COPY) if find_spec("headscope_models") is None and COPY.is_dir() else "demo"
+    places = {**samples, "MODEL": model, "ATLAS": str(atlas), "REPORT": str(page)}
     return [[places.get(word, word) for word in step.split()] for step in STEPS]
 
 

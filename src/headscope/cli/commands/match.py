@@ -16,13 +16,16 @@ EXAMPLE = "Example: headscope match demo demo-qa --text articles.txt --limit 40"
 _NEAREST = 10
 
 
-@shared.with_common(without=("revision", *shared.ENGINE), one_of=("text", "pairs"))
+@shared.with_common(without=("revision", *shared.ENGINE), one_of=("text", "pairs", "dataset"))
 def match(
     model_a: str,
     model_b: str,
     *,
     text: shared.TextFiles = None,
     pairs: shared.PairsFile = None,
+    dataset: shared.Dataset = None,
+    split: shared.Split = "train",
+    column: shared.Column = "text",
     output: shared.Output = None,
     max_length: shared.MaxLength = 128,
     limit: Annotated[int | None, shared.limit("segments or pairs", least=4)] = None,
@@ -35,11 +38,11 @@ def match(
     distance to an untrained network (floor) and how well both halves of the texts agree (ceiling). OUT.nc is an atlas
     of MODEL_B.
     """
-    with session(common, output, inputs=shared.check_corpus(text, pairs)) as run:
+    with session(common, output, inputs=shared.check_corpus(text, pairs, dataset)) as run:
         result = hs.match(
             common.load(model_a),
             run.load(model_b),
-            shared.read_corpus(text, pairs),
+            shared.read_corpus(text, pairs, dataset, split=split, column=column),
             max_length=max_length,
             limit=limit,
             seed=seed,

@@ -66,9 +66,8 @@ def view(
             packed = write_view(output, looked.observed, start=start, **shown)
             if svg is not None:
                 _draw(looked.observed, start.on(looked.observed), svg)
-        run.notes[:0] = [
-            part.observed.note for part in (looked, second) if part is not None and part.observed.note
-        ]
+        pages = [part.observed.note for part in (looked, second) if part is not None and part.observed.note]
+        run.notes[:] = [*pages, *(note for note in run.notes if not any(note in page for page in pages))]
         facts = _facts(looked.observed, packed, output, svg) | {"start": packed.embedded.start}
         run.tell(facts, dict, _print, then=None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,8 @@ class HeadTable:
     errors: Array  # (row, column) standard errors over texts, nan where there is none
     order: str = ""
     """By what the rows are ranked, in words; empty when they stand in the order of the model."""
+    module_layers: Mapping[int, int] = field(default_factory=dict)
+    """The number that a layer has in the network, where that is another."""
 
     @property
     def column_names(self) -> list[str]:
@@ -54,10 +56,14 @@ class HeadTable:
     def records(self) -> list[Record]:
         """One flat record a number: its layer, head and other coordinates, its value and standard error."""
         return [
-            {**row, **column, "value": mean, "stderr": error}
+            {**row, **self._module_layer(row), **column, "value": mean, "stderr": error}
             for row, means, errors in zip(self.rows, self.means.tolist(), self.errors.tolist(), strict=True)
             for column, mean, error in zip(self.columns, means, errors, strict=True)
         ]
+
+    def _module_layer(self, row: Labels) -> Labels:
+        layer = row.get("layer")
+        return {"module_layer": self.module_layers[layer]} if layer in self.module_layers else {}  # type: ignore[index]
 
     def ranked(self, *, by: str | None, top: int | None, ascending: bool) -> HeadTable:
         """The rows in the order of one column, the first `top` of them; rows without a number come last."""
@@ -196,7 +202,12 @@ def _head_table(
     down = [dim for dim in ROW_DIMS if dim in dims] or dims[:1]
     rows, columns = (_combinations(means, some) for some in (down, [dim for dim in dims if dim not in down]))
     shape = (len(rows), len(columns))
-    return HeadTable(rows, columns, means.values.reshape(shape), errors.reshape(shape))
+    numbers: dict[int, int] = {}
+    if "module_layer" in means.coords and "layer" in dims:
+        numbers = dict(
+            zip(means["layer"].values.tolist(), means["module_layer"].values.tolist(), strict=True)
+        )
+    return HeadTable(rows, columns, means.values.reshape(shape), errors.reshape(shape), module_layers=numbers)
 
 
 def _pairs(array: xr.DataArray, stderr: xr.DataArray | None, choice: HeadChoice) -> list[Record]:

@@ -66,7 +66,13 @@ def _stack(atlas: hs.Atlas, stack: str) -> dict[str, Any]:
     layers, heads = atlas.shape(stack) or (None, None)
     arrays = atlas.stack(stack)
     measures = {name: _measure(arrays[name]) for name in atlas.measures if name in arrays}
-    return {"layers": layers, "heads": heads, "measures": measures}
+    numbers = atlas.module_layers(stack)
+    return {
+        "layers": layers,
+        "heads": heads,
+        **({"module_layers": list(numbers)} if numbers else {}),
+        "measures": measures,
+    }
 
 
 def _measure(array: xr.DataArray) -> dict[str, Any]:

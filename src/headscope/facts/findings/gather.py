@@ -11,6 +11,7 @@ from headscope.facts.findings.finding import Finding
 from headscope.facts.findings.importance import importance
 from headscope.facts.findings.kinds import kinds, patterns
 from headscope.facts.findings.know import knowledge
+from headscope.facts.findings.layers import numbering
 from headscope.facts.findings.measures import breadth, distances, likeness, named_patterns, neighbours, roles
 from headscope.facts.findings.moved import taking
 from headscope.facts.findings.uses import usage
@@ -32,6 +33,7 @@ _LOOKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     ablation,
     importance,
     explanation,
+    numbering,
 )
 
 

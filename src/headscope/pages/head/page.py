@@ -17,7 +17,7 @@ from headscope.facts.scores import EVEN, mean_ends, signed
 from headscope.facts.subject import texts_of
 from headscope.facts.titles import AtlasWords
 from headscope.facts.vocabulary import FEATURE_WINDOWS, pattern_name, role_name
-from headscope.kinds import Likeness
+from headscope.kinds.likeness import likeness_of
 from headscope.pages.head.ablation import ablation_effects
 from headscope.pages.head.changes import comparisons
 from headscope.pages.head.explained import explained_section
@@ -39,11 +39,12 @@ _NO_SENTENCES = (
 )
 
 
-def head_page(atlas: Atlas, stack: str, layer: int, head: int) -> HeadPage:
-    """The page of one head; what the atlas does not know is left out."""
+def head_page(atlas: Atlas, stack: str, layer: int, head: int, *, with_map: bool = True) -> HeadPage:
+    """The page of one head; what the atlas does not know is left out, and without `with_map` its map on one text."""
     subject = _Subject(atlas, stack, HeadId(layer, head))
     check_head(atlas, stack, subject.head)
-    sections = [section for describe in _SECTIONS for section in describe(subject)]
+    parts = [describe for describe in _SECTIONS if with_map or describe is not _example_map]
+    sections = [section for describe in parts for section in describe(subject)]
     known = card(atlas, subject.head, stack=stack) if sections and atlas.shape(stack) else None
     at_work, cases = examples(atlas, stack, subject.head, known.claims if known else ())
     typical = typical_sentences(atlas, stack, subject.head)
@@ -247,7 +248,7 @@ def _nearest(subject: _Subject) -> Iterator[Section]:
     distances = subject.arrays.get("head_distance")
     if distances is None or not np.isfinite(distances.values).all():
         return
-    likeness = Likeness(subject.atlas, stack=subject.stack)
+    likeness = likeness_of(subject.atlas, subject.stack)
     yield Section(
         key="head_distance",
         title="Heads most like it",

@@ -61,7 +61,9 @@ def with_maps(texts_read: Corpus, max_length: int, model: Model, atlas: Atlas | 
     encoder = Watch(surveyed(model)).encoder(max_length)
     stack = atlas.stacks[0]
     for text in islice(segments(texts_read, encoder), MAP_TEXTS):
-        seen = observe(model, text.first, text.second, max_length=max_length)
+        # A decoder is given the text it reads, as by analyze: these are no texts to write from.
+        second = text.first if model.is_encoder_decoder and text.second is None else text.second
+        seen = observe(model, text.first, second, max_length=max_length)
         shape = seen.stack(stack)
         layers = [seen.layer(stack, layer) for layer in range(shape.layers)]
         maps = torch.from_numpy(np.concatenate(layers))  # (layer * head, query, key)

@@ -1,0 +1,146 @@
+"""What "everything" costs on a GPU, as a ratio to the plain sdpa forward pass of the same round.
+
+Uses the light core alone (torch, triton, transformers, numpy): make bench-gpu
+"""
+
+import argparse
+from collections.abc import Callable
+from statistics import median
+
+import torch
+from accelerator import forward, seconds, texts
+from torch import Tensor
+from transformers import BertConfig, BertModel, Qwen2Config, Qwen2Model
+
+from headscope.batches import ALL_LAYERS
+from headscope.capture import AttentionCall, Carrier, Forward, survey
+from headscope.capture.call import AttentionInputs
+from headscope.capture.follow import run_replaced
+from headscope.capture.kernels.batch import FusedBatch, StackSums, view_of
+from headscope.capture.kernels.launch import attend
+from headscope.measures import MEASURES, HeadDistance, Measure, SampledHeadDistance
+from headscope.models import Model, load, wrap
+from headscope.models.stacks import Place
+from headscope.text.batching import TextBatch
+from headscope.types import AttentionBatch
+
+WITHOUT = [MEASURES.get(name) for name in MEASURES.names() if name != "head_distance"]
+
+
+class Road:
+    """All of a model's measures, looked and moved, by the kernel or by the model's own function."""
+
+    def __init__(self, model: Model) -> None:
+        self.capture = survey(model)
+        self.carrier = Carrier(self.capture)
+        (self.grid,) = self.capture.stacks.grids
+
+    def count(self, states: list[Measure], moved: list[Measure], batch: AttentionBatch) -> None:
+        for state in states:
+            state.update(batch)
+        for state in moved:
+            state.update(batch.moved)
+
+    def fused(self, batches: list[TextBatch], kinds: list[type[Measure]], *, moved: bool = True) -> None:
+        """As `Watch.run_reduced` and `Measures.update` do it, which need more than the light core."""
+        states, weighed = self._started(kinds)
+        weighed = weighed if moved else []
+        carries = moved or any(state.needs_carried for state in states)
+        for batch in batches:
+            stack = StackSums(self.grid.layers)
+
+            def compute(place: Place, inputs: AttentionInputs, forward: Forward) -> Tensor:
+                view = view_of(inputs, batch.source, batch.source, causal=self.grid.causal)
+                root = self.carrier.root(place, inputs.value) if carries else None
+                call = attend(view, root=root, residual=self.carrier.residual(place) if carries else None)
+                seen = FusedBatch(place.layer, call, batch.source, batch.source)
+                for shown in (seen, stack.add(seen)):
+                    if shown is not None:
+                        by_sums = shown.layer == ALL_LAYERS
+                        self.count(
+                            [state for state in states if state.from_sums == by_sums],
+                            [state for state in weighed if state.from_sums == by_sums],
+                            shown,
+                        )
+                return call.output
+
+            with self.carrier.watching():
+                run_replaced(self.capture, batch.inputs, compute)
+
+    def own(self, batches: list[TextBatch], kinds: list[type[Measure]]) -> None:
+        states, moved = self._started(kinds)
+        for batch in batches:
+
+            def look(place: Place, call: AttentionCall) -> None:
+                carried = self.carrier.carried(place, call.value, call.output)
+                seen = AttentionBatch.observed(place.layer, call.weights, batch.source, batch.source, carried)
+                self.count(states, moved, seen)
+
+            with self.carrier.watching():
+                self.capture.run_calls(batch.inputs, look)
+
+    def _started(self, kinds: list[type[Measure]]) -> tuple[list[Measure], list[Measure]]:
+        fitting = [kind for kind in kinds if kind.fits(self.grid)]
+        weighable = [kind for kind in fitting if kind.weighable]
+        return [kind.empty(self.grid) for kind in fitting], [kind.empty(self.grid) for kind in weighable]
+
+
+def large_models(tokenizer: object) -> dict[str, tuple[Model, list[tuple[int, int]]]]:
+    size = len(tokenizer)  # type: ignore[arg-type]
+    bert = BertConfig(
+        vocab_size=size,
+        hidden_size=1024,
+        num_hidden_layers=24,
+        num_attention_heads=16,
+        intermediate_size=4096,
+    )
+    qwen = Qwen2Config(
+        vocab_size=size, hidden_size=1536, num_hidden_layers=28, num_attention_heads=12, num_key_value_heads=2,
+        intermediate_size=8960, max_position_embeddings=4096,
+    )  # fmt: skip
+    return {
+        "BERT-large bf16": (_wrapped(BertModel(bert), tokenizer), [(256, 128), (64, 512)]),
+        "1.5B-class GQA decoder bf16": (_wrapped(Qwen2Model(qwen), tokenizer), [(8, 2048)]),
+    }
+
+
+def _wrapped(network: torch.nn.Module, tokenizer: object) -> Model:
+    return wrap(network.eval().to("cuda", torch.bfloat16), tokenizer, name="random")  # type: ignore[arg-type]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    rounds = parser.parse_args().rounds
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {rounds} rounds, medians")
+    for name, (model, shapes) in large_models(load("demo", device="cpu").tokenizer).items():
+        road = Road(model)
+        for count, length in shapes:
+            batches = texts(model, count, length)
+            contenders: dict[str, Callable[[], object]] = {
+                "own function, all but distances": lambda: road.own(batches, WITHOUT),
+                "kernel, all but distances": lambda: road.fused(batches, WITHOUT),
+                "kernel, sampled distances": lambda: road.fused(batches, [*WITHOUT, SampledHeadDistance]),
+                "kernel, exact distances": lambda: road.fused(batches, [*WITHOUT, HeadDistance]),
+            }
+            forward(model, batches)
+            torch.cuda.reset_peak_memory_stats()
+            plain = median(seconds(lambda: forward(model, batches)) for _ in range(rounds))
+            memory = torch.cuda.max_memory_allocated()
+            print(f"{name}, {count} x {length}: plain sdpa {plain * 1e3:.1f} ms, {memory / 2**30:.2f} GiB")
+            for label, work in contenders.items():
+                try:
+                    work()
+                    torch.cuda.reset_peak_memory_stats()
+                    ratios = []
+                    for _ in range(1 if "exact" in label else rounds):
+                        took = seconds(work)
+                        ratios.append(took / seconds(lambda: forward(model, batches)))
+                    more = torch.cuda.max_memory_allocated() / memory
+                    print(f"  {label:34s} {median(ratios):7.2f}x, memory {more:.2f}x", flush=True)
+                except Exception as error:
+                    print(f"  {label:34s} {type(error).__name__}: {str(error)[:200]}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The fast road: attention and its reductions in one launch on a GPU, chosen by proof."""

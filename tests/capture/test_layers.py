@@ -1,0 +1,70 @@
+"""The numbers that layers have in the network, beside their order."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+import transformers as tf
+from tests.helpers.tiny import sentencepiece_tokenizer, tiny
+from typer.testing import CliRunner
+
+import headscope as hs
+from headscope.capture import survey
+from headscope.capture.layers import module_layers
+from headscope.cli.main import app
+from headscope.models import Model, wrap
+from headscope.models.stacks import Place
+from headscope.pages.seen import observe
+
+TEXTS = ["The cat sat on the mat.", "It was red, and the dog saw it.", "The blue house."]
+
+
+def hybrid() -> Model:
+    """A Jamba of which only layers 1 and 3 attend."""
+    torch.manual_seed(0)
+    config = tf.JambaConfig(
+        hidden_size=32,
+        num_hidden_layers=4,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        intermediate_size=48,
+        vocab_size=128,
+        attn_layer_period=2,
+        attn_layer_offset=1,
+        expert_layer_period=2,
+        expert_layer_offset=1,
+        num_experts=2,
+        mamba_d_state=4,
+        mamba_dt_rank=4,
+        use_mamba_kernels=False,
+    )
+    return wrap(tf.JambaModel(config).eval(), sentencepiece_tokenizer(bos=True), name="tiny-jamba")
+
+
+def test_numbers_are_those_of_the_modules() -> None:
+    places = [Place("decoder", layer) for layer in range(3)]
+    names = [f"layers.{number}.mixers.0.self_attn" for number in (3, 7, 11)]
+    assert module_layers(places, names) == {"decoder": (3, 7, 11)}
+    assert module_layers(places, [f"layers.{number}.attn" for number in range(3)]) == {}, "as counted"
+    assert module_layers(places, ["groups.0.layers.0.attention"] * 3) == {}, "one module for all"
+
+
+@pytest.mark.parametrize("architecture", ["bert", "albert", "t5", "mpnet"])
+def test_where_all_layers_attend_nothing_is_said(architecture: str) -> None:
+    assert all(not grid.module_layers for grid in survey(tiny(architecture)).stacks.grids)
+
+
+def test_a_hybrid_is_told_with_its_own_numbers(tmp_path: Path) -> None:
+    model = hybrid()
+    words = "Layers 0, 1 of the decoder are layers 1, 3 of the network."
+    hs.analyze(model, TEXTS, measures=["entropy", "role_attention"], max_length=32).save(tmp_path / "a.nc")
+    atlas = hs.open(tmp_path / "a.nc")
+    assert atlas["entropy"]["layer"].values.tolist() == [0, 1]
+    assert atlas["entropy"]["module_layer"].values.tolist() == [1, 3]
+    assert words in [str(finding) for finding in hs.findings(atlas)]
+    assert "Its layer is layer 3 of the network." in hs.card(atlas, "1.2").text
+    assert words in observe(model, TEXTS[0]).note
+    shown = CliRunner().invoke(app, ["show", str(tmp_path / "a.nc"), "entropy", "--json"])
+    rows = json.loads(shown.stdout)["rows"]
+    assert {(row["layer"], row["module_layer"]) for row in rows} == {(0, 1), (1, 3)}
