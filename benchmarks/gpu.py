@@ -10,6 +10,7 @@ from statistics import median
 
 import torch
 from accelerator import forward, seconds, texts
+from results import Table, keep
 from torch import Tensor
 from transformers import BertConfig, BertModel, Qwen2Config, Qwen2Model
 
@@ -118,6 +119,7 @@ def main() -> None:
     arguments = parser.parse_args()
     rounds = arguments.rounds
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {rounds} rounds, medians")
+    columns: dict[str, dict[str, float]] = {}
     for name, (model, shapes) in large_models(load("demo", device="cpu").tokenizer).items():
         road = Road(model)
         for count, length in shapes:
@@ -153,8 +155,18 @@ def main() -> None:
                         ratios.append(took / seconds(lambda: forward(model, batches)))
                     more = torch.cuda.max_memory_allocated() / memory
                     print(f"  {label:34s} {median(ratios):7.2f}x, memory {more:.2f}x", flush=True)
+                    columns.setdefault(f"{name}, {count} x {length}", {})[label] = median(ratios)
                 except Exception as error:
                     print(f"  {label:34s} {type(error).__name__}: {str(error)[:200]}", flush=True)
+    labels = dict.fromkeys(label for column in columns.values() for label in column)
+    table = Table(
+        "All measures, looked and moved, as a multiple of the plain forward pass",
+        f"Texts x tokens, random weights, {rounds} rounds, exact distances one.",
+        list(columns),
+        [(label, [column.get(label) for column in columns.values()]) for label in labels],
+        quoted=True,
+    )
+    keep("gpu", [table], machine=torch.cuda.get_device_name())
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ def _try(binaries: Path, folder: Path, version: str, *, demo: bool) -> None:
             sys.exit(f"{' '.join(words)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout
 
-    _check_packages(binaries / "python", folder)
+    _check_packages(binaries / "python", folder, environment)
     assert run("--version").split() == ["headscope", version]
     (folder / "text.txt").write_text(TEXT * 4, encoding="utf-8")
     told = json.loads(run("analyze", "demo", "--text", "text.txt", "-o", "atlas.nc", "--json"))
@@ -99,13 +99,15 @@ def _try(binaries: Path, folder: Path, version: str, *, demo: bool) -> None:
         assert (folder / "demo" / "report.html").is_file()
 
 
-def _check_packages(python: Path, folder: Path) -> None:
+def _check_packages(python: Path, folder: Path, environment: dict[str, str]) -> None:
     """Only what headscope needs is there, and headscope is not the source's."""
     code = (
         "import headscope, importlib.util as u; "
         f"print(headscope.__file__, *[name for name in {NOT_THERE} if u.find_spec(name)])"
     )
-    done = subprocess.run([python, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [python, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, check=True
+    )
     place, *extras = done.stdout.split()
     if extras or not Path(place).is_relative_to(python.parents[1]):
         sys.exit(f"in the new environment are {', '.join(extras) or 'no extras'}; headscope is {place}")
