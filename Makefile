@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test wheel-test test-gpu bench-gpu docs models web web-lint check generated clean fuzz
+.PHONY: demo test wheel-test test-gpu bench bench-gpu docs models web web-lint check generated clean fuzz
 
 # Everything is pinned in constraints.txt; the stamp is younger than what it was made from.
 .venv/installed: pyproject.toml models/pyproject.toml constraints.txt
@@ -17,6 +17,10 @@ demo: .venv/installed
 
 test: .venv/installed
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadgroup
+
+# What a run costs here: ratios to the plain forward pass, into benchmarks/RESULTS.md and the README. On a quiet machine.
+bench: .venv/installed
+	$(BIN)/python benchmarks/bench.py $(if $(PEERS),--peers $(PEERS))
 
 # On a machine with a GPU, with its own Python: torch, triton, transformers and numpy are enough.
 test-gpu:

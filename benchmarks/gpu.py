@@ -5,10 +5,12 @@ Uses the light core alone (torch, triton, transformers, numpy): make bench-gpu
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 
 import torch
 from accelerator import forward, seconds, texts
+from results import Table, keep
 from torch import Tensor
 from transformers import BertConfig, BertModel, Qwen2Config, Qwen2Model
 
@@ -24,6 +26,8 @@ from headscope.models.stacks import Place
 from headscope.text.batching import TextBatch
 from headscope.types import AttentionBatch
 
+LONGEST_EXACT = 512
+"""Longer texts' maps of all layers do not fit beside each other."""
 WITHOUT = [MEASURES.get(name) for name in MEASURES.names() if name != "head_distance"]
 
 
@@ -111,18 +115,31 @@ def _wrapped(network: torch.nn.Module, tokenizer: object) -> Model:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--each", action="store_true", help="each measure by itself too")
+    arguments = parser.parse_args()
+    rounds = arguments.rounds
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {rounds} rounds, medians")
+    columns: dict[str, dict[str, float]] = {}
     for name, (model, shapes) in large_models(load("demo", device="cpu").tokenizer).items():
         road = Road(model)
         for count, length in shapes:
             batches = texts(model, count, length)
-            contenders: dict[str, Callable[[], object]] = {
-                "own function, all but distances": lambda: road.own(batches, WITHOUT),
-                "kernel, all but distances": lambda: road.fused(batches, WITHOUT),
-                "kernel, sampled distances": lambda: road.fused(batches, [*WITHOUT, SampledHeadDistance]),
-                "kernel, exact distances": lambda: road.fused(batches, [*WITHOUT, HeadDistance]),
+            alone = {
+                f"kernels, {kind.name} alone, looked": partial(road.fused, batches, [kind], moved=False)
+                for kind in WITHOUT
             }
+            contenders: dict[str, Callable[[], object]] = {
+                "own function, all but distances": partial(road.own, batches, WITHOUT),
+                "kernels, nothing counted": partial(road.fused, batches, [], moved=False),
+                **(alone if arguments.each else {}),
+                "kernels, all but distances, looked": partial(road.fused, batches, WITHOUT, moved=False),
+                "kernels, all but distances": partial(road.fused, batches, WITHOUT),
+                "kernels, sampled distances": partial(road.fused, batches, [*WITHOUT, SampledHeadDistance]),
+            }
+            if length <= LONGEST_EXACT:
+                contenders["kernels, exact distances"] = partial(
+                    road.fused, batches, [*WITHOUT, HeadDistance]
+                )
             forward(model, batches)
             torch.cuda.reset_peak_memory_stats()
             plain = median(seconds(lambda: forward(model, batches)) for _ in range(rounds))
@@ -138,8 +155,18 @@ def main() -> None:
                         ratios.append(took / seconds(lambda: forward(model, batches)))
                     more = torch.cuda.max_memory_allocated() / memory
                     print(f"  {label:34s} {median(ratios):7.2f}x, memory {more:.2f}x", flush=True)
+                    columns.setdefault(f"{name}, {count} x {length}", {})[label] = median(ratios)
                 except Exception as error:
                     print(f"  {label:34s} {type(error).__name__}: {str(error)[:200]}", flush=True)
+    labels = dict.fromkeys(label for column in columns.values() for label in column)
+    table = Table(
+        "All measures, looked and moved, as a multiple of the plain forward pass",
+        f"Texts x tokens, random weights, {rounds} rounds, exact distances one.",
+        list(columns),
+        [(label, [column.get(label) for column in columns.values()]) for label in labels],
+        quoted=True,
+    )
+    keep("gpu", [table], machine=torch.cuda.get_device_name())
 
 
 if __name__ == "__main__":

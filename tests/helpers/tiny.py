@@ -1,6 +1,7 @@
 """Tiny random models of many architectures, with tokenizers made on the spot: nothing is downloaded."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 import torch
@@ -243,3 +244,10 @@ def tiny(architecture: str) -> Model:
             ):
                 parameter.mul_(2 if architecture == "t5" else 20)  # T5 does not scale its scores down
     return wrap(network.eval(), tokenizer, name=f"tiny-{architecture}")
+
+
+@cache
+def plain(architecture: str) -> Model:
+    """The same model, reading what its tokenizer gives and no start token beside: for slow references."""
+    model = tiny(architecture)
+    return replace(model, start_token=False) if architecture == "gpt2" else model

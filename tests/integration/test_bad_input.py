@@ -201,7 +201,7 @@ def test_damaged_weights(analyze: Analyze, text: Path, place: Path, folder: Path
     tiny("bert").tokenizer.save_pretrained(folder)
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
-    assert_refused(analyze(text, model=folder), "could not be loaded as a transformer", place)
+    assert_refused(analyze(text, model=folder), "model.safetensors is damaged", place)
 
 
 def test_a_file_as_model(analyze: Analyze, text: Path, place: Path) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from tests.helpers.atlases import random_atlas
-from tests.helpers.tiny import tiny
+from tests.helpers.tiny import plain, tiny
 from tests.server.conftest import MakeClient
 from tests.server.test_predictions import without_head
 
@@ -64,7 +64,7 @@ def test_every_number_of_an_atlas_can_be_ranked_by(serving: MakeClient) -> None:
 
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
 def test_a_model_that_predicts_nothing_tells_how_its_embedding_moves(serving: MakeClient, name: str) -> None:
-    model = tiny(name)
+    model = plain(name)
     request = {"model": model.name, "text_a": TEXT, "edits": [{"heads": "1.2", "how": "zero"}]}
     answer = serving(model).post("/api/predict", json=request).json()
     assert (answer["task"], answer["before"], answer["after"]) == ("embedding", [], [])

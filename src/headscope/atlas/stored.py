@@ -77,6 +77,9 @@ class StoredGroup(Mapping[str, "xr.DataArray"]):
             raise KeyError(name)
         return self.dataset[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._own  # a mapping would ask for the array, and load xarray
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._own)
 

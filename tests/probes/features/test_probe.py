@@ -18,7 +18,7 @@ from tests.helpers.features import (
     slow_texts,
     stderr,
 )
-from tests.helpers.tiny import sentencepiece_tokenizer, tiny
+from tests.helpers.tiny import plain, sentencepiece_tokenizer, tiny
 from tests.helpers.treebanks import pieces_by_word
 
 import headscope as hs
@@ -42,7 +42,7 @@ def treebank(tmp_path: Path) -> Treebank:
     ("architecture", "sentences"), [("bert", SENTENCES), ("t5", SENTENCES), ("gpt2", SHORT)]
 )
 def test_every_number_is_that_of_slow_loops(architecture: str, sentences: list[Rows], tmp_path: Path) -> None:
-    result = FeaturesProbe(tiny(architecture)).score(made(tmp_path, sentences))
+    result = FeaturesProbe(plain(architecture)).score(made(tmp_path, sentences))
     expected = slow_texts(architecture, sentences)
     arrays = result.arrays()
     assert set(arrays) == set(expected)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.helpers.tiny import tiny
+from tests.helpers.tiny import plain
 from tests.helpers.treebanks import as_file, random_sentences, word_maps
 
 from headscope.errors import OutputError
@@ -27,7 +27,7 @@ def read(
 ) -> tuple[WordMaps, list[Batch]]:
     path = folder / "a.conllu"
     path.write_text(as_file(SENTENCES), encoding="utf-8")
-    observer = Observer(tiny(architecture), holds_all=True)
+    observer = Observer(plain(architecture), holds_all=True)
     grid = observer.grids[stack]
     batcher = Batcher(observer.encoder, grid.stack, None, batch_size)
     return WordMaps(observer.watch, grid), list(batcher.batches(read_treebank(path), Account()))

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.helpers.tiny import BUILDERS, tiny
+from tests.helpers.tiny import BUILDERS, plain, tiny
 from tests.helpers.treebanks import (
     Plain,
     SlowCase,
@@ -121,7 +121,7 @@ def assert_share(found: tuple[object, ...], values: NDArray[np.float64], cases: 
 
 @pytest.mark.parametrize("architecture", ["bert", "gpt2", "t5", "deberta"])
 def test_one_file_split_by_documents(architecture: str, whole: Treebank) -> None:
-    result = DependencyProbe(tiny(architecture), batch_size=5).fit_score(whole)
+    result = DependencyProbe(plain(architecture), batch_size=5).fit_score(whole)
     assert isinstance(result, DependencyResult)
     slow = slow_cases(architecture, DOCUMENTS)
     assert list(result.arrays()) == list(slow)

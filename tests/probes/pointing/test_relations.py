@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import t as student_t
 from tests.helpers.framenet import write_framenet
 from tests.helpers.relations import Array, cluster_error, eager_words, made_up, slow, strongest
-from tests.helpers.tiny import tiny
+from tests.helpers.tiny import plain, tiny
 from tests.helpers.treebanks import leave_one_out
 
 import headscope as hs
@@ -23,7 +23,7 @@ from headscope.text.words import WordText
 @pytest.mark.parametrize("architecture", ["bert", "gpt2"])
 def test_against_a_slow_loop(tmp_path: Path, architecture: str) -> None:
     path = made_up(tmp_path, rows=24, longest=10 if architecture == "gpt2" else 14)
-    probe = RelationsProbe(tiny(architecture), core_only=False, batch_size=5)
+    probe = RelationsProbe(plain(architecture), core_only=False, batch_size=5)
     result = probe.fit_score(read_roles(path))
     (arrays,) = result.arrays().values()
     roles = list(arrays["relation_count"].coords["role"])
