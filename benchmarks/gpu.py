@@ -5,6 +5,7 @@ Uses the light core alone (torch, triton, transformers, numpy): make bench-gpu
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 
 import torch
@@ -25,6 +26,8 @@ from headscope.models.stacks import Place
 from headscope.text.batching import TextBatch
 from headscope.types import AttentionBatch
 
+LONGEST_EXACT = 512
+"""Longer texts' maps of all layers do not fit beside each other."""
 WITHOUT = [MEASURES.get(name) for name in MEASURES.names() if name != "head_distance"]
 
 
@@ -112,19 +115,31 @@ def _wrapped(network: torch.nn.Module, tokenizer: object) -> Model:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--each", action="store_true", help="each measure by itself too")
+    arguments = parser.parse_args()
+    rounds = arguments.rounds
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {rounds} rounds, medians")
     columns: dict[str, dict[str, float]] = {}
     for name, (model, shapes) in large_models(load("demo", device="cpu").tokenizer).items():
         road = Road(model)
         for count, length in shapes:
             batches = texts(model, count, length)
-            contenders: dict[str, Callable[[], object]] = {
-                "own function, all but distances": lambda: road.own(batches, WITHOUT),
-                "kernel, all but distances": lambda: road.fused(batches, WITHOUT),
-                "kernel, sampled distances": lambda: road.fused(batches, [*WITHOUT, SampledHeadDistance]),
-                "kernel, exact distances": lambda: road.fused(batches, [*WITHOUT, HeadDistance]),
+            alone = {
+                f"kernels, {kind.name} alone, looked": partial(road.fused, batches, [kind], moved=False)
+                for kind in WITHOUT
             }
+            contenders: dict[str, Callable[[], object]] = {
+                "own function, all but distances": partial(road.own, batches, WITHOUT),
+                "kernels, nothing counted": partial(road.fused, batches, [], moved=False),
+                **(alone if arguments.each else {}),
+                "kernels, all but distances, looked": partial(road.fused, batches, WITHOUT, moved=False),
+                "kernels, all but distances": partial(road.fused, batches, WITHOUT),
+                "kernels, sampled distances": partial(road.fused, batches, [*WITHOUT, SampledHeadDistance]),
+            }
+            if length <= LONGEST_EXACT:
+                contenders["kernels, exact distances"] = partial(
+                    road.fused, batches, [*WITHOUT, HeadDistance]
+                )
             forward(model, batches)
             torch.cuda.reset_peak_memory_stats()
             plain = median(seconds(lambda: forward(model, batches)) for _ in range(rounds))

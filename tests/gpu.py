@@ -4,25 +4,35 @@ make test-gpu
 """
 
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import torch
 from tests.helpers.fused import CASES, LARGE_CASES, ON_GPU, check
+
+ALL = {**CASES, **LARGE_CASES}
+WORKERS = 8  # each case is compiled first, which takes most of the time
+
+
+def failure(name: str) -> str | None:
+    """Why a case fails, in a line; None where it passes."""
+    try:
+        check(ALL[name])
+    except Exception as error:  # a compiler, a driver, a number: all are failures of the case
+        return f"FAILED {name}: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+    return None
 
 
 def main() -> None:
     """Run every case; exit with 1 where one fails, and say which."""
     if not ON_GPU:
         sys.exit("no CUDA device was found; the same cases run interpreted: pytest tests/capture/kernels")
-    failed = 0
-    cases = {**CASES, **LARGE_CASES}
-    for name, case in cases.items():
-        try:
-            check(case)
-        except Exception as error:
-            failed += 1
-            print(f"FAILED {name}: {type(error).__name__}: {str(error).splitlines()[0]}", flush=True)
-    print(f"{torch.cuda.get_device_name()}: {len(cases) - failed} of {len(cases)} cases pass")
-    sys.exit(1 if failed else 0)
+    with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
+        failures = [line for line in pool.map(failure, ALL) if line]
+    for line in failures:
+        print(line)
+    print(f"{torch.cuda.get_device_name()}: {len(ALL) - len(failures)} of {len(ALL)} cases pass")
+    sys.exit(1 if failures else 0)
 
 
 if __name__ == "__main__":

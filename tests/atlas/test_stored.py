@@ -3,12 +3,14 @@
 from pathlib import Path
 
 import h5py
+import numpy as np
 import pytest
 import xarray as xr
 from tests.atlas.test_atlas import array
 
 import headscope as hs
 from headscope.atlas import Atlas
+from headscope.atlas.stored import StoredGroup
 
 
 @pytest.fixture
@@ -75,3 +77,10 @@ def test_an_array_that_is_none_of_the_group(path: Path) -> None:
     assert list(arrays) == ["example", "example_stderr", "other"]
     assert len(arrays) == 3
     assert arrays.get("layer") is None
+
+
+def test_to_ask_whether_a_group_has_an_array_makes_nothing() -> None:
+    group = StoredGroup({"lines": (("line",), np.array(["{}"]), {})}, {})
+    assert "lines" in group
+    assert "other" not in group
+    assert group._dataset is None

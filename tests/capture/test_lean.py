@@ -62,9 +62,10 @@ def test_grouped_heads_and_keys_from_a_cache(queries: int) -> None:
 
 def test_what_differs_keeps_its_own_function() -> None:
     def capped(module, query, key, value, mask, **options):  # the cap is no option, and hardly shows
-        return gemma2(module, query, key, value, mask, scaling=0.3, softcap=50.0)
+        return gemma2(module, query, key, value, mask, scaling=8**-0.5, softcap=50.0)
 
-    module, arguments = Module(), inputs()
+    query, *rest = inputs()
+    module, arguments = Module(), (query / 10, *rest)
     _, weights, proofs = attended(capped, module, *arguments, None)
     assert proofs == [False]
     torch.testing.assert_close(weights, capped(module, *arguments, None)[1], atol=0, rtol=0)

@@ -95,6 +95,16 @@ def test_distances_between_heads_are_over_some_queries_of_every_text(grid: HeadG
     assert_same(moved, counted(HeadDistance, grid, list(map(by_hand, layers))), rtol=1e-4, atol=1e-5)
 
 
+def test_a_decoders_text_of_which_only_the_first_query_is_sampled_does_not_count() -> None:
+    grid = GRIDS["decoder"]
+    texts = random_texts(grid, [5] * 30)
+    counts = [
+        counted(HeadDistance, grid, [batch.moved for batch in batches(grid, [text])]).means.texts[0, 1].item()
+        for text in texts
+    ]
+    assert set(counts) == {0, 1}
+
+
 def test_distances_do_not_always_start_at_the_first_token() -> None:
     grid = GRIDS["encoder"]
     texts = random_texts(grid, [40] * 30)

@@ -78,7 +78,7 @@ class StoredGroup(Mapping[str, "xr.DataArray"]):
         return self.dataset[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._own
+        return name in self._own  # a mapping would ask for the array, and load xarray
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._own)

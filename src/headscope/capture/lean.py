@@ -118,7 +118,8 @@ def _attend(
         scores = weights[part].flatten(0, 1)  # (text and group, row, key), in place
         asked = query[part].reshape(-1, rows, width)
         seen, fetched = key[part].flatten(0, 1), value[part].flatten(0, 1)
-        torch.baddbmm(scores, asked, seen.mT, beta=0, alpha=scale, out=scores)
+        # Scaled afterwards, as the modules' own functions do: the same to the last digit on the CPUs that we saw.
+        torch.bmm(asked, seen.mT, out=scores).mul_(scale)
         if mask is not None:
             own = mask if len(mask) == 1 else mask[part]
             weights[part].view(-1, heads, queries, keys).add_(own[..., :keys])
