@@ -73,7 +73,7 @@ def test_a_kernel_that_differs_is_not_used_and_the_layer_is_named(monkeypatch: p
 
     monkeypatch.setattr(Watch, "fuse", wrong)
     note = kernels_note(watch, wanted=True, faithful=False)
-    assert note.startswith("not used: near_diagonals of layer 1 of the encoder differs by")
+    assert note.startswith("not used: window_sums of layer 1 of the encoder differs by")
 
 
 def test_a_kernel_that_does_not_run_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

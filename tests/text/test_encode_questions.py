@@ -4,7 +4,7 @@ import pytest
 from tests.helpers.tiny import byte_tokenizer, sentencepiece_tokenizer, wordpiece_tokenizer
 
 from headscope.errors import OptionError
-from headscope.text.encode import QuestionEncoder, Window
+from headscope.text.encode_questions import QuestionEncoder, Window
 
 PLAIN = "The red cat sat on the mat, and a dog saw it in the blue house of the cat."
 UNICODE = "Caf\u0065\u0301 \U0001f469\u200d\U0001f467 na\u00efve \u0661\u0662 the\u00a0cat\u2003sat \x07 on \u00dcmat."

@@ -43,10 +43,15 @@ def line_groups(name: str, lines: Mapping[str, Sequence[str]], *, several: bool)
     """A group of lines of text for each stack, by its path."""
     return {
         f"/{stack}/{name}" if several else f"/{name}": xr.Dataset(
-            {name: ("line", np.array(texts, dtype=object))}
+            {name: ("line", np.array([_in_utf8(text) for text in texts], dtype=object))}
         )
         for stack, texts in lines.items()
     }
+
+
+def _in_utf8(text: str) -> str:
+    """The text as a file can hold it: half a pair of UTF-16 has no bytes there."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _dataset(arrays: Mapping[str, LabelledArray]) -> xr.Dataset:

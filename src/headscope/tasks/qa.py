@@ -18,7 +18,8 @@ from headscope.run.options import longest_text
 from headscope.tasks.base import TASKS, Task
 from headscope.tasks.batches import IGNORED, Encoded, Row, TaskBatch, output_of
 from headscope.tasks.metric import Mean
-from headscope.text.encode import EncodedInput, QuestionEncoder, Window
+from headscope.text.encode import EncodedInput
+from headscope.text.encode_questions import QuestionEncoder, Window
 from headscope.text.formats.squad import Question, Questions, read_questions
 from headscope.text.items import TextPair
 from headscope.types import CLS, Array

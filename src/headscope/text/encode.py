@@ -1,4 +1,4 @@
-"""From texts, and from questions about passages, to tokens, with what the measures need to know about each."""
+"""From texts to tokens, with what the measures need to know about each."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,6 @@ from typing import Any
 
 from headscope.errors import OptionError
 from headscope.text.items import TextPair
-from headscope.text.sentences import clean
 from headscope.text.words import Span, WordText, pieces_to_words, word_spans
 from headscope.types import CLS, COMMA, OTHER, PERIOD, SEP, Layout
 
@@ -217,7 +216,7 @@ class TextEncoder:
         words: Sequence[Span] | None,
     ) -> EncodedText:
         """What the tokenizer made of a text or pair, described."""
-        ids, offsets, sequence = self._begun(_looked_at(encoding))
+        ids, offsets, sequence = self._begun(looked_at(encoding))
         # What was cut off need not be looked at.
         ends = [
             max(
@@ -314,88 +313,7 @@ class TextEncoder:
         )
 
 
-@dataclass(frozen=True)
-class Window:
-    """A question with a part of its passage."""
-
-    encoded: EncodedText
-    characters: list[Span]
-    """Where in the passage each token stands; (0, 0) for tokens that are not the passage's."""
-
-    def __len__(self) -> int:
-        return len(self.encoded)
-
-    def tokens(self, span: Span) -> Span | None:
-        """First and last token of some characters of the passage; None when the window lacks a part of them."""
-        places = [place for place, (start, end) in enumerate(self.characters) if end > start]
-        touched = [
-            place
-            for place in places
-            if self.characters[place][0] < span[1] and self.characters[place][1] > span[0]
-        ]
-        if not touched:
-            return None
-        first, last = touched[0], touched[-1]
-        is_whole = self.characters[first][0] <= span[0] or first != places[0]
-        is_whole = is_whole and (self.characters[last][1] >= span[1] or last != places[-1])
-        return (first, last) if is_whole else None
-
-
-@dataclass(frozen=True)
-class QuestionEncoder(TextEncoder):
-    """Turns questions and passages into windows of at most `max_length` tokens."""
-
-    stride: int | None = 128
-    """How many tokens the window moves on, as in BERT's own code; None cuts the passage instead."""
-    max_question: int = 60
-    """Most tokens of a question, which never takes more than half of the room."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.room < 2:
-            raise OptionError(f"max_length {self.max_length} leaves no room for a question and a passage")
-        if self.stride is not None and self.stride < 1:
-            raise OptionError(
-                f"stride must be at least 1, or None for no sliding window (--stride 0), not {self.stride}"
-            )
-        if self.max_question < 1:
-            raise OptionError(f"max_question must be at least 1, not {self.max_question}")
-
-    def windows(self, question: str, context: str) -> list[Window]:
-        """The windows of a passage from left to right; only the first one without a stride."""
-        question = self._cut_question(clean(question).strip())
-        context = clean(context)  # a space for a character, so that places stay what they are
-        # The tokenizer wants to know how much neighbouring windows share, and it must be less than a window.
-        room = self.room - len(self.pieces(question))
-        shared = 0 if self.stride is None else max(0, room - self.stride)
-        encodings = self.tokenizer(
-            question,
-            context if self.stride is not None else self._shortened(context),
-            truncation="only_second",
-            max_length=self.max_length,
-            stride=shared,
-            return_overflowing_tokens=self.stride is not None,
-            verbose=False,
-        ).encodings
-        texts, words = (question, context), (word_spans(question), word_spans(context))
-        is_cut = self.stride is None and bool(encodings[0].overflowing)
-        windows = []
-        for encoding in encodings:
-            _, offsets, sequence = tokens = _looked_at(encoding)
-            characters = [
-                _visible(context, span) if owner == 1 else (0, 0)
-                for owner, span in zip(sequence, offsets, strict=True)
-            ]
-            windows.append(Window(self._described(tokens, texts, words, cut=is_cut), characters))
-        return windows
-
-    def _cut_question(self, question: str) -> str:
-        pieces = self.pieces(question)
-        most = min(self.max_question, self.room // 2)
-        return question if len(pieces) <= most else question[: pieces[most - 1][1]]
-
-
-def _looked_at(encoding: Any) -> Tokens:
+def looked_at(encoding: Any) -> Tokens:
     """What the tokenizer says of its tokens. Each look copies the whole list out of it, so this looks once."""
     sequence = [-1 if number is None else number for number in encoding.sequence_ids]
     return encoding.ids, encoding.offsets, sequence
@@ -440,7 +358,7 @@ def _folded(word: str) -> str | None:
     return word.lower() if any(map(str.isalnum, word)) else None
 
 
-def _visible(text: str, span: Span) -> Span:
+def visible_span(text: str, span: Span) -> Span:
     """The span without white space around it, which some tokenizers count to the token; empty for nothing else."""
     start, end = span
     while start < end and text[start].isspace():

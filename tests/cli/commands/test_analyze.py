@@ -114,6 +114,10 @@ def test_passes_every_option_on(
         "distances": "none",
         "sentences": 7,
         "kernels": False,
+        "bits": None,
+        "device_map": None,
+        "start_token": True,
+        "tower": None,
         "profile": True,
         "progress": False,
     }

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from headscope.capture.call import AttentionInputs
-from headscope.capture.kernels import fused
+from headscope.capture.kernels import chosen, fused
 
 _HALF = (torch.float16, torch.bfloat16)
 _COLUMNS, _SIDE, _SUMS = 16, 8, 32
@@ -96,7 +96,7 @@ class FusedCall:
         count, keys = places.shape[1], key.shape[2]
         out = torch.empty(len(texts), heads, count, keys, device=query.device, dtype=torch.float32)
         if out.numel():
-            fused.rows_of[(-(-count // 16), heads, len(texts))](
+            chosen.rows_of[(-(-count // 16), heads, len(texts))](
                 query, key, *view.pointers, self.normaliser, texts, places.contiguous(), out,
                 *query.stride(), *key.stride(), *view.steps,
                 heads, key.shape[1], query.shape[2], keys, count, width, view.inputs.scale, _cap(view.inputs),
@@ -112,7 +112,7 @@ class FusedCall:
         chunks = -(-count // _PAIRS)
         out = torch.empty(texts, heads, ways, chunks, _SUMS, device=query.device, dtype=torch.float32)
         fetched, scale = (out, out) if moving is None else (moving.fetched, moving.scale)
-        fused.pairs_of[(chunks, heads, texts)](
+        chosen.pairs_of[(chunks, heads, texts)](
             query, key, *self.view.pointers, self.normaliser, fetched, scale, pairs.places, pairs.codes, out,
             *query.stride(), *key.stride(), *self.view.steps, heads, key.shape[1], queries, key.shape[2], count, width,
             self.view.inputs.scale, _cap(self.view.inputs), BLOCK=64, BLOCKS=_PAIRS // 64, DIM=_padded(width),
