@@ -95,7 +95,10 @@ def test_no_command_prints_help(run: Run) -> None:
 @pytest.mark.parametrize(
     ("command", "usage"),
     [
-        ("analyze", "headscope analyze MODEL (--text FILE... | --pairs FILE) -o OUT.nc [OPTIONS]"),
+        (
+            "analyze",
+            "headscope analyze MODEL (--text FILE... | --pairs FILE | --dataset NAME) -o OUT.nc [OPTIONS]",
+        ),
         ("show", "headscope show ATLAS [MEASURE] [OPTIONS]"),
         ("report", "headscope report [ATLAS] [OPTIONS]"),
     ],

@@ -26,7 +26,7 @@ def test_every_value_gets_its_own_flag(typed: str, spelled: str) -> None:
 @pytest.mark.parametrize(
     ("command", "usage"),
     [
-        ("compare", "MODEL_A MODEL_B (--text FILE... | --pairs FILE) [OPTIONS]"),
+        ("compare", "MODEL_A MODEL_B (--text FILE... | --pairs FILE | --dataset NAME) [OPTIONS]"),
         ("patterns", "MODEL... --text FILE... [OPTIONS]"),
         ("ablate", "MODEL --task NAME --data FILE... [OPTIONS]"),
         ("explain", "MODEL --head HEAD... --text FILE... [OPTIONS]"),
@@ -64,10 +64,13 @@ def test_tasks_and_measures_of_other_packages_are_in_help_and_accepted(
         return [EntryPoint("chess", "no_such_package:Chess", group)]
 
     monkeypatch.setattr("headscope.registry.entry_points", points)
-    assert "|lm|chess>" in run("ablate", "--help").stdout
+    assert "|seq2seq|chess>" in run("ablate", "--help").stdout
     assert "role_attention, chess." in " ".join(run("analyze", "--help").stdout.split())
     refused = run("ablate", "demo", "--task", "draughts", "--data", "a.txt").stderr
-    assert "no task called 'draughts'; choose from qa, classification, regression, mlm, lm, chess" in refused
+    assert (
+        "no task called 'draughts'; choose from qa, classification, regression, mlm, lm, seq2seq, chess"
+        in refused
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from torch import Tensor
 from headscope.capture import surveyed
 from headscope.edits import mean_outputs
 from headscope.errors import InterventionError, OptionError, TextError
+from headscope.run.watch import Watch
 from headscope.text.items import TextPair
 
 TEXTS = ["The cat sat on the mat.", "A dog!", "It was red, and the dog saw it in the blue house."]
@@ -67,7 +68,8 @@ def test_texts_give_the_same_means_together_and_one_by_one(architecture: str) ->
     for text in TEXTS:
         singles.append(mean_outputs(tiny(architecture), [TextPair(text)]))
         tokenized = tiny(architecture).tokenizer(text)
-        lengths.append(len(tokenized["input_ids"]))
+        begun = Watch(surveyed(tiny(architecture))).encoder(64).added  # a decoder's texts get a start token
+        lengths.append(len(tokenized["input_ids"]) + begun)
     for grid in surveyed(tiny(architecture)).stacks.grids:
         weighted = sum(n * one[grid.stack] for n, one in zip(lengths, singles, strict=True)) / sum(lengths)
         assert together[grid.stack].shape[:2] == (grid.layers, grid.heads)

@@ -94,9 +94,9 @@ def test_what_does_not_fit_the_model_at_once_goes_in_parts(
 class Counting(WordMaps):
     reads = 0
 
-    def read(self, batch: Batch) -> torch.Tensor:
+    def read(self, batch: Batch, *, keep: bool = True) -> torch.Tensor:
         self.reads += 1
-        return super().read(batch)
+        return super().read(batch, keep=keep)
 
 
 @pytest.mark.parametrize("share", [0, 0.5, 1])
