@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from tests.helpers.sharded import ANALYSES, arrays_of, small_shards
+from tests.helpers.tiny import tiny
 from tests.run.test_one_pass import Seen, count, in_threes
 
 from headscope.errors import HeadscopeWarning, OptionError, RunError
@@ -38,6 +39,12 @@ def two() -> Iterator[OnRay]:
             pytest.skip(str(error))
         with running_on(HERE):
             yield engine
+
+
+@pytest.fixture(autouse=True)
+def _fresh_models() -> None:
+    """A model that other tests have hung hooks on does not travel."""
+    tiny.cache_clear()
 
 
 def same_bits(found: Any, expected: Any) -> None:
