@@ -16,7 +16,7 @@ demo: .venv/installed
 	$(BIN)/headscope demo
 
 test: .venv/installed
-	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadgroup
+	$(BIN)/python -m pytest -n auto --maxprocesses 8
 
 # What a run costs here: ratios to the plain forward pass, into benchmarks/RESULTS.md and the README. On a quiet machine.
 bench: .venv/installed

@@ -25,7 +25,7 @@ from headscope.text.items import TextPair
 from headscope.types import AttentionBatch
 
 
-def texts(model: Model, count: int, length: int) -> list[TextBatch]:
+def texts(model: Model, count: int, length: int, *, together: int | None = None) -> list[TextBatch]:
     paragraphs = [line for line in sample_path().read_text(encoding="utf-8").splitlines() if line.strip()]
     encoder = TextEncoder(model.tokenizer, "pair", length)
     joined = [
@@ -33,13 +33,12 @@ def texts(model: Model, count: int, length: int) -> list[TextBatch]:
         for start in range(count + 1)
     ]
     encoded = [encoder.encode(TextPair(joined[i], joined[i + 1])) for i in range(count)]
-    size = max(1, 32_768 // length)
-    return [
-        collate(
-            encoded[start : start + size], pad=0, has_segments=True, one_segment=False, device=model.device
-        )
+    size = together or max(1, 32_768 // length)
+    made = [
+        collate(encoded[start : start + size], pad=0, has_segments=True, one_segment=False)
         for start in range(0, count, size)
     ]
+    return [batch.bound_for(model.device).to(model.device) for batch in made]
 
 
 def observe(

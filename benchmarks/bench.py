@@ -12,7 +12,8 @@ import argparse
 import json
 import subprocess
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -70,7 +71,7 @@ def with_torch(model: Model, inputs: Sequence[dict[str, Tensor]]) -> None:
         model.core.set_attn_implementation("sdpa")
 
 
-def everything(rounds: int, segments: int, peers: str | None) -> Table:
+def everything(rounds: int, segments: int, peers: str | None) -> Iterator[Table]:
     """The table that the README quotes."""
     texts, rows = pairs(segments), {}
     for name, model in models().items():
@@ -95,7 +96,7 @@ def everything(rounds: int, segments: int, peers: str | None) -> Table:
         rows[name] = raced(partial(forward, model, inputs), contenders, rounds)
         rows[name] |= _of_peers(peers, name, segments, rounds)
     first = next(iter(rows.values()))
-    return Table(
+    yield Table(
         "A whole run as a multiple of the plain forward pass",
         f"{segments} segments of {LENGTH} tokens, float32, {torch.get_num_threads()} threads, {rounds} rounds. The "
         f"notebook way with distances on {FEW} segments, scaled up. TransformerLens, where it is listed, keeps all "
@@ -107,7 +108,7 @@ def everything(rounds: int, segments: int, peers: str | None) -> Table:
     )
 
 
-def by_measure(rounds: int, segments: int) -> Table:
+def by_measure(rounds: int, segments: int) -> Iterator[Table]:
     """Each measure alone, by where heads look and by what they move too."""
     model, texts = models()["demo 12 x 8 x 256"], pairs(segments)
     contenders: dict[str, tuple[Work, float]] = {}
@@ -115,7 +116,7 @@ def by_measure(rounds: int, segments: int) -> Table:
         for weigh in ("looked", "both") if MEASURES.get(name).weighable else ("looked",):
             contenders[f"{name} {weigh}"] = (analysed(model, texts, measures=[name], weigh=weigh), 1)
     found = raced(partial(forward, model, batches(model, texts)), contenders, rounds)
-    return Table(
+    yield Table(
         "Each measure alone",
         f"The demo model, {segments} segments of {LENGTH} tokens, {rounds} rounds; sampled distances.",
         ["looked", "looked and moved"],
@@ -134,6 +135,8 @@ def random_model(tokenizer: Any, *, layers: int, heads: int, hidden: int, longes
         intermediate_size=4 * hidden,
         max_position_embeddings=longest,
     )
+    tokenizer = deepcopy(tokenizer)
+    tokenizer.model_max_length = longest
     return hs.wrap(BertModel(config).eval(), tokenizer, name=f"{layers}x{heads}x{hidden}")
 
 
@@ -165,7 +168,7 @@ def grown(
     return rows
 
 
-def growth(rounds: int, *, quick: bool) -> list[Table]:
+def growth(rounds: int, *, quick: bool) -> Iterator[Table]:
     """Lengths, batches, heads and corpora."""
     demo = models()["demo 12 x 8 x 256"]
     columns = ["plain pass", *GROWN]
@@ -191,28 +194,26 @@ def growth(rounds: int, *, quick: bool) -> list[Table]:
     }
     counts = (4, 8) if quick else (25, 100, 400)
     by_corpus = {str(count): (demo, pairs(count), {}) for count in counts}
-    return [
-        Table(
-            "By length of text",
-            f"Tokens of a text; a random BERT of 2 layers, 4 heads, 128 units; {tokens:,} tokens each time. Exact "
-            "distances up to 1,024 tokens.",
-            columns,
-            grown(by_length, rounds, {"everything, exact distances": "2048 4096"}),
-        ),
-        Table(
-            "By batch",
-            "Texts of 128 tokens at a time (`batch_size`), the demo model, looked.",
-            columns,
-            grown(by_batch, rounds),
-        ),
-        Table(
-            "By heads",
-            "All heads of 4 layers of 384 units together, random weights.",
-            columns,
-            grown(by_heads, rounds),
-        ),
-        Table("By corpus", "Segments of 128 tokens, the demo model.", columns, grown(by_corpus, rounds)),
-    ]
+    yield Table(
+        "By length of text",
+        f"Tokens of a text; a random BERT of 2 layers, 4 heads, 128 units; {tokens:,} tokens each time, so "
+        "that the start of a run is most of it. Exact distances up to 1,024 tokens.",
+        columns,
+        grown(by_length, rounds, {"everything, exact distances": "2048 4096"}),
+    )
+    yield Table(
+        "By batch",
+        "Texts of 128 tokens at a time (`batch_size`), the demo model, looked.",
+        columns,
+        grown(by_batch, rounds),
+    )
+    yield Table(
+        "By heads",
+        "All heads of 4 layers of 384 units together, random weights.",
+        columns,
+        grown(by_heads, rounds),
+    )
+    yield Table("By corpus", "Segments of 128 tokens, the demo model.", columns, grown(by_corpus, rounds))
 
 
 def _inputs(
@@ -268,12 +269,15 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # the texts are cut on purpose
     rounds, segments = (1, 8) if options.quick else (3, 200)
-    tables = [everything(rounds, segments, options.peers)]
-    print(tables[0].markdown(), flush=True)
-    tables.append(by_measure(rounds, min(segments, 50)))
-    tables += growth(min(rounds, 2), quick=options.quick)
-    for table in tables[1:]:
-        print(f"\n{table.title}\n{table.markdown()}", flush=True)
+    tables: list[Table] = []
+    for measured in (
+        partial(everything, rounds, segments, options.peers),
+        partial(by_measure, rounds, min(segments, 50)),
+        partial(growth, min(rounds, 2), quick=options.quick),
+    ):
+        for table in measured():
+            tables.append(table)
+            print(f"\n{table.title}\n{table.markdown()}", flush=True)
     note = (
         "A quick run of few texts: expect noise, and the start of a run to weigh much."
         if options.quick

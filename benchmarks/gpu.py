@@ -14,12 +14,11 @@ from results import Table, keep
 from torch import Tensor
 from transformers import BertConfig, BertModel, Qwen2Config, Qwen2Model
 
-from headscope.batches import ALL_LAYERS
 from headscope.capture import AttentionCall, Carrier, Forward, survey
 from headscope.capture.call import AttentionInputs
-from headscope.capture.follow import run_replaced
-from headscope.capture.kernels.batch import FusedBatch, StackSums, view_of
-from headscope.capture.kernels.launch import attend
+from headscope.capture.follow import replacing
+from headscope.capture.kernels.batch import FusedStack
+from headscope.capture.kernels.launch import NOTHING, Asked, Root
 from headscope.measures import MEASURES, HeadDistance, Measure, SampledHeadDistance
 from headscope.models import Model, load, wrap
 from headscope.models.stacks import Place
@@ -28,6 +27,8 @@ from headscope.types import AttentionBatch
 
 LONGEST_EXACT = 512
 """Longer texts' maps of all layers do not fit beside each other."""
+BATCHES = 4
+"""So many batches follow each other, as in a run."""
 WITHOUT = [MEASURES.get(name) for name in MEASURES.names() if name != "head_distance"]
 
 
@@ -37,47 +38,65 @@ class Road:
     def __init__(self, model: Model) -> None:
         self.capture = survey(model)
         self.carrier = Carrier(self.capture)
+        self.roots: dict[Place, Root] = {}
         (self.grid,) = self.capture.stacks.grids
 
     def count(self, states: list[Measure], moved: list[Measure], batch: AttentionBatch) -> None:
         for state in states:
             state.update(batch)
+        weighed = batch.moved if moved else None
         for state in moved:
-            state.update(batch.moved)
+            state.update(weighed)
 
     def fused(self, batches: list[TextBatch], kinds: list[type[Measure]], *, moved: bool = True) -> None:
         """As `Watch.run_reduced` and `Measures.update` do it, which need more than the light core."""
         states, weighed = self._started(kinds)
         weighed = weighed if moved else []
         carries = moved or any(state.needs_carried for state in states)
-        for batch in batches:
-            stack = StackSums(self.grid.layers)
+        by_way = ((states, False), (weighed, True))
+        single = [[state for state in own if not state.from_sums] for own, _ in by_way]
+        at_once = [[state for state in own if state.from_sums] for own, _ in by_way]
+        turn: list[FusedStack] = []
+        shown = False
 
-            def compute(place: Place, inputs: AttentionInputs, forward: Forward) -> Tensor:
-                view = view_of(inputs, batch.source, batch.source, causal=self.grid.causal)
-                root = self.carrier.root(place, inputs.value) if carries else None
-                call = attend(view, root=root, residual=self.carrier.residual(place) if carries else None)
-                seen = FusedBatch(place.layer, call, batch.source, batch.source)
-                for shown in (seen, stack.add(seen)):
-                    if shown is not None:
-                        by_sums = shown.layer == ALL_LAYERS
-                        self.count(
-                            [state for state in states if state.from_sums == by_sums],
-                            [state for state in weighed if state.from_sums == by_sums],
-                            shown,
-                        )
-                return call.output
+        def compute(place: Place, inputs: AttentionInputs, forward: Forward) -> Tensor:
+            asked = NOTHING
+            if carries:
+                if place not in self.roots:
+                    self.roots[place] = Root.of(self.carrier.root(place, inputs.value), inputs.value.dtype)
+                asked = Asked(self.roots[place], self.carrier.residual(place), moved)
+            (stack,) = turn
+            call = stack.attend(place.layer, inputs, asked)
+            if shown:
+                self.count(*single, stack.layer(place.layer, call, None))
+            if place.layer == self.grid.layers - 1:
+                self.count(*at_once, stack.whole())
+            return call.output
 
-            with self.carrier.watching():
-                run_replaced(self.capture, batch.inputs, compute)
+        with self.carrier.watching(), replacing(self.capture, compute) as run:
+            for batch in batches:
+                tokens = batch.source.on_host.to(
+                    batch.source.ids.device
+                )  # as in a run, where no batch comes twice
+                wanted = [
+                    rows
+                    for own, is_moved in zip(at_once, (False, True), strict=True)
+                    for state in own
+                    for rows in state.wanted(tokens, tokens, moved=is_moved)
+                ]
+                shown = any(state.looks_at(tokens) for own in single for state in own)
+                turn[:] = [FusedStack(self.grid, (tokens, tokens), wanted)]
+                run(batch.inputs)
+                turn.clear()
 
     def own(self, batches: list[TextBatch], kinds: list[type[Measure]]) -> None:
         states, moved = self._started(kinds)
         for batch in batches:
+            tokens = batch.source.on_host.to(batch.source.ids.device)
 
             def look(place: Place, call: AttentionCall) -> None:
                 carried = self.carrier.carried(place, call.value, call.output)
-                seen = AttentionBatch.observed(place.layer, call.weights, batch.source, batch.source, carried)
+                seen = AttentionBatch.observed(place.layer, call.weights, tokens, tokens, carried)
                 self.count(states, moved, seen)
 
             with self.carrier.watching():
@@ -123,7 +142,7 @@ def main() -> None:
     for name, (model, shapes) in large_models(load("demo", device="cpu").tokenizer).items():
         road = Road(model)
         for count, length in shapes:
-            batches = texts(model, count, length)
+            batches = texts(model, BATCHES * count, length, together=count)
             alone = {
                 f"kernels, {kind.name} alone, looked": partial(road.fused, batches, [kind], moved=False)
                 for kind in WITHOUT
@@ -160,8 +179,9 @@ def main() -> None:
                     print(f"  {label:34s} {type(error).__name__}: {str(error)[:200]}", flush=True)
     labels = dict.fromkeys(label for column in columns.values() for label in column)
     table = Table(
-        "All measures, looked and moved, as a multiple of the plain forward pass",
-        f"Texts x tokens, random weights, {rounds} rounds, exact distances one.",
+        "Four batches that follow each other, as a multiple of the plain forward pass",
+        f"Texts x tokens of a batch, random weights, {rounds} rounds, exact distances one; by where heads look "
+        "(looked), or by that and by what they move.",
         list(columns),
         [(label, [column.get(label) for column in columns.values()]) for label in labels],
         quoted=True,

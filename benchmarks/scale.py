@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from statistics import median
 from time import perf_counter, process_time
 
 import torch
@@ -22,7 +23,7 @@ from headscope.measures.base import TextMean
 from headscope.run import checkpoint
 from headscope.run.checkpoint import checkpoint as checkpointing
 from headscope.run.merging import MergeTree
-from headscope.run.on_ray import cluster
+from headscope.run.on_ray import OnRay, cluster
 from headscope.run.one_pass import TEXTS_A_SHARD, in_chunks, run_pass
 from headscope.run.reader import Reader, ReadText
 from headscope.run.states import dump_state, load_state
@@ -59,15 +60,16 @@ def read(texts: int) -> None:
     watch = Watch(survey(hs.load("demo")))
     reader = Reader(as_corpus(made_texts(texts), name="made"), watch.encoder(128))
     state = TextMean.zeros()
-    started, told = perf_counter(), 0
+    clocks, told = [(now, now()) for now in (perf_counter, process_time)], 0
 
     def count(part: TextMean, batch: list[ReadText]) -> None:
         nonlocal told
         part.add(torch.tensor([float(len(text)) for text in batch]))
         if reader.read >= (told + 1) * texts // 10:
             told = 10 * reader.read // texts
-            speed = reader.read / (perf_counter() - started)
-            print(f"{reader.read:>12,} texts  {speed:8,.0f} texts/s  peak {peak_mb():7.1f} MB", flush=True)
+            clock, core = (reader.read / (now() - since) for now, since in clocks)
+            speed = f"{core:8,.0f} texts a second of a core, {clock:,.0f} by the clock"
+            print(f"{reader.read:>12,} texts  {speed}  peak {peak_mb():7.1f} MB", flush=True)
 
     run_pass(reader, state, count, batches=in_chunks(TEXTS_A_SHARD))
     print(f"{reader.read:,} texts, mean {float(state.mean()):.3f} tokens, peak {peak_mb():.1f} MB")
@@ -105,54 +107,84 @@ def merge(shards: int) -> None:
     print(f"peak {peak_mb():.0f} MB; the whole is {len(dump_state(root)) / 1e6:.1f} MB")
 
 
-def _run(texts: int, stack: ExitStack) -> tuple[float, float]:
+def _run(texts: int, stack: ExitStack, file: Path | None = None) -> tuple[float, float]:
     """Seconds by the clock and of this process for a run of all measures but distances."""
     with stack:
-        model, corpus = hs.load("demo"), list(made_texts(texts))
+        model, corpus = hs.load("demo"), list(made_texts(texts)) if file is None else hs.read_text(file)
         started, used = perf_counter(), process_time()
-        hs.analyze(model, corpus, distances="none", sentences=0)
+        hs.analyze(model, corpus, limit=texts, distances="none", sentences=0)
         return perf_counter() - started, process_time() - used
 
 
-def checkpoints(texts: int) -> None:
-    """Runs without and with a checkpoint by turns, and what the checkpoint itself took."""
-    spent = 0.0
-    put = checkpoint._Pass.put
+def checkpoints(texts: int, rounds: int) -> None:
+    """Runs without and with a checkpoint by turns, in seconds of a core, and what the checkpoint itself took."""
+    spent, put = 0.0, checkpoint._Pass.put
 
     def timed(self, shard, state):  # type: ignore[no-untyped-def]
         nonlocal spent
-        started = perf_counter()
+        started = process_time()
         shard.id  # noqa: B018  # the hash of the texts is a part of the cost
         put(self, shard, state)
-        spent += perf_counter() - started
+        spent += process_time() - started
 
     checkpoint._Pass.put = timed
-    for _ in range(2):
-        plain, _used = _run(texts, ExitStack())
-        with tempfile.TemporaryDirectory() as folder:
-            stack = ExitStack()
-            stack.enter_context(checkpointing(Path(folder) / "kept"))
-            spent = 0.0
-            kept, _used = _run(texts, stack)
-        print(
-            f"{texts} texts: {plain:.2f} s without, {kept:.2f} s with; keeping took {spent:.3f} s, {spent / kept:.2%}"
-        )
+    ratios, shares = [], []
+    _run(min(texts, 64), ExitStack())
+    for number in range(rounds):
+        used = {}
+        for keeps in (False, True) if number % 2 else (True, False):
+            with tempfile.TemporaryDirectory() as folder:
+                stack, spent = ExitStack(), 0.0
+                if keeps:
+                    stack.enter_context(checkpointing(Path(folder) / "kept"))
+                _, used[keeps] = _run(texts, stack)
+                if keeps:
+                    shares.append(spent / used[keeps])
+        ratios.append(used[True] / used[False] - 1)
+        seconds = f"{used[False]:.2f} s of a core without, {used[True]:.2f} s with"
+        print(f"{texts} texts: {seconds}, {ratios[-1]:+.1%}; keeping took {shares[-1]:.2%}", flush=True)
+    print(f"medians: {median(ratios):+.2%} by turns, keeping {median(shares):.2%}")
 
 
-def on_ray(texts: int) -> None:
-    """Without Ray, with one worker, and with two; starting the cluster is told apart."""
-    plain, _ = _run(texts, ExitStack())
-    print(f"{texts} texts: {plain:.1f} s without Ray", flush=True)
-    for workers in (1, 2):
-        stack, started = ExitStack(), perf_counter()
-        stack.enter_context(cluster(workers=workers))
-        start = perf_counter() - started
-        took, used = _run(texts, stack)
-        print(
-            f"{workers} worker(s): {took:.1f} s, {took / plain - 1:+.1%}; cluster started in {start:.1f} s",
-            flush=True,
-        )
-        print(f"  the driver used {used:.1f} s of a core", flush=True)
+def on_ray(texts: int, rounds: int, file: Path | None) -> None:
+    """Without Ray, with one worker, and with two, by turns; what it takes to start them is told apart."""
+    _run(min(texts, 64), ExitStack())
+    for _ in range(rounds):
+        plain, core = _run(texts, ExitStack(), file)
+        print(f"{texts} texts without Ray: {plain:.1f} s, {core:.1f} s of a core", flush=True)
+        for workers in (1, 2):
+            stack, started = ExitStack(), perf_counter()
+            engine = stack.enter_context(cluster(workers=workers))
+            start = perf_counter() - started
+            begun, ended = _noted(engine), []
+            stack.callback(lambda engine=engine, ended=ended: ended.extend(_used_by_workers(engine)))
+            took, used = _run(texts, stack, file)
+            counting = sum(ended) - sum(begun)
+            print(
+                f"{workers} worker(s): {took:.1f} s, {took / plain - 1:+.1%}; {used:.1f} s of a core here and "
+                f"{counting:.1f} s there, together {(used + counting) / core - 1:+.1%}; to start workers "
+                f"{', '.join(f'{seconds:.1f}' for seconds in begun)} s of a core, the cluster {start:.1f} s",
+                flush=True,
+            )
+
+
+def _noted(engine: OnRay) -> list[float]:
+    """Gets what workers have used when they have their job: what they are started for begins then."""
+    begun: list[float] = []
+    begin = engine._begin
+
+    def noting(job):  # type: ignore[no-untyped-def]
+        begin(job)
+        begun.extend(_used_by_workers(engine))
+
+    engine._begin = noting  # type: ignore[method-assign]
+    return begun
+
+
+def _used_by_workers(engine: OnRay) -> list[float]:
+    """Seconds of a core that each worker has used."""
+    promised = [worker.__ray_call__.remote(lambda self: process_time()) for worker in engine._workers]
+    return list(engine.ray.get(promised))
 
 
 if __name__ == "__main__":
@@ -162,8 +194,15 @@ if __name__ == "__main__":
     parser.add_argument("what", choices=["read", "merge", "checkpoint", "ray"])
     parser.add_argument("--texts", type=int, default=2048)
     parser.add_argument("--shards", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--text", type=Path, help="for ray: texts of this file in place of short ones")
     options = parser.parse_args()
-    if options.what == "merge":
-        merge(options.shards)
-    else:
-        {"read": read, "checkpoint": checkpoints, "ray": on_ray}[options.what](options.texts)
+    match options.what:
+        case "read":
+            read(options.texts)
+        case "merge":
+            merge(options.shards)
+        case "checkpoint":
+            checkpoints(options.texts, options.rounds)
+        case "ray":
+            on_ray(options.texts, options.rounds, options.text)

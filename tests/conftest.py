@@ -3,11 +3,14 @@
 import math
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test asks the hub; before anything imports its library
 if shutil.which("nvidia-smi") is None:
     os.environ["TRITON_INTERPRET"] = "1"  # kernels run on the CPU, slowly; before anything imports triton
 
@@ -32,17 +35,40 @@ def pytest_configure(config: pytest.Config) -> None:
         torch.set_num_threads(1)
 
 
+def together(nodeid: str) -> str:
+    """What a test stays together with: its file, whose fixtures it shares; in the browser all, who share one server."""
+    path = nodeid.partition("::")[0]
+    folder = path.rpartition("/")[0]
+    return folder if folder.endswith("browser") else path
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one file share its fixtures, those in the browser share one server: they stay together.
+    """Files with many slow tests go first: no worker is left alone with them at the end.
 
     A browser on a busy machine now and then misses a key: its tests have a second try, and the summary says so.
     """
     for item in items:
-        in_browser = item.path.parent.name == "browser"
-        item.add_marker(pytest.mark.xdist_group("browser" if in_browser else str(item.path)))
-        if in_browser:
+        if item.path.parent.name == "browser":
             item.add_marker(pytest.mark.flaky(reruns=1))
             item.add_marker(pytest.mark.slow)
+    slow = Counter(together(item.nodeid) for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: -slow[together(item.nodeid)])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """What stays together goes to one worker, in the order of collection.
+
+    xdist's own groups do nothing with pytest 9.2, and say nothing about it (pytest-xdist's issue 1386).
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return together(nodeid)
+
+    config.option.loadscopereorder = False
+    return Together(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -53,13 +79,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def few_fits() -> Iterator[None]:
-    """Fewer rounds and draws for kinds of heads than users get, where it is tested what becomes of their numbers."""
+    """Fewer rounds and draws for kinds of heads than users get: elsewhere it is tested what becomes of their numbers.
+
+    The tests of kinds themselves have all of them (tests/kinds/conftest.py).
+    """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("headscope.kinds.stability.ROUNDS", 2)
+        patch.setattr("headscope.kinds.stability.ROUNDS", 1)
         patch.setattr("headscope.kinds.stability.STARTS", 1)
         patch.setattr("headscope.kinds.clusters.NULL_DRAWS", 19)
+        patch.setattr("headscope.kinds.clusters.NULL_STARTS", 1)
         patch.setattr("headscope.kinds.likeness.PERMUTATIONS", 99)
         yield
 

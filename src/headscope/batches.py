@@ -36,7 +36,19 @@ class TokenBatch:
     @property
     def lengths(self) -> Tensor:
         """(text,) how many real tokens each text has."""
-        return self.is_token.sum(-1)
+        return self.derive(_lengths_of)
+
+    @property
+    def on_host(self) -> "TokenBatch":
+        """The same tokens where reading a number stops no accelerator."""
+        return self if self.ids.device.type == "cpu" else self.derive(_on_host)
+
+    def to(self, device: torch.device) -> "TokenBatch":
+        """The same tokens on a device, which know those that they were copied from."""
+        moved = self.map(lambda tensor: tensor.to(device, non_blocking=True))
+        if moved.ids.device.type != "cpu":
+            moved._derived[_on_host] = self.on_host
+        return moved
 
     @property
     def is_full(self) -> bool:
@@ -59,6 +71,14 @@ class TokenBatch:
             self._derived[function] = function(self)
         result: T = self._derived[function]
         return result
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenRows:
+    """Queries whose rows of attention somebody wants of every layer."""
+
+    places: Tensor  # (text, row)
+    texts: Tensor | None  # (text,) which of the batch; None for all
 
 
 @dataclass(frozen=True)
@@ -126,9 +146,9 @@ class AttentionBatch:
         rows = self.attention.reshape(-1, keys).index_select(0, index.flatten())
         return rows.view(*index.shape, keys)
 
-    @cached_property
+    @property
     def moved(self) -> "MovedBatch":
-        """The same by what the heads move instead of where they look; only where `carried` is there."""
+        """The same by what the heads move instead of where they look, made anew; only where `carried` is there."""
         assert self.carried is not None
         lengths = self.carried.fetched.masked_fill(~self.keys.is_token[:, None], 0)  # padding may hold nan
         return MovedBatch(self, lengths.to(self.dtype))
@@ -253,7 +273,15 @@ def _moved_shares(weights: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _is_full(tokens: TokenBatch) -> bool:
-    return bool(tokens.is_token.all())
+    return bool(tokens.on_host.is_token.all())
+
+
+def _on_host(tokens: TokenBatch) -> TokenBatch:
+    return tokens.map(Tensor.cpu)
+
+
+def _lengths_of(tokens: TokenBatch) -> Tensor:
+    return tokens.is_token.sum(-1)
 
 
 def padded(rows: Sequence[Sequence[int]], *, value: int) -> Tensor:

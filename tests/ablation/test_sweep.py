@@ -15,16 +15,10 @@ from headscope.edits import edit, mean_outputs
 from headscope.errors import AtlasError, HeadscopeWarning, InterventionError, OptionError
 from headscope.facts.analyses.sweeps import random_set
 from headscope.importance import gradient_importance
-from headscope.kinds import stability
 from headscope.tasks import QuestionAnswering, Task, task_for
 from headscope.text.items import TextPair
 
 pytestmark = pytest.mark.filterwarnings("ignore::headscope.errors.HeadscopeWarning")
-
-
-@pytest.fixture(autouse=True)
-def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stability, "ROUNDS", 1)
 
 
 def labelled_file(path: Path, *, pairs: bool = False) -> Path:

@@ -194,8 +194,10 @@ def test_keys_belong_to_the_widget_that_has_the_focus(notebook: Page) -> None:
 def test_help_has_a_line_a_key(notebook: Page) -> None:
     """JupyterLab makes lists of terms float, in columns of a fifth."""
     view = widget(notebook, 1)
-    view.get_by_label("Help").click()
     dialog = notebook.get_by_role("dialog", name="Help")
+    if not dialog.is_visible():  # as it is where a first try left it open
+        view.get_by_role("button", name="Help").click()
+    expect(dialog.locator("dt kbd").first).to_be_visible()
     heights = dialog.locator("dt kbd").evaluate_all(
         "all => all.map((one) => one.getBoundingClientRect().height)"
     )

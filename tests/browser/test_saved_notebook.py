@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbconvert import HTMLExporter
 from playwright.sync_api import Browser, expect
 from tests.browser.watching import watching
 
@@ -13,7 +11,10 @@ NOTEBOOK = Path(__file__).parents[2] / "examples" / "first_atlas.ipynb"
 
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The last view of the example, as nbconvert writes it."""
+    """The last view of the example, as nbconvert writes it, which takes seconds to load."""
+    import nbformat
+    from nbconvert import HTMLExporter
+
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     notebook.cells = [cell for cell in notebook.cells if "hs.view(" in cell.source]
     exporter = HTMLExporter(template_name="basic")  # without its scripts, which come from the network

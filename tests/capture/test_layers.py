@@ -15,7 +15,9 @@ from headscope.capture.layers import module_layers
 from headscope.cli.main import app
 from headscope.models import Model, wrap
 from headscope.models.stacks import Place
+from headscope.pages.atlas import embedded_atlas
 from headscope.pages.seen import observe
+from headscope.report.page import render
 
 TEXTS = ["The cat sat on the mat.", "It was red, and the dog saw it.", "The blue house."]
 
@@ -68,3 +70,13 @@ def test_a_hybrid_is_told_with_its_own_numbers(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, ["show", str(tmp_path / "a.nc"), "entropy", "--json"])
     rows = json.loads(shown.stdout)["rows"]
     assert {(row["layer"], row["module_layer"]) for row in rows} == {(0, 1), (1, 3)}
+    table = CliRunner().invoke(app, ["show", str(tmp_path / "a.nc"), "entropy"]).stdout.splitlines()
+    assert table[1].startswith("head  layer of the network"), "and the table for readers"
+    assert table[-1].split()[:2] == ["1.3", "3"]
+    assert "2 layers (layers 1, 3 of the network) × 4 heads" in render(atlas)
+    embedded = embedded_atlas(atlas)
+    assert embedded.atlas is not None
+    assert words in embedded.atlas.about
+    assert embedded.head_pages["decoder/1/2"].card[-1].text == "Its layer is layer 3 of the network."
+    ticks = hs.figures.head_grid(atlas, "entropy", select={"query_role": "all"}).get_yticklabels()
+    assert [tick.get_text() for tick in ticks] == ["0 (1)", "1 (3)"]

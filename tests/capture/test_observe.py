@@ -142,3 +142,57 @@ def test_attention_to_padding_is_refused() -> None:
     maps = [torch.full((2, 1, 7, 7), 1 / 7)]
     with pytest.raises(CaptureError, match="attends to padding"):
         check_probe(tiny("bert"), maps, [torch.full((1, 1, 5, 5), 1 / 5)])
+
+
+def test_a_model_that_computes_something_else_while_watched_is_refused() -> None:
+    network = tf.BertModel(deepcopy(tiny("bert").config)).eval()
+    own = network.config._attn_implementation
+
+    def change(module: torch.nn.Module, given: object, output: dict[str, torch.Tensor]) -> object:
+        if network.config._attn_implementation != own:
+            output["last_hidden_state"] = output["last_hidden_state"] + 1
+        return output
+
+    hook = network.register_forward_hook(change)
+    model = wrap(network, wordpiece_tokenizer(), name="two-faced")
+    with pytest.raises(CaptureError, match=r"two-faced .* something else while .* watched .* by sdpa\)"):
+        survey(model)
+    hook.remove()
+    assert survey(wrap(network, wordpiece_tokenizer())).hooked
+
+
+def test_a_model_that_sees_ahead_only_without_padding_and_unwatched_is_refused() -> None:
+    torch.manual_seed(0)
+    layers = {
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+    }
+    text = {"model_type": "gemma", "num_key_value_heads": 2, "head_dim": 8, "vocab_size": 128, **layers}
+    vision = {"model_type": "siglip_vision_model", "image_size": 16, "patch_size": 8, **layers}
+    config = tf.PaliGemmaConfig(
+        text_config=text, vision_config=vision, image_token_index=127, projection_dim=32
+    )
+    network = tf.PaliGemmaModel(config).eval()
+    model = wrap(network, sentencepiece_tokenizer(bos=True), name="tiny-paligemma")
+    with pytest.raises(CaptureError, match=r"computes something else while .*attn_implementation='eager'"):
+        survey(model)
+    network.set_attn_implementation("eager")
+    assert survey(wrap(network, sentencepiece_tokenizer(bos=True))).hooked
+
+
+def test_weights_in_few_bits_may_round_as_half_precision_does() -> None:
+    network = tf.BertModel(deepcopy(tiny("bert").config)).eval()
+    own = network.config._attn_implementation
+
+    def rounded(module: torch.nn.Module, given: object, output: dict[str, torch.Tensor]) -> object:
+        if network.config._attn_implementation != own:
+            output["last_hidden_state"] = output["last_hidden_state"] * 1.004  # as demo-lm in 8 bits
+        return output
+
+    network.register_forward_hook(rounded)
+    with pytest.raises(CaptureError, match="something else while"):
+        survey(wrap(network, wordpiece_tokenizer()))
+    network.is_quantized = True
+    assert survey(wrap(network, wordpiece_tokenizer())).hooked

@@ -20,8 +20,6 @@ from headscope import server
 from headscope.cli.main import app
 from headscope.cli.page import MOST_LINES
 
-pytestmark = pytest.mark.usefixtures("few_fits")
-
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "cli-json.schema.json").read_text(encoding="utf-8"))
 TOOL = ROOT / "tools" / "cli_json.py"
@@ -100,12 +98,8 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kinds of heads, the server and the demo's study have tests of their own."""
+    """The server and the demo's study have tests of their own."""
     monkeypatch.setattr("headscope.cli.commands.demo.STEPS", ())
-    monkeypatch.setattr("headscope.kinds.stability.ROUNDS", 1)
-    monkeypatch.setattr("headscope.kinds.stability.STARTS", 1)
-    monkeypatch.setattr("headscope.kinds.clusters.NULL_DRAWS", 3)
-    monkeypatch.setattr("headscope.kinds.likeness.PERMUTATIONS", 99)
     monkeypatch.setattr(server, "serve", lambda app, listener, **options: listener.close())
 
 

@@ -5,16 +5,23 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 from tests.helpers.sharded import TEXTS, arrays_of
 from tests.helpers.tasks import headed
 from tests.helpers.tiny import tiny
+from threadpoolctl import threadpool_limits
+from typer.testing import CliRunner
 
 import headscope as hs
+from headscope.cli.main import app
 
 pytestmark = pytest.mark.slow
+
+Whole = Callable[[str], Path]
 
 SMALL = """
 import sys, time
@@ -97,10 +104,29 @@ def words_of(name: str, place: Path) -> list[object]:
     }[name]
 
 
+@pytest.fixture(scope="module")
+def whole(place: Path) -> Whole:
+    """The atlas of a command that nobody kills; run in this process, which has loaded torch already."""
+
+    @cache
+    def written(name: str) -> Path:
+        path = place / f"{name}.nc"
+        with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
+            patch.setattr("headscope.run.one_pass.TEXTS_A_SHARD", 4)
+            patch.setattr("headscope.text.batching.READ_AHEAD", 4)
+            patch.setattr("headscope.tasks.base.BATCHES_A_SHARD", 1)
+            done = CliRunner().invoke(app, [str(word) for word in (*words_of(name, place), "-o", path)])
+        assert done.exit_code == 0, done.output
+        return path
+
+    return written
+
+
 @pytest.mark.parametrize("name", ["analyze", "ablate"])
-def test_a_killed_command_goes_on_and_gives_the_same_bits(name: str, place: Path, tmp_path: Path) -> None:
+def test_a_killed_command_goes_on_and_gives_the_same_bits(
+    name: str, place: Path, whole: Whole, tmp_path: Path
+) -> None:
     words = words_of(name, place)
-    finished(*words, "-o", tmp_path / "whole.nc")
     kept = tmp_path / "kept"
     code, _ = stopped_by(signal.SIGKILL, kept, 2, *words, "-o", tmp_path / "resumed.nc")
     assert code == -signal.SIGKILL
@@ -108,7 +134,7 @@ def test_a_killed_command_goes_on_and_gives_the_same_bits(name: str, place: Path
     before = {path: path.stat().st_mtime_ns for path in kept.glob("pass-*/*.shard")}
     finished(*words, "-o", tmp_path / "resumed.nc", "--checkpoint", kept)
     assert all(path.stat().st_mtime_ns == written for path, written in before.items())
-    same_bits(tmp_path / "resumed.nc", tmp_path / "whole.nc")
+    same_bits(tmp_path / "resumed.nc", whole(name))
 
 
 def same_bits(one: Path, other: Path) -> None:
@@ -119,15 +145,16 @@ def same_bits(one: Path, other: Path) -> None:
         assert same or values.tobytes() == expected[variable].tobytes(), variable
 
 
-def test_a_killed_driver_of_a_cluster_goes_on_and_gives_the_same_bits(place: Path, tmp_path: Path) -> None:
+def test_a_killed_driver_of_a_cluster_goes_on_and_gives_the_same_bits(
+    place: Path, whole: Whole, tmp_path: Path
+) -> None:
     pytest.importorskip("ray")
     words, kept = words_of("analyze", place), tmp_path / "kept"
-    finished(*words, "-o", tmp_path / "whole.nc")
     ray = ("--ray", "--workers", 1)
     code, _ = stopped_by(signal.SIGKILL, kept, 2, *words, "-o", tmp_path / "resumed.nc", *ray)
     assert code == -signal.SIGKILL
     finished(*words, "-o", tmp_path / "resumed.nc", "--checkpoint", kept)
-    same_bits(tmp_path / "resumed.nc", tmp_path / "whole.nc")
+    same_bits(tmp_path / "resumed.nc", whole("analyze"))
 
 
 def test_ctrl_c_says_how_to_go_on_and_another_option_is_refused(place: Path, tmp_path: Path) -> None:
@@ -135,7 +162,7 @@ def test_ctrl_c_says_how_to_go_on_and_another_option_is_refused(place: Path, tmp
     code, err = stopped_by(signal.SIGINT, kept, 1, *words)
     assert code == 130
     assert f"finished shards are in {kept}: the same command goes on from there" in " ".join(err.split())
-    process = command(*words, "--limit", 5, "--checkpoint", kept)
-    _, err = process.communicate(timeout=120)
-    assert process.returncode == 2
-    assert "is of another run: its limit is null, here it is 5" in err
+    other = [*words, "--limit", 5, "--checkpoint", kept]
+    refused = CliRunner().invoke(app, [str(word) for word in other])
+    assert refused.exit_code == 2
+    assert "is of another run: its limit is null, here it is 5" in refused.stderr

@@ -72,7 +72,7 @@ def test_distances_are_those_of_scipy() -> None:
     lengths = [7, 9, 5]
     first = batches(GRID, random_texts(GRID, lengths, seed=0))
     second = batches(GRID, random_texts(GRID, lengths, seed=1))
-    distance = layers_divergence(first, second)
+    distance = layers_divergence(first, second, leaves_first=False)
     assert distance.shape == (3, LAYERS * HEADS, LAYERS * HEADS)
     for text, mine, theirs in [(0, 0, 0), (1, 5, 2), (2, 11, 7)]:
         maps = [
@@ -83,6 +83,25 @@ def test_distances_are_those_of_scipy() -> None:
             [jensenshannon(*rows) ** 2 for rows in zip(*(one.numpy() for one in maps), strict=True)]
         )
         assert distance[text, mine, theirs] == pytest.approx(expected, abs=1e-6)
+
+
+def test_without_the_first_token_only_the_rest_of_each_row_is_compared() -> None:
+    grid = HeadGrid("decoder", LAYERS, HEADS, causal=True)
+    first, second = (batches(grid, random_texts(grid, [7, 1], seed=seed)) for seed in range(2))
+    distance = layers_divergence(first, second, leaves_first=True)
+    maps = [layers[0].attention[0, 1, 1:7, 1:7].numpy() for layers in (first, second)]
+    expected = np.mean([jensenshannon(*rows) ** 2 for rows in zip(*maps, strict=True)])
+    assert distance[0, 1, 1] == pytest.approx(expected, abs=1e-6)
+    assert distance[1].isnan().all(), "one token, and it is left out"
+
+
+def test_heads_of_decoders_are_paired_without_the_first_token() -> None:
+    words = [text for pair in texts(6) for text in pair]
+    measured = hs.analyze(tiny("gpt2"), words, measures=["head_distance"], distances="exact", max_length=32)
+    found = match(tiny("gpt2"), tiny("gpt2"), words)
+    np.testing.assert_allclose(found.stack().distance, measured["head_distance"].values, atol=1e-5)
+    assert any("first token is left out" in note for note in found.source.notes)
+    assert not any("first token" in note for note in match(tiny("bert"), tiny("bert"), texts(6)).source.notes)
 
 
 @pytest.mark.parametrize("batch_size", [1, 4])

@@ -30,13 +30,6 @@ PAIRS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How sure kinds are has tests of its own; here it only takes time."""
-    monkeypatch.setattr("headscope.kinds.stability.ROUNDS", 1)
-    monkeypatch.setattr("headscope.kinds.clusters.NULL_DRAWS", 3)
-
-
 def compared(first: Model, second: Model, **options: Any) -> Comparison:
     return hs.compare(first, second, PAIRS, **{"max_length": 48, **options})
 

@@ -78,12 +78,12 @@ def test_own_measure(tmp_path: Path) -> None:
     assert "the sharpest head is 2.5" in run_alone(EXAMPLES / "own_measure.py", tmp_path)
 
 
-def test_python_guide(tmp_path: Path) -> None:
+def test_python_guide(run: Run, tmp_path: Path) -> None:
     """The blocks of `Python by example`, one after another, as a reader would type them."""
     page = (ROOT / "docs" / "guide" / "python.md").read_text(encoding="utf-8")
     script = tmp_path / "guide.py"
     script.write_text("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), encoding="utf-8")
-    printed = run_alone(script, tmp_path)
+    printed = run(script)
     assert printed.startswith("2.6: 0.98")
     assert "is not a demo model" in printed
     assert (tmp_path / "roles.csv").exists()

@@ -49,6 +49,7 @@ def test_there_are_two() -> None:
     assert [path.stem for path in NOTEBOOKS] == ["first_atlas", "induction_head"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_what_is_stored_is_what_running_it_gives(path: Path, tmp_path: Path) -> None:
     again = tmp_path / path.name

@@ -10,6 +10,7 @@ from tests.helpers.atlases import example, per_head, probe_facts, provenance
 import headscope as hs
 from headscope.atlas import Atlas, Typical
 from headscope.errors import AtlasError
+from headscope.facts import card as module
 from headscope.facts.headlines import headlines
 from headscope.facts.sentences import Sentence
 from headscope.measures.templates import TEMPLATES
@@ -175,3 +176,12 @@ def test_a_notebook_shows_the_card_with_its_picture() -> None:
     assert html.count("<svg") == 1
     assert "cat" in html[html.index("<svg") :]
     assert "<svg" not in hs.card(looking(0.9), "1.1")._repr_html_()
+
+
+def test_report_and_head_page_work_out_a_card_once(decoder: Atlas, monkeypatch: pytest.MonkeyPatch) -> None:
+    atlas, asked = Atlas(decoder.tree), []
+    places = module._places
+    monkeypatch.setattr(module, "_places", lambda *a, **o: asked.append(a) or places(*a, **o))
+    every = module.cards(atlas, "decoder")
+    assert [str(hs.card(atlas, known.head)) for known in every] == list(map(str, every))
+    assert len(asked) == len(every)

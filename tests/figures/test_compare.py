@@ -14,11 +14,8 @@ from headscope.errors import AtlasError
 
 @pytest.fixture(scope="module")
 def atlas() -> Atlas:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("headscope.kinds.stability.ROUNDS", 1)
-        patch.setattr("headscope.kinds.clusters.NULL_DRAWS", 3)
-        texts = [("the cat sat", "a dog saw it"), ("it was red", "the mat"), ("a house in the mat", None)]
-        return hs.compare(tiny("bert"), moved("bert"), texts, max_length=32).to_atlas()
+    texts = [("the cat sat", "a dog saw it"), ("it was red", "the mat"), ("a house in the mat", None)]
+    return hs.compare(tiny("bert"), moved("bert"), texts, max_length=32).to_atlas()
 
 
 def test_lines_are_the_changes_and_the_weights(atlas: Atlas) -> None:

@@ -13,14 +13,13 @@ from headscope.errors import AtlasError, OptionError
 from headscope.figures.colours import PALETTE
 from headscope.figures.kinds import kind_colours
 from headscope.figures.maps import EXAMPLES
-from headscope.kinds import head_types, stability
+from headscope.kinds import head_types
 from headscope.pages.page import asset
 
 
 @pytest.fixture
-def atlas(monkeypatch: pytest.MonkeyPatch) -> Atlas:
+def atlas() -> Atlas:
     """48 heads of four kinds, sorted."""
-    monkeypatch.setattr(stability, "ROUNDS", 1)
     made = kinds_atlas()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -91,8 +90,7 @@ def test_without_kinds_the_error_says_what_to_do(draw) -> None:
         draw(random_atlas())
 
 
-def test_without_maps_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stability, "ROUNDS", 1)
+def test_without_maps_the_error_says_what_to_do() -> None:
     made = kinds_atlas(with_maps=False)
     with pytest.raises(AtlasError, match="example_map"):
         figures.kind_examples(head_types(made).to_atlas(made))

@@ -1,16 +1,27 @@
 """Attention calls to try the kernel on, and attention in float64 to hold it against; needs torch and triton alone."""
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 
 import torch
 from torch import Tensor, nn
 
 from headscope.capture.call import AttentionInputs
-from headscope.capture.kernels.launch import FusedCall, Pairs, TokenTables, View, attend
+from headscope.capture.kernels.launch import (
+    Asked,
+    FusedCall,
+    Pairs,
+    Root,
+    StackSums,
+    TokenTables,
+    View,
+    attend,
+)
 
 ON_GPU = torch.cuda.is_available()
 DEVICE = "cuda" if ON_GPU else "cpu"
+SUMS = 30
+"""So many sums over pairs are tried; there is room for 32."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +41,7 @@ class Case:
     cap: float | None = None
     sink: bool = False
     moved: bool = True
+    given: bool = True
     scaling: float | None = None
     padded: bool = True
     masked: bool = False
@@ -65,8 +77,10 @@ class Case:
         )
         classes = ((torch.rand(texts, keys, 8) < 0.3) & is_key[..., None]).float().repeat(1, 1, 2)
         ordinary = (torch.rand(texts, keys) < 0.7) & is_key
+        member = torch.rand(texts, 8, queries) * real[:, None]
         tables = TokenTables(
-            *(tensor.to(DEVICE) for tensor in (classes, ordinary, is_key, real)),
+            *(tensor.to(DEVICE) for tensor in (classes, ordinary, is_key, real, member)),
+            made_pairs(real, is_key) if queries == keys else None,
             padded=not bool(is_key.all() and real.all()),
         )
         view = View(inputs, tables, causal=self.causal, masked=self.window is not None or self.masked)
@@ -97,10 +111,24 @@ def exact_diagonals(weights: Tensor, tables: TokenTables) -> Tensor:
     return diagonals.index_add_(2, (offset + queries).flatten(), counted.flatten(2))
 
 
+def made_pairs(real: Tensor, is_key: Tensor) -> Pairs:
+    """Some pairs of each text, none of some."""
+    codes = torch.randint(0, 1 << SUMS, (*real.shape, is_key.shape[1]), dtype=torch.int32)
+    codes *= (torch.rand(codes.shape) < 0.1) & real[:, :, None] & is_key[:, None]
+    text, places = codes.flatten(1).nonzero().unbind(1)
+    starts = torch.searchsorted(text, torch.arange(len(real) + 1))
+    parts = (places.int(), codes.flatten(1)[text, places], starts.int())
+    return Pairs(*(part.to(DEVICE) for part in parts))
+
+
 def exact_pair_sums(weights: Tensor, pairs: Pairs) -> Tensor:
-    """(text, head, kind) in float64."""
-    at = weights.flatten(2).gather(2, pairs.places[:, None].expand(-1, weights.shape[1], -1))
-    return torch.stack([(at * (pairs.codes[:, None] >> kind & 1)).sum(-1) for kind in range(pairs.kinds)], -1)
+    """(text, head, sum) in float64."""
+    sums = weights.new_zeros(*weights.shape[:2], SUMS)
+    for text, (first, last) in enumerate(pairwise(pairs.starts.tolist())):
+        at = weights[text].flatten(1)[:, pairs.places[first:last].long()]
+        bits = pairs.codes[first:last, None] >> torch.arange(SUMS, device=at.device) & 1
+        sums[text] = at @ bits.double()
+    return sums
 
 
 def assert_near(name: str, own: Tensor, wanted: Tensor, bar: float) -> None:
@@ -108,14 +136,18 @@ def assert_near(name: str, own: Tensor, wanted: Tensor, bar: float) -> None:
     assert gap < bar, f"{name} is {gap:.1e} off"
 
 
-def check_sums(found: FusedCall, way: int, weights: Tensor, bar: float) -> None:
-    tables = found.view.tables
-    kept = tables.real[:, None].expand(weights.shape[:3])
-    mass = weights @ tables.classes[:, None, :, :8].double()
-    entropies = -torch.special.xlogy(weights, weights).sum(-1)
-    assert_near("mass", found.mass[..., 8 * way : 8 * way + 8][kept], mass[kept], bar)
-    assert_near("entropy", found.entropies[:, :, way][kept], entropies[kept], bar)
-    assert_near("diagonals", found.diagonals[:, :, way], exact_diagonals(weights, tables), bar)
+def check_sums(left: StackSums, view: View, way: int, weights: Tensor, bar: float) -> None:
+    tables = view.tables
+    member = tables.member.double()[:, None]  # (text, 1, group, query)
+    mass = member @ (weights @ tables.classes[:, None, :, :8].double())
+    assert_near("mass", left.mass.sum(2)[..., 8 * way : 8 * way + 8], mass, bar)
+    entropies = -torch.special.xlogy(weights, weights).sum(-1)  # (text, head, query)
+    expected = (member @ entropies[..., None])[..., 0]
+    assert_near("entropy", left.entropies.sum(2)[:, :, way], expected, bar)
+    if tables.pairs is None:
+        return
+    assert_near("diagonals", left.diagonals[:, :, way], exact_diagonals(weights, tables), bar)
+    assert_near("pairs", left.pairs.sum(2)[:, :, way, :SUMS], exact_pair_sums(weights, tables.pairs), bar)
 
 
 def check(case: Case) -> FusedCall:
@@ -123,57 +155,43 @@ def check(case: Case) -> FusedCall:
     inputs, tables = view.inputs, view.tables
     weights = exact_weights(inputs)
     residual = torch.rand(tables.real.shape, device=DEVICE) + 0.5
-    found = attend(view, root=root if case.moved else None, residual=residual)
+    whole = StackSums(2, case.heads)  # the second of two layers: what stands before it is another's
+    asked = Asked(Root.of(root, case.dtype) if case.given else None, residual, case.moved)
+    found = attend(view, whole, 1, asked)
+    left = whole.of_layer(1)
     half = case.dtype != torch.float32
     bar = 1e-3 if half else 1e-5
-    check_sums(found, 0, weights, bar)
+    check_sums(left, view, 0, weights, bar)
     value = inputs.value.double().repeat_interleave(case.heads // case.groups, 1)
     real = tables.real[:, :, None, None]
     output = (weights @ value).transpose(1, 2) * real
     assert_near("output", found.output * real, output, 1e-2 if half else 1e-5)
-    rows = torch.arange(case.queries, device=DEVICE).expand(case.texts, -1)
+    rows = torch.arange(case.queries, device=DEVICE).repeat(case.texts, 1)
     again = found.rows(rows).double() * tables.real[:, None, :, None]
     torch.testing.assert_close(again, weights * tables.real[:, None, :, None], atol=bar, rtol=0)
     last = torch.tensor([case.texts - 1], device=DEVICE)
     torch.testing.assert_close(found.rows(rows[last], last).double(), weights[last], atol=bar, rtol=0)
-    places = torch.randint(0, weights[0, 0].numel(), (case.texts, 70)).to(DEVICE)
-    pairs = Pairs(places, torch.randint(0, 1 << 6, places.shape, dtype=torch.int32).to(DEVICE), 6)
-    assert_near("pairs", found.pair_sums(pairs)[:, :, 0], exact_pair_sums(weights, pairs), bar)
-    if case.moved:
-        check_moved(
-            found, weights, value, root=root.double(), pairs=pairs, residual=residual.double(), bar=bar
-        )
+    if case.given:
+        check_given(found, left, root.double(), residual.double(), bar)
+    if case.given and case.moved:
+        lengths = torch.linalg.vector_norm(value @ root.double(), dim=-1) * tables.seen[:, None]
+        torch.testing.assert_close(left.fetched.double(), lengths, atol=0, rtol=bar)
+        moved = weights * lengths[:, :, None]
+        check_sums(left, view, 1, moved / moved.sum(-1, keepdim=True), bar)
     return found
 
 
-def check_moved(
-    found: FusedCall,
-    weights: Tensor,
-    value: Tensor,
-    *,
-    root: Tensor,
-    pairs: Pairs,
-    residual: Tensor,
-    bar: float,
-) -> None:
-    assert found.moving is not None
+def check_given(found: FusedCall, left: StackSums, root: Tensor, residual: Tensor, bar: float) -> None:
     tables = found.view.tables
-    lengths = torch.linalg.vector_norm(value @ root, dim=-1) * tables.seen[:, None]  # (text, head, key)
-    torch.testing.assert_close(found.moving.fetched.double(), lengths, atol=0, rtol=bar)
-    moved = weights * lengths[:, :, None]
-    scale = 1 / moved.sum(-1)
-    moved = moved * scale[..., None]
-    kept = tables.real[:, None].expand(scale.shape)
-    torch.testing.assert_close(found.moving.scale.double()[kept], scale[kept], atol=0, rtol=bar)
-    check_sums(found, 1, moved, bar)
-    assert_near("moved pairs", found.pair_sums(pairs)[:, :, 1], exact_pair_sums(moved, pairs), bar)
     given = (found.output.double() * tables.real[:, :, None, None]).transpose(1, 2) @ root
     length = torch.linalg.vector_norm(given, dim=-1)  # (text, head, query)
-    together = torch.linalg.vector_norm(given.sum(2), dim=-1)
     expected = torch.stack(
-        [length.sum(-1), length.square().sum(-1), (length / residual[:, None]).sum(-1), together], -1
+        [length.sum(-1), length.square().sum(-1), (length / residual[:, None]).sum(-1)], -1
     )
-    torch.testing.assert_close(found.moving.given.double(), expected, atol=1e-4, rtol=bar)
+    torch.testing.assert_close(left.given.sum(2)[..., :3].double(), expected, atol=1e-4, rtol=bar)
+    together = torch.linalg.vector_norm(given.sum(2), dim=-1)
+    found_together = torch.linalg.vector_norm(left.vectors.sum(2).double(), dim=-1)
+    torch.testing.assert_close(found_together, together, atol=1e-3, rtol=bar)
 
 
 CASES = {
@@ -181,7 +199,8 @@ CASES = {
     "whole tiles, no padding": Case(queries=64, texts=1),
     "no padding": Case(padded=False),
     "mask": Case(masked=True),
-    "looked alone": Case(moved=False),
+    "looked alone": Case(given=False),
+    "looked and given": Case(moved=False),
     "several tiles": Case(queries=70, texts=1),
     "causal": Case(queries=70, causal=True, texts=1),
     "sliding": Case(queries=70, causal=True, window=9, texts=1),

@@ -83,4 +83,3 @@ def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headscope.tasks.base.BATCHES_A_SHARD", 8)
     monkeypatch.setattr("headscope.importance.importance.BATCHES_A_SHARD", 8)
     monkeypatch.setattr("headscope.probes.features.probe.MOST_HELD", 8)
-    monkeypatch.setattr("headscope.kinds.stability.ROUNDS", 1)

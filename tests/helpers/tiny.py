@@ -1,6 +1,7 @@
 """Tiny random models of many architectures, with tokenizers made on the spot: nothing is downloaded."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 
@@ -237,13 +238,30 @@ def tiny(architecture: str) -> Model:
     """A random model with sharp enough attention to tell heads apart; the same at every call."""
     torch.manual_seed(sum(map(ord, architecture)))
     network, tokenizer = BUILDERS[architecture]()
+    sharpen(network, 2 if architecture == "t5" else 20)  # T5 does not scale its scores down
+    return wrap(network.eval(), tokenizer, name=f"tiny-{architecture}")
+
+
+def sharpen(network: PreTrainedModel, times: int = 20) -> None:
+    """Make queries and keys larger, so that attention is far from even."""
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             if parameter.dim() == 2 and any(
                 part in name for part in ("query", "key", "q_lin", "k_lin", "c_attn", ".q", ".k")
             ):
-                parameter.mul_(2 if architecture == "t5" else 20)  # T5 does not scale its scores down
-    return wrap(network.eval(), tokenizer, name=f"tiny-{architecture}")
+                parameter.mul_(times)
+
+
+@cache
+def tinier(architecture: str) -> Model:
+    """The same with two layers of two heads: for what is interpreted head by head."""
+    torch.manual_seed(0)
+    like = tiny(architecture)
+    config = deepcopy(like.network.config)
+    config.num_hidden_layers = config.num_attention_heads = 2
+    network = type(like.network)(config)
+    sharpen(network)
+    return wrap(network.eval(), like.tokenizer, name=f"tinier-{architecture}")
 
 
 @cache

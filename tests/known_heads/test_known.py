@@ -130,9 +130,9 @@ def test_what_cannot_be_asked_is_refused(decoder: hs.Model) -> None:
     with pytest.raises(OptionError, match="give some with --text"):
         hs.known(decoder, needle=NEEDLE)
     with pytest.raises(OptionError, match="shorten the needle"):
-        hs.known(decoder, ["some text here"], needle=f"{'long ' * 300}| answer")
+        hs.known(decoder, ["some text here"], needle=f"{'long ' * 300}| answer", made=2, length=8)
     with pytest.raises(TextError, match="give more text"):
-        hs.known(decoder, ["some text here"], needle=NEEDLE)
+        hs.known(decoder, ["some text here"], needle=NEEDLE, made=2, length=8)
     with pytest.raises(OptionError, match="does not fit"):
         hs.known(decoder, length=400)
     with pytest.raises(OptionError, match="at least 2"):

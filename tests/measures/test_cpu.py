@@ -1,6 +1,9 @@
 """The compiled loops against plain torch: the same sums, however many threads, and a way out where they cannot run."""
 
+import os
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -52,6 +55,30 @@ def test_one_pass_gives_what_torch_gives(reduction, moved: bool, grid: HeadGrid,
     expected: Tensor = in_torch(slow.reduce, reduction)
     assert in_torch(slow.reduce, one_pass) is None
     torch.testing.assert_close(fast.reduce(reduction).double(), expected.double(), atol=2e-6, rtol=2e-6)
+
+
+_HASHED = """
+import hashlib, numpy as np
+from headscope.measures import compiled
+random = np.random.default_rng(0)
+maps, lengths = (random.random(shape, dtype=np.float32) for shape in ((2, 70, 70), (2, 70)))
+sums = [np.zeros((2, *shape)) for shape in ((1, 70), (70,), (70,), (141,), (9,))]
+compiled.map_sums(maps, lengths, np.zeros((1, 70), int), np.ones((1, 70), np.float32), 0, 2, *sums)
+print(*(hashlib.sha256(values.tobytes()).hexdigest() for values in sums))
+"""
+
+
+@pytest.mark.slow  # compiles
+def test_what_is_compiled_here_rounds_as_what_is_read_from_the_cache(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", _HASHED], env=environment, capture_output=True, text=True, check=True
+        ).stdout
+        for _ in range(2)
+    )
+    assert first == second
+    assert any(tmp_path.rglob("*.nbc"))
 
 
 def test_a_query_that_fetches_nothing_moves_nothing() -> None:

@@ -60,6 +60,7 @@ def test_the_sample_is_of_forty_types() -> None:
     assert len(set(SAMPLE)) == 40
 
 
+@pytest.mark.slow
 def test_nothing_is_wrong_and_nothing_crashes(rows: dict[str, Row]) -> None:
     bad = {
         name: row.notes
@@ -70,6 +71,7 @@ def test_nothing_is_wrong_and_nothing_crashes(rows: dict[str, Row]) -> None:
     assert not [name for name, row in rows.items() if "build" in row.notes]
 
 
+@pytest.mark.slow
 def test_the_table_says_what_comes_of_them(rows: dict[str, Row]) -> None:
     table = TABLE.read_text().splitlines()
     stale = [name for name in SAMPLE if line_of(rows[name]) not in table]

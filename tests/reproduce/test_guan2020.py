@@ -1,4 +1,5 @@
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,14 @@ BY_LAYER = ("dense", "dense", "dense&vertical", "diagonal", "diagonal", "vertica
 """All heads of a layer are of one kind, but for the first two, which are dense."""
 
 ITEMS = ["figure 1", "figure 2", "figure 3", "figure 4", "table 1", "table 2", "table 3"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def two_rounds(few_fits: None) -> Iterator[None]:
+    """As many as it takes for a stability to have two ends."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("headscope.kinds.stability.ROUNDS", 2)
+        yield
 
 
 def kinds_atlas(kind: list[list[str]] | None = None) -> hs.Atlas:

@@ -138,6 +138,7 @@ def test_provenance_names_everything() -> None:
     assert facts["options"]["max_length"] == 48
     assert {"python", "torch", "transformers", "headscope"} <= facts["versions"].keys()
     assert facts["duration_s"] > 0
+    assert facts["threads"] == torch.get_num_threads()
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from tests.helpers.two_models import moved
 import headscope as hs
 from headscope.errors import HeadscopeWarning, OptionError, OutputError
 from headscope.run import checkpoint as module
-from headscope.run.checkpoint import Checkpoint, checkpoint
-from headscope.run.one_pass import HERE, Job
+from headscope.run.checkpoint import checkpoint
+from headscope.run.one_pass import Job
 
 __all__ = ["small_shards"]
 pytestmark = [
@@ -217,11 +217,37 @@ def test_another_measure_is_not_trusted(tmp_path: Path, counted: list[str]) -> N
 
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(OptionError, match="not empty and holds no checkpoint"):
-        Checkpoint(tmp_path, {}, HERE)
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OptionError, match="no folder can be made"):
-        Checkpoint(tmp_path / "file", {}, HERE)
+    with pytest.raises(OptionError, match="not empty and holds no checkpoint"), checkpoint(tmp_path):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+    with (
+        pytest.raises(OptionError, match=r"mine\.txt: the folder cannot be made, read or written"),
+        checkpoint(tmp_path / "mine.txt"),
+    ):
+        pass
+
+
+def test_two_runs_in_one_folder(tmp_path: Path) -> None:
+    with checkpoint(tmp_path / "kept"):
+        analyzed(tmp_path)
+        with (
+            pytest.raises(OptionError, match="another run is at work in this folder; wait"),
+            checkpoint(tmp_path / "kept"),
+        ):
+            pass
+    before = {path: path.stat().st_mtime_ns for path in shard_files(tmp_path)}
+    with checkpoint(tmp_path / "kept"):  # the first has ended
+        analyzed(tmp_path)
+    assert before == {path: path.stat().st_mtime_ns for path in shard_files(tmp_path)}
+    assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["pass-0000", "run.json"]
+
+
+def test_a_folder_that_a_killed_run_held_is_free(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / ".run.json.lock").touch()
+    with checkpoint(tmp_path / "kept"):
+        analyzed(tmp_path)
+    assert shard_files(tmp_path)
 
 
 def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

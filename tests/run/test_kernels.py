@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.helpers.tiny import tiny
+from tests.helpers.tiny import tinier, tiny
 
 from headscope.capture import survey
+from headscope.errors import CaptureError
 from headscope.measures import MEASURES
 from headscope.models import Model
 from headscope.run.kernels import kernels_note
@@ -50,7 +51,7 @@ def counted(model: Model, *, kernels: bool) -> Measures:
 @pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["bert", "gpt2"])
 def test_every_measure_is_the_same_by_both_roads(architecture: str) -> None:
-    model = tiny(architecture)
+    model = tinier(architecture)
     own, fused = (counted(model, kernels=kernels).result() for kernels in (False, True))
     assert own.keys() == fused.keys()
     for stack, arrays in own.items():
@@ -62,18 +63,18 @@ def test_every_measure_is_the_same_by_both_roads(architecture: str) -> None:
 
 
 def test_a_kernel_that_differs_is_not_used_and_the_layer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = Watch(survey(tiny("bert")))
+    watch = Watch(survey(tinier("bert")))
     fuse = Watch.fuse
 
     def wrong(self: Watch, *given: object) -> object:
         batch = fuse(self, *given)
         if batch.layer == 1:
-            batch.sums.by_distance.mul_(1.1)
+            batch.left.diagonals.mul_(1.1)
         return batch
 
     monkeypatch.setattr(Watch, "fuse", wrong)
     note = kernels_note(watch, wanted=True, faithful=False)
-    assert note.startswith("not used: window_sums of layer 1 of the encoder differs by")
+    assert note.startswith("not used: near_diagonals of layer 1 of the encoder differs by")
 
 
 def test_a_kernel_that_does_not_run_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,3 +98,26 @@ def test_on_a_cpu_the_model_computes_its_own_attention(monkeypatch: pytest.Monke
     monkeypatch.undo()
     note = kernels_note(Watch(survey(tiny("bert"))), wanted=True, faithful=False)
     assert note == "not used: the model runs on cpu"
+
+
+def test_a_nan_is_told_of_when_the_batches_are_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    from headscope.capture.kernels.batch import FusedStack, WholeBatch
+
+    watch = Watch(survey(tiny("bert")))
+    watch.kernels = USED
+    whole = FusedStack.whole
+
+    def broken(self: FusedStack) -> WholeBatch:
+        self.left.entropies[:, self.grid.heads + 1] = np.nan
+        return whole(self)
+
+    monkeypatch.setattr(FusedStack, "whole", broken)
+    encoder = watch.encoder(16)
+    batch = watch.batch([encoder.encode(PAIRS[1])])
+    seen: list[str] = []
+    with (
+        pytest.raises(CaptureError, match=r"the attention of layer 1 holds nan \(head 1\)"),
+        watch.running(),
+    ):
+        watch.run_reduced(batch, lambda stack, attention: seen.append(stack), layers=False)
+    assert seen == ["encoder"]

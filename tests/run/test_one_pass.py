@@ -267,10 +267,13 @@ class Shuffling:
 
 
 @pytest.mark.parametrize("architecture", ["bert", "t5"])
-def test_what_is_measured_depends_on_no_order_and_no_retry(architecture: str) -> None:
+def test_what_is_measured_depends_on_no_order_and_no_retry(
+    architecture: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headscope.text.batching.READ_AHEAD", 8)  # texts of a shard
     capture = survey(tiny(architecture))
     watch = Watch(capture, holds_all=True, carrier=Carrier(capture))
-    reader = Reader(as_corpus(TEXTS * 9), watch.encoder(24))
+    reader = Reader(as_corpus(TEXTS * 3), watch.encoder(24))
     expected = measured(reader, watch, least=1)
     assert len(expected) > 10
     for seed in (1, 2):

@@ -71,6 +71,14 @@ def test_one_worker_gives_the_bits_of_none(two: OnRay, tmp_path: Path) -> None:
     one.close()
 
 
+def test_workers_have_as_much_of_a_core_as_this_process(two: OnRay, tmp_path: Path) -> None:
+    def niceness(part: Seen, batch: list[int]) -> None:
+        part.texts += [os.nice(0)]
+
+    with running_on(two):
+        assert run_pass(range(3), Seen(), niceness, batches=in_threes).texts == [os.nice(0)]
+
+
 def dies_once(mark: Path) -> Any:
     def counted(part: Seen, batch: list[int]) -> None:
         count(part, batch)

@@ -209,5 +209,10 @@ def test_memory_stays_over_many_long_texts(serving: MakeClient, monkeypatch: pyt
             assert len(answer.json()["source"]["pieces"]) >= 400
         return memory()
 
-    start = read(10)
-    assert read(25) - start < 12 * MEGABYTE  # a text leaves 1 MB of maps
+    def least() -> int:
+        """Of four readings: what a process takes goes up and down by 16 MB."""
+        return min(read(4) for _ in range(4))
+
+    read(8)
+    start = least()
+    assert least() - start < 12 * MEGABYTE  # a text leaves 1 MB of maps

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -380,5 +380,11 @@ def _edited(edits: Sequence[str]) -> str:
 
 def _decoded(key: str, value: Any) -> Any:
     if key in NESTED and isinstance(value, str):
-        return json.loads(value)
+        return _parsed(value)
     return value.item() if isinstance(value, np.generic) else value
+
+
+@lru_cache(maxsize=32)
+def _parsed(text: str) -> Any:
+    """What a nested attribute holds, parsed once: the page of each head asks for it. Nobody may change it."""
+    return json.loads(text)

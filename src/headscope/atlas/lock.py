@@ -17,13 +17,16 @@ _PAUSE = 0.05
 
 
 @contextlib.contextmanager
-def lock(target: Path) -> Iterator[None]:
-    """Wait until nobody else holds the lock of `target`, and hold it. TimeoutError after PATIENCE seconds."""
+def lock(target: Path, *, patience: float | None = None) -> Iterator[None]:
+    """Wait until nobody else holds the lock of `target`, and hold it.
+
+    TimeoutError after `patience` seconds, PATIENCE where none are named.
+    """
     if sys.platform == "win32":  # where the last writer wins
         yield
         return
-    beside = target.with_name(f".{target.name[:100]}.lock")
-    handle = _acquire(beside)
+    beside = lock_file(target)
+    handle = _acquire(beside, PATIENCE if patience is None else patience)
     try:
         yield
     finally:
@@ -33,8 +36,13 @@ def lock(target: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _acquire(beside: Path) -> int:
-    until = time.monotonic() + PATIENCE
+def lock_file(target: Path) -> Path:
+    """The file that stands for the lock of `target`, while it is held."""
+    return target.with_name(f".{target.name[:100]}.lock")
+
+
+def _acquire(beside: Path, patience: float) -> int:
+    until = time.monotonic() + patience
     while True:
         handle = os.open(beside, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o666)
         try:
@@ -44,7 +52,7 @@ def _acquire(beside: Path) -> int:
             os.close(handle)
             raise
         os.close(handle)
-        if time.monotonic() > until:
+        if time.monotonic() >= until:
             raise TimeoutError
         time.sleep(_PAUSE)
 

@@ -4,6 +4,7 @@ A nan looks like a result to whatever comes after it: the largest share, the bes
 whose attention holds one is refused as a whole, before anything is built on it.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -26,6 +27,8 @@ class FiniteCheck:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._layers: list[tuple[Place, Tensor]] = []  # (head,) each, True where a head holds nan
+        self._later = False
+        self._copied: torch.cuda.Event | None = None
 
     def look(self, place: Place, weights: Tensor, mask: Any = None) -> None:
         """Look at `weights` (text, head, query, key); `mask` (text, token) is what the model was given, or None."""
@@ -41,8 +44,30 @@ class FiniteCheck:
         if _tells_at_once(sums):
             self.done()
 
+    def look_at_layers(self, places: Sequence[Place], sums: Tensor) -> None:
+        """The same of all layers of a stack at once: a number of each text and head, (text, layer and head)."""
+        broken = ~sums.isfinite().all(0).view(len(places), -1)
+        if broken.device.type == "cuda":
+            copied = torch.empty(broken.shape, dtype=torch.bool, pin_memory=True)
+            copied.copy_(broken, non_blocking=True)
+            self._copied = torch.cuda.Event()  # type: ignore[no-untyped-call]  # of torch
+            self._copied.record()
+            broken = copied
+        self._layers += zip(places, broken, strict=True)
+        self._later = True
+
     def done(self) -> None:
-        """Raise if a layer that was looked at holds nan; to be called at the end of a forward pass."""
+        """Raise if a layer that was looked at holds nan; to be called at the end of a forward pass.
+
+        Where all layers were looked at at once, `tell` does that when somebody has the time to wait for it.
+        """
+        if not self._later:
+            self.tell()
+
+    def tell(self) -> None:
+        """Raise if a layer that was looked at holds nan."""
+        if self._copied is not None:
+            self._copied.synchronize()
         layers, self._layers = self._layers, []
         if not layers or not torch.cat([broken for _, broken in layers]).any():
             return

@@ -367,8 +367,9 @@ def run_calls(capture: Capture, inputs: Inputs, see: Callable[[Place, AttentionC
         core(**inputs, **capture.model.no_cache)
 
 
-def run_replaced(capture: Capture, inputs: Inputs, attend: Attend) -> None:
-    """One forward pass in which `attend` computes every layer's attention; checked like every other."""
+@contextmanager
+def replacing(capture: Capture, attend: Attend) -> Iterator[Callable[[Inputs], None]]:
+    """Inside, what is yielded runs forward passes in which `attend` computes attention; checked like every other."""
 
     def unused(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
         return call
@@ -376,8 +377,13 @@ def run_replaced(capture: Capture, inputs: Inputs, attend: Attend) -> None:
     check_reachable(capture)
     follower = Follower(capture, capture.stacks.places, unused, everywhere=False, attend=attend)
     core = capture.model.core
-    with follower.active(), evaluating(core), torch.inference_mode():
-        core(**inputs, **capture.model.no_cache)
+
+    def run(inputs: Inputs) -> None:
+        with torch.inference_mode():
+            core(**inputs, **capture.model.no_cache)
+
+    with follower.active(), evaluating(core):
+        yield run
 
 
 def _wrong_count(name: str, expected: int, seen: int) -> CaptureError:

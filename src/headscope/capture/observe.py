@@ -189,7 +189,8 @@ def attention_function(network: PreTrainedModel, name: str, *, force: bool = Fal
 def evaluating(network: nn.Module) -> Iterator[None]:
     """Inside, every module is in eval mode: in training mode weights would be taken after dropout."""
     training = [module for module in network.modules() if module.training]
-    network.eval()
+    if training:
+        network.eval()
     try:
         yield
     finally:

@@ -70,3 +70,8 @@ def apart(state: Tensor, expected: Tensor) -> float:
         return float("inf")
     largest = expected[0].abs().amax().clamp(min=1e-6)
     return float((state[0] - expected[0]).abs().amax() / largest)
+
+
+def computed_in(model: Model) -> torch.dtype:
+    """The precision to expect of what is computed: with weights in 8 or 4 bits, states are rounded as in half."""
+    return torch.float16 if getattr(model.network, "is_quantized", False) else model.dtype

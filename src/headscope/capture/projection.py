@@ -207,6 +207,7 @@ class Carrier:
         modules = {projection.residual for projection in self._projections.values()} - {None}
 
         def keep(module: nn.Module, arguments: tuple[Tensor, ...]) -> None:
+            self._streams.clear()  # the layer before has been seen
             self._streams[module] = arguments[0]
 
         with ExitStack() as hooks:

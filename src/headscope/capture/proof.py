@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from headscope.capture.call import AttentionCall
 from headscope.capture.follow import Capture, Forward, following
 from headscope.capture.observe import evaluating
-from headscope.capture.probing import apart, longest_probe, state_of
+from headscope.capture.probing import apart, computed_in, longest_probe, state_of
 from headscope.capture.projection import output_projections
 from headscope.errors import CaptureError
 from headscope.models.stacks import Place
@@ -46,7 +46,7 @@ def prove_edit(capture: Capture) -> None:
         by_hand = _without_head(capture, module, grid.heads)
         if edited is None or by_hand is None:
             continue
-        rounding = _ROUNDING.get(capture.model.dtype, _ROUNDING_IN_HALF)
+        rounding = _ROUNDING.get(computed_in(capture.model), _ROUNDING_IN_HALF)
         if (off := apart(edited, by_hand)) > rounding:
             raise CaptureError(
                 f"{capture.model.name} ({capture.model.architecture}): switching off a head of the {grid.stack} is not "

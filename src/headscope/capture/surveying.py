@@ -29,6 +29,7 @@ from headscope.capture.probing import (
     SOURCE,
     TARGET,
     apart,
+    computed_in,
     different_probe,
     longest_probe,
     padded_probe,
@@ -64,6 +65,18 @@ def surveyed(model: Model) -> Capture:
     return Capture(model, **_surveyed[model])
 
 
+@dataclass(frozen=True)
+class _Plain:
+    """What comes out of a model that nobody watches; None where nothing looks like a state.
+
+    Both matter: without padding transformers may leave the mask out, and PaliGemma then sees ahead where it else does
+    not, and does not while it is watched.
+    """
+
+    padded: Tensor | None
+    alone: Tensor | None
+
+
 def survey(model: Model) -> Capture:
     """Watch a short forward pass to learn what stacks, layers and heads the model has, and whether to trust it.
 
@@ -74,11 +87,11 @@ def survey(model: Model) -> Capture:
 
 
 def _survey(model: Model) -> Capture:
-    plain = _run(model, padded_probe(model), lambda: model.core(**padded_probe(model), **model.no_cache))
+    plain = _Plain(*(_plain(model, probe(model)) for probe in (padded_probe, shorter_probe)))
     refused: dict[Any, CaptureError] = {}
     for road in (_by_interface, _by_softmax, _by_returned):
         try:
-            capture = road(model, state_of(plain))
+            capture = road(model, plain)
         except CaptureError as error:
             refused[road] = error
             continue
@@ -91,7 +104,7 @@ def _survey(model: Model) -> Capture:
     raise ModelError(f"{model.name} ({model.architecture}) has no attention that can be observed{advice}")
 
 
-def _by_interface(model: Model, plain: Tensor | None) -> Capture | None:
+def _by_interface(model: Model, plain: _Plain) -> Capture | None:
     """Through transformers' attention interface; None where the model does not use it."""
     if not can_watch(model.core):
         return None
@@ -101,7 +114,7 @@ def _by_interface(model: Model, plain: Tensor | None) -> Capture | None:
     return _captured(model, seen, plain, ())
 
 
-def _by_softmax(model: Model, plain: Tensor | None) -> Capture | None:
+def _by_softmax(model: Model, plain: _Plain) -> Capture | None:
     """Through the softmax inside of attention modules; None where the model returns no maps to know it by."""
     inputs = padded_probe(model)
     returned: list[Tensor] = []
@@ -110,7 +123,7 @@ def _by_softmax(model: Model, plain: Tensor | None) -> Capture | None:
         returned.extend(returned_attention(model.core, {**inputs, **model.no_cache}))
         return returned
 
-    rounding = _ROUNDING.get(model.dtype, _ROUNDING_IN_HALF)
+    rounding = _ROUNDING.get(computed_in(model), _ROUNDING_IN_HALF)
     sites = _run(model, inputs, lambda: find_sites(model.core, run, rounding))
     if not sites:
         return None
@@ -127,20 +140,25 @@ def _by_softmax(model: Model, plain: Tensor | None) -> Capture | None:
     return capture
 
 
-def _by_returned(model: Model, plain: Tensor | None) -> Capture | None:
+def _by_returned(model: Model, plain: _Plain) -> Capture | None:
     """By the maps that the model returns when asked; None where it returns none."""
 
-    def returned(inputs: Inputs) -> list[Tensor]:
-        maps: list[Tensor] = _run(
-            model, inputs, lambda: returned_attention(model.core, {**inputs, **model.no_cache})
-        )
+    def returned(inputs: Inputs, state: Tensor | None) -> list[Tensor]:
+        outputs: list[Any] = []
+        hook = model.core.register_forward_hook(lambda module, given, output: outputs.append(output))
+        with ExitStack() as hooks:
+            hooks.callback(hook.remove)
+            maps: list[Tensor] = _run(
+                model, inputs, lambda: returned_attention(model.core, {**inputs, **model.no_cache})
+            )
+        _check_state(model, state_of(outputs[-1]), state)
         return maps
 
-    maps = returned(padded_probe(model))
+    maps = returned(padded_probe(model), plain.padded)
     if not maps:
         return None
     stacks = _stacks(model, [_call(weights) for weights in maps])
-    pads = check_probe(model, maps, returned(shorter_probe(model)))
+    pads = check_probe(model, maps, returned(shorter_probe(model), plain.alone))
     capture = Capture(model, stacks, hooked=False, pads=pads)
     capture.look_through(padded_probe(model), maps, lambda place, weights: None)
     return capture
@@ -155,24 +173,42 @@ class _Seen:
     state: Tensor | None
 
 
-def _captured(model: Model, seen: _Seen, plain: Tensor | None, sites: tuple[Site, ...]) -> Capture:
+def _captured(model: Model, seen: _Seen, plain: _Plain, sites: tuple[Site, ...]) -> Capture:
     """What was seen, once it is known to be whole and to change nothing."""
-    rounding = _STATE_ROUNDING.get(model.dtype, _STATE_ROUNDING_IN_HALF)
-    if plain is not None and seen.state is not None and (off := apart(seen.state, plain)) > rounding:
-        raise CaptureError(
-            f"{model.name} ({model.architecture}) computes something else while its attention is watched (off by "
-            f"{off:.2g} of its largest number), so what is seen is not what it does; headscope cannot use it"
-        )
+    _check_state(model, seen.state, plain.padded)
     repeats = _repeats(model, seen)
     maps = [call.weights for call, _, _ in seen.calls][::repeats]
     stacks = _stacks(model, [_call(_checked(model, weights)) for weights in maps])
     names = [name for _, name, _ in seen.calls][::repeats]
     stacks = stacks.numbered(module_layers(stacks.places, names))
-    alone = [call.weights for call, _, _ in _watched(model, shorter_probe(model), sites).calls][::repeats]
-    pads = check_probe(model, maps, alone)
+    alone = _watched(model, shorter_probe(model), sites)
+    _check_state(model, alone.state, plain.alone)
+    pads = check_probe(model, maps, [call.weights for call, _, _ in alone.calls][::repeats])
     capture = Capture(model, stacks, hooked=True, pads=pads, sites=sites, repeats=repeats)
     capture.look_through(padded_probe(model), maps, lambda place, weights: None)
     return capture
+
+
+def _check_state(model: Model, state: Tensor | None, plain: Tensor | None) -> None:
+    """Raise CaptureError where a watched forward pass gives something else than a plain one."""
+    rounding = _STATE_ROUNDING.get(computed_in(model), _STATE_ROUNDING_IN_HALF)
+    if plain is not None and state is not None and (off := apart(state, plain)) > rounding:
+        raise CaptureError(
+            f"{model.name} ({model.architecture}) computes something else while its attention is watched (off by "
+            f"{off:.2g} of its largest number), so what is seen is not what it does; headscope cannot use it"
+            f"{_by_eager(model)}"
+        )
+
+
+def _by_eager(model: Model) -> str:
+    """What may help: attention that is computed as the watched one is."""
+    own = getattr(model.network.config, "_attn_implementation", None)
+    if own in (None, "eager"):
+        return ""
+    return (
+        f" as it is loaded (attention by {own}). Loaded by transformers with attn_implementation='eager' and given to "
+        "hs.wrap(network, tokenizer), it computes the same watched or not"
+    )
 
 
 def _stacks(model: Model, calls: list[Call]) -> Stacks:
@@ -210,7 +246,7 @@ def check_probe(model: Model, maps: list[Tensor], alone: list[Tensor]) -> bool:
     `maps` are (2, head, query, key), the second text padded; `alone` are the second text by itself.
     """
     same = True
-    rounding = _ROUNDING.get(model.dtype, _ROUNDING_IN_HALF)
+    rounding = _ROUNDING.get(computed_in(model), _ROUNDING_IN_HALF)
     for weights, single in zip(maps, alone, strict=True):
         queries, keys = single.shape[2:]
         short = weights[1, :, :queries]
@@ -238,6 +274,11 @@ def _checked(model: Model, weights: Tensor) -> Tensor:
             f"{model.name}: attention of shape {tuple(weights.shape)} is not (text, head, query, key)"
         )
     return weights
+
+
+def _plain(model: Model, inputs: Inputs) -> Tensor | None:
+    """What comes out of a forward pass that nobody watches."""
+    return state_of(_run(model, inputs, lambda: model.core(**inputs, **model.no_cache)))
 
 
 def _watched(model: Model, inputs: Inputs, sites: Sequence[Site]) -> _Seen:

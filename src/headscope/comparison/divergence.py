@@ -5,13 +5,19 @@ from math import log
 import torch
 from torch import Tensor
 
-from headscope.measures.head_distance import ACCELERATOR_BLOCK, CPU_BLOCK
+from headscope.measures.head_distance import ACCELERATOR_BLOCK, CPU_BLOCK, without_first
 from headscope.measures.reductions import entropy_of
 from headscope.types import AttentionBatch
 
 
-def layers_divergence(first: list[AttentionBatch], second: list[AttentionBatch]) -> Tensor:
-    """(text, head, head) Jensen-Shannon divergence in nats of all heads of the layers, mean over queries."""
+def layers_divergence(
+    first: list[AttentionBatch], second: list[AttentionBatch], *, leaves_first: bool
+) -> Tensor:
+    """(text, head, head) Jensen-Shannon divergence in nats of all heads of the layers, mean over queries.
+
+    With `leaves_first`, as `head_distance` has it in a decoder, without the first token: a text of one token has no
+    divergence then, nan.
+    """
     tokens = second[0].queries, second[0].keys
     on_cpu = second[0].attention.device.type == "cpu"
     texts = len(tokens[0].ids)
@@ -23,8 +29,10 @@ def layers_divergence(first: list[AttentionBatch], second: list[AttentionBatch])
             torch.cat([layer.attention[part, :, :rows, :columns] for layer in layers], 1).transpose(0, 1)
             for layers in (first, second)
         )  # (head, text, query, key)
-        sums = divergence_sums(*both, block=CPU_BLOCK if on_cpu else ACCELERATOR_BLOCK)
-        parts.append(sums / tokens[0].lengths[part, None, None])
+        maps = map(without_first, both) if leaves_first else both
+        sums = divergence_sums(*maps, block=CPU_BLOCK if on_cpu else ACCELERATOR_BLOCK)
+        queries = tokens[0].lengths[part, None, None] - int(leaves_first)
+        parts.append(torch.where(queries > 0, sums / queries, torch.nan))
     return torch.cat(parts)
 
 

@@ -63,7 +63,7 @@ def match(
             f"{reader.corpus.name} holds {reader.read} texts, and at least {FEWEST_TEXTS} are needed: {_WHY}"
         )
     options = {**compared_with(first), "max_length": max_length, "limit": limit, "seed": seed}
-    duration, notes = perf_counter() - started, tuple(_notes(first, second, reader))
+    duration, notes = perf_counter() - started, tuple(_notes(first, second, reader, sums.stacks.values()))
     source = Source.of_corpus(reader, options=options, duration=duration, notes=notes)
     return Matching(second, source, first, {stack: own.result() for stack, own in sums.stacks.items()})
 
@@ -83,6 +83,11 @@ class _StackSums(Sums):
         shape = (grid_a.layers * grid_a.heads, grid_b.layers * grid_b.heads)
         one, other, third = (TextMean.zeros(*shape) for _ in range(3))
         return cls(grid_a, grid_b, (one, other), third)
+
+    @property
+    def leaves_first(self) -> bool:
+        """Whether the first token is left out, as `head_distance` does in a decoder."""
+        return self.grid_a.causal and self.grid_b.causal
 
     def result(self) -> StackMatch:
         """What the sums come to."""
@@ -131,11 +136,14 @@ class _Three:
         """Show a batch to all, and count the distances between their heads."""
         first, second, untrained_maps = (_held(watch, texts) for watch in self.watches)
         for stack, own in sums.stacks.items():
-            distance = layers_divergence(first[stack], second[stack])
+            distance, floor = (
+                layers_divergence(first[stack], other[stack], leaves_first=own.leaves_first)
+                for other in (second, untrained_maps)
+            )
             for half, mean in enumerate(own.halves):
                 chosen = [place for place, text in enumerate(texts) if text.number % 2 == half]
-                mean.add(distance[chosen])
-            own.untrained.add(layers_divergence(first[stack], untrained_maps[stack]))
+                mean.add(distance[chosen], applies=distance[chosen].isfinite())
+            own.untrained.add(floor, applies=floor.isfinite())
 
 
 def _held(watch: Watch, texts: list[ReadText]) -> dict[StackName, list[AttentionBatch]]:
@@ -146,7 +154,9 @@ def _held(watch: Watch, texts: list[ReadText]) -> dict[StackName, list[Attention
     return held
 
 
-def _notes(first: Model, second: Model, reader: Reader) -> Iterator[str]:
+def _notes(first: Model, second: Model, reader: Reader, stacks: Iterable[_StackSums]) -> Iterator[str]:
+    if any(own.leaves_first for own in stacks):
+        yield "in a decoder the first token is left out of distances: heads rest there that have nothing to do"
     if first.weights_hash == second.weights_hash:
         yield f"{first.name} and {second.name} have the same weights"
     if note := reader.cut_note():

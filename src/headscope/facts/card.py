@@ -6,7 +6,7 @@ that one of them is an induction head.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 
 import numpy as np
@@ -28,6 +28,7 @@ from headscope.facts.sentences import Sentence, best_sentence
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import offset_name, own_name, pattern_name, role_name
 from headscope.facts.wording import count, share
+from headscope.remembered import once
 from headscope.stats.intervals import mean_interval
 from headscope.types import HeadId, split_stack
 
@@ -97,10 +98,14 @@ class Card:
     @property
     def sentences(self) -> list[str]:
         """All that is said, a sentence each."""
-        layer = (
+        return [*([claim.text for claim in self.claims] or [NOTHING]), *self.rest, *self.numbered]
+
+    @property
+    def numbered(self) -> list[str]:
+        """Which layer of the network its layer is, where they are counted otherwise."""
+        return (
             [] if self.module_layer is None else [f"Its layer is layer {self.module_layer} of the network."]
         )
-        return [*([claim.text for claim in self.claims] or [NOTHING]), *self.rest, *layer]
 
     @property
     def title(self) -> str:
@@ -136,7 +141,7 @@ def card(atlas: Atlas, head: HeadId | str, *, stack: str | None = None) -> Card:
         raise AtlasError(
             f"there is no head {wanted}; the {stack} of this atlas has {layers} layers of {heads} heads, counted from 0"
         )
-    known = _card(_Crowd(Subject(atlas, stack), layers * heads), wanted)
+    known = _card(atlas, stack, wanted)
     claims = [(claim.probe, claim.label) for claim in known.claims]
     return replace(known, sentence=best_sentence(atlas, stack, wanted, claims))
 
@@ -144,21 +149,25 @@ def card(atlas: Atlas, head: HeadId | str, *, stack: str | None = None) -> Card:
 def cards(atlas: Atlas, stack: str) -> list[Card]:
     """The cards of all heads of a stack, layer by layer."""
     layers, heads = atlas.shape(stack) or (0, 0)
-    crowd = _Crowd(Subject(atlas, stack), layers * heads)
-    return [_card(crowd, HeadId(layer, head)) for layer in range(layers) for head in range(heads)]
+    return [_card(atlas, stack, HeadId(layer, head)) for layer in range(layers) for head in range(heads)]
+
+
+@once
+def _counts(atlas: Atlas, stack: str) -> dict[tuple[str, str], int]:
+    """How many heads of a stack do a thing, as far as anybody has asked."""
+    return {}
 
 
 @dataclass
 class _Crowd:
-    """All heads of a stack: how many do a thing is counted once, and their sweep is looked up once."""
+    """All heads of a stack: how many do a thing is counted once."""
 
     subject: Subject
-    heads: int
-    counted: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Look up the sweep over single heads."""
-        self.sweep = sweeps_of(self.subject).get("heads")
+        """Look up what was counted, and how many heads there are."""
+        self.counted = _counts(self.subject.atlas, self.subject.stack)
+        self.heads = math.prod(self.subject.atlas.shape(self.subject.stack) or (0,))
 
     def finding(self, probe: str, label: str) -> int:
         """How many heads find what a row of a probe is about."""
@@ -194,13 +203,15 @@ class _Crowd:
         return [claim for claim in ranked if 2 * claim.doing <= self.heads] or ranked[:1]
 
 
-def _card(crowd: _Crowd, head: HeadId) -> Card:
+@once
+def _card(atlas: Atlas, stack: str, head: HeadId) -> Card:
     """The card of one of the heads."""
+    crowd = _Crowd(Subject(atlas, stack))
     subject, heads = crowd.subject, crowd.heads
     arrays = head_arrays(subject.atlas, subject.stack, head)
     scores = [pair for pair in head_scores(subject.atlas, subject.stack, head) if pair[1].label != ALL]
     places = list(_places(subject, arrays, heads=heads))
-    claims = crowd.foremost((*_finds(crowd, scores), *_looks(crowd, places)))
+    claims = crowd.foremost((*_finds(crowd, scores), *_looks(crowd, arrays, places)))
     return Card(
         head,
         subject.stack,
@@ -210,7 +221,7 @@ def _card(crowd: _Crowd, head: HeadId) -> Card:
         tuple([claim for claim in claims if not claim.probe][:MOST]),
         _tempting(scores) or _avoided(places),
         explained_sentence(arrays, subject.atlas.sample_size("explained"), heads=heads),
-        _without(crowd.sweep, arrays),
+        _without(sweeps_of(subject).get("heads"), arrays),
         used=used_sentence(subject.atlas, subject.stack, head),
         module_layer=dict(enumerate(subject.atlas.module_layers(subject.stack))).get(head.layer),
     )
@@ -261,40 +272,45 @@ class _Place:
     low: float
     high: float
     """The ends of the interval after correction for all heads and places."""
-    taken: str
 
 
 def _places(subject: Subject, arrays: HeadArrays, *, heads: int) -> Iterator[_Place]:
     """All that a card may say a head looks at, where the atlas knows what even attention gives."""
-    asked: list[tuple[str, str, dict[str, Choice]]] = []
-    for offset in (-1, 0, 1):
-        asked.append((offset_name(offset), "offset_attention", {"offset": offset}))
-    for role in ("cls", "sep", "period", "comma"):
-        name = role_name(subject.atlas, subject.stack, role)
-        asked.append((name, "role_attention", {"role": role, "query_role": "all"}))
-    for pattern in ("same_word", "induction", "duplicate_token"):
-        asked.append((pattern_name(pattern), "named_patterns", {"pattern": pattern}))
+    asked = _asked(subject.atlas, subject.stack)
     units, comparisons = subject.atlas.sample_size("offset_attention"), heads * len(asked)
     for name, measure, labels in asked:
         value, error, even = (arrays.number(measure + end, **labels) for end in ("", "_stderr", "_uniform"))
         if not math.isfinite(even):
             continue
         low, high = mean_interval(value, error, units, comparisons=comparisons)
-        compared = takes(arrays, measure, units, comparisons=comparisons, **labels)
-        moves = compared is not None and compared.verdict != "unclear"
-        taken = f"; takes {share(compared.moved)} from there" if compared and moves else ""
         score = Score("share of attention", value, *(mean_ends(value, error, units) or ()))
-        yield _Place(name, measure, labels, comparisons, score, even, low, high, taken)
+        yield _Place(name, measure, labels, comparisons, score, even, low, high)
 
 
-def _looks(crowd: _Crowd, places: Sequence[_Place]) -> Iterator[Claim]:
-    """What it looks at far more than even attention would."""
+@once
+def _asked(atlas: Atlas, stack: str) -> list[tuple[str, str, dict[str, Choice]]]:
+    """What a card may say a head of this stack looks at: its name, the measure and the labels there."""
+    asked: list[tuple[str, str, dict[str, Choice]]] = []
+    for offset in (-1, 0, 1):
+        asked.append((offset_name(offset), "offset_attention", {"offset": offset}))
+    for role in ("cls", "sep", "period", "comma"):
+        asked.append((role_name(atlas, stack, role), "role_attention", {"role": role, "query_role": "all"}))
+    for pattern in ("same_word", "induction", "duplicate_token"):
+        asked.append((pattern_name(pattern), "named_patterns", {"pattern": pattern}))
+    return asked
+
+
+def _looks(crowd: _Crowd, arrays: HeadArrays, places: Sequence[_Place]) -> Iterator[Claim]:
+    """What it looks at far more than even attention would, and what it takes from there if that differs."""
+    units = crowd.subject.atlas.sample_size("offset_attention")
     for place in places:
         if place.low > place.even and is_noticeable(place.score.value, place.even):
-            text = (
-                f"Looks at {place.name}: {share(place.score.value)}, evenly {share(place.even)}{place.taken}."
-            )
-            doing = crowd.looking(place.measure, place.labels, comparisons=place.comparisons)
+            comparisons = place.comparisons
+            compared = takes(arrays, place.measure, units, comparisons=comparisons, **place.labels)
+            moves = compared is not None and compared.verdict != "unclear"
+            taken = f"; takes {share(compared.moved)} from there" if compared and moves else ""
+            text = f"Looks at {place.name}: {share(place.score.value)}, evenly {share(place.even)}{taken}."
+            doing = crowd.looking(place.measure, place.labels, comparisons=comparisons)
             yield Claim(text, place.score, Score(EVEN, place.even), doing=doing)
 
 

@@ -62,6 +62,19 @@ class HeadArray:
             return math.nan
         return float(self.values[place])
 
+    def along(self, dim: str, **labels: Choice) -> dict[Choice, float]:
+        """The number under every label of one dimension and these of all others; none when there are no such labels."""
+        if set(labels) | {dim} != set(self.labels):
+            return {}
+        try:
+            place = tuple(
+                slice(None) if name == dim else known.index(labels[name])
+                for name, known in self.labels.items()
+            )
+        except ValueError:
+            return {}
+        return dict(zip(self.labels[dim], self.values[place].tolist(), strict=True))
+
     def of_heads(self, **labels: Choice) -> Array:
         """(layer, head) the numbers under one label of each other dimension; nan when there is no such label."""
         free = {dim: known for dim, known in self.labels.items() if dim not in ("layer", "head")}
@@ -111,14 +124,24 @@ class HeadArrays(Mapping[str, HeadArray]):
         """Whether an array is about no single head: it says the same of all."""
         return self[name] is self._arrays[name]
 
+    def along(self, name: str, dim: str, **labels: Choice) -> dict[Choice, float]:
+        """The numbers along a dimension of an array; none where the atlas has none."""
+        array = self.get(name)
+        return {} if array is None else array.along(dim, **labels)
+
     def number(self, name: str, **labels: Choice) -> float:
         """One number; nan where the atlas has none."""
         array = self.get(name)
         return math.nan if array is None else array.number(**labels)
 
 
-_EMPTY = {"role_attention": "role", "distance_features": "feature"}
-"""Measures of a decoder, and along what dimension they may hold tokens that its texts have none of."""
+_EMPTY = {
+    "role_attention": "role",
+    "distance_features": "feature",
+    "offset_attention": "offset",
+    "named_patterns": "pattern",
+}
+"""Measures of a decoder, and along what dimension they may hold tokens that its texts lack or that lie ahead."""
 _OF_PAIRS = ("own_sentence", "other_sentence", "same_word_other_sentence")
 """Patterns of two texts that a model can tell apart, which the running text of a decoder is not."""
 
@@ -139,17 +162,14 @@ def stack_arrays(atlas: Atlas, stack: str) -> dict[str, HeadArray]:
 
 
 def _leave_out(arrays: dict[str, HeadArray]) -> None:
-    """Take away what makes no sense in a decoder: kinds of tokens that no text has, sentences of a pair."""
-    labels: dict[tuple[str, str], list[Choice]] = {("named_patterns", "pattern"): list(_OF_PAIRS)}
+    """Take away what makes no sense in a decoder: tokens that no text has, what lies ahead, sentences of a pair."""
     for measure, dim in _EMPTY.items():
+        gone: list[Choice] = [*_OF_PAIRS] if dim == "pattern" else []
         even = arrays.get(f"{measure}_uniform")
         if even is not None and dim in even.dims:
             others = tuple(axis for axis, name in enumerate(even.dims) if name != dim)
             is_empty = (np.nan_to_num(even.values) == 0).all(axis=others)
-            labels[measure, dim] = [
-                label for label, empty in zip(even.labels[dim], is_empty, strict=True) if empty
-            ]
-    for (measure, dim), gone in labels.items():
+            gone += [label for label, empty in zip(even.labels[dim], is_empty, strict=True) if empty]
         for name in [name for name in arrays if name == measure or name.startswith(f"{measure}_")]:
             arrays[name] = _without(arrays[name], dim, gone)
 

@@ -39,12 +39,12 @@ class HeadValues:
         """True when a value may be on either side of 0: a difference, a change, a learned weight."""
         return bool((self.values[np.isfinite(self.values)] < 0).any())
 
-    def order(self) -> list[HeadId]:
-        """The heads that have a value, largest first."""
+    def order(self, most: int | None = None) -> list[HeadId]:
+        """The heads that have a value, or at most so many of them, largest first."""
         flat = self.values.ravel()
         ranked = np.argsort(-flat, kind="stable")
         heads = self.values.shape[1]
-        return [HeadId(*divmod(int(index), heads)) for index in ranked if np.isfinite(flat[index])]
+        return [HeadId(*divmod(index, heads)) for index in ranked[np.isfinite(flat[ranked])][:most].tolist()]
 
     def at(self, head: HeadId) -> tuple[float, float | None]:
         """The value of one head, and its standard error where there is one."""

@@ -44,6 +44,10 @@ class AtlasWords:
             for ending in ("", *COMPANIONS)
         }
 
+    def is_probed(self, measure: str) -> bool:
+        """Whether an array comes from a probe, not from the analysis of texts."""
+        return measure in self._owners
+
     @property
     def other_model(self) -> str:
         """The model that this atlas's model was compared with."""

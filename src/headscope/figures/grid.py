@@ -13,6 +13,7 @@ from headscope.figures.theme import (
     axes,
     colour_bar,
     count_axes,
+    count_ticks,
     dress,
     finite,
     size_in_points,
@@ -46,9 +47,12 @@ def head_grid(
     picked = head_values(atlas, measure, select=select, stack=stack)
     if limits is not None and not limits[0] < limits[1]:
         raise OptionError(f"limits must be two numbers, the smaller first, not {limits}")
-    return draw_values(
-        picked, title=slice_title(atlas, picked), limits=limits or _limits(atlas, picked), ax=ax
-    )
+    title = slice_title(atlas, picked)
+    ax = draw_values(picked, title=title, limits=limits or _limits(atlas, picked), ax=ax)
+    if numbers := atlas.module_layers(picked.stack):
+        ticks = count_ticks(len(numbers), most=16)
+        ax.set_yticks(ticks, [f"{tick} ({numbers[tick]})" for tick in ticks])
+    return ax
 
 
 def draw_values(

@@ -38,6 +38,7 @@ class Likeness:
     def __init__(self, atlas: Atlas, *, stack: str | None = None) -> None:
         distance = atlas.holding(f"{stack}/{MEASURE}" if stack else MEASURE).plain[MEASURE]
         self.heads = [HeadId.parse(str(label)) for label in distance.coords["head_a"]]
+        self.places = {head: place for place, head in enumerate(self.heads)}
         self.units = distance.units
         self.distance: Array = (distance.values + distance.values.T) / 2  # (head, head)
         missing = ~np.isfinite(self.distance)
@@ -53,7 +54,8 @@ class Likeness:
 
     def known(self, head: HeadId | str) -> HeadId:
         """The head, which the atlas must have."""
-        return self.chosen(HeadChoice.of(head if isinstance(head, HeadId) else HeadId.parse(head)))[0]
+        known = head if isinstance(head, HeadId) else HeadId.parse(head)
+        return known if known in self.places else self.chosen(HeadChoice.of(known))[0]
 
     def chosen(self, choice: HeadChoice) -> list[HeadId]:
         """The heads that were named, of which the atlas must have at least one."""
@@ -72,9 +74,10 @@ class Likeness:
     def neighbours(self, head: HeadId | str, *, most: int = 5) -> list[Neighbour]:
         """The heads that look at texts most as this one does, the nearest first."""
         own = self.known(head)
-        row = self.distance[self.heads.index(own)]
-        order = [place for place in np.argsort(row, kind="stable") if self.heads[place] != own]
-        return [Neighbour(self.heads[place], float(row[place])) for place in order[:most]]
+        row = self.distance[self.places[own]]
+        nearest = np.argsort(row, kind="stable")[: most + 1].tolist()
+        others = [place for place in nearest if self.heads[place] != own][:most]
+        return [Neighbour(self.heads[place], float(row[place])) for place in others]
 
     def groups(self, *, threshold: float = THRESHOLD) -> list[list[HeadId]]:
         """Groups of heads of which no two are farther apart than the threshold, the largest first.

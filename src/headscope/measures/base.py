@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums, merge_fields, nothing, settled
-from headscope.batches import ALL_LAYERS
+from headscope.batches import ALL_LAYERS, ChosenRows
 from headscope.registry import Registry
-from headscope.types import AttentionBatch, HeadGrid, LabelledArray
+from headscope.types import AttentionBatch, HeadGrid, LabelledArray, TokenBatch
 
 MEASURES: Registry[type["Measure"]] = Registry("measure")
 
@@ -101,7 +101,7 @@ class Measure(ABC):
     """Whether it is about attention, which can be weighed by what it moves."""
 
     from_sums: ClassVar[bool] = False
-    """Whether it asks a batch for reductions alone, so that all layers may be counted at once, side by side."""
+    """Whether it asks a batch for reductions and `wanted` rows alone, so that all layers may be counted at once."""
 
     grid: HeadGrid
 
@@ -118,9 +118,20 @@ class Measure(ABC):
     def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
         """Nothing seen yet; `faithful` asks for the published form, quirks included."""
 
+    def wanted(self, queries: TokenBatch, keys: TokenBatch, *, moved: bool) -> Sequence[ChosenRows]:
+        """The rows that `update` will ask a batch of these tokens for, where all layers are counted at once.
+
+        `moved` says whether it will be shown what heads move.
+        """
+        return ()
+
+    def looks_at(self, queries: TokenBatch) -> bool:
+        """Whether single layers of a batch of these texts must be shown, where it is not `from_sums`."""
+        return True
+
     @abstractmethod
     def update(self, batch: AttentionBatch) -> None:
-        """Count one layer of one batch of texts."""
+        """Count one layer of one batch of texts, or all layers at once."""
 
     def each_layer(self, values: Tensor, batch: AttentionBatch) -> Tensor:
         """Values (text, head, ...) as they are; of all layers at once, (text, layer, head, ...)."""

@@ -30,6 +30,10 @@ _C3, _C4, _C5 = np.float32(-0.360789563), np.float32(0.28871829), np.float32(-0.
 _C6, _C7, _C8 = np.float32(0.201699001), np.float32(-0.22222056), np.float32(0.203237192)
 _ONE, _ZERO = np.float32(1), np.float32(0)
 
+_part = njit(fastmath=True, nogil=True, forceinline=True)
+"""A part of a loop. Called, it would be optimised once by itself, for the process that compiles it, and once more with
+its caller, for those that read it from numba's cache: these would round differently."""
+
 
 # In the compiler's own words: numba's integers are of 64 bits, and its loops over them half as fast.
 @intrinsic
@@ -146,7 +150,7 @@ def map_sums(
                 _flush(of_kinds, along, shares, columns[m], diagonals[m])
 
 
-@njit(fastmath=True, nogil=True)
+@_part
 def _take_lengths(lengths: Array, shares: Array, logs: Array, counted: Array) -> None:
     """What a map's keys are scaled by: (key,) each; `logs` are the lengths times their logarithms."""
     for k in range(len(shares)):
@@ -155,7 +159,7 @@ def _take_lengths(lengths: Array, shares: Array, logs: Array, counted: Array) ->
         counted[k] *= shares[k]
 
 
-@njit(fastmath=True, nogil=True)
+@_part
 def _looked(row: Array, counted: Array, sums: Array, diagonal: Array) -> Any:
     """Add a row to the sums of its kind and of diagonals; gives its entropy."""
     total = _ZERO
@@ -167,7 +171,7 @@ def _looked(row: Array, counted: Array, sums: Array, diagonal: Array) -> Any:
     return -total * _LOG_2
 
 
-@njit(fastmath=True, nogil=True)
+@_part
 def _moved(row: Array, shares: Array, logs: Array, counted: Array, sums: Array, diagonal: Array) -> Any:
     """The same of what a row moves; gives what it is scaled by, and its entropy. `sums` lack the keys' shares."""
     mass, total = _ZERO, _ZERO
@@ -185,7 +189,7 @@ def _moved(row: Array, shares: Array, logs: Array, counted: Array, sums: Array, 
     return scale, max(0.0, (_log2(mass) - total * scale) * _LOG_2)
 
 
-@njit(fastmath=True, nogil=True)
+@_part
 def _flush(of_kinds: Array, along: Array, shares: Array, columns: Array, diagonals: Array) -> None:
     """Move what was summed in float32 over to the sums of a map."""
     for kind in range(len(of_kinds)):

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from headscope.measures.base import MEASURES, PerTextMeasure
 from headscope.measures.folds import FOLDS, FoldSums
-from headscope.measures.reductions import QueryGroup, class_mass, diagonal_sums
+from headscope.measures.reductions import QueryGroup, class_mass, diagonal_sums, picked
 from headscope.types import (
     CLS,
     COMMA,
@@ -81,7 +81,7 @@ class DistanceFeatures(PerTextMeasure):
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, feature)."""
         mass = batch.reduce(class_mass)[:, :, QueryGroup.ALL]  # (text, head, class)
-        special = mass[..., [role for _, role in SPECIAL_FEATURES]]
+        special = picked(mass, -1, tuple(role for _, role in SPECIAL_FEATURES))
         by_distance = batch.reduce(window_sums) / batch.queries.lengths[:, None, None]
         return torch.cat([special, by_distance], -1), None
 

@@ -12,12 +12,13 @@ from headscope.measures.reductions import (
     groups_present,
     mean_entropy,
     mean_over_groups,
+    picked,
 )
 from headscope.types import AttentionBatch, LabelledArray
 
 SMOOTHING = 0.0001
 
-_ASKED = [QueryGroup.ALL, QueryGroup.CLS]
+_ASKED = (QueryGroup.ALL, QueryGroup.CLS)
 
 
 @MEASURES.register("entropy")
@@ -41,7 +42,7 @@ class Entropy(PerTextMeasure):
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, query_role)."""
         means = batch.reduce(_smoothed_entropy if self.faithful else mean_entropy)  # (text, head, group)
-        return means[:, :, _ASKED], groups_present(batch.queries)[:, None, _ASKED]
+        return picked(means, 2, _ASKED), picked(groups_present(batch.queries), 1, _ASKED)[:, None]
 
     def result(self) -> dict[str, LabelledArray]:
         """`entropy` (layer, head, query_role), the baseline `entropy_uniform`, one number, and standard errors."""

@@ -44,6 +44,10 @@ class ExampleMap(Measure):
         """Nothing seen yet."""
         return cls(grid, nothing(grid.layers, grid.heads, SIDE, SIDE, value=torch.nan, dtype=torch.float32))
 
+    def looks_at(self, queries: TokenBatch) -> bool:
+        """Whether the batch has a text that is better than what there is already."""
+        return queries.derive(_foremost)[0] >= self.rank
+
     def update(self, batch: AttentionBatch) -> None:
         """Keep the maps of the batch's foremost text, unless there is a better one already."""
         rank, text, rows = batch.queries.derive(_foremost)
@@ -57,8 +61,6 @@ class ExampleMap(Measure):
             cpu.largest_of_cells(weights, SIDE) if cpu.takes(weights) else _pooled(_pooled(weights).mT).mT
         )
         self.maps[batch.layer] = pooled
-        if batch.layer == self.grid.layers - 1:
-            self.maps = self.maps.cpu()
 
     def merge(self, other: Self) -> None:
         """Keep the better text of both."""
@@ -77,7 +79,7 @@ class ExampleMap(Measure):
         lengths[lengths == 0] = np.nan
         return {
             self.name: LabelledArray(
-                self.maps.numpy(), ("layer", "head", "row", "column"), coords, self.summary
+                self.maps.cpu().numpy(), ("layer", "head", "row", "column"), coords, self.summary
             ),
             f"{self.name}_lengths": LabelledArray(
                 lengths, ("side",), {"side": ("query", "key")}, "tokens in the text that example_map shows"
@@ -101,12 +103,13 @@ def _cells(size: int, device: torch.device) -> Tensor:
 
 
 def _lengths(tokens: TokenBatch) -> list[int]:
-    lengths: list[int] = tokens.lengths.tolist()
+    lengths: list[int] = tokens.on_host.lengths.tolist()
     return lengths
 
 
 def _foremost(tokens: TokenBatch) -> tuple[Rank, int, int]:
     """The rank, the place and the length of the batch's highest text."""
+    tokens = tokens.on_host
     number = tokens.derive(mixed_ids)
     ranks = zip(tokens.lengths.clamp_max(LONG).tolist(), number.tolist(), strict=True)
     rank, text = max((rank, text) for text, rank in enumerate(ranks))

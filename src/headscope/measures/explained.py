@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import nothing, settled
+from headscope.batches import ALL_LAYERS, ChosenRows
 from headscope.measures import cpu
 from headscope.measures.base import MEASURES, Measure
 from headscope.measures.folds import mixed_ids
@@ -37,21 +39,14 @@ Array = np.ndarray[Any, Any]
 class _Rows:
     """The rows of some texts of a batch that are looked at; tokens alone decide them, so they serve all layers."""
 
-    texts: Tensor  # (text,) which of the batch
+    chosen: ChosenRows  # of which texts of the batch, and (text, row) which queries
     numbers: list[int]  # of each text, by which it is known
     sizes: list[tuple[int, int]]  # of each text, how many rows and keys are real; they come first
-    places: Tensor  # (text, row) queries
     share: Tensor  # (text, row) what a row counts in the mean over a text's rows
     templates: Tensor  # (text, template, row, key)
     control: Tensor | None  # the same of another text of the same length
+    kinds: Tensor  # (text, key) class of each key
     bins: Tensor  # (text, row, key) class and offset, -1 for keys that are not seen
-
-    def attention(self, batch: AttentionBatch, some: list[int] | None = None) -> Tensor:
-        """(text, head, row, key) what the heads of one layer give, in all or `some` of the texts."""
-        if some is not None:
-            chosen = torch.tensor(some, device=self.texts.device)
-            return batch.rows(self.places[chosen], self.texts[chosen])
-        return batch.rows(self.places, self.texts if len(self.texts) < len(batch.queries.ids) else None)
 
 
 @dataclass
@@ -78,6 +73,8 @@ class _Sample:
     most: int
     texts: dict[int, _HeldOut] = field(default_factory=dict)
     _places: list[int] = field(default_factory=list, repr=False)  # of the batch's new texts among its rows
+    _where: Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.long), repr=False)  # the same
+    _chosen: ChosenRows | None = field(default=None, repr=False)  # their queries
     _layers: list[Tensor] = field(default_factory=list, repr=False)  # what was kept of them so far
 
     @classmethod
@@ -95,33 +92,46 @@ class _Sample:
         self.texts |= other.texts
         self.cut()
 
-    def begin(self, rows: _Rows) -> None:
-        """Let in the texts among `rows` that are new; one that would be dropped again is never let in."""
-        numbers = set(sorted({*self.texts, *rows.numbers})[: self.most])
-        self._places = [
-            place for place, number in enumerate(rows.numbers) if number in numbers - self.texts.keys()
-        ]
+    def begin(self, rows: _Rows) -> ChosenRows | None:
+        """Let in the texts among `rows` that are new, and say which; none that would be dropped again."""
+        numbers = set(sorted({*self.texts, *rows.numbers})[: self.most]) - self.texts.keys()
+        first = {
+            number: place for place, number in reversed(list(enumerate(rows.numbers))) if number in numbers
+        }
+        self._places = sorted(first.values())  # a text that a batch holds twice is the same both times
+        self._chosen = None
+        if self._places:
+            places = rows.chosen.places
+            self._where = torch.tensor(self._places).to(places.device, non_blocking=True)
+            assert rows.chosen.texts is not None
+            self._chosen = ChosenRows(places[self._where], rows.chosen.texts[self._where])
+        return self._chosen
+
+    def let_in(self, rows: _Rows) -> None:
+        """Keep what is known of the new texts' tokens."""
+        if self._chosen is None:
+            return
         assert rows.control is not None
-        chosen = torch.tensor(self._places, dtype=torch.long, device=rows.places.device)
-        known = [tensor[chosen] for tensor in (rows.templates, rows.control, rows.bins)]
+        where = self._where
+        known = [tensor[where] for tensor in (rows.templates, rows.control, rows.bins)]
         for place, *tensors in zip(self._places, *known, strict=True):
             real, keys = rows.sizes[place]
-            own = (tensor[..., :real, :keys].clone() for tensor in tensors)
+            own = (tensor[..., :real, :keys] for tensor in tensors)
             self.texts[rows.numbers[place]] = _HeldOut(*own)
         self.cut()
 
-    def keep(self, rows: _Rows, batch: AttentionBatch, *, last: bool) -> None:
-        """Keep one layer of the texts that were let in; with the last, all layers go to their texts."""
-        if not self._places:
+    def keep(self, rows: _Rows, batch: AttentionBatch, grid: HeadGrid) -> None:
+        """Keep one layer of the texts that were let in; with the last, or all at once, all layers go to their texts."""
+        if self._chosen is None:
             return
-        self._layers.append(rows.attention(batch, self._places))  # (text, head, row, key)
-        if not last:
+        self._layers.append(batch.rows(self._chosen.places, self._chosen.texts))  # (text, head, row, key)
+        if 0 <= batch.layer < grid.layers - 1:
             return
-        layers = torch.stack(self._layers, 1)  # (text, layer, head, row, key)
-        self._layers = []
+        every = torch.cat(self._layers, 1)  # (text, layer and head, row, key)
+        layers = every.view(len(every), grid.layers, grid.heads, *every.shape[2:])
+        self._layers, self._chosen, self._where = [], None, self._where[:0]
         for place, attention in zip(self._places, layers, strict=True):
             real, keys = rows.sizes[place]
-            # A text that a batch holds twice is the same both times.
             self.texts[rows.numbers[place]].attention = attention[:, :, :real, :keys].clone()
 
     def cut(self) -> None:
@@ -142,6 +152,7 @@ class Explained(Measure):
 
     name: ClassVar[str] = "explained"
     summary: ClassVar[str] = "share of a head's attention that a mixture of named templates explains"
+    from_sums: ClassVar[bool] = True
     within_text: ClassVar[bool] = True  # templates are about one text's own tokens
     weighable: ClassVar[bool] = False  # names are of where heads look
 
@@ -167,23 +178,39 @@ class Explained(Measure):
             _Sample.of(grid),
         )
 
+    def _halves(self, queries: TokenBatch) -> tuple[_Rows, _Rows]:
+        return queries.derive(_causal_rows if self.grid.causal else _plain_rows)
+
+    def wanted(self, queries: TokenBatch, keys: TokenBatch, *, moved: bool) -> Sequence[ChosenRows]:
+        """The rows that weights are fitted on, and those of new texts to score them on."""
+        fitted, scored = self._halves(queries)
+        new = self.sample.begin(scored)
+        return [*([fitted.chosen] if fitted.numbers else []), *([new] if new else [])]
+
     def update(self, batch: AttentionBatch) -> None:
-        """Count one layer of one batch of texts."""
-        fitted, scored = batch.queries.derive(_causal_rows if self.grid.causal else _plain_rows)
-        if len(fitted.texts):
+        """Count one layer of one batch of texts, or all layers at once."""
+        fitted, scored = self._halves(batch.queries)
+        if fitted.numbers:
             self._fit(fitted, batch)
         if batch.layer == 0:
             self.sample.begin(scored)
-        self.sample.keep(scored, batch, last=batch.layer == self.grid.layers - 1)
+        if batch.layer <= 0:
+            self.sample.let_in(scored)
+        self.sample.keep(scored, batch, self.grid)
 
     def _fit(self, rows: _Rows, batch: AttentionBatch) -> None:
-        attention = rows.attention(batch)
-        sums = cpu.template_sums if cpu.takes(attention) else _template_sums
-        products, binned = sums(attention, rows.templates, rows.share, rows.bins, count=_BINS)
+        attention = batch.rows(rows.chosen.places, rows.chosen.texts)
+        if cpu.takes(attention):
+            products, binned = cpu.template_sums(
+                attention, rows.templates, rows.share, rows.bins, count=_BINS
+            )
+        else:
+            products, binned = _template_sums(attention, rows)
         self._follow(products)
-        self.with_attention[batch.layer] += products
-        self.binned[batch.layer] += binned
-        if batch.layer == 0:
+        at = ... if batch.layer == ALL_LAYERS else batch.layer
+        self.with_attention[at] += self.each_layer(products[None], batch)[0]
+        self.binned[at] += self.each_layer(binned[None], batch)[0]
+        if batch.layer <= 0:
             weighed = rows.templates * rows.share[:, None, :, None]
             self.products += torch.einsum("tkrj,tlrj->kl", weighed, rows.templates)
             sizes = (rows.share[..., None] * (rows.bins >= 0)).flatten()  # (text and row and key,)
@@ -262,15 +289,23 @@ class ExplainedWithSyntax(Explained):
     templates: ClassVar[tuple[str, ...]] = (*TEMPLATES, *SYNTAX)
 
 
-def _template_sums(
-    rows: Tensor, templates: Tensor, share: Tensor, bins: Tensor, *, count: int
-) -> tuple[Tensor, Tensor]:
-    """What `cpu.template_sums` gives, in plain torch."""
-    weighed = rows.to(share.dtype) * share[:, None, :, None]  # (text, head, row, key)
-    products = torch.bmm(weighed.flatten(2), templates.flatten(2).mT)  # (text, head, template)
-    flat = (weighed * (bins >= 0)[:, None]).transpose(0, 1).flatten(1)
-    binned = flat.new_zeros(len(flat), count).index_add_(1, bins.flatten().clamp_min(0), flat)
-    return products.sum(0), binned
+def _template_sums(attention: Tensor, rows: _Rows) -> tuple[Tensor, Tensor]:
+    """What `cpu.template_sums` gives, in torch, or by a kernel."""
+    weighed = rows.templates * rows.share[:, None, :, None]  # (text, template, row, key)
+    attention = attention.to(weighed.dtype)
+    products = torch.bmm(attention.flatten(2), weighed.flatten(2).mT)  # (text, head, template)
+    if attention.device.type == "cuda" and find_spec("triton") is not None:
+        from headscope.measures.binned_kernel import binned  # noqa: PLC0415  (needs triton)
+
+        places = rows.chosen.places
+        return products.sum(0), binned(
+            attention, places, rows.kinds, rows.share, farthest=FARTHEST, count=_CLASSES
+        )
+    counted = attention * (rows.share[..., None] * (rows.bins >= 0))[:, None]
+    flat = counted.transpose(0, 1).flatten(1)
+    return products.sum(0), flat.new_zeros(len(flat), _BINS).index_add_(
+        1, rows.bins.flatten().clamp_min(0), flat
+    )
 
 
 def _divergences(attention: Tensor, others: Sequence[Tensor]) -> Tensor:
@@ -290,7 +325,7 @@ def _causal_rows(tokens: TokenBatch) -> tuple[_Rows, _Rows]:
 
 def _halves(tokens: TokenBatch, *, causal: bool) -> tuple[_Rows, _Rows]:
     """The rows of the texts that weights are fitted on, and of those that they are scored on."""
-    held_out = tokens.derive(mixed_ids) // 64 % 2 == 1
+    held_out = tokens.on_host.derive(mixed_ids) // 64 % 2 == 1
     return (
         _rows(tokens, ~held_out, FITTED_QUERIES, causal=causal, control=False),
         _rows(tokens, held_out, SCORED_QUERIES, causal=causal, control=True),
@@ -298,9 +333,11 @@ def _halves(tokens: TokenBatch, *, causal: bool) -> tuple[_Rows, _Rows]:
 
 
 def _rows(tokens: TokenBatch, wanted: Tensor, most: int, *, causal: bool, control: bool) -> _Rows:
-    texts = wanted.nonzero()[:, 0]
+    some = wanted.nonzero()[:, 0]
+    texts = some.to(tokens.ids.device, non_blocking=True)
     own = tokens.map(lambda values: values[texts])
     places, real = sampled_queries(own, most)
+    lengths = tokens.on_host.lengths[some].tolist()
     sees = visible(own, places, causal=causal)
     kind = own.role.new_full(own.role.shape, 3)
     for number, roles in enumerate(((CLS,), (SEP,), (PERIOD, COMMA))):
@@ -312,12 +349,12 @@ def _rows(tokens: TokenBatch, wanted: Tensor, most: int, *, causal: bool, contro
     digits = torch.float64 if places.device.type == "cpu" else torch.float32
     share = (real / real.sum(-1, keepdim=True)).to(digits)
     return _Rows(
-        texts,
-        own.derive(mixed_ids).tolist(),
-        list(zip(real.sum(-1).tolist(), own.lengths.tolist(), strict=True)),
-        places,
+        ChosenRows(places.contiguous(), texts),
+        tokens.on_host.derive(mixed_ids)[some].tolist(),
+        [(min(length, places.shape[1]), length) for length in lengths],
         share,
         template_rows(own, places, causal=causal).to(digits),
         template_rows(shifted(own), places, causal=causal).to(digits) if control else None,
+        kind,
         torch.where(sees, bins, -1),
     )

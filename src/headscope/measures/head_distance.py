@@ -1,6 +1,6 @@
 """Head distance: how differently two heads look at the same texts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.util import find_spec
@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
+from headscope.batches import ALL_LAYERS, ChosenRows
 from headscope.errors import CaptureError
 from headscope.measures import cpu
 from headscope.measures.base import MEASURES, Measure, TextMean
@@ -70,13 +71,14 @@ class HeadDistance(Measure):
 
     def update(self, batch: AttentionBatch) -> None:
         """Hold one layer's maps; with the last layer, compare all heads and let the maps go."""
-        if batch.layer != len(self._held):
+        if batch.layer not in (len(self._held), ALL_LAYERS):
             raise CaptureError(
                 f"head distances need layers in order; got {batch.layer} after {len(self._held)}"
             )
-        sample = self._sample(batch)
-        self._held.append(batch.attention if sample is None else _rows(batch, *sample))
-        if len(self._held) < self.grid.layers:
+        sampler = self._sampler(moved=isinstance(batch, MovedBatch))
+        sample = None if sampler is None else batch.queries.derive(sampler)
+        self._held.append(batch.attention if sampler is None else _rows(batch, sampler))
+        if batch.layer != ALL_LAYERS and len(self._held) < self.grid.layers:
             return
         held, self._held = self._held, []
         on_cpu, (texts, _, queries, keys) = held[0].device.type == "cpu", held[0].shape
@@ -85,10 +87,10 @@ class HeadDistance(Measure):
         step = max(1, CPU_BLOCK // (queries * keys)) if on_cpu else texts
         for part in (slice(start, start + step) for start in range(0, texts, step)):
             asked, seen = compared[part], batch.keys.lengths[part]  # (text,) how many queries and keys
-            rows, columns = int(held_rows[part].max()), int(seen.max())
-            maps = torch.cat(
-                [layer[part, :, :rows, :columns] for layer in held], 1
-            )  # (text, head, query, key)
+            rows, columns = (int(held_rows[part].max()), int(seen.max())) if on_cpu else (queries, keys)
+            maps = held[0][part, :, :rows, :columns]  # (text, head, query, key)
+            if len(held) > 1:
+                maps = torch.cat([layer[part, :, :rows, :columns] for layer in held], 1)
             if self._leaves_first:
                 maps = without_first(maps)
             if self.faithful:
@@ -119,9 +121,9 @@ class HeadDistance(Measure):
         has_first = 1 if sample is None else (sample[1] & (sample[0] == 0)).sum(-1)
         return rows - has_first
 
-    def _sample(self, batch: AttentionBatch) -> tuple[Tensor, Tensor] | None:
-        """(text, query) the places of the queries that are compared, and which are real; None for all queries."""
-        return batch.queries.derive(_every_16th) if isinstance(batch, MovedBatch) else None
+    def _sampler(self, *, moved: bool) -> "Sampler | None":
+        """What tells which queries are compared; None for all."""
+        return _every_16th if moved else None
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted."""
@@ -152,15 +154,20 @@ class HeadDistance(Measure):
 class SampledHeadDistance(HeadDistance):
     """The same, estimated from a fixed number of queries of each text: the cost no longer grows with their square."""
 
+    from_sums: ClassVar[bool] = True
+
+    def wanted(self, queries: TokenBatch, keys: TokenBatch, *, moved: bool) -> Sequence[ChosenRows]:
+        """The rows that are compared."""
+        return [ChosenRows(queries.derive(self._sampler(moved=moved))[0], None)]
+
     @property
     def described(self) -> str:
         """With how many queries of a text are compared."""
         return f"{super().described}, from {compared_queries(self.grid)} queries of each text"
 
-    def _sample(self, batch: AttentionBatch) -> tuple[Tensor, Tensor] | None:
+    def _sampler(self, *, moved: bool) -> "Sampler":
         most = compared_queries(self.grid)
-        own = super()._sample(batch) if most == SAMPLED_QUERIES else None
-        return own or batch.queries.derive(evenly(most))
+        return _every_16th if moved and most == SAMPLED_QUERIES else evenly(most)
 
 
 def compared_queries(grid: HeadGrid) -> int:
@@ -177,9 +184,16 @@ def without_first(maps: Tensor) -> Tensor:
     return rest / rest.sum(-1, keepdim=True).clamp_min(torch.finfo(maps.dtype).tiny)
 
 
-def _rows(batch: AttentionBatch, places: Tensor, real: Tensor) -> Tensor:
-    """(text, head, query, key) the attention of the queries at `places` (text, query); 0 where they are not `real`."""
-    return batch.rows(places).mul_(real[:, None, :, None])
+Sampler = Callable[[TokenBatch], tuple[Tensor, Tensor]]
+"""What tells (text, query) the places of some queries, and which of them are real."""
+
+
+def _rows(batch: AttentionBatch, sampler: Sampler) -> Tensor:
+    """(text, head, query, key) the attention of sampled queries; 0 where they are not real."""
+    places, real = batch.queries.derive(sampler)
+    rows = batch.rows(places)
+    all_real = batch.queries.on_host.derive(sampler)[1].all()
+    return rows if all_real else rows.mul_(real[:, None, :, None])
 
 
 def _every_16th(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
@@ -191,7 +205,7 @@ def _every_16th(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
     first = tokens.derive(mixed_ids)[:, None] % lengths.clamp(1, MOVED_STEP)
     steps = torch.arange(0, tokens.ids.shape[1], MOVED_STEP, device=tokens.ids.device)
     places = first + steps
-    return places.clamp_max(tokens.ids.shape[1] - 1), places < lengths
+    return places.clamp_max(tokens.ids.shape[1] - 1).contiguous(), places < lengths
 
 
 @cache

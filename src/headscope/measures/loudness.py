@@ -51,8 +51,7 @@ class Loudness(Measure):
         total = length.sum(-1, keepdim=True)
         self.share.add(length / total, applies=total > 0, layer=batch.layer)
         self.constancy.add(together / (square * count).sqrt(), applies=square > 0, layer=batch.layer)
-        if not against.isnan().all():
-            self.residual.add(against / count, applies=~against.isnan(), layer=batch.layer)
+        self.residual.add(against / count, applies=~against.isnan(), layer=batch.layer)
 
     def result(self) -> dict[str, LabelledArray]:
         """`loudness`, `loudness_residual` and `constancy`, (layer, head), and their standard errors."""

@@ -1,5 +1,6 @@
 """Named patterns: how strongly a head follows each of the patterns people have names for."""
 
+from operator import itemgetter
 from typing import ClassVar
 
 import torch
@@ -14,6 +15,7 @@ from headscope.measures.reductions import (
     groups_present,
     one_pass,
     pair_sums,
+    picked,
 )
 from headscope.types import AttentionBatch, TokenBatch
 
@@ -25,6 +27,9 @@ PAIR_PATTERNS = (
     "induction",
     "duplicate_token",
 )
+PAIRS_TOGETHER = 1 << 24
+"""How many pairs of query and key are looked at together."""
+
 CLASS_PATTERNS = ("delimiters", "own_sentence", "other_sentence", "first_token")
 
 
@@ -71,8 +76,8 @@ def _by_class(batch: AttentionBatch) -> tuple[Tensor, Tensor]:
         from_first[..., KeyClass.SECOND_TEXT] + from_second[..., KeyClass.FIRST_TEXT],
         mass[:, :, QueryGroup.NOT_FIRST_TOKEN, KeyClass.FIRST_TOKEN],
     )
-    needed = [QueryGroup.SEP, QueryGroup.SECOND_TEXT, QueryGroup.SECOND_TEXT, QueryGroup.NOT_FIRST_TOKEN]
-    return torch.stack(values, -1), groups_present(batch.queries)[:, needed]
+    needed = (QueryGroup.SEP, QueryGroup.SECOND_TEXT, QueryGroup.SECOND_TEXT, QueryGroup.NOT_FIRST_TOKEN)
+    return torch.stack(values, -1), picked(groups_present(batch.queries), 1, needed)
 
 
 def pattern_pairs(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
@@ -94,8 +99,34 @@ def _entries(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
     return torch.stack([query, key, pattern], 1), starts
 
 
+def pattern_codes(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
+    """(text, query, key) a bit for each pattern that points from the query at the key, and `pattern_queries`.
+
+    Some texts go together, since masks take many times the memory of their bits.
+    """
+    texts, length = tokens.ids.shape
+    step = max(1, PAIRS_TOGETHER // length**2)
+    short = tokens.map(_short)
+    codes, asking = [], []
+    for start in range(0, texts, step):
+        part = slice(start, start + step)
+        masks = pair_masks(short.map(itemgetter(part)))
+        bits = (masks.byte() << torch.arange(masks.shape[1], device=masks.device).byte()[:, None, None]).sum(
+            1
+        )
+        codes.append(bits.byte())
+        asking.append(masks.any(-1).sum(-1))
+    return torch.cat(codes), torch.cat(asking)
+
+
+def _short(values: Tensor) -> Tensor:
+    return values.int() if values.dtype == torch.int64 else values
+
+
 def pattern_queries(tokens: TokenBatch) -> Tensor:
     """(text, pattern) how many queries each pattern applies to."""
+    if tokens.ids.device.type == "cuda":
+        return tokens.derive(pattern_codes)[1]
     return tokens.derive(pair_masks).any(-1).sum(-1)
 
 

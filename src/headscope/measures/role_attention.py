@@ -5,10 +5,10 @@ from typing import ClassVar
 from torch import Tensor
 
 from headscope.measures.base import MEASURES, PerTextMeasure
-from headscope.measures.reductions import QueryGroup, class_mass, groups_present
+from headscope.measures.reductions import QueryGroup, class_mass, groups_present, picked
 from headscope.types import ROLES, AttentionBatch
 
-_ASKED = [QueryGroup.ALL, QueryGroup.SEP, QueryGroup.NOT_SEP]
+_ASKED = (QueryGroup.ALL, QueryGroup.SEP, QueryGroup.NOT_SEP)
 
 
 @MEASURES.register("role_attention")
@@ -28,5 +28,6 @@ class RoleAttention(PerTextMeasure):
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, query_role, role)."""
-        present = groups_present(batch.queries)[:, _ASKED]  # (text, query_role)
-        return batch.reduce(class_mass)[:, :, _ASKED, : len(ROLES)], present[:, None, :, None]
+        present = picked(groups_present(batch.queries), 1, _ASKED)  # (text, query_role)
+        mass = batch.reduce(class_mass)[..., : len(ROLES)]
+        return picked(mass, 2, _ASKED), present[:, None, :, None]

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import product
 from shlex import quote
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -35,7 +34,7 @@ from headscope.pages.shapes import (
     HeadPage,
 )
 from headscope.pages.views import views_of
-from headscope.types import Array, HeadId
+from headscope.types import Array, HeadId, numbering
 
 FEWEST_ON_A_MAP = 3
 
@@ -122,7 +121,7 @@ def atlas_data(
         name=name or model,
         model=model,
         architecture=str(atlas.provenance.get("architecture", "")),
-        about=_about(atlas.provenance),
+        about=_about(atlas),
         stacks=[
             _stack(atlas, stack, shape, words, findings, with_maps=with_maps)
             for stack in atlas.stacks
@@ -186,11 +185,14 @@ def _first_head(
     return max(range(len(ranks)), key=ranks.__getitem__, default=None)
 
 
-def _about(provenance: dict[str, Any]) -> str:
+def _about(atlas: Atlas) -> str:
+    provenance = atlas.provenance
     counts = [f"{int(provenance[what]):,} {what}" for what in ("texts", "tokens") if what in provenance]
     read = " from ".join(filter(None, (", ".join(counts), str(provenance.get("corpus") or ""))))
     edits = provenance.get("edits")
-    return read + (f"; the model was edited ({'; '.join(edits)})" if edits else "")
+    edited = f"; the model was edited ({'; '.join(edits)})" if edits else ""
+    numbered = [said for stack in atlas.stacks if (said := numbering(stack, atlas.module_layers(stack)))]
+    return ". ".join(filter(None, (read + edited, " ".join(numbered))))
 
 
 def shown_findings(atlas: Atlas) -> list[Finding]:
@@ -303,8 +305,9 @@ def _numbers(
     )
     assert values is not None
     text = array_text(words.atlas, name)
+    is_causal = stack == "decoder" and not words.is_probed(name)  # no head can look ahead: an empty grid
     for place in np.ndindex(values.shape[:-2]):
-        if not np.isfinite(values[place]).any():
+        if not np.isfinite(values[place]).any() or (is_causal and not np.nan_to_num(values[place]).any()):
             continue
         select = {dim: known[at] for dim, known, at in zip(dims, labels, place, strict=True)}
         chosen: dict[str, tuple[Choice, ...]] = {dim: (label,) for dim, label in select.items()}

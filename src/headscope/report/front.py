@@ -18,6 +18,7 @@ from headscope.report.at_work import example_picture
 from headscope.report.document import rendered
 from headscope.report.pictures import Picture, picture, stack_picture
 from headscope.report.section import HeadLinks
+from headscope.types import HeadId
 
 WIDEST = 8.6
 """Inches of a sentence that fit beside the grid."""
@@ -82,11 +83,12 @@ def _at_work(atlas: Atlas, leading: list[Finding]) -> tuple[str, list[Picture]]:
                 for _, example, described in found[:SENTENCES]
             ]
             return "Heads at work", shown
-        named = {
-            short(finding.text.split(":")[0]): finding.heads[0]
-            for finding in leading
-            if finding.stack == stack and finding.heads
-        }
+        named: dict[str, HeadId] = {}
+        for finding in leading:
+            if finding.stack == stack and finding.heads:
+                topic = finding.topic.split(" and ")[0]
+                name = topic if topic not in named else short(finding.text.split(":")[0])
+                named[name] = finding.heads[0]
         if subject.has("example_map") and named:
             maps = stack_picture(
                 subject,
@@ -94,7 +96,7 @@ def _at_work(atlas: Atlas, leading: list[Finding]) -> tuple[str, list[Picture]]:
                 named,
                 size=example_maps_size(len(named)),
                 title="",
-                caption="Queries run down, keys across; the darker, the more attention.",
+                caption="Queries run down, keys across; the stronger the colour, the more attention.",
             )
             return "Heads on one text", [maps]
     return "", []

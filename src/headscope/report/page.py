@@ -114,7 +114,9 @@ def _shape(atlas: Atlas, stack: str) -> str:
     """Layers and heads, in words; nothing where the atlas does not tell."""
     shape = atlas.shape(stack)
     if shape is not None:
-        return f"{count(shape[0], 'layer')} × {count(shape[1], 'head')}"
+        numbers = atlas.module_layers(stack)
+        network = f" (layers {', '.join(map(str, numbers))} of the network)" if numbers else ""
+        return f"{count(shape[0], 'layer')}{network} × {count(shape[1], 'head')}"
     heads = max((array.sizes.get("head_a", 0) for array in atlas.stack(stack).values()), default=0)
     return count(heads, "head") if heads else ""
 

@@ -70,17 +70,22 @@ def _cards(subject: Subject) -> Iterator[Section]:
 
 
 def _neighbours(subject: Subject) -> Section:
+    which, where = (
+        ("the previous or the current", "before")
+        if subject.is_causal
+        else ("the previous, the current or the next", "before (left) or after (right)")
+    )
     profile = stack_picture(
         subject,
         figures.offset_profile,
         size=PROFILE_SIZE,
         title="The strongest of them, offset by offset",
-        caption="One line per head: its mean attention to the token so many places before (left) or after (right) the "
-        "query. Bands are one standard error, often thinner than the line.",
+        caption=f"One line per head: its mean attention to the token so many places {where} the query. Bands are one "
+        "standard error, often thinner than the line.",
     )
     return Section(
         "neighbours",
-        "Which heads look at the previous, the current or the next token?",
+        f"Which heads look at {which} token?",
         "How much of its attention a head gives to the token at a fixed offset from the query, as a mean over the "
         "queries that have such a neighbour."
         + (" This stack looks back only, so nothing lies ahead." if subject.is_causal else ""),
@@ -221,7 +226,8 @@ def _habits(subject: Subject) -> Section:
         "Which heads follow a named pattern?",
         "A score is the attention a head gives to the tokens that a pattern points at, averaged over the queries for "
         "which there are any. A head can follow several patterns at once, and a long text offers more targets to some "
-        "(its own sentence) than to others (the next word).",
+        f"({'other places of the same word' if subject.is_causal else 'its own sentence'}) than to others (the "
+        f"{'previous' if subject.is_causal else 'next'} word).",
         tables=[
             Table(
                 "The strongest heads for each pattern: layer.head and share of attention",

@@ -2,14 +2,15 @@
 
 Every pass has a folder, and every shard a file there, named by its id. A file is written under another name, forced
 to the disk and then renamed: it is there whole or not at all. It begins with a line that says of which run and pass it
-is and what the rest must hash to. What does not fit is named, counted again and replaced.
+is and what the rest must hash to. What does not fit is named, counted again and replaced. One run at a time is at work
+in a folder.
 """
 
 import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 
 import torch
 
+from headscope.atlas.lock import lock, lock_file
 from headscope.errors import HeadscopeWarning, OptionError, OutputError
 from headscope.measures.cpu import is_compiled
 from headscope.models import Model
@@ -38,7 +40,7 @@ class Checkpoint:
     def __init__(self, folder: str | os.PathLike[str], about: Mapping[str, object], engine: Engine) -> None:
         """`about` tells this run from others: the command and its options, by name. The `engine` counts shards.
 
-        Raises OptionError for a folder that holds another run, or something else.
+        Raises OptionError for a folder that holds another run.
         """
         self.folder = Path(folder)
         self.engine = engine
@@ -112,19 +114,8 @@ class Checkpoint:
 
     def _opened(self) -> dict[str, Any]:
         """What is said of the run that the folder is of; nothing for a new one."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            names = {path.name for path in self.folder.iterdir()}
-        except OSError as error:
-            raise OptionError(
-                f"--checkpoint {self.folder}: no folder can be made or read there ({error.strerror})"
-            ) from error
         file = self.folder / ABOUT
-        if file.name not in names:
-            if names - {f"{ABOUT}{PARTIAL}"}:
-                raise OptionError(
-                    f"--checkpoint {self.folder}: the folder is not empty and holds no checkpoint; name a new folder"
-                )
+        if not file.exists():
             return {}
         try:
             before: dict[str, Any] = json.loads(file.read_bytes())
@@ -246,6 +237,32 @@ def checkpoint(folder: str | os.PathLike[str], **about: object) -> Iterator[Chec
     `about` is all that tells this run from others: whatever of it changes, the folder is refused. The models that are
     used are told by `Checkpoint.model`. The calls inside must be the same each time.
     """
-    kept = Checkpoint(folder, about, current_engine())
-    with running_on(kept):
-        yield kept
+    with _alone_in(Path(folder)):
+        kept = Checkpoint(folder, about, current_engine())
+        with running_on(kept):
+            yield kept
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Make the folder and hold its lock; OptionError where another run does, or something else is in it."""
+    file = folder / ABOUT
+    with ExitStack() as held:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            names = {path.name for path in folder.iterdir()}
+            if file.name not in names and names - {f"{ABOUT}{PARTIAL}", lock_file(file).name}:
+                raise OptionError(
+                    f"--checkpoint {folder}: the folder is not empty and holds no checkpoint; name a new folder"
+                )
+            held.enter_context(lock(file, patience=0))
+        except TimeoutError as error:
+            raise OptionError(
+                f"--checkpoint {folder}: another run is at work in this folder; wait until it has ended, or name "
+                "another folder"
+            ) from error
+        except OSError as error:
+            raise OptionError(
+                f"--checkpoint {folder}: the folder cannot be made, read or written ({error.strerror})"
+            ) from error
+        yield

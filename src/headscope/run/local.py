@@ -140,16 +140,17 @@ def _observe(
     def count(part: Measures, some: ReadyBatch[ReadText]) -> None:
         part.update(watch, some.moved(), clock)
 
-    run_pass(
-        reader,
-        states,
-        count,
-        batches=_Ready(watch, grouped, clock),
-        fetch=lambda parts: clock.iterated(WAITING, ahead(clock.beside(READING, parts), room=1)),
-        title=title,
-        expected=reader.expected,
-        tokens=lambda some: sum(map(len, some.texts)),
-    )
+    with watch.running():
+        run_pass(
+            reader,
+            states,
+            count,
+            batches=_Ready(watch, grouped, clock),
+            fetch=lambda parts: clock.iterated(WAITING, ahead(clock.beside(READING, parts), room=1)),
+            title=title,
+            expected=reader.expected,
+            tokens=lambda some: sum(map(len, some.texts)),
+        )
     if not reader.read:
         raise TextError(f"{reader.corpus.name} holds no usable text")
 

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Self
 
 from headscope.atlas.files import MOVED, moved_arrays
-from headscope.batches import ALL_LAYERS
+from headscope.batches import ALL_LAYERS, ChosenRows
 from headscope.capture import Capture
 from headscope.capture.lean import leaner_attention
 from headscope.errors import OptionError
 from headscope.measures import Measure
 from headscope.run.profile import MODEL, OFF, Profile
-from headscope.run.watch import USED, Watch
+from headscope.run.watch import USED, Watch, sides_of
 from headscope.text.batching import TextBatch
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray, StackName, Weigh
 
@@ -75,13 +75,42 @@ class Measures:
                 if counts(measure, seen):
                     with profile.timed(measure.name):
                         measure.update(seen)
-            for measure in self.moved_by_stack[stack]:
-                if counts(measure, seen):
-                    with profile.timed(measure.name + MOVED):
-                        measure.update(seen.moved)
+            weighed = [measure for measure in self.moved_by_stack[stack] if counts(measure, seen)]
+            moved = seen.moved if weighed else None
+            for measure in weighed:
+                assert moved is not None
+                with profile.timed(measure.name + MOVED):
+                    measure.update(moved)
 
         with profile.timed(MODEL), leaner_attention():
-            watch.run_reduced(batch, see)
+            if not at_once:
+                watch.run(batch, see)
+                return
+            watch.run_reduced(
+                batch,
+                see,
+                rows={grid.stack: self._wanted(batch, grid.stack) for grid in self.grids},
+                moved=any(self.moved_by_stack.values()),
+                layers=any(self._shown(batch, grid.stack) for grid in self.grids),
+            )
+
+    def _shown(self, batch: TextBatch, stack: StackName) -> bool:
+        """Whether any measure must be shown single layers of the batch."""
+        queries, _ = sides_of(batch, stack)
+        measures = (*self.by_stack[stack], *self.moved_by_stack[stack])
+        return any(not measure.from_sums and measure.looks_at(queries) for measure in measures)
+
+    def _wanted(self, batch: TextBatch, stack: StackName) -> list[ChosenRows]:
+        """The rows that measures want of every layer."""
+        sides = sides_of(batch, stack)
+        weighed = ((self.by_stack[stack], False), (self.moved_by_stack[stack], True))
+        return [
+            rows
+            for measures, moved in weighed
+            for measure in measures
+            if measure.from_sums
+            for rows in measure.wanted(*sides, moved=moved)
+        ]
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted."""

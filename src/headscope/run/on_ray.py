@@ -26,6 +26,9 @@ AHEAD = 2
 MOST_TRIES = 4
 """How many workers may die over one shard."""
 LOCAL = "local"
+SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+"""Ray tells nobody of its use, and lets workers have as much of a core as this process; by itself it would put them
+behind all other programs."""
 
 
 class _Worker:
@@ -173,7 +176,8 @@ def cluster(address: str = LOCAL, *, workers: int) -> Iterator[OnRay]:
     """An engine on the cluster at the address; `local` starts one on this machine, for this run alone."""
     if workers < 1:
         raise OptionError(f"workers must be at least 1, not {workers}")
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    for name, value in SETTINGS.items():
+        os.environ.setdefault(name, value)
     engine = OnRay(workers)
     ray = engine.ray
     options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}

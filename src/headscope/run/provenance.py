@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Self
 
+import torch
+
 from headscope.capture.observe import edits_of
 from headscope.models import Model
 from headscope.run.watch import start_token_of
@@ -75,6 +77,7 @@ def provenance(
         "versions": json.dumps(
             {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
         ),
+        "threads": torch.get_num_threads(),  # of which the last bits of sums on a CPU depend
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "duration_s": round(duration, 3),
     }

@@ -88,7 +88,7 @@ class Reader:
         self.cut += text.encoded.cut
         self.source_tokens += len(source)
         self.tokens += len(source) + (0 if target is None else len(target))
-        unknown = self.encoder.tokenizer.unk_token_id
+        unknown = self.encoder.unknown
         self.unknown += 0 if unknown is None else source.ids.count(unknown)
 
     def through(

@@ -1,16 +1,17 @@
 """Texts through a model, batch by batch, with every layer's attention shown to whoever asks for it."""
 
-from collections.abc import Callable, Sequence, Sized
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from torch import Tensor
 
-from headscope.batches import Carried
+from headscope.batches import Carried, ChosenRows
 from headscope.capture import AttentionCall, Capture, Carrier, Forward, surveyed
 from headscope.capture.call import AttentionInputs
-from headscope.capture.follow import run_replaced
+from headscope.capture.finite import FiniteCheck
+from headscope.capture.follow import Inputs, replacing
 from headscope.capture.inputs import model_inputs
 from headscope.models import Model
 from headscope.models.stacks import Place
@@ -21,7 +22,8 @@ from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.types import AttentionBatch, Layout, StackName, TokenBatch, WeighedBy
 
 if TYPE_CHECKING:
-    from headscope.capture.kernels.batch import FusedBatch
+    from headscope.capture.kernels.batch import FusedBatch, FusedStack
+    from headscope.capture.kernels.launch import Asked, Root
 
 USED = "used"
 """What is said of kernels that compute a model's attention."""
@@ -38,6 +40,8 @@ _SHORT = 8  # tokens: a length that any model takes
 
 T = TypeVar("T", bound=Sized)
 See = Callable[[StackName, AttentionBatch], None]
+Rows = Mapping[StackName, Sequence[ChosenRows]]
+"""The rows that somebody wants of every layer of a stack."""
 
 
 class HasEncoded(Protocol):
@@ -97,6 +101,9 @@ class Watch:
         self.one_segment = one_segment
         self.carrier = carrier or carrier_for(capture, weigh)
         self.weigh: WeighedBy = weigh
+        self._roots: dict[Place, Root] = {}
+        self._running: Callable[[Inputs], None] | None = None
+        self._turn: _Turn | None = None
         self.kernels = "not used"
         """`USED` once the kernels are proved for this model, or why not."""
 
@@ -145,46 +152,77 @@ class Watch:
         batch = model_inputs(self.model, encoded, one_segment=self.one_segment, moved=False)
         return ReadyBatch(self, texts, batch.bound_for(self.model.device))
 
-    def run_reduced(self, batch: TextBatch, see: See) -> None:
-        """The same as `run`, by the kernels where they are proved: reductions are there, maps only when asked for.
+    def run_reduced(
+        self,
+        batch: TextBatch,
+        see: See,
+        *,
+        rows: "Rows | None" = None,
+        moved: bool = True,
+        layers: bool = True,
+    ) -> None:
+        """The same as `run`, by the kernels: reductions are there, maps only when asked for.
 
-        After a stack's last layer all its layers are shown once more, as one batch of sums whose `layer` is ALL_LAYERS.
+        After a stack's last layer all its layers are shown once more, as one batch whose `layer` is ALL_LAYERS: it has
+        reductions, and the `rows` of each stack that were asked for. `moved` says whether anybody asks by what heads
+        move, `layers` whether single layers are to be shown.
         """
+        with nullcontext() if self._running else self.running():
+            assert self._running is not None
+            earlier, self._turn = self._turn, _Turn(self, batch, see, rows or {}, moved=moved, layers=layers)
+            self._running(batch.inputs)
+            if earlier is not None:
+                earlier.check()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Inside, batches go through the kernels without a stop: a nan is told of a batch later, or on leaving."""
         if self.kernels != USED:
-            self.run(batch, see)
+            yield
             return
 
-        from headscope.capture.kernels.batch import StackSums  # noqa: PLC0415  (needs triton)
-
-        stacks = {grid.stack: StackSums(grid.layers) for grid in self.capture.stacks.grids}
-
         def attend(place: Place, inputs: AttentionInputs, forward: Forward) -> Tensor:
-            seen = self.fuse(place, inputs, batch)
-            if forward.finite is not None:
-                forward.finite.look_at_sums(place, seen.call.normaliser, forward.inputs.get("attention_mask"))
-            see(place.stack, seen)
-            whole = stacks[place.stack].add(seen)
-            if whole is not None:
-                see(place.stack, whole)
-            return seen.call.output
+            assert self._turn is not None
+            return self._turn.attend(place, inputs, forward)
 
-        with self.carrier.watching() if self.carrier else nullcontext():
-            run_replaced(self.capture, batch.inputs, attend)
+        try:
+            with (
+                self.carrier.watching() if self.carrier else nullcontext(),
+                replacing(self.capture, attend) as self._running,
+            ):
+                yield
+            if self._turn is not None:
+                self._turn.check()
+        finally:
+            self._running = self._turn = None
 
     def fuse(self, place: Place, inputs: AttentionInputs, batch: TextBatch) -> "FusedBatch":
         """One layer's attention by the kernel."""
-        from headscope.capture.kernels.batch import FusedBatch, view_of  # noqa: PLC0415  (needs triton)
-        from headscope.capture.kernels.launch import attend  # noqa: PLC0415
+        stack = self.fused_stack(place.stack, batch)
+        call = stack.attend(place.layer, inputs, self.asked(place, inputs.value, moved=True))
+        return stack.layer(place.layer, call, self.carried(place, inputs.value, call.output))
 
-        queries, keys = sides_of(batch, place.stack)
-        view = view_of(inputs, queries, keys, causal=self.capture.stacks.grid(place.stack).causal)
+    def fused_stack(
+        self, stack: StackName, batch: TextBatch, rows: Sequence[ChosenRows] = ()
+    ) -> "FusedStack":
+        """Room for a stack's layers on a batch."""
+        from headscope.capture.kernels.batch import FusedStack  # noqa: PLC0415  (needs triton)
+
+        return FusedStack(self.capture.stacks.grid(stack), sides_of(batch, stack), rows)
+
+    def asked(self, place: Place, value: Tensor, *, moved: bool) -> "Asked":
+        """What is asked of a layer beside where its heads look."""
+        from headscope.capture.kernels.launch import NOTHING, Asked, Root  # noqa: PLC0415  (needs triton)
+
         if self.carrier is None:
-            return FusedBatch(place.layer, attend(view, root=None), queries, keys)
-        root, residual = self.carrier.root(place, inputs.value), self.carrier.residual(place)
-        call = attend(view, root=root, residual=residual)
-        return FusedBatch(
-            place.layer, call, queries, keys, self.carrier.carried(place, inputs.value, call.output)
-        )
+            return NOTHING
+        if place not in self._roots:
+            self._roots[place] = Root.of(self.carrier.root(place, value), value.dtype)
+        return Asked(self._roots[place], self.carrier.residual(place), moved)
+
+    def carried(self, place: Place, value: Tensor, output: Tensor) -> Carried | None:
+        """What a layer's heads fetch and give, where that is asked for."""
+        return None if self.carrier is None else self.carrier.carried(place, value, output)
 
     def run_calls(self, batch: TextBatch, look: Callable[[Place, AttentionCall], None]) -> None:
         """One forward pass with all that the calls show."""
@@ -208,6 +246,42 @@ class Watch:
             show(place, call.weights, carrier.carried(place, call.value, call.output))
 
         self.run_calls(batch, look)
+
+
+class _Turn:
+    """One batch's way through the kernels: its stacks, filled layer by layer, and who sees them."""
+
+    def __init__(
+        self, watch: Watch, batch: TextBatch, see: See, rows: Rows, *, moved: bool, layers: bool
+    ) -> None:
+        self.watch, self.see, self.moved, self.layers = watch, see, moved, layers
+        self.stacks = {
+            grid.stack: watch.fused_stack(grid.stack, batch, rows.get(grid.stack, ()))
+            for grid in watch.capture.stacks.grids
+        }
+        self.checks: set[FiniteCheck] = set()
+
+    def attend(self, place: Place, inputs: AttentionInputs, forward: Forward) -> Tensor:
+        """One layer's attention; with a stack's last, all its layers are shown."""
+        watch, stack = self.watch, self.stacks[place.stack]
+        call = stack.attend(place.layer, inputs, watch.asked(place, inputs.value, moved=self.moved))
+        if self.layers:
+            carried = watch.carried(place, inputs.value, call.output)
+            self.see(place.stack, stack.layer(place.layer, call, carried))
+        if place.layer == stack.grid.layers - 1:
+            whole = stack.whole()
+            if forward.finite is not None:
+                places = [other for other in watch.capture.stacks.places if other.stack == place.stack]
+                forward.finite.look_at_layers(places, whole.sums.entropies[:, :, 0, 0])
+                self.checks.add(forward.finite)
+            self.see(place.stack, whole)
+            del self.stacks[place.stack]
+        return call.output
+
+    def check(self) -> None:
+        """Raise CaptureError if attention held nan."""
+        for check in self.checks:
+            check.tell()
 
 
 def start_note(model: Model) -> str | None:

@@ -40,7 +40,8 @@ class TextBatch:
 
     def to(self, device: torch.device) -> "TextBatch":
         """The batch on the device; nothing waits for the copies but what reads them."""
-        return self.map(lambda tensor: tensor.to(device, non_blocking=True))
+        inputs = {name: tensor.to(device, non_blocking=True) for name, tensor in self.inputs.items()}
+        return TextBatch(inputs, self.source.to(device), self.target and self.target.to(device))
 
     @property
     def texts(self) -> int:

@@ -105,6 +105,21 @@ class TextEncoder:
         )
 
     @cached_property
+    def unknown(self) -> int | None:
+        """The token for what the tokenizer does not know. Kept, as a tokenizer looks it up each time it is asked."""
+        token: int | None = self.tokenizer.unk_token_id
+        return token
+
+    @cached_property
+    def _first(self) -> int | None:
+        token: int | None = self.tokenizer.cls_token_id
+        return token
+
+    @cached_property
+    def _separators(self) -> frozenset[int]:
+        return frozenset([self.tokenizer.sep_token_id, self.tokenizer.eos_token_id, *self.markers]) - {None}
+
+    @cached_property
     def joint(self) -> int:
         """How many tokens the space between two sentences costs."""
         return len(self.pieces("a a")) - 2 * len(self.pieces("a"))
@@ -286,8 +301,7 @@ class TextEncoder:
         return text if len(pieces) <= keep else text[: pieces[keep][0]]
 
     def _roles(self, tokens: Tokens, texts: Sequence[str]) -> Iterator[int]:
-        separators = {self.tokenizer.sep_token_id, self.tokenizer.eos_token_id, *self.markers} - {None}
-        first_token = self.tokenizer.cls_token_id
+        separators, first_token = self._separators, self._first
         has_first = first_token is not None and first_token in tokens[0]
         for place, (token, (start, end), owner) in enumerate(zip(*tokens, strict=True)):
             if (token == first_token and owner < 0) if has_first else place == 0:

@@ -13,6 +13,7 @@ from tests.helpers.fused import (
     LARGE_CASES,
     ON_GPU,
     Case,
+    StackSums,
     attend,
     check,
     exact_weights,
@@ -38,7 +39,7 @@ def test_every_size_on_a_gpu(case: Case) -> None:
 
 def test_chosen_rows_of_some_texts() -> None:
     view, _ = Case(texts=3).made()
-    found = attend(view, root=None)
+    found = attend(view, StackSums(1, 2), 0)
     texts, places = torch.tensor([2, 0], device=DEVICE), torch.tensor([[3, 1], [7, 20]], device=DEVICE)
     weights = exact_weights(view.inputs)[texts]
     expected = torch.stack([weights[0][:, places[0]], weights[1][:, places[1]]])
@@ -49,7 +50,8 @@ def test_a_query_that_sees_nothing_is_no_nan() -> None:
     view, _ = Case(texts=1, masked=True).made()
     assert view.inputs.mask is not None
     view.inputs.mask[0, 0, 4] = -torch.inf
-    found = attend(view, root=None)
+    left = StackSums(1, 2)
+    found = attend(view, left, 0)
     assert found.output.isfinite().all()
-    assert found.mass.isfinite().all()
-    assert found.entropies.isfinite().all()
+    assert left.mass.isfinite().all()
+    assert left.entropies.isfinite().all()

@@ -10,12 +10,6 @@ from tests.cli.conftest import Run
 from tests.helpers.tasks import headed, questions_file
 
 import headscope as hs
-from headscope.kinds import stability
-
-
-@pytest.fixture(autouse=True)
-def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stability, "ROUNDS", 1)
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,6 @@ from tests.helpers.two_models import moved
 import headscope as hs
 
 
-@pytest.fixture(autouse=True)
-def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How sure kinds are has tests of its own; here it only takes time."""
-    monkeypatch.setattr("headscope.kinds.stability.ROUNDS", 1)
-    monkeypatch.setattr("headscope.kinds.clusters.NULL_DRAWS", 3)
-
-
 @pytest.fixture(scope="session")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tiny BERT with weights that moved."""

@@ -20,15 +20,6 @@ from headscope.reproduce import clark2019, guan2020, vig2019
 from headscope.reproduce.kovaleva2019 import kovaleva2019
 
 
-@pytest.fixture(autouse=True)
-def _few_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kinds of heads have their own tests."""
-    monkeypatch.setattr("headscope.kinds.stability.ROUNDS", 1)
-    monkeypatch.setattr("headscope.kinds.stability.STARTS", 1)
-    monkeypatch.setattr("headscope.kinds.clusters.NULL_DRAWS", 3)
-    monkeypatch.setattr("headscope.kinds.likeness.PERMUTATIONS", 99)
-
-
 @pytest.fixture
 def treebank(tmp_path: Path) -> Path:
     path = tmp_path / "dev.conllu"

@@ -10,13 +10,6 @@ from tests.cli.conftest import Run
 from tests.helpers.kinds import kinds_atlas, kinds_of_heads
 
 import headscope as hs
-from headscope.kinds import stability
-
-
-@pytest.fixture(autouse=True)
-def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stability has tests of its own; here it only takes time."""
-    monkeypatch.setattr(stability, "ROUNDS", 1)
 
 
 @pytest.fixture

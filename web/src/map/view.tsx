@@ -219,7 +219,8 @@ function Points({ look, hovered, places }: PlacedProps) {
     () => places.map((_, index) => index).sort((a, b) => Number(look.bright[a]) - Number(look.bright[b])),
     [places, look.bright],
   );
-  const radius = places.length > 300 ? 4 : 6;
+  const radius = places.length > 2000 ? 2 : places.length > 300 ? 4 : 6;
+  const pale = Math.min(radius, 2.5);
   return (
     <>
       {order.map((index) => {
@@ -237,7 +238,7 @@ function Points({ look, hovered, places }: PlacedProps) {
             class={classes.join(" ")}
             cx={places[index]?.[0]}
             cy={places[index]?.[1]}
-            r={index === hovered || index === look.current ? radius + 2 : look.bright[index] ? radius : 2.5}
+            r={index === hovered || index === look.current ? radius + 2 : look.bright[index] ? radius : pale}
             fill={look.colours[index] || undefined}
           />
         );

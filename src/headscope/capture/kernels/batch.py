@@ -1,22 +1,32 @@
-"""A layer's attention as the kernels gave it: measures take its sums, and no map is formed unless somebody asks."""
+"""A stack's attention as the kernels gave it: measures take its sums, and no map is formed unless somebody asks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import torch
 from torch import Tensor
 
-from headscope.batches import ALL_LAYERS, AttentionBatch, Carried, MovedBatch, TokenBatch
+from headscope.batches import ALL_LAYERS, AttentionBatch, Carried, ChosenRows, MovedBatch, TokenBatch
 from headscope.capture.call import AttentionInputs
-from headscope.capture.kernels.launch import FusedCall, Pairs, TokenTables, View
-from headscope.measures.distance_features import WINDOWS, window_sums, window_table
+from headscope.capture.kernels.launch import (
+    NOTHING,
+    Asked,
+    FusedCall,
+    Pairs,
+    StackSums,
+    TokenTables,
+    View,
+    attend,
+)
+from headscope.measures.distance_features import window_sums, window_table
 from headscope.measures.loudness import given_sums
-from headscope.measures.named_patterns import pattern_pairs, pattern_sums
+from headscope.measures.named_patterns import PAIR_PATTERNS, PAIRS_TOGETHER, pattern_codes, pattern_sums
 from headscope.measures.reductions import (
     FARTHEST,
     KeyClass,
+    QueryGroup,
     class_mass,
     class_table,
     group_weights,
@@ -24,34 +34,34 @@ from headscope.measures.reductions import (
     near_diagonals,
     one_pass,
     ordinary_keys,
-    row_scale,
 )
+from headscope.types import HeadGrid
 
 # A mask is so far below 0 where a key is hidden, in any precision.
 _HIDDEN = -1e4
+_PATTERNS = len(PAIR_PATTERNS)
+_NARROW = 16  # the fewest neurons that a kernel takes
+
+T = TypeVar("T")
 
 
 class FusedBatch(AttentionBatch):
-    """A layer's attention that was reduced while it was computed; rows and maps are computed when asked for.
-
-    One whose `layer` is ALL_LAYERS holds all layers of a stack, their heads side by side, and nothing but sums.
-    """
+    """Attention that was reduced while it was computed; of one layer, rows and maps are computed when asked for."""
 
     call: FusedCall
-    sums: "LayerSums"
+    left: StackSums  # what the kernels left of it
 
     def __init__(
         self,
         layer: int,
-        call: FusedCall,
-        queries: TokenBatch,
-        keys: TokenBatch,
+        left: StackSums,
+        sides: tuple[TokenBatch, TokenBatch],
+        call: FusedCall | None = None,
         carried: Carried | None = None,
     ) -> None:
-        """From a call that the kernel computed."""
-        own = {"layer": layer, "queries": queries, "keys": keys, "call": call, "carried": carried}
-        self.__dict__.update(own, _even={}, sums=LayerSums.of(call, queries, keys))
-        self.__dict__["_reduced"] = self.sums.by_reduction(0)
+        """What was `left` of one layer, with its `call`, or of all layers; `sides` are queries and keys."""
+        own = {"layer": layer, "queries": sides[0], "keys": sides[1], "call": call, "carried": carried}
+        self.__dict__.update(own, left=left, _even={}, _reduced={})
 
     @property
     def dtype(self) -> torch.dtype:
@@ -59,75 +69,134 @@ class FusedBatch(AttentionBatch):
         return torch.float32
 
     @cached_property
+    def sums(self) -> "Sums":
+        """All that measures ask of maps."""
+        return Sums.of(self.left, self.queries, self.keys)
+
+    def reduce(self, reduction: Callable[[AttentionBatch], T]) -> T:
+        """What the kernels have found already, or `reduction(self)`."""
+        if one_pass not in self._reduced:
+            self._reduced.update(self.sums.by_reduction(0))
+        return super().reduce(reduction)
+
+    def even(self, *, causal: bool) -> AttentionBatch:
+        """The batch as one head would have it that looks evenly: one whose queries are 0."""
+        if causal not in self._even:
+            texts, queries = self.queries.ids.shape
+            keys = self.keys.ids.shape[1]
+            nothing = torch.zeros(
+                texts, 1, max(queries, keys), _NARROW, device=self.keys.ids.device, dtype=torch.float32
+            )
+            inputs = AttentionInputs(
+                torch.nn.Identity(), nothing[:, :, :queries], nothing[:, :, :keys], nothing[:, :, :keys], None
+            )
+            tables = self.keys.derive(_Tables).of(self.queries, self.keys)
+            left = StackSums(1, 1)
+            call = attend(View(inputs, tables, causal=causal, masked=False), left, 0)
+            self._even[causal] = FusedBatch(self.layer, left, (self.queries, self.keys), call)
+        return self._even[causal]
+
+    @cached_property
     def attention(self) -> Tensor:
         """(text, head, query, key) the whole maps, for who wants them."""
         count = self.queries.ids.shape[1]
-        every = torch.arange(count, device=self.queries.ids.device).expand(len(self.queries.ids), -1)
+        every = torch.arange(count, device=self.queries.ids.device).repeat(len(self.queries.ids), 1)
         return self.rows(every) * self.queries.is_token[:, None, :, None]
 
     def map_of(self, text: int) -> Tensor:
         """(head, query, key) the attention of one text."""
         every = torch.arange(self.queries.ids.shape[1], device=self.queries.ids.device)[None]
-        return self.rows(every, torch.tensor([text], device=every.device))[0]
+        return self.rows(every, torch.full((1,), text, device=every.device))[0]
 
     def rows(self, places: Tensor, texts: Tensor | None = None) -> Tensor:
         """(text, head, row, key) the attention of some queries."""
-        return self.call.rows(places, texts)
+        return self.call.rows(places.contiguous(), texts)
 
-    @cached_property
+    @property
     def moved(self) -> MovedBatch:
-        """The same by what the heads move."""
-        moving = self.call.moving
-        assert moving is not None
-        batch = MovedBatch(self, moving.fetched)
+        """The same by what the heads move, made anew: kept here, both would stay until Python looks for cycles."""
+        batch = MovedBatch(self, self.left.fetched)
         batch._reduced.update(self.sums.by_reduction(1))
-        batch._reduced[row_scale] = moving.scale
+        return batch
+
+
+class WholeBatch(FusedBatch):
+    """All layers of a stack, their heads side by side: sums, and the rows that were asked for beforehand."""
+
+    chosen: dict[int, Tensor]  # by who holds the places: (text, head, row, key)
+
+    def rows(self, places: Tensor, texts: Tensor | None = None) -> Tensor:
+        """(text, head, row, key) the attention of queries that were asked for before the layers ran."""
+        return self.chosen[id(places)]
+
+
+class FusedStack:
+    """A stack's layers on one batch, gathered until the last."""
+
+    def __init__(
+        self, grid: HeadGrid, sides: tuple[TokenBatch, TokenBatch], wanted: Sequence[ChosenRows] = ()
+    ) -> None:
+        """`wanted` rows are computed of every layer."""
+        self.grid, self.sides = grid, sides
+        self.left = StackSums(grid.layers, grid.heads)
+        self.wanted = {id(rows.places): rows for rows in wanted}
+        self.chosen: dict[int, Tensor] = {}
+
+    def attend(self, layer: int, inputs: AttentionInputs, asked: Asked = NOTHING) -> FusedCall:
+        """One layer's attention, its sums, and the rows that were asked for."""
+        call = attend(view_of(inputs, *self.sides, causal=self.grid.causal), self.left, layer, asked)
+        for key, rows in self.wanted.items():
+            if key not in self.chosen:
+                texts = len(self.sides[0].ids) if rows.texts is None else len(rows.texts)
+                shape = (texts, self.left.lines, rows.places.shape[1], self.sides[1].ids.shape[1])
+                self.chosen[key] = torch.empty(shape, device=inputs.query.device, dtype=torch.float32)
+            call.rows(rows.places, rows.texts, into=self.chosen[key], first=layer * self.grid.heads)
+        return call
+
+    def layer(self, layer: int, call: FusedCall, carried: Carried | None) -> FusedBatch:
+        """One layer by itself, for who looks at maps."""
+        return FusedBatch(layer, self.left.of_layer(layer), self.sides, call, carried)
+
+    def whole(self) -> WholeBatch:
+        """All layers as one batch whose `layer` is ALL_LAYERS."""
+        batch = WholeBatch(ALL_LAYERS, self.left, self.sides)
+        batch.__dict__["chosen"] = self.chosen
         return batch
 
 
 @dataclass(frozen=True)
-class LayerSums:
+class Sums:
     """All that measures ask of attention maps; a way to weigh them is 0, looked, or 1, moved."""
 
-    mass: (
-        Tensor  # (text, head, group, way and class) mean attention from groups of queries to classes of keys
-    )
+    mass: Tensor  # (text, head, group, way and class) from groups of queries to classes of keys
     entropies: Tensor  # (text, head, way, group)
-    by_distance: Tensor | None  # (text, head, way, window and offset) by distance; of ordinary keys
-    by_offset: Tensor | None  # (text, head, way, offset) by offset, of keys that are not ordinary
+    by_distance: Tensor | None  # (text, head, way, window) of ordinary keys
+    by_offset: Tensor | None  # (text, head, way, offset)
     by_pattern: Tensor | None  # (text, head, way, pattern)
     given: Tensor | None  # (text, head, sum)
 
     @classmethod
-    def of(cls, call: FusedCall, queries: TokenBatch, keys: TokenBatch) -> Self:
-        """Of one layer."""
-        weights = queries.derive(group_weights)  # (text, group, query)
-        texts, heads, ways, _ = call.entropies.shape
-        by_distance = by_offset = by_pattern = None
+    def of(cls, left: StackSums, queries: TokenBatch, keys: TokenBatch) -> Self:
+        """The kernels' sums of blocks, added up."""
+        by_distance = by_offset = by_pattern = given = None
         if queries is keys:  # distances and patterns mean nothing between two texts
-            by_offset = call.pair_sums(keys.derive(_near_others))
-            by_pattern = call.pair_sums(keys.derive(_named_pairs))
-            table = keys.derive(_distances)
-            by_distance = (call.diagonals.flatten(1, 2) @ table).view(texts, heads, ways, -1)
+            table = keys.derive(window_table).float()
+            diagonals, pairs = left.diagonals, left.pairs.sum(2)
+            by_distance = (diagonals.flatten(1, 2) @ table).view(*diagonals.shape[:3], -1)
+            by_pattern = pairs[..., :_PATTERNS]
+            by_offset = pairs[..., _PATTERNS : _PATTERNS + 2 * FARTHEST + 1] + _near(diagonals, queries)
+        if left.given.shape[-1]:
+            given = left.given.sum(2)
+            given[..., 3] = torch.linalg.vector_norm(left.vectors.sum(2), dim=-1)
+        groups = len(QueryGroup)
         return cls(
-            weights[:, None] @ call.mass,
-            (call.entropies.flatten(1, 2) @ weights.mT).view(texts, heads, ways, -1),
+            left.mass.sum(2)[:, :, :groups],
+            left.entropies.sum(2)[..., :groups],
             by_distance,
             by_offset,
             by_pattern,
-            None if call.moving is None else call.moving.given,
+            given,
         )
-
-    @classmethod
-    def joined(cls, layers: "Sequence[LayerSums]") -> Self:
-        """Those of all layers, their heads side by side."""
-
-        def cat(name: str) -> Any:
-            parts = [getattr(layer, name) for layer in layers]
-            return None if parts[0] is None else torch.cat(parts, 1)
-
-        names = ("mass", "entropies", "by_distance", "by_offset", "by_pattern", "given")
-        return cls(*map(cat, names))
 
     def by_reduction(self, way: int) -> dict[Callable[..., Any], Any]:
         """What each function would compute of a map."""
@@ -139,95 +208,74 @@ class LayerSums:
         }
         if self.given is not None and way == 0:
             known[given_sums] = self.given
-        if self.by_pattern is not None:
+        if self.by_pattern is not None and self.by_distance is not None and self.by_offset is not None:
             known[pattern_sums] = self.by_pattern[:, :, way]
-        if self.by_distance is not None and self.by_offset is not None:
-            by_distance = self.by_distance[:, :, way]
-            known[window_sums] = by_distance[..., : WINDOWS + 1]
-            known[near_diagonals] = by_distance[..., WINDOWS + 1 :] + self.by_offset[:, :, way]
+            known[window_sums] = self.by_distance[:, :, way]
+            known[near_diagonals] = self.by_offset[:, :, way]
         return known
 
 
-class StackSums:
-    """The sums of a stack's layers, gathered until the last."""
-
-    def __init__(self, layers: int) -> None:
-        self._count = layers
-        self._layers: list[LayerSums] = []
-
-    def add(self, batch: FusedBatch) -> AttentionBatch | None:
-        """Take a layer's sums; with the last, all layers as one batch whose `layer` is ALL_LAYERS."""
-        self._layers.append(batch.sums)
-        if len(self._layers) < self._count:
-            return None
-        sums, self._layers = LayerSums.joined(self._layers), []
-        whole = AttentionBatch.__new__(FusedBatch)
-        own: dict[str, Any] = {
-            "layer": ALL_LAYERS,
-            "queries": batch.queries,
-            "keys": batch.keys,
-            "sums": sums,
-            "_even": {},
-        }
-        whole.__dict__.update(own, carried=None, _reduced=sums.by_reduction(0))
-        if batch.call.moving is not None:
-            moved = MovedBatch(whole, batch.call.moving.fetched)
-            moved._reduced.update(sums.by_reduction(1))
-            whole.__dict__["moved"] = moved
-        return whole
+def _near(diagonals: Tensor, tokens: TokenBatch) -> Tensor:
+    """(..., offset) the diagonals (..., offset + queries) up to FARTHEST from the middle one; 0 past the ends."""
+    room = (
+        torch.nn.functional.pad(diagonals, (FARTHEST, FARTHEST))
+        if tokens.ids.shape[1] < FARTHEST
+        else diagonals
+    )
+    middle = room.shape[-1] // 2
+    return room[..., middle - FARTHEST : middle + FARTHEST + 1]
 
 
-def _distances(tokens: TokenBatch) -> Tensor:
-    """(text, offset + tokens, window and offset) 1 where the offset belongs to the window, or is one of the near."""
-    longest = tokens.ids.shape[1]
-    offset = torch.arange(-longest, longest + 1, device=tokens.ids.device)
-    near = offset[:, None] == torch.arange(-FARTHEST, FARTHEST + 1, device=offset.device)
-    windows = tokens.derive(window_table)
-    return torch.cat([windows.float(), near.float().expand(len(windows), -1, -1)], -1)
-
-
-def _near_others(tokens: TokenBatch) -> Pairs:
-    """The pairs near the diagonal whose key is not ordinary, by offset."""
-    length = tokens.ids.shape[1]
+def _pairs(tokens: TokenBatch) -> Pairs:
+    """The pairs that named patterns point at, and those near the diagonal whose key is not ordinary, by offset."""
+    codes = tokens.derive(pattern_codes)[0]
+    texts, length = tokens.ids.shape
     others = tokens.is_token & ~tokens.derive(ordinary_keys)
-    most = max(1, int(others.sum(-1).max()))
-    # A stable sort puts a text's own first; what fills the row up counts nowhere.
-    keys = others.int().argsort(dim=-1, descending=True, stable=True)[:, :most]  # (text, other)
-    offsets = torch.arange(-FARTHEST, FARTHEST + 1, device=keys.device)
-    queries = keys[..., None] - offsets  # (text, other, offset)
-    counts = others.gather(1, keys)[..., None] & (queries >= 0) & (queries < tokens.lengths[:, None, None])
-    places = queries.clamp(0, length - 1) * length + keys[..., None]
-    codes = (1 << torch.arange(len(offsets), device=keys.device)) * counts
-    return Pairs(places.flatten(1).contiguous(), codes.flatten(1).int().contiguous(), len(offsets))
-
-
-def _named_pairs(tokens: TokenBatch) -> Pairs:
-    """The pairs that named patterns point at, by pattern."""
-    places, which = tokens.derive(pattern_pairs)  # (text, pair), (text, pair, pattern)
-    bits = 1 << torch.arange(which.shape[-1], device=which.device)
-    return Pairs(places.contiguous(), (which * bits).sum(-1).int().contiguous(), which.shape[-1])
+    place = torch.arange(length, device=codes.device)
+    offset = place - place[:, None]
+    bits = torch.where(offset.abs() <= FARTHEST, 1 << (offset + FARTHEST + _PATTERNS).clamp(0, 30), 0).int()
+    step = max(1, PAIRS_TOGETHER // length**2)
+    chosen = []
+    for start in range(0, texts, step):
+        part = slice(start, start + step)
+        near = (tokens.is_token[part, :, None] & others[part, None]) * bits
+        both = (near | codes[part]).flatten(1)  # (text, query and key)
+        text, at = both.nonzero().unbind(1)
+        chosen.append((text + start, at.int(), both[text, at]))
+    text, places, sums = (torch.cat(parts) for parts in zip(*chosen, strict=True))
+    starts = torch.searchsorted(text, torch.arange(texts + 1, device=text.device)).int()
+    return Pairs(places, sums, starts)
 
 
 class _Tables:
-    """What the kernels need to know of a batch's tokens, and which masks have been looked at."""
+    """What the kernels need to know of the keys of a batch, and which masks have been looked at."""
 
     def __init__(self, keys: TokenBatch) -> None:
         classes = keys.derive(class_table)[..., : len(KeyClass)]
         self.classes = torch.cat([classes, classes], -1).float().contiguous()
-        self.ordinary = keys.derive(ordinary_keys).contiguous()
         self.plain: dict[tuple[int, ...], bool] = {}
+        self._of: dict[int, TokenTables] = {}
+
+    def of(self, queries: TokenBatch, keys: TokenBatch) -> TokenTables:
+        """With what is known of who asks."""
+        if id(queries) not in self._of:
+            member = torch.nn.functional.pad(queries.derive(group_weights).float(), (0, 0, 0, 1))
+            self._of[id(queries)] = TokenTables(
+                self.classes,
+                keys.derive(ordinary_keys).contiguous(),
+                keys.is_token.contiguous(),
+                queries.is_token.contiguous(),
+                member.contiguous(),
+                keys.derive(_pairs) if queries is keys else None,
+                padded=not (queries.is_full and keys.is_full),
+            )
+        return self._of[id(queries)]
 
 
 def view_of(inputs: AttentionInputs, queries: TokenBatch, keys: TokenBatch, *, causal: bool) -> View:
     """How the queries of a call see its keys; a mask that only hides padding, and what lies ahead, is not looked at."""
     known = keys.derive(_Tables)
-    tables = TokenTables(
-        known.classes,
-        known.ordinary,
-        keys.is_token.contiguous(),
-        queries.is_token.contiguous(),
-        padded=not (queries.is_full and keys.is_full),
-    )
+    tables = known.of(queries, keys)
     mask = inputs.mask
     if mask is None:
         if keys.is_full:

@@ -10,7 +10,10 @@ it goes on the matrix units:
 - **diagonals**: a tile is cut into squares of 8 x 8. One product with a fixed table sums each square along its 15
   diagonals, a second adds up the squares that lie on a line. No number changes its place in a row, which cost more
   than all else together;
-- **moved shares**: the same sums with each key's weight times the length of what is fetched there.
+- **moved shares**: the same sums with each key's weight times the length of what is fetched there;
+- **lengths of what is given**: a product of the output with the root of the projection.
+
+Sums over queries are formed of each block, and blocks are added up later, of all layers at once.
 
 Logarithms are to the base of 2 here, as the hardware has them. Functions are longer than elsewhere in the house, since
 a kernel cannot be cut where its registers are live.
@@ -26,6 +29,8 @@ COLUMNS = tl.constexpr(16)
 CLASSES = tl.constexpr(8)
 SIDE = tl.constexpr(8)
 """Side of the squares that a tile is cut into."""
+GROUPS = tl.constexpr(8)
+"""Groups of queries that means are over; the last is empty."""
 NEVER = tl.constexpr(-1.0e30)
 """The score of a key that is not seen: finite, so that 0 times its logarithm is 0."""
 LOG2_E = tl.constexpr(1.4426950408889634)
@@ -92,22 +97,24 @@ def _along_diagonals(weights, diagonals, lines, ACROSS: tl.constexpr):
 
 @triton.jit
 def attend(
-    query, key, value, seen, mask, bias, sinks, lengths, table, real,
-    out, normaliser, fetched, masses, entropies, diagonals,
+    query, key, value, seen, mask, bias, sinks, lengths, table, real, member, coarse, fine, residual, peaks,
+    out, normaliser, shares, masses, entropies, diagonals, given, vectors,
     query_text, query_head, query_row, query_dim, key_text, key_group, key_step, key_dim,
     value_text, value_group, value_key, value_dim,
     mask_text, mask_head, mask_row, mask_key, bias_text, bias_head, bias_row, bias_key,
-    heads, groups, queries, keys, width, value_width, tiles, scale, cap,
-    BLOCK: tl.constexpr, LINES: tl.constexpr, DIM: tl.constexpr, VALUE_DIM: tl.constexpr,
+    heads, groups, queries, keys, width, value_width, tiles, rank, lines, first, scale, cap,
+    BLOCK: tl.constexpr, LINES: tl.constexpr, DIM: tl.constexpr, VALUE_DIM: tl.constexpr, RANK: tl.constexpr,
     CAUSAL: tl.constexpr, HAS_SEEN: tl.constexpr, HAS_MASK: tl.constexpr, HAS_BIAS: tl.constexpr,
-    HAS_CAP: tl.constexpr, HAS_SINK: tl.constexpr, MOVED: tl.constexpr, HALF: tl.constexpr,
-    EVEN: tl.constexpr, FULL: tl.constexpr,
+    HAS_CAP: tl.constexpr, HAS_SINK: tl.constexpr, WITHIN: tl.constexpr, MOVED: tl.constexpr, GIVEN: tl.constexpr,
+    HAS_RESIDUAL: tl.constexpr, HALF: tl.constexpr, EVEN: tl.constexpr, FULL: tl.constexpr,
 ):  # fmt: skip
     """One block of one head's queries on one text: its output, and its part of every sum.
 
     `lengths` (text, head, key) are of what is fetched, less than 0 where a key is not ordinary, and `table` (text,
     head, key, 16) holds the classes and the classes times them; without MOVED 1 and -1, and both of a text's keys
-    alone. `seen` (text, key) and `real` (text, query) are 0 for padding.
+    alone. `seen` (text, key) and `real` (text, query) are 0 for padding; `member` (text, 8, query) is what a query
+    counts in each group. WITHIN one text there are diagonals. With GIVEN the projection's root is `coarse` + `fine`
+    (head, dim, rank). Sums stand in the rows of a stack's `lines` heads, this layer's from `first` on.
     """
     block, head, text = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     group = head // (heads // groups)
@@ -115,6 +122,7 @@ def attend(
     value_dims, columns = tl.arange(0, VALUE_DIM), tl.arange(0, COLUMNS)
     wide = text.to(tl.int64)
     line = wide * heads + head
+    part_of = (wide * lines + first + head) * tl.num_programs(0) + block
     asked = _tile(
         query + wide * query_text + head * query_head + rows[:, None] * query_row + dims[None, :] * query_dim,
         (rows[:, None] < queries) & (dims[None, :] < width),
@@ -163,7 +171,8 @@ def attend(
     if MOVED:
         moving = moving / total
         share = tl.where(moving > 0, 1.0 / moving, 0.0)
-        tl.store(fetched + line * queries + rows, moving, mask=rows < queries)
+        peak = tl.load(peaks + line)
+        tl.store(shares + line * queries + rows, tl.where(peak > 0, share / peak, 0.0), mask=rows < queries)
     if not FULL:
         is_real = tl.load(real + wide * queries + rows, mask=rows < queries, other=0) != 0
 
@@ -173,8 +182,8 @@ def attend(
     ways: tl.constexpr = 2 if MOVED else 1
     on_diagonals = _on_diagonals(precision)
     on_lines = _on_lines(precision, ACROSS, LINES)
-    diagonals += (line * ways * tl.num_programs(0) + block) * tiles * SIZE
-    diagonals += tl.arange(0, LINES)[:, None] * (2 * SIDE) + tl.arange(0, 2 * SIDE)[None, :]
+    in_tile = tl.arange(0, LINES)[:, None] * (2 * SIDE) + tl.arange(0, 2 * SIDE)[None, :]
+    diagonals += (line * ways * tl.num_programs(0) + block) * tiles * SIZE + in_tile
     moved_diagonals = diagonals + tl.num_programs(0).to(tl.int64) * tiles * SIZE
     output = tl.zeros([BLOCK, VALUE_DIM], tl.float32)
     mass = tl.zeros([BLOCK, COLUMNS], tl.float32)
@@ -207,39 +216,72 @@ def attend(
             length = tl.abs(signed)
             log_length = fast_log2(tl.maximum(length, 1e-30))
             moved_entropy -= tl.sum(part * length[None, :] * (logs + log_length[None, :]), 1)
-        counted = tl.where((signed > 0)[None, :], part, 0.0)
-        if not FULL:
-            counted = tl.where(is_real[:, None], counted, 0.0)
-        at = start // BLOCK * SIZE
-        tl.store(diagonals + at, _along_diagonals(counted, on_diagonals, on_lines, ACROSS))
-        if MOVED:
-            moved = counted * signed[None, :] * share[:, None]
-            tl.store(moved_diagonals + at, _along_diagonals(moved, on_diagonals, on_lines, ACROSS))
+        if WITHIN:
+            counted = tl.where((signed > 0)[None, :], part, 0.0)
+            if not FULL:
+                counted = tl.where(is_real[:, None], counted, 0.0)
+            at = start // BLOCK * SIZE
+            tl.store(diagonals + at, _along_diagonals(counted, on_diagonals, on_lines, ACROSS))
+            if MOVED:
+                moved = counted * signed[None, :] * share[:, None]
+                tl.store(moved_diagonals + at, _along_diagonals(moved, on_diagonals, on_lines, ACROSS))
 
+    shown = output.to(out.dtype.element_ty)
     tl.store(
         out + ((wide * queries + rows)[:, None] * heads + head) * value_width + value_dims[None, :],
-        output.to(out.dtype.element_ty),
+        shown,
         mask=(rows[:, None] < queries) & (value_dims[None, :] < value_width),
     )
     if MOVED:
         mass = mass * tl.where(columns[None, :] < CLASSES, 1.0, share[:, None])
-    tl.store(
-        masses + (line * queries + rows)[:, None] * COLUMNS + columns[None, :],
-        mass,
-        mask=rows[:, None] < queries,
-    )
-    entropies += line * ways * queries + rows
-    tl.store(entropies, entropy * LOG_2, mask=rows < queries)
-    if MOVED:
         # Of m = p f / z it is log z less the sum of p f (log p + log f), over z.
         nats = (moved_entropy / moving + tl.log2(moving)) * LOG_2
-        tl.store(entropies + queries, tl.where(moving > 0, tl.maximum(nats, 0.0), 0.0), mask=rows < queries)
+        moved_entropy = tl.where(moving > 0, tl.maximum(nats, 0.0), 0.0)
+    if not FULL:  # padding may hold nan
+        mass = tl.where(is_real[:, None], mass, 0.0)
+        entropy = tl.where(is_real, entropy, 0.0)
+        moved_entropy = tl.where(is_real, moved_entropy, 0.0)
+    kinds = tl.arange(0, 16)
+    counts = tl.load(
+        member + (wide * GROUPS + kinds[:, None]) * queries + rows[None, :],
+        mask=(kinds[:, None] < GROUPS) & (rows[None, :] < queries),
+        other=0.0,
+    )
+    tl.store(
+        masses + (part_of * GROUPS + kinds[:, None]) * COLUMNS + columns[None, :],
+        tl.dot(counts, mass, input_precision="ieee"),
+        mask=kinds[:, None] < GROUPS,
+    )
+    entropies += part_of * ways * GROUPS + kinds
+    tl.store(entropies, tl.sum(counts * entropy[None, :], 1) * LOG_2, mask=kinds < GROUPS)
+    if MOVED:
+        tl.store(entropies + GROUPS, tl.sum(counts * moved_entropy[None, :], 1), mask=kinds < GROUPS)
+    if GIVEN:
+        if not FULL:
+            shown = tl.where(is_real[:, None], shown, 0.0).to(shown.dtype)
+        squares = tl.zeros([BLOCK], tl.float32)
+        for start in range(0, rank, RANK):
+            ranks = start + tl.arange(0, RANK)
+            inside = (value_dims[:, None] < value_width) & (ranks[None, :] < rank)
+            at = (head * value_width + value_dims[:, None]) * rank + ranks[None, :]
+            after = tl.dot(shown, tl.load(coarse + at, mask=inside, other=0.0), input_precision="ieee")
+            if HALF:
+                after += tl.dot(shown, tl.load(fine + at, mask=inside, other=0.0))
+            squares += tl.sum(after * after, 1)
+            tl.store(vectors + part_of * rank + ranks, tl.sum(after, 0), mask=ranks < rank)
+        size = tl.sqrt(squares)
+        given += part_of * 4
+        tl.store(given, tl.sum(size, 0))
+        tl.store(given + 1, tl.sum(squares, 0))
+        if HAS_RESIDUAL:
+            stream = tl.load(residual + wide * queries + rows, mask=rows < queries, other=0.0)
+            tl.store(given + 2, tl.sum(tl.where(stream > 0, size / tl.maximum(stream, 1e-30), 0.0), 0))
 
 
 @triton.jit
 def folded(
-    diagonals, sums, queries, keys, blocks, tiles,
-    BLOCK: tl.constexpr, LINES: tl.constexpr, CHUNK: tl.constexpr, CAUSAL: tl.constexpr,
+    diagonals, sums, heads, lines, first, queries, keys, blocks, tiles,
+    BLOCK: tl.constexpr, LINES: tl.constexpr, CHUNK: tl.constexpr, CAUSAL: tl.constexpr, WAYS: tl.constexpr,
 ):  # fmt: skip
     """(text, head, way; offset + queries) the diagonals of all tiles, added up in one order."""
     SIZE: tl.constexpr = LINES * 2 * SIDE
@@ -265,44 +307,27 @@ def folded(
                 holds &= (diagonal < 2 * SIDE - 1) & (across < 2 * ACROSS - 1) & (places < width)
                 at = diagonals + (block * tiles + tile) * SIZE + across * (2 * SIDE) + diagonal
                 total += tl.load(at, mask=holds, other=0.0)
-    tl.store(sums + line * width + places, total, mask=places < width)
-
-
-@triton.jit
-def _length_after(vectors, root, width, rank, DIM: tl.constexpr, RANK: tl.constexpr, HALF: tl.constexpr):
-    """(row,) how long vectors (row, dim) are after a head's output projection; `root` is (dim, rank), in float32."""
-    dims = tl.arange(0, DIM)
-    squares = tl.zeros([vectors.shape[0]], tl.float32)
-    for start in range(0, rank, RANK):
-        columns = start + tl.arange(0, RANK)
-        inside = (dims[:, None] < width) & (columns[None, :] < rank)
-        part = tl.load(root + dims[:, None] * rank + columns[None, :], mask=inside, other=0.0)
-        if HALF:  # what the type holds of a number, and what it leaves out
-            high = part.to(vectors.dtype)
-            low = (part - high.to(tl.float32)).to(vectors.dtype)
-            after = tl.dot(vectors, high) + tl.dot(vectors, low)
-        else:
-            after = tl.dot(vectors, part, input_precision="ieee")
-        squares += tl.sum(after * after, 1)
-    return tl.sqrt(squares)
+    own = line // (heads * WAYS) * (lines * WAYS) + first * WAYS + line % (heads * WAYS)
+    tl.store(sums + own * width + places, total, mask=places < width)
 
 
 @triton.jit
 def fetch_lengths(
-    value, ordinary, seen, classes, root, fetched, peaks, lengths, table,
-    value_text, value_group, value_key, value_dim, heads, groups, keys, width, rank,
+    value, ordinary, seen, classes, coarse, fine, fetched, peaks, lengths, table,
+    value_text, value_group, value_key, value_dim, heads, groups, keys, width, rank, lines, first,
     BLOCK: tl.constexpr, DIM: tl.constexpr, RANK: tl.constexpr, HALF: tl.constexpr,
 ):  # fmt: skip
-    """How long what a head fetches at each key of a text is, its largest, and what `attend` needs of it.
+    """How long what a head fetches at each key of a text is, and what `attend` needs of it.
 
-    `lengths` are shares of the largest, less than 0 for keys that are not ordinary; so are those in the `table`.
+    `fetched` stands in the rows of a stack's heads. `lengths` are shares of the largest, less than 0 for keys that are
+    not ordinary; so are those in the `table`.
     """
     head, text = tl.program_id(0), tl.program_id(1)
     dims, columns = tl.arange(0, DIM), tl.arange(0, COLUMNS)
     wide = text.to(tl.int64)
     line = wide * heads + head
     value += wide * value_text + (head // (heads // groups)) * value_group
-    root += head * width * rank
+    fetched += (wide * lines + first + head) * keys
     peak = tl.zeros([], tl.float32)
     for start in range(0, keys, BLOCK):
         places = start + tl.arange(0, BLOCK)
@@ -311,17 +336,25 @@ def fetch_lengths(
             mask=(places[:, None] < keys) & (dims[None, :] < width),
             other=0.0,
         )
-        length = _length_after(vectors, root, width, rank, DIM, RANK, HALF)
+        squares = tl.zeros([BLOCK], tl.float32)
+        for step in range(0, rank, RANK):
+            ranks = step + tl.arange(0, RANK)
+            inside = (dims[:, None] < width) & (ranks[None, :] < rank)
+            at = (head * width + dims[:, None]) * rank + ranks[None, :]
+            after = tl.dot(vectors, tl.load(coarse + at, mask=inside, other=0.0), input_precision="ieee")
+            if HALF:
+                after += tl.dot(vectors, tl.load(fine + at, mask=inside, other=0.0))
+            squares += tl.sum(after * after, 1)
         visible = tl.load(seen + wide * keys + places, mask=places < keys, other=0)
-        length = tl.where(visible != 0, length, 0.0)  # padding may hold nan
-        tl.store(fetched + line * keys + places, length, mask=places < keys)
+        length = tl.where(visible != 0, tl.sqrt(squares), 0.0)  # padding may hold nan
+        tl.store(fetched + places, length, mask=places < keys)
         peak = tl.maximum(peak, tl.max(length, 0))
     tl.store(peaks + line, peak)
     scale = tl.where(peak > 0, 1.0 / peak, 0.0)
     tl.debug_barrier()  # what was stored above is loaded below
     for start in range(0, keys, BLOCK):
         places = start + tl.arange(0, BLOCK)
-        length = tl.load(fetched + line * keys + places, mask=places < keys, other=0.0) * scale
+        length = tl.load(fetched + places, mask=places < keys, other=0.0) * scale
         flags = tl.load(ordinary + wide * keys + places, mask=places < keys, other=0)
         tl.store(lengths + line * keys + places, tl.where(flags != 0, length, -length), mask=places < keys)
         flags = tl.load(
@@ -335,49 +368,3 @@ def fetch_lengths(
             weighed.to(table.dtype.element_ty),
             mask=places[:, None] < keys,
         )
-
-
-@triton.jit
-def give_lengths(
-    output, real, residual, root, sums, heads, queries, width, rank,
-    BLOCK: tl.constexpr, DIM: tl.constexpr, RANK: tl.constexpr, HALF: tl.constexpr, HAS_RESIDUAL: tl.constexpr,
-):  # fmt: skip
-    """Four sums over a text's real queries of what a head gives them.
-
-    Of its length, of the square of that, of its length against the `residual` (text, query), and how long the sum is.
-    """
-    head, text = tl.program_id(0), tl.program_id(1)
-    dims = tl.arange(0, DIM)
-    wide = text.to(tl.int64)
-    line = wide * heads + head
-    root += head * width * rank
-    vector = tl.zeros([DIM], tl.float32)
-    length_sum, square_sum, share_sum = 0.0, 0.0, 0.0
-    for start in range(0, queries, BLOCK):
-        rows = start + tl.arange(0, BLOCK)
-        vectors = tl.load(
-            output + ((wide * queries + rows)[:, None] * heads + head) * width + dims[None, :],
-            mask=(rows[:, None] < queries) & (dims[None, :] < width),
-            other=0.0,
-        )
-        is_real = tl.load(real + wide * queries + rows, mask=rows < queries, other=0) != 0
-        vectors = tl.where(is_real[:, None], vectors, 0.0).to(vectors.dtype)
-        lengths = _length_after(vectors, root, width, rank, DIM, RANK, HALF)
-        length_sum += tl.sum(lengths, 0)
-        square_sum += tl.sum(lengths * lengths, 0)
-        if HAS_RESIDUAL:
-            stream = tl.load(residual + wide * queries + rows, mask=rows < queries, other=0.0)
-            share_sum += tl.sum(tl.where(stream > 0, lengths / tl.maximum(stream, 1e-30), 0.0), 0)
-        vector += tl.sum(vectors.to(tl.float32), 0)
-    squares = 0.0
-    for start in range(0, rank, RANK):
-        columns = start + tl.arange(0, RANK)
-        inside = (dims[:, None] < width) & (columns[None, :] < rank)
-        part = tl.load(root + dims[:, None] * rank + columns[None, :], mask=inside, other=0.0)
-        after = tl.sum(vector[:, None] * part, 0)
-        squares += tl.sum(after * after, 0)
-    sums += line * 4
-    tl.store(sums, length_sum)
-    tl.store(sums + 1, square_sum)
-    tl.store(sums + 2, share_sum)
-    tl.store(sums + 3, tl.sqrt(squares))

@@ -106,12 +106,17 @@ class HeadTable:
         title = "head" if dims <= set(ROW_DIMS) else " ".join(sorted(dims))
         names = self.column_names
         widths = [max(map(cell_len, column)) for column in zip(names, *cells, strict=True)]
-        first = max(map(len, (title, *self.row_names)))
+        labels = [
+            [name, *map(str, self._module_layer(row).values())]
+            for name, row in zip(self.row_names, self.rows, strict=True)
+        ]
+        titles = [title, *(["layer of the network"] if self.module_layers else [])]
+        first = sum(max(map(len, column)) for column in zip(titles, *labels, strict=True))
         for number, block in enumerate(blocks(widths, console.width - first)):
             if number:
                 console.print()
-            rows = [[name, *(row[c] for c in block)] for name, row in zip(self.row_names, cells, strict=True)]
-            print_table(console, [title, *(names[c] for c in block)], rows)
+            rows = [[*label, *(row[c] for c in block)] for label, row in zip(labels, cells, strict=True)]
+            print_table(console, [*titles, *(names[c] for c in block)], rows)
 
 
 @dataclass(frozen=True)

@@ -82,14 +82,15 @@ def explained_sentence(arrays: HeadArrays, texts: int | None, *, heads: int) -> 
     if not np.isfinite(value) or weights is None:
         return ""
     ends, surely = mean_ends(value, error, texts), mean_ends(value, error, texts, comparisons=heads)
-    with_names = f"with another text's names {share(control)}".replace("-", "\N{MINUS SIGN}")
+    with_names = f"with another text's names {share(control)}"
     told = "; ".join(filter(None, (interval(*ends) if ends else "", with_names)))
     if value < NOTICEABLE or surely is None or surely[0] <= 0:
-        return f"Names explain little of it: {share(value)} ({told})."
+        return f"Names explain little of it: {share(value)} ({told}).".replace("-", "\N{MINUS SIGN}")
     named = {
         str(name): weights.number(template=name) for name in weights.labels["template"] if name != "even"
     }
     most = template_name(max(named, key=lambda name: named[name]))
+    told = told.replace("-", "\N{MINUS SIGN}")
     return f"Names explain {share(value)} of it ({told}), most of all {most}."
 
 

@@ -16,6 +16,7 @@ from headscope.facts.findings.measures import breadth, distances, likeness, name
 from headscope.facts.findings.moved import taking
 from headscope.facts.findings.uses import usage
 from headscope.facts.subject import Subject
+from headscope.remembered import once
 
 _LOOKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     neighbours,
@@ -42,10 +43,12 @@ def findings(atlas: Atlas, *, stack: str | None = None) -> list[Finding]:
 
     For one stack, or for all in the order of the forward pass. What the atlas lacks is left out.
     """
-    stacks = atlas.stacks if stack is None else [stack]
     try:
-        subjects = [Subject(atlas, name) for name in stacks]
-        return [finding for subject in subjects for look in _LOOKS for finding in look(subject)]
+        return [
+            finding
+            for name in (atlas.stacks if stack is None else [stack])
+            for finding in _of_stack(atlas, name)
+        ]
     except (LookupError, ValueError, TypeError, AttributeError) as error:
         if atlas.opened is None:
             raise
@@ -53,3 +56,10 @@ def findings(atlas: Atlas, *, stack: str | None = None) -> list[Finding]:
             f"{atlas.opened.path} holds arrays that are not laid out as those of an atlas ({type(error).__name__}: "
             f"{error}); make it again with: headscope analyze"
         ) from error
+
+
+@once
+def _of_stack(atlas: Atlas, stack: str) -> tuple[Finding, ...]:
+    """The findings of one stack; a page asks for them more than once."""
+    subject = Subject(atlas, stack)
+    return tuple(finding for look in _LOOKS for finding in look(subject))

@@ -43,7 +43,7 @@ class _Best:
     @property
     def head(self) -> HeadId:
         """The foremost head."""
-        return self.picked.order()[0]
+        return self.picked.order(1)[0]
 
     @property
     def share(self) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.atlas.files import MOVED
-from headscope.errors import OptionError
+from headscope.errors import AtlasError, OptionError
 from headscope.facts.analyses.writes import EFFECT
 from headscope.facts.card import NOTHING, Card, card
 from headscope.facts.head_arrays import Choice, HeadArrays, head_arrays
@@ -85,7 +85,7 @@ def card_lines(known: Card) -> list[CardLine]:
         )
         for claim in known.claims
     ]
-    others = [text for text in known.rest if text != known.without]
+    others = [*(text for text in known.rest if text != known.without), *known.numbered]
     return [*(lines or [CardLine(text=NOTHING)]), *(CardLine(text=text) for text in others)]
 
 
@@ -144,15 +144,13 @@ class _Subject:
     ) -> list[tuple[Choice, Bar]]:
         """Each label of a measure with its mean over texts, its interval, and what even attention would give."""
         array, texts = self.arrays.get(measure), texts_of(self.atlas.provenance)
+        numbers = [
+            self.arrays.along(measure + ending, dim, **labels)
+            for ending in ("", "_stderr", "_uniform", MOVED, f"{MOVED}_stderr")
+        ]
         bars = []
         for label in [] if array is None else array.choices(dim):
-            place = {**labels, dim: label}
-            value, error, even = (
-                self.arrays.number(measure + ending, **place) for ending in ("", "_stderr", "_uniform")
-            )
-            moved, moved_error = (
-                self.arrays.number(measure + ending, **place) for ending in (MOVED, f"{MOVED}_stderr")
-            )
+            value, error, even, moved, moved_error = (known.get(label, math.nan) for known in numbers)
             low, high = mean_ends(value, error, texts) or (None, None)
             moved_low, moved_high = mean_ends(moved, moved_error, texts) or (None, None)
             bar = Bar(
@@ -169,6 +167,11 @@ class _Subject:
             bars.append((label, bar))
         return bars
 
+    @cached_property
+    def role_bars(self) -> list[Bar]:
+        """How its attention is shared between kinds of tokens."""
+        return [bar for _, bar in self.bars("role_attention", "role", self.role, query_role="all")]
+
 
 def _profile(subject: _Subject) -> Iterator[Section]:
     """Attention by offset, as columns in their order."""
@@ -182,7 +185,8 @@ def _profile(subject: _Subject) -> Iterator[Section]:
         for offset, bar in known
     ]
     if bars:
-        chart = Chart(kind="columns", bars=bars, caption="tokens back (−) or ahead (+)")
+        ahead = " or ahead (+)" if known[-1][0] > 0 else ""
+        chart = Chart(kind="columns", bars=bars, caption=f"tokens back (−){ahead}")
         yield Section(
             key="offset_attention", title="Attention by offset", charts=[chart], about=_about_moved(bars)
         )
@@ -192,13 +196,8 @@ def _tick(offset: int) -> str:
     return signed(offset) if offset else "0"
 
 
-def _role_bars(subject: _Subject) -> list[Bar]:
-    bars = subject.bars("role_attention", "role", subject.role, query_role="all")
-    return [bar for _, bar in bars]
-
-
 def _roles(subject: _Subject) -> Iterator[Section]:
-    yield from _beside_even("role_attention", "What it looks at", Chart(bars=_role_bars(subject)))
+    yield from _beside_even("role_attention", "What it looks at", Chart(bars=subject.role_bars))
 
 
 def _habits(subject: _Subject) -> Iterator[Section]:
@@ -208,7 +207,7 @@ def _habits(subject: _Subject) -> Iterator[Section]:
 
 def _distances(subject: _Subject) -> Iterator[Section]:
     """How far it looks, and those of the features that do not stand with the roles already."""
-    known = {bar.label for bar in _role_bars(subject)}
+    known = {bar.label for bar in subject.role_bars}
     windows, others = [], []
     for feature, bar in subject.bars("distance_features", "feature", subject.feature):
         if subject.role(feature) != bar.label:
@@ -245,10 +244,12 @@ def _patterns(subject: _Subject) -> Iterator[Section]:
 
 
 def _nearest(subject: _Subject) -> Iterator[Section]:
-    distances = subject.arrays.get("head_distance")
-    if distances is None or not np.isfinite(distances.values).all():
+    if "head_distance" not in subject.arrays:
         return
-    likeness = likeness_of(subject.atlas, subject.stack)
+    try:
+        likeness = likeness_of(subject.atlas, subject.stack)
+    except AtlasError:  # distances that are missing
+        return
     yield Section(
         key="head_distance",
         title="Heads most like it",

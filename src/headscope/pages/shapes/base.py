@@ -28,7 +28,10 @@ def _whole(value: Any) -> Any:
     if isinstance(value, str):
         return value if value.isascii() else _HALVES.sub("\N{REPLACEMENT CHARACTER}", value)
     if isinstance(value, dict):
-        return {_whole(key): _whole(item) for key, item in value.items()}
+        return {
+            _whole(key): item if item is None or isinstance(item, float | bool) else _whole(item)
+            for key, item in value.items()
+        }
     if isinstance(value, list | tuple) and value and not isinstance(value[0], int | float):
         return type(value)(map(_whole, value)) if type(value) in (list, tuple) else value
     return value
