@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.material import demo
 from tests.browser.watching import NARROW, Open, number
+from tests.browser.weights import point_at
 
 from headscope.pages.looking import Looked
 from headscope.pages.page import write_view
@@ -56,17 +57,13 @@ def test_the_same_head_on_one_scale(seen: tuple[Observed, Observed], path: Path,
 def test_a_cell_is_pointed_at_in_both(seen: tuple[Observed, Observed], path: Path, from_file: Open) -> None:
     page = from_file(path.as_uri())
     first, second = panes(page)
-    canvas = first.locator(".hs-matrix canvas")
-    cell, left, top = (number(canvas, name) for name in ("cell", "left", "top"))
-    at = KEYS[0] + 0.5
-    canvas.hover(position={"x": left + at * cell, "y": top + at * cell})
+    point_at(first, KEYS[0], KEYS[0])
     for pane, place, each in zip((first, second), KEYS, seen, strict=True):
         read = pane.locator(f".hs-read[data-query='{place}'][data-key='{place}']")
         weight = each.layer("encoder", LAYER)[HEAD, place, place]
         assert number(read, "weight") == pytest.approx(weight, abs=0.0002)
-    old = 2.5  # which the second text has not
-    canvas.hover(position={"x": left + old * cell, "y": top + old * cell})
-    expect(first.locator(".hs-read[data-query='2']")).to_be_visible()
+    old = 2  # which the second text has not
+    point_at(first, old, old)
     expect(second.locator(".hs-read[data-query]")).to_have_count(0)
 
 

@@ -5,7 +5,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import Server
 from tests.browser.material import Written, demo
-from tests.browser.watching import Open, number, settled, watching
+from tests.browser.watching import Open, settled, watching
+from tests.browser.weights import at_cell
 
 import headscope as hs
 from headscope.pages.seen import observe
@@ -29,15 +30,6 @@ def switch(page: Page, name: str) -> None:
     ).click()
 
 
-def read_cell(page: Page, query: int, key: int) -> float:
-    canvas = page.locator(".hs-matrix canvas")
-    cell, left, top = (number(canvas, name) for name in ("cell", "left", "top"))
-    canvas.hover(position={"x": left + (key + 0.5) * cell, "y": top + (query + 0.5) * cell})
-    cell_read = page.locator(f".hs-read[data-query='{query}'][data-key='{key}']")
-    expect(cell_read).to_be_visible()
-    return number(cell_read, "weight")
-
-
 def test_the_matrix_shows_before_after_and_difference(from_server: Open, maps: dict[str, np.ndarray]) -> None:
     page = from_server(f"view=matrix&{AT}")
     legend = page.locator(".hs-legend")
@@ -58,7 +50,7 @@ def test_the_matrix_shows_before_after_and_difference(from_server: Open, maps: d
         )
         largest = np.unravel_index(np.abs(maps[name]).argmax(), maps[name].shape)
         query, key = map(int, largest)
-        assert read_cell(page, query, key) == pytest.approx(maps[name][query, key], abs=1e-4)
+        assert at_cell(page, query, key) == pytest.approx(maps[name][query, key], abs=1e-4)
     settled(page)
     assert "x-shows=difference" in page.url
 

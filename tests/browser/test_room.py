@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.material import NASTY, Written
 from tests.browser.watching import NARROW, Open, number, settled, watching
+from tests.browser.weights import middle_of
 
 from headscope.pages.arrays import from_attentions
 from headscope.pages.page import write_view
@@ -25,10 +26,7 @@ def by_touch(browser: Browser) -> Iterator[Open]:
 def tap(page: Page, query: int, key: int) -> None:
     settled(page)  # the list of weights takes room from the matrix when it first appears
     canvas = page.locator(".hs-matrix canvas")
-    cell = number(canvas, "cell")
-    x = number(canvas, "left") + (key + 0.5) * cell
-    y = number(canvas, "top") + (query + 0.5) * cell
-    canvas.tap(position={"x": x, "y": y})
+    canvas.tap(position=middle_of(canvas, query, key))
 
 
 def test_a_tap_on_a_cell_reads_its_weight(demo_file: Written, by_touch: Open) -> None:

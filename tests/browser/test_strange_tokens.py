@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.material import NASTY, Written, demo, write
 from tests.browser.watching import Open
+from tests.browser.weights import point_at
 
 from headscope.pages.seen import observe
 from headscope.pages.start import Start
@@ -39,9 +40,7 @@ def test_tokens_of_a_file(nasty_file: Path, from_file: Open) -> None:
     expect(page.get_by_role("contentinfo")).to_contain_text(NASTY["script"])  # the model's name
     is_unharmed(page)
     page.locator("[data-view=matrix]").click()
-    canvas = page.locator(".hs-matrix canvas")
-    cell, left, top = (float(canvas.get_attribute(f"data-{name}") or 0) for name in ("cell", "left", "top"))
-    canvas.hover(position={"x": left + cell / 2, "y": top + 8.5 * cell})
+    point_at(page, 8, 0)
     expect(page.locator(".hs-read bdi").first).to_have_text("x" * 23 + "…")
     expect(page.locator(".hs-read bdi").last).to_have_text("<script>alert(1)</scrip…")
     is_unharmed(page)

@@ -1,10 +1,11 @@
 """A page under watch: what it asks for, says on its console and opens is kept, and must be harmless."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Locator, Page, ViewportSize, WebError
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Locator, Page, ViewportSize, WebError, expect
 
 WIDE: ViewportSize = {"width": 1280, "height": 900}
 NARROW: ViewportSize = {"width": 390, "height": 844}
@@ -91,10 +92,9 @@ def watching(
 
 
 def number(place: Locator, name: str) -> float:
-    """A number that an element carries as data-`name`."""
-    value = place.get_attribute(f"data-{name}")
-    assert value is not None, f"{place} has no data-{name}"
-    return float(value)
+    """A number that an element carries as data-`name`, waited for."""
+    expect(place).to_have_attribute(f"data-{name}", re.compile("."))
+    return float(place.get_attribute(f"data-{name}") or "nan")
 
 
 def go(page: Page, fragment: str) -> None:

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, Position, expect
 from tests.browser.material import Array
-from tests.browser.watching import number
+from tests.browser.watching import number, settled
 
 LAYER, HEAD, QUERY = 3, 2, 5
 CLOSE = 0.005
 """What the project promises of every weight shown."""
+TRIES = 5
 
 
 def weights_of(page: Page, side: str, index: int) -> dict[int, float]:
@@ -31,15 +32,32 @@ def agree(shown: Mapping[int, float], row: Array, *, among: list[int] | None = N
     assert max((row[index] for index in rest - set(shown)), default=0) <= min(shown.values()) + 2 * CLOSE
 
 
-def at_cell(page: Page, query: int, key: int) -> float:
-    """The weight that the matrix view reads out at a cell."""
-    canvas = page.locator(".hs-matrix canvas")
+def middle_of(canvas: Locator, query: int, key: int) -> Position:
+    """Where on the matrix view's canvas a cell is now."""
     cell = number(canvas, "cell")
-    place = {
+    return {
         "x": number(canvas, "left") + (key + 0.5) * cell,
         "y": number(canvas, "top") + (query + 0.5) * cell,
     }
-    canvas.hover(position=place)  # type: ignore[arg-type]
-    read = page.locator(f".hs-read[data-query='{query}'][data-key='{key}']")
+
+
+def point_at(pane: Page | Locator, query: int, key: int) -> Locator:
+    """What the matrix view reads out with the mouse on a cell.
+
+    The matrix may still be growing, and shrinks when the list of weights first appears: it is pointed at again then.
+    """
+    canvas = pane.locator(".hs-matrix canvas")
+    read = pane.locator(f".hs-read[data-query='{query}'][data-key='{key}']")
+    for _ in range(TRIES):
+        place = middle_of(canvas, query, key)
+        canvas.hover(position=place)
+        settled(canvas.page)
+        if middle_of(canvas, query, key) == place:
+            break
     expect(read).to_be_visible()
-    return number(read, "weight")
+    return read
+
+
+def at_cell(page: Page, query: int, key: int) -> float:
+    """The weight that the matrix view reads out at a cell."""
+    return number(point_at(page, query, key), "weight")

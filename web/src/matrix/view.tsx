@@ -151,9 +151,11 @@ function Matrix(props: MatrixProps) {
             ref={canvas}
             role="img"
             aria-label={`Attention of head ${layer}.${head}: ${grid.queries} queries down, ${grid.keys} keys across`}
-            data-cell={place.cell}
-            data-left={margin.left + place.x}
-            data-top={margin.top + place.y}
+            {...(size.height > 0 && {
+              "data-cell": place.cell,
+              "data-left": margin.left + place.x,
+              "data-top": margin.top + place.y,
+            })}
             {...handlers}
           />
         </div>
