@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.material import demo
-from tests.browser.test_edits import read_cell
 from tests.browser.watching import Open
+from tests.browser.weights import at_cell
 
 from headscope.pages.looking import look
 from headscope.pages.page import write_view
@@ -43,7 +43,7 @@ def shows(page: Page, exact: dict[str, np.ndarray]) -> None:
         expect(page).to_have_url(re.compile(f"weigh={weigh}"))
         wanted = exact[weigh].argmin() if weigh == "signed" else exact[weigh].argmax()
         query, key = map(int, np.unravel_index(wanted, exact[weigh].shape))
-        assert read_cell(page, query, key) == pytest.approx(exact[weigh][query, key], abs=0.003)
+        assert at_cell(page, query, key) == pytest.approx(exact[weigh][query, key], abs=0.003)
         if weigh == "signed":
             expect(page.locator(".hs-read")).to_contain_text("works against what the head gives")
 
