@@ -17,8 +17,8 @@ from transformers import BertConfig, BertModel, Qwen2Config, Qwen2Model
 from headscope.capture import AttentionCall, Carrier, Forward, survey
 from headscope.capture.call import AttentionInputs
 from headscope.capture.follow import replacing
-from headscope.capture.kernels.batch import FusedStack
-from headscope.capture.kernels.launch import NOTHING, Asked, Root
+from headscope.capture.kernels.batch import NOTHING, Asked, Root
+from headscope.capture.kernels.gpu import TritonStack
 from headscope.measures import MEASURES, HeadDistance, Measure, SampledHeadDistance
 from headscope.models import Model, load, wrap
 from headscope.models.stacks import Place
@@ -56,7 +56,7 @@ class Road:
         by_way = ((states, False), (weighed, True))
         single = [[state for state in own if not state.from_sums] for own, _ in by_way]
         at_once = [[state for state in own if state.from_sums] for own, _ in by_way]
-        turn: list[FusedStack] = []
+        turn: list[TritonStack] = []
         shown = False
 
         def compute(place: Place, inputs: AttentionInputs, forward: Forward) -> Tensor:
@@ -85,7 +85,7 @@ class Road:
                     for rows in state.wanted(tokens, tokens, moved=is_moved)
                 ]
                 shown = any(state.looks_at(tokens) for own in single for state in own)
-                turn[:] = [FusedStack(self.grid, (tokens, tokens), wanted)]
+                turn[:] = [TritonStack(self.grid, (tokens, tokens), wanted)]
                 run(batch.inputs)
                 turn.clear()
 

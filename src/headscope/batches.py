@@ -125,10 +125,7 @@ class AttentionBatch:
     def even(self, *, causal: bool) -> "AttentionBatch":
         """The batch as one head would have it that looks evenly at every token it can see; made once for all."""
         if causal not in self._even:
-            sees = self.queries.is_token[:, None, :, None] & self.keys.is_token[:, None, None, :]
-            sees = (sees.tril() if causal else sees).to(self.dtype)  # (text, 1, query, key)
-            even = sees / sees.sum(-1, keepdim=True).clamp_min(1)
-            self._even[causal] = AttentionBatch(self.layer, even, self.queries, self.keys)
+            self._even[causal] = even_attention(self.queries, self.keys, causal=causal, dtype=self.dtype)
         return self._even[causal]
 
     def map_of(self, text: int) -> Tensor:
@@ -152,6 +149,15 @@ class AttentionBatch:
         assert self.carried is not None
         lengths = self.carried.fetched.masked_fill(~self.keys.is_token[:, None], 0)  # padding may hold nan
         return MovedBatch(self, lengths.to(self.dtype))
+
+
+def even_attention(
+    queries: TokenBatch, keys: TokenBatch, *, causal: bool, dtype: torch.dtype = torch.float32
+) -> AttentionBatch:
+    """One head that looks evenly at every token it can see."""
+    sees = queries.is_token[:, None, :, None] & keys.is_token[:, None, None, :]
+    sees = (sees.tril() if causal else sees).to(dtype)  # (text, 1, query, key)
+    return AttentionBatch(0, sees / sees.sum(-1, keepdim=True).clamp_min(1), queries, keys)
 
 
 @dataclass(frozen=True)

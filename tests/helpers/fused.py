@@ -4,19 +4,12 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 
 import torch
+from tests.helpers.exact import exact_weights
 from torch import Tensor, nn
 
 from headscope.capture.call import AttentionInputs
-from headscope.capture.kernels.launch import (
-    Asked,
-    FusedCall,
-    Pairs,
-    Root,
-    StackSums,
-    TokenTables,
-    View,
-    attend,
-)
+from headscope.capture.kernels.batch import Asked, Root
+from headscope.capture.kernels.launch import Call, Pairs, StackSums, TokenTables, View, attend
 
 ON_GPU = torch.cuda.is_available()
 DEVICE = "cuda" if ON_GPU else "cpu"
@@ -87,21 +80,6 @@ class Case:
         return view, torch.randn(self.heads, self.width, self.width, device=DEVICE)
 
 
-def exact_weights(inputs: AttentionInputs) -> Tensor:
-    """(text, head, query, key) in float64."""
-    query, key = inputs.query.double(), inputs.key.double()
-    key = key.repeat_interleave(query.shape[1] // key.shape[1], 1)
-    scores = query @ key.mT * inputs.scale
-    if inputs.soft_cap:
-        scores = inputs.soft_cap * torch.tanh(scores / inputs.soft_cap)
-    for added in (inputs.bias_of_all, inputs.mask_of_all):
-        scores = scores if added is None else scores + added.double()
-    if inputs.sinks is not None:
-        sink = inputs.sinks.double()[None, :, None, None].expand(*scores.shape[:3], 1)
-        return torch.cat([scores, sink], -1).softmax(-1)[..., :-1]
-    return scores.softmax(-1)
-
-
 def exact_diagonals(weights: Tensor, tables: TokenTables) -> Tensor:
     """(text, head, offset + queries) in float64."""
     queries, keys = weights.shape[2:]
@@ -150,7 +128,7 @@ def check_sums(left: StackSums, view: View, way: int, weights: Tensor, bar: floa
     assert_near("pairs", left.pairs.sum(2)[:, :, way, :SUMS], exact_pair_sums(weights, tables.pairs), bar)
 
 
-def check(case: Case) -> FusedCall:
+def check(case: Case) -> Call:
     view, root = case.made()
     inputs, tables = view.inputs, view.tables
     weights = exact_weights(inputs)
@@ -181,7 +159,7 @@ def check(case: Case) -> FusedCall:
     return found
 
 
-def check_given(found: FusedCall, left: StackSums, root: Tensor, residual: Tensor, bar: float) -> None:
+def check_given(found: Call, left: StackSums, root: Tensor, residual: Tensor, bar: float) -> None:
     tables = found.view.tables
     given = (found.output.double() * tables.real[:, :, None, None]).transpose(1, 2) @ root
     length = torch.linalg.vector_norm(given, dim=-1)  # (text, head, query)

@@ -1,22 +1,24 @@
-"""The kernels' road against the model's own, end to end: interpreted on a CPU, or on a GPU."""
+"""The kernels' road against the model's own, end to end: compiled for a CPU, and those of a GPU interpreted."""
 
 import numpy as np
 import pytest
+import torch
 from tests.helpers.tiny import tinier, tiny
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+from transformers.models.bert import modeling_bert
 
-from headscope.capture import survey
+from headscope.capture import observe, survey
+from headscope.capture.kernels.batch import FusedStack, WholeBatch
 from headscope.errors import CaptureError
 from headscope.measures import MEASURES
+from headscope.measures.reductions import near_diagonals
 from headscope.models import Model
-from headscope.run.kernels import kernels_note
+from headscope.run.kernels import _out_of_reach, kernels_note
 from headscope.run.measured import Measures
 from headscope.run.watch import USED, Watch
 from headscope.run.weighing import choose_weighing
 from headscope.text.items import TextPair
 
-pytest.importorskip(
-    "triton", reason="the kernels' tests were left out: triton is not installed (pip install triton)"
-)
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*encountered in.*:RuntimeWarning"
 )  # numpy, of minus infinity
@@ -27,12 +29,19 @@ PAIRS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a CPU kernels are interpreted, which is for tests."""
-    monkeypatch.setattr("headscope.run.kernels._reaches", lambda device: True)
+@pytest.fixture(params=["cpu", pytest.param("gpu", marks=pytest.mark.slow)])
+def road(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Kernels for a CPU, or those for a GPU, which are interpreted on a CPU."""
+    pytest.importorskip({"cpu": "numba", "gpu": "triton"}[request.param])
+    if request.param == "gpu":
+        from headscope.capture.kernels.gpu import TritonStack
+
+        monkeypatch.setattr("headscope.capture.kernels.stack_for", lambda device: TritonStack)
+    return str(request.param)
 
 
+CAP = 2e3
+"""So much that the scores of a tiny model do not come near it."""
 KINDS = [MEASURES.get(name) for name in MEASURES.names()]
 
 
@@ -48,9 +57,8 @@ def counted(model: Model, *, kernels: bool) -> Measures:
     return states
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["bert", "gpt2"])
-def test_every_measure_is_the_same_by_both_roads(architecture: str) -> None:
+def test_every_measure_is_the_same_by_both_roads(architecture: str, road: str) -> None:
     model = tinier(architecture)
     own, fused = (counted(model, kernels=kernels).result() for kernels in (False, True))
     assert own.keys() == fused.keys()
@@ -62,19 +70,47 @@ def test_every_measure_is_the_same_by_both_roads(architecture: str) -> None:
             )
 
 
-def test_a_kernel_that_differs_is_not_used_and_the_layer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_that_differs_is_not_used_and_the_layer_is_named(
+    road: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     watch = Watch(survey(tinier("bert")))
     fuse = Watch.fuse
 
     def wrong(self: Watch, *given: object) -> object:
         batch = fuse(self, *given)
         if batch.layer == 1:
-            batch.left.diagonals.mul_(1.1)
+            batch.reduce(near_diagonals).mul_(1.1)
         return batch
 
     monkeypatch.setattr(Watch, "fuse", wrong)
     note = kernels_note(watch, wanted=True, faithful=False)
     assert note.startswith("not used: near_diagonals of layer 1 of the encoder differs by")
+
+
+def test_a_cap_that_nobody_tells_of_shows_where_scores_are_large(
+    road: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(modeling_bert, "eager_attention_forward", _capped)
+    note = kernels_note(Watch(survey(tinier("bert"))), wanted=True, faithful=False)
+    assert note.startswith("not used: sharper output of layer 0 of the encoder differs by")
+
+
+def _capped(module, query, key, value, mask, **options):
+    scores = CAP * torch.tanh(query @ key.mT * options["scaling"] / CAP)
+    weights = (scores if mask is None else scores + mask).softmax(-1)
+    return (weights @ value).transpose(1, 2), weights
+
+
+def test_an_option_that_kernels_do_not_know_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    own = observe._attend
+    monkeypatch.setitem(
+        ALL_ATTENTION_FUNCTIONS,
+        observe.NAME,
+        lambda *given, **options: own(*given, **options, turned=0.5, held=None),
+    )
+    note = kernels_note(Watch(survey(tinier("bert"))), wanted=True, faithful=False)
+    assert note == "not used: layer 0 of the encoder is given turned, which kernels do not know"
 
 
 def test_a_kernel_that_does_not_run_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,22 +130,36 @@ def test_why_kernels_are_not_used() -> None:
     assert "out of the hook's reach" in kernels_note(looked_at, wanted=True, faithful=False)
 
 
-def test_on_a_cpu_the_model_computes_its_own_attention(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
+@pytest.mark.parametrize(
+    ("device", "dtype", "why"),
+    [
+        ("cpu", torch.bfloat16, "the model runs in bfloat16 on cpu"),
+        ("cuda", torch.float64, "the model runs in float64 on cuda"),
+        ("mps", torch.float32, "the model runs on mps"),
+    ],
+)
+def test_where_kernels_do_not_reach(device: str, dtype: torch.dtype, why: str) -> None:
+    assert _out_of_reach(torch.device(device), dtype) == why
+
+
+def test_without_numba_the_model_computes_its_own_attention(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headscope.run.kernels.is_compiled", lambda: False)
     note = kernels_note(Watch(survey(tiny("bert"))), wanted=True, faithful=False)
-    assert note == "not used: the model runs on cpu"
+    assert note == "not used: numba is not installed (pip install 'headscope[fast]')"
 
 
 def test_a_nan_is_told_of_when_the_batches_are_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    from headscope.capture.kernels.batch import FusedStack, WholeBatch
-
+    pytest.importorskip("numba")
     watch = Watch(survey(tiny("bert")))
     watch.kernels = USED
     whole = FusedStack.whole
 
     def broken(self: FusedStack) -> WholeBatch:
-        self.left.entropies[:, self.grid.heads + 1] = np.nan
-        return whole(self)
+        batch = whole(self)
+        sums = batch.left.sums(0)
+        sums.entropies[:, self.grid.heads + 1] = np.nan
+        monkeypatch.setattr(type(batch.left), "sums", lambda left, way: sums)
+        return batch
 
     monkeypatch.setattr(FusedStack, "whole", broken)
     encoder = watch.encoder(16)

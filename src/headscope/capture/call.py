@@ -1,6 +1,6 @@
 """One attention call, as those who look at it or change it are handed it."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -54,6 +54,31 @@ class AttentionInputs:
         """(text, head, query, key) the position bias, without a copy."""
         return self._of_all(self.position_bias)
 
+    def finish(self, products: Tensor, part: Callable[[Tensor], Tensor]) -> Tensor:
+        """Turn products of queries and keys into scores, in place; `part` takes theirs of what is there for all."""
+        products.mul_(self.scale)
+        if self.soft_cap is not None:
+            products.div_(self.soft_cap).tanh_().mul_(self.soft_cap)
+        for added in (self.bias_of_all, self.mask_of_all):
+            if added is not None:
+                products.add_(part(added))
+        return products
+
+    def weights_of(self, places: Tensor, texts: Tensor | None = None) -> Tensor:
+        """(text, head, row, key) the weights of the queries at `places` (text, row) of all or some `texts` (text,)."""
+        of = torch.arange(len(self.query), device=places.device) if texts is None else texts
+
+        def rows(tensor: Tensor) -> Tensor:
+            return tensor[of[:, None], :, places].transpose(1, 2)
+
+        query = rows(self.query)
+        key = self.key[of].repeat_interleave(query.shape[1] // self.key.shape[1], 1)
+        scores = self.finish(query @ key.mT, rows)
+        if self.sinks is not None:
+            sinks = self.sinks.to(scores)[:, None, None].expand(*scores.shape[:3], 1)
+            scores = torch.cat([scores, sinks], -1)
+        return scores.softmax(-1)[..., : key.shape[2]]
+
     def _of_all(self, added: Tensor | None) -> Tensor | None:
         if added is None:
             return None
@@ -82,6 +107,8 @@ class AttentionCall:
     """The heads whose output was replaced by one that does not follow from their weights."""
     softmax_input: Tensor | None = None
     """(text, head, query, key) where the module took the softmax itself: scores, biases and masks in one."""
+    unknown_options: tuple[str, ...] = ()
+    """What else its function was given that may change what it does."""
     scores_unknown: str = ""
     """Why its scores are not products of queries and keys and a bias, in words; empty where they are."""
 

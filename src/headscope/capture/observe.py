@@ -9,8 +9,9 @@ decoder sees the future.
 
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,6 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers.masking_utils import eager_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from headscope.capture import lean
 from headscope.capture.call import AttentionCall, AttentionInputs
 from headscope.capture.softmax import Site, softmax_road
 from headscope.errors import CaptureError
@@ -32,6 +32,15 @@ NAME = "headscope"
 _EAGER = "eager_attention_forward"
 _FAST = "sdpa"
 """The one other attention function that takes the masks of the eager one."""
+
+# What attention functions are given that an `AttentionInputs` has too, or that changes nothing in what they do here.
+_KNOWN = frozenset(
+    (
+        *("scaling", "softcap", "position_bias", "s_aux"),
+        *("dropout", "is_causal", "sliding_window", "position_ids", "cache_position", "use_cache"),
+        "output_attentions",
+    )
+)
 
 # In the order of a forward pass, as far as stacks go: the encoder is done before the decoder starts.
 _OUTPUTS = ("encoder_attentions", "attentions", "decoder_attentions", "cross_attentions")
@@ -64,7 +73,8 @@ _here: ContextVar[tuple[_Registration, ...]] = ContextVar("headscope_interceptor
 _suspended: ContextVar[bool] = ContextVar("headscope_edits_suspended", default=False)
 
 # The attention function is a setting of the network, seen by all threads: only one may have it changed at a time.
-_changing = threading.RLock()
+_changing: defaultdict[int, threading.RLock] = defaultdict(threading.RLock)
+"""By the ids of configurations; parts of a network share them."""
 _own_names: dict[int, str] = {}
 """The attention function each changed configuration (by its id) had before."""
 
@@ -166,9 +176,11 @@ def attention_function(network: PreTrainedModel, name: str, *, force: bool = Fal
     `force` sets the name even where transformers would not, for architectures that look at it all the same.
     A second thread waits until the first has left.
     """
-    with _changing:
-        submodels = [module for module in network.modules() if isinstance(module, PreTrainedModel)]
-        configs = {id(model.config): model.config for model in submodels}  # parents before their parts
+    submodels = [module for module in network.modules() if isinstance(module, PreTrainedModel)]
+    configs = {id(model.config): model.config for model in submodels}  # parents before their parts
+    with ExitStack() as changing:
+        for key in sorted(configs):  # always in the same order: nobody waits for one who waits for them
+            changing.enter_context(_changing[key])
         before = {key: config._attn_implementation for key, config in configs.items()}
         outermost = {key: own for key, own in before.items() if own != NAME and key not in _own_names}
         _own_names.update(outermost)
@@ -255,7 +267,7 @@ def _attend(
         )
         return handlers[0].attend(inputs), None
     own = own_attention(type(module))
-    output, weights = lean.attend(own, module, query, key, value, mask, *positional, **options)
+    output, weights = own(module, query, key, value, mask, *positional, **options)
     if not handlers:
         return output, weights
     call = AttentionCall(
@@ -269,9 +281,16 @@ def _attend(
         position_bias=options.get("position_bias"),  # T5 and its kin
         scaling=options.get("scaling"),
         soft_cap=options.get("softcap"),
+        unknown_options=tuple(
+            name for name in options if name not in _KNOWN and _says_something(options[name])
+        ),
     )
     call = _handled(call, handlers)
     return call.output, call.weights
+
+
+def _says_something(option: Any) -> bool:
+    return option is not None and option is not False
 
 
 def _answered(module: nn.Module, seen: Callable[[], AttentionCall]) -> AttentionCall | None:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from headscope.measures.base import MEASURES, PerTextMeasure
 from headscope.measures.folds import FOLDS, FoldSums
-from headscope.measures.reductions import QueryGroup, class_mass, diagonal_sums, picked
+from headscope.measures.reductions import WINDOWS, QueryGroup, class_mass, picked, window_sums
 from headscope.types import (
     CLS,
     COMMA,
@@ -16,10 +16,8 @@ from headscope.types import (
     SEP,
     AttentionBatch,
     LabelledArray,
-    TokenBatch,
 )
 
-WINDOWS = 16
 SPECIAL_FEATURES = (("cls", CLS), ("sep", SEP), ("comma", COMMA), ("period", PERIOD))
 
 
@@ -84,20 +82,3 @@ class DistanceFeatures(PerTextMeasure):
         special = picked(mass, -1, tuple(role for _, role in SPECIAL_FEATURES))
         by_distance = batch.reduce(window_sums) / batch.queries.lengths[:, None, None]
         return torch.cat([special, by_distance], -1), None
-
-
-def window_sums(batch: AttentionBatch) -> Tensor:
-    """(text, head, self and windows) attention to ordinary keys, summed over queries by distance."""
-    sums = batch.reduce(diagonal_sums)  # (text, head, offset + queries)
-    table = batch.keys.derive(window_table)  # (text, offset + queries, self and windows)
-    return sums @ table.to(sums.dtype)
-
-
-def window_table(tokens: TokenBatch) -> Tensor:
-    """(text, offset + tokens, feature) 1 where the offset belongs to `self` or to the window."""
-    longest = tokens.ids.shape[1]
-    distance = torch.arange(-longest, longest + 1, device=tokens.ids.device).abs()
-    window = distance * WINDOWS // tokens.lengths[:, None]  # (text, offset + tokens)
-    column = torch.where(distance == 0, 0, 1 + window)
-    # Distances past a text's end hold no attention; they are put in the last window, where they add 0.
-    return torch.nn.functional.one_hot(column.clamp_max(WINDOWS), 1 + WINDOWS).double()

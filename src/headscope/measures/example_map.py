@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import nothing, settled
-from headscope.measures import cpu
 from headscope.measures.base import MEASURES, Measure
+from headscope.measures.fast import cpu
 from headscope.measures.folds import mixed_ids
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray, TokenBatch
 

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from headscope.accumulator import nothing, settled
 from headscope.batches import ALL_LAYERS, ChosenRows
-from headscope.measures import cpu
 from headscope.measures.base import MEASURES, Measure
+from headscope.measures.fast import cpu
 from headscope.measures.folds import mixed_ids
 from headscope.measures.mixture import mixture_weights
 from headscope.measures.reductions import entropy_of
@@ -295,7 +295,7 @@ def _template_sums(attention: Tensor, rows: _Rows) -> tuple[Tensor, Tensor]:
     attention = attention.to(weighed.dtype)
     products = torch.bmm(attention.flatten(2), weighed.flatten(2).mT)  # (text, head, template)
     if attention.device.type == "cuda" and find_spec("triton") is not None:
-        from headscope.measures.binned_kernel import binned  # noqa: PLC0415  (needs triton)
+        from headscope.measures.fast.binned_kernel import binned  # noqa: PLC0415  (needs triton)
 
         places = rows.chosen.places
         return products.sum(0), binned(

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from headscope.batches import ALL_LAYERS, ChosenRows
 from headscope.errors import CaptureError
-from headscope.measures import cpu
 from headscope.measures.base import MEASURES, Measure, TextMean
+from headscope.measures.fast import cpu
 from headscope.measures.folds import mixed_ids
 from headscope.measures.reductions import entropy_of
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray, MovedBatch, TokenBatch
@@ -57,6 +57,7 @@ class HeadDistance(Measure):
 
     name: ClassVar[str] = "head_distance"
     summary: ClassVar[str] = "mean Jensen-Shannon divergence between two heads' attention"
+    from_sums: ClassVar[bool] = True
 
     grid: HeadGrid
     means: TextMean  # (head_a, head_b)
@@ -69,6 +70,10 @@ class HeadDistance(Measure):
         heads = grid.layers * grid.heads
         return cls(grid, TextMean.zeros(heads, heads), faithful)
 
+    def wanted(self, queries: TokenBatch, keys: TokenBatch, *, moved: bool) -> Sequence[ChosenRows]:
+        """The rows that are compared."""
+        return [ChosenRows(queries.derive(self._sampler(moved=moved) or _every)[0], None)]
+
     def update(self, batch: AttentionBatch) -> None:
         """Hold one layer's maps; with the last layer, compare all heads and let the maps go."""
         if batch.layer not in (len(self._held), ALL_LAYERS):
@@ -77,7 +82,8 @@ class HeadDistance(Measure):
             )
         sampler = self._sampler(moved=isinstance(batch, MovedBatch))
         sample = None if sampler is None else batch.queries.derive(sampler)
-        self._held.append(batch.attention if sampler is None else _rows(batch, sampler))
+        shows_maps = sampler is None and batch.layer != ALL_LAYERS
+        self._held.append(batch.attention if shows_maps else _rows(batch, sampler or _every))
         if batch.layer != ALL_LAYERS and len(self._held) < self.grid.layers:
             return
         held, self._held = self._held, []
@@ -154,12 +160,6 @@ class HeadDistance(Measure):
 class SampledHeadDistance(HeadDistance):
     """The same, estimated from a fixed number of queries of each text: the cost no longer grows with their square."""
 
-    from_sums: ClassVar[bool] = True
-
-    def wanted(self, queries: TokenBatch, keys: TokenBatch, *, moved: bool) -> Sequence[ChosenRows]:
-        """The rows that are compared."""
-        return [ChosenRows(queries.derive(self._sampler(moved=moved))[0], None)]
-
     @property
     def described(self) -> str:
         """With how many queries of a text are compared."""
@@ -194,6 +194,12 @@ def _rows(batch: AttentionBatch, sampler: Sampler) -> Tensor:
     rows = batch.rows(places)
     all_real = batch.queries.on_host.derive(sampler)[1].all()
     return rows if all_real else rows.mul_(real[:, None, :, None])
+
+
+def _every(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
+    """(text, query) the places of all queries, and which are real."""
+    count = tokens.ids.shape[1]
+    return torch.arange(count, device=tokens.ids.device).repeat(len(tokens.ids), 1), tokens.is_token
 
 
 def _every_16th(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
@@ -236,7 +242,7 @@ def divergence_sums(maps: Tensor, *, block: int, causal: bool = False) -> Tensor
     maps what no head may look at, about half, is left out of it.
     """
     if maps.device.type == "cuda" and find_spec("triton") is not None:
-        from headscope.measures import divergence_kernel  # noqa: PLC0415  (needs triton)
+        from headscope.measures.fast import divergence_kernel  # noqa: PLC0415  (needs triton)
 
         return divergence_kernel.divergence_sums(maps.transpose(0, 1))
     if cpu.takes(maps):

@@ -20,7 +20,7 @@ import torch
 
 from headscope.atlas.lock import lock, lock_file
 from headscope.errors import HeadscopeWarning, OptionError, OutputError
-from headscope.measures.cpu import is_compiled
+from headscope.measures.fast.cpu import is_compiled
 from headscope.models import Model
 from headscope.run.one_pass import B, Engine, Job, S, Shard, T, current_engine, running_on
 from headscope.run.states import StateError, dump_state, kind_of, load_state

@@ -1,5 +1,6 @@
 """Whether the kernels may compute a model's attention: proved on a small batch against the model's own function."""
 
+from dataclasses import replace
 from importlib.util import find_spec
 
 import torch
@@ -7,12 +8,19 @@ from torch import Tensor
 
 from headscope.batches import AttentionBatch, Carried
 from headscope.capture import AttentionCall
-from headscope.capture.observe import is_edited
-from headscope.measures.distance_features import window_sums
-from headscope.measures.named_patterns import pattern_sums
-from headscope.measures.reductions import class_mass, mean_entropy, near_diagonals
+from headscope.capture.call import AttentionInputs
+from headscope.capture.observe import is_edited, own_attention
+from headscope.measures.fast.cpu import is_compiled
+from headscope.measures.reductions import (
+    class_mass,
+    mean_entropy,
+    near_diagonals,
+    pattern_sums,
+    window_sums,
+)
 from headscope.models.stacks import Place
 from headscope.run.watch import USED, Watch, sides_of
+from headscope.text.batching import TextBatch
 from headscope.text.items import TextPair
 
 TEXTS = (
@@ -25,6 +33,8 @@ TEXTS = (
 _ROUNDING = {torch.float32: 1e-4}
 _ROUNDING_IN_HALF = 3e-2
 
+LOUDER = 30.0
+
 
 def kernels_note(watch: Watch, *, wanted: bool, faithful: bool) -> str:
     """`USED`, or why the kernels are not used for this model."""
@@ -32,23 +42,25 @@ def kernels_note(watch: Watch, *, wanted: bool, faithful: bool) -> str:
     reasons = {
         "switched off (--no-kernels)": not wanted,
         "published forms are computed from whole maps": faithful,
-        f"the model runs on {model.device.type}": not _reaches(model.device),
-        "triton is not installed": find_spec("triton") is None,
-        f"the model runs in {str(model.dtype).removeprefix('torch.')}": model.dtype == torch.float64,
         "the architecture computes attention out of the hook's reach": not capture.hooked
         or bool(capture.sites),
         "a layer computes attention more than once": capture.repeats > 1,
         "the model is edited": is_edited(model.network),
     }
     reason = next((reason for reason, holds in reasons.items() if holds), None)
-    if reason is None:
-        reason = _disagreement(watch)
+    reason = reason or _out_of_reach(model.device, model.dtype) or _disagreement(watch)
     return USED if reason is None else f"not used: {reason}"
 
 
-def _reaches(device: torch.device) -> bool:
-    """Whether kernels run there."""
-    return device.type == "cuda"
+def _out_of_reach(device: torch.device, dtype: torch.dtype) -> str | None:
+    """Why kernels do not run there, or not in that precision."""
+    if device.type not in ("cpu", "cuda"):
+        return f"the model runs on {device.type}"
+    if dtype == torch.float64 or (device.type == "cpu" and dtype != torch.float32):
+        return f"the model runs in {str(dtype).removeprefix('torch.')} on {device.type}"
+    if device.type == "cpu":
+        return None if is_compiled() else "numba is not installed (pip install 'headscope[fast]')"
+    return "triton is not installed" if find_spec("triton") is None else None
 
 
 def _disagreement(watch: Watch) -> str | None:
@@ -60,6 +72,10 @@ def _disagreement(watch: Watch) -> str | None:
     def look(place: Place, call: AttentionCall) -> None:
         if differing:
             return
+        where = f"layer {place.layer} of the {place.stack}"
+        if call.unknown_options:
+            differing.append(f"{where} is given {', '.join(call.unknown_options)}, which kernels do not know")
+            return
         queries, keys = sides_of(batch, place.stack)
         carrier = watch.carrier
         carried = None if carrier is None else carrier.carried(place, call.value, call.output)
@@ -68,12 +84,14 @@ def _disagreement(watch: Watch) -> str | None:
         real = queries.is_token[:, :, None, None]
         outputs = (call.output * real, other.call.output * real)
         rounding = _ROUNDING.get(call.output.dtype, _ROUNDING_IN_HALF)
-        for name, mine, theirs in (("output", *outputs), *_sums(own, other, place, carried)):
+        louder = _louder(watch, place, call.inputs, batch)
+        compared = (("output", *outputs), ("sharper output", *louder), *_sums(own, other, place, carried))
+        for name, mine, theirs in compared:
             apart = float(
                 (mine.float() - theirs.float()).abs().amax() / mine.float().abs().amax().clamp_min(1)
             )
             if not apart <= rounding:
-                differing.append(f"{name} of layer {place.layer} of the {place.stack} differs by {apart:.1e}")
+                differing.append(f"{name} of {where} differs by {apart:.1e}")
                 return
 
     try:
@@ -81,6 +99,22 @@ def _disagreement(watch: Watch) -> str | None:
     except Exception as error:  # a compiler, a driver, an architecture: the model's own road goes on
         return f"the kernel does not run here ({type(error).__name__}: {str(error).splitlines()[0][:120]})"
     return differing[0] if differing else None
+
+
+def _louder(watch: Watch, place: Place, inputs: AttentionInputs, batch: TextBatch) -> tuple[Tensor, Tensor]:
+    """The output by both roads of queries so much longer that a soft cap or a sink that nobody told of would show."""
+    inputs = replace(inputs, query=inputs.query * LOUDER)
+    given = {
+        "scaling": inputs.scaling,
+        "softcap": inputs.soft_cap,
+        "position_bias": inputs.position_bias,
+        "s_aux": inputs.sinks,
+    }
+    own = own_attention(type(inputs.module))
+    known = {name: value for name, value in given.items() if value is not None}
+    output, _ = own(inputs.module, inputs.query, inputs.key, inputs.value, inputs.mask, **known)
+    real = sides_of(batch, place.stack)[0].is_token[:, :, None, None]
+    return output * real, watch.fuse(place, inputs, batch).call.output * real
 
 
 def _sums(

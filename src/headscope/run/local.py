@@ -3,7 +3,8 @@
 import json
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal, get_args
@@ -30,6 +31,8 @@ from headscope.text.batching import Bucketed
 from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
 from headscope.types import Weigh
+
+Count = Callable[[Measures, ReadyBatch[ReadText]], None]
 
 UNKNOWN_WORTH_TELLING = 0.1
 
@@ -140,12 +143,14 @@ def _observe(
     def count(part: Measures, some: ReadyBatch[ReadText]) -> None:
         part.update(watch, some.moved(), clock)
 
-    with watch.running():
+    has_lanes = watch.has_lanes
+    with nullcontext() if has_lanes else watch.running():
         run_pass(
             reader,
             states,
             count,
             batches=_Ready(watch, grouped, clock),
+            lanes=_Lanes(watch, clock) if has_lanes else None,
             fetch=lambda parts: clock.iterated(WAITING, ahead(clock.beside(READING, parts), room=1)),
             title=title,
             expected=reader.expected,
@@ -153,6 +158,24 @@ def _observe(
         )
     if not reader.read:
         raise TextError(f"{reader.corpus.name} holds no usable text")
+
+
+class _Lanes:
+    """Ways through the model that may be used side by side; they are kept from shard to shard."""
+
+    def __init__(self, watch: Watch, clock: Profile) -> None:
+        self._watch, self._clock = watch, clock
+        self._free = [(watch, clock.lane())]
+
+    def __call__(self) -> AbstractContextManager[Count]:
+        """One that nobody uses."""
+        return self._used(*(self._free.pop() if self._free else (self._watch.beside(), self._clock.lane())))
+
+    @contextmanager
+    def _used(self, watch: Watch, clock: Profile) -> Iterator[Count]:
+        with watch.running():
+            yield lambda part, some: part.update(watch, some.moved(), clock)
+        self._free.append((watch, clock))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from typing import Self
 from headscope.atlas.files import MOVED, moved_arrays
 from headscope.batches import ALL_LAYERS, ChosenRows
 from headscope.capture import Capture
-from headscope.capture.lean import leaner_attention
 from headscope.errors import OptionError
 from headscope.measures import Measure
 from headscope.run.profile import MODEL, OFF, Profile
@@ -82,7 +81,7 @@ class Measures:
                 with profile.timed(measure.name + MOVED):
                     measure.update(moved)
 
-        with profile.timed(MODEL), leaner_attention():
+        with profile.timed(MODEL):
             if not at_once:
                 watch.run(batch, see)
                 return

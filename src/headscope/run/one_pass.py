@@ -5,7 +5,7 @@ a fixed binary tree by the shards' places: who counted a shard, when, and how of
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +17,7 @@ import torch
 
 from headscope.accumulator import Accumulator
 from headscope.models import Model
+from headscope.run.lanes import in_lanes
 from headscope.run.merging import MergeTree
 from headscope.run.progress import PassProgress, progress_bar
 
@@ -37,6 +38,9 @@ class Batch(Protocol):
 T = TypeVar("T")
 B = TypeVar("B", bound=Batch)
 S = TypeVar("S", bound=Accumulator)
+Count = Callable[[S, B], None]
+"""Shows a batch to the model and counts it in a state."""
+Lanes = Callable[[], AbstractContextManager[Count[S, B]]]
 
 
 @dataclass(frozen=True)
@@ -92,18 +96,52 @@ class Job(Generic[T, B, S]):
 
     nothing: S
     """A state that has counted nothing."""
-    count: Callable[[S, B], None]
+    count: Count[S, B]
     batches: Callable[[Iterable[T]], Iterable[B]]
+    lanes: Lanes[S, B] | None = None
+    """Opens ways to count that may be used side by side, each in a thread of its own."""
 
     def run(self, shard: Shard[T], told: Callable[[B], None] = lambda batch: None) -> S:
         """The state of a shard; `told` of each batch that is done."""
         counted = self.nothing.empty()
         # What runs inside is a part of this shard.
-        with running_on(HERE), _closed(self.batches(shard.texts)) as stream:
-            for batch in stream:
-                in_halves(batch, lambda some: _count(some, counted, self.count))
+        with (
+            running_on(HERE),
+            _closed(self.batches(shard.texts)) as stream,
+            _closed(self._parts(stream)) as parts,
+        ):
+            for batch, states in parts:
+                for state in states:
+                    counted.merge(state)
                 told(batch)
         return counted
+
+    def _parts(self, batches: Iterable[B]) -> Iterator[tuple[B, list[S]]]:
+        """Each batch with what was counted of it, in one state or more."""
+        if self.lanes is None:
+            for batch in batches:
+                yield batch, self._counted(batch, self.count)
+            return
+        lanes = self.lanes
+
+        @contextmanager
+        def lane() -> Iterator[Callable[[B], list[S]]]:
+            with lanes() as count:
+                yield lambda batch: self._counted(batch, count)
+
+        yield from in_lanes(batches, lane)
+
+    def _counted(self, batch: B, count: Count[S, B]) -> list[S]:
+        """What is counted of a batch: apart, so that one that fails half-way leaves no trace."""
+        states: list[S] = []
+
+        def add(some: B) -> None:
+            state = self.nothing.empty()
+            count(state, some)
+            states.append(state)
+
+        in_halves(batch, add)
+        return states
 
 
 class Engine(Protocol):
@@ -170,9 +208,10 @@ def current_engine() -> Engine:
 def run_pass(
     texts: Iterable[T],
     state: S,
-    count: Callable[[S, B], None],
+    count: Count[S, B],
     *,
     batches: Callable[[Iterable[T]], Iterable[B]],
+    lanes: Lanes[S, B] | None = None,
     fetch: Callable[[Iterator[Shard[T]]], Iterable[Shard[T]]] = lambda parts: parts,
     title: str | None = None,
     expected: Callable[[int], float | None] = lambda done: None,
@@ -183,13 +222,14 @@ def run_pass(
 ) -> S:
     """Fill the state: `count(part, batch)` shows a batch to the model and counts it in an empty state.
 
+    `lanes` opens ways to do the same that may be used side by side (see `in_lanes`).
     `batches` groups the texts of a shard, which has at least so many, unless it is the last; by default TEXTS_A_SHARD.
     `keep`: see `Engine`. `fetch` may read shards ahead. A bar of that `title` shows how many texts are done (an entry
     of `texts` stands for `units` of them), out of as many as are `expected(done)`, and how many `tokens(batch)` a
     second; None shows none. Gives the state back.
     """
     tree: MergeTree[S] = MergeTree()
-    job = Job(state.empty(), count, batches)
+    job = Job(state.empty(), count, batches, lanes)
     with progress_bar(title) as tell:
         progress = PassProgress(tell, expected)
 
@@ -235,10 +275,3 @@ def in_halves(batch: B, add: Callable[[B], None]) -> None:
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether it says that memory ran out; torch's allocator for the CPU raises a bare RuntimeError."""
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or "allocate memory" in str(error)
-
-
-def _count(batch: B, state: S, count: Callable[[S, B], None]) -> None:
-    """A batch is counted apart and merged when it is whole, so that one that fails half-way leaves no trace."""
-    part = state.empty()
-    count(part, batch)
-    state.merge(part)

@@ -1,5 +1,6 @@
 """Where the time of a run goes: waiting for texts, the model itself, and each measure."""
 
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ class Profile:
     seconds: dict[str, float] = field(default_factory=dict)
     aside: dict[str, float] = field(default_factory=dict)
     """Processor seconds of what other threads did meanwhile."""
+    lanes: "list[Profile]" = field(default_factory=list)
+    """Those of threads that work side by side."""
     _inner: list[float] = field(default_factory=list)
 
     @contextmanager
@@ -48,6 +51,11 @@ class Profile:
             self.seconds[name] = self.seconds.get(name, 0.0) + took - self._inner.pop()
             if self._inner:
                 self._inner[-1] += took
+
+    def lane(self) -> "Profile":
+        """A profile for one of several threads that work side by side."""
+        self.lanes.append(Profile(self.device, self.on))
+        return self.lanes[-1]
 
     def iterated(self, name: str, things: Iterable[T]) -> Iterator[T]:
         """The same things, with the time that it takes to get them counted."""
@@ -79,9 +87,15 @@ class Profile:
         yield from stream
 
     def facts(self, *, tokens: int, duration: float) -> dict[str, object]:
-        """What a reader wants to know, the dearest part first; what nobody has timed is `REST`."""
-        rest = max(0.0, duration - sum(self.seconds.values()))
-        ranked = sorted({**self.seconds, REST: rest}.items(), key=lambda entry: -entry[1])
+        """What a reader wants to know, the dearest part first; what nobody has timed is `REST`.
+
+        Of threads that worked side by side it is the mean.
+        """
+        seconds = Counter(self.seconds)
+        for lane in self.lanes:
+            seconds.update({part: took / len(self.lanes) for part, took in lane.seconds.items()})
+        rest = max(0.0, duration - sum(seconds.values()))
+        ranked = sorted({**seconds, REST: rest}.items(), key=lambda entry: -entry[1])
         return {
             "parts": [
                 {"part": part, "seconds": round(took, 4), "share": round(took / duration, 4)}

@@ -2,17 +2,19 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, nullcontext
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from torch import Tensor
 
 from headscope.batches import Carried, ChosenRows
-from headscope.capture import AttentionCall, Capture, Carrier, Forward, surveyed
+from headscope.capture import AttentionCall, Capture, Carrier, Forward, kernels, surveyed
 from headscope.capture.call import AttentionInputs
 from headscope.capture.finite import FiniteCheck
 from headscope.capture.follow import Inputs, replacing
 from headscope.capture.inputs import model_inputs
+from headscope.capture.kernels.batch import NOTHING, Asked, FusedBatch, FusedStack, Root
 from headscope.models import Model
 from headscope.models.stacks import Place
 from headscope.run.options import BatchSize
@@ -20,10 +22,6 @@ from headscope.run.weighing import carrier_for
 from headscope.text.batching import Bucketed, TextBatch
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.types import AttentionBatch, Layout, StackName, TokenBatch, WeighedBy
-
-if TYPE_CHECKING:
-    from headscope.capture.kernels.batch import FusedBatch, FusedStack
-    from headscope.capture.kernels.launch import Asked, Root
 
 USED = "used"
 """What is said of kernels that compute a model's attention."""
@@ -170,9 +168,32 @@ class Watch:
         with nullcontext() if self._running else self.running():
             assert self._running is not None
             earlier, self._turn = self._turn, _Turn(self, batch, see, rows or {}, moved=moved, layers=layers)
-            self._running(batch.inputs)
+            try:
+                self._running(batch.inputs)
+            except BaseException:
+                self._turn = earlier  # lets go of all that the batch held
+                raise
             if earlier is not None:
                 earlier.check()
+
+    @property
+    def has_lanes(self) -> bool:
+        """Whether batches may go through copies of the network side by side: on a CPU, if nobody has changed it."""
+        modules = self.model.network.modules()
+        return (
+            self.kernels == USED
+            and self.model.device.type == "cpu"
+            and not any(
+                "forward" in vars(module) or module._forward_hooks or module._forward_pre_hooks
+                for module in modules
+            )
+        )
+
+    def beside(self) -> "Watch":
+        """The same for another thread: a network of its own, that shares the weights."""
+        network = self.model.network
+        shared = [self.model.tokenizer, *network.parameters(), *network.buffers()]
+        return deepcopy(self, {id(thing): thing for thing in shared})
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -196,24 +217,19 @@ class Watch:
         finally:
             self._running = self._turn = None
 
-    def fuse(self, place: Place, inputs: AttentionInputs, batch: TextBatch) -> "FusedBatch":
+    def fuse(self, place: Place, inputs: AttentionInputs, batch: TextBatch) -> FusedBatch:
         """One layer's attention by the kernel."""
         stack = self.fused_stack(place.stack, batch)
         call = stack.attend(place.layer, inputs, self.asked(place, inputs.value, moved=True))
         return stack.layer(place.layer, call, self.carried(place, inputs.value, call.output))
 
-    def fused_stack(
-        self, stack: StackName, batch: TextBatch, rows: Sequence[ChosenRows] = ()
-    ) -> "FusedStack":
+    def fused_stack(self, stack: StackName, batch: TextBatch, rows: Sequence[ChosenRows] = ()) -> FusedStack:
         """Room for a stack's layers on a batch."""
-        from headscope.capture.kernels.batch import FusedStack  # noqa: PLC0415  (needs triton)
+        kind = kernels.stack_for(self.model.device)
+        return kind(self.capture.stacks.grid(stack), sides_of(batch, stack), rows)
 
-        return FusedStack(self.capture.stacks.grid(stack), sides_of(batch, stack), rows)
-
-    def asked(self, place: Place, value: Tensor, *, moved: bool) -> "Asked":
+    def asked(self, place: Place, value: Tensor, *, moved: bool) -> Asked:
         """What is asked of a layer beside where its heads look."""
-        from headscope.capture.kernels.launch import NOTHING, Asked, Root  # noqa: PLC0415  (needs triton)
-
         if self.carrier is None:
             return NOTHING
         if place not in self._roots:
@@ -272,7 +288,7 @@ class _Turn:
             whole = stack.whole()
             if forward.finite is not None:
                 places = [other for other in watch.capture.stacks.places if other.stack == place.stack]
-                forward.finite.look_at_layers(places, whole.sums.entropies[:, :, 0, 0])
+                forward.finite.look_at_layers(places, whole.left.sums(0).entropies[:, :, 0])
                 self.checks.add(forward.finite)
             self.see(place.stack, whole)
             del self.stacks[place.stack]

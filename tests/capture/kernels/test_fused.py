@@ -7,6 +7,7 @@ pytest.importorskip(
     "triton", reason="the kernels' tests were left out: triton is not installed (pip install triton)"
 )
 
+from tests.helpers.exact import exact_weights
 from tests.helpers.fused import (
     CASES,
     DEVICE,
@@ -16,7 +17,6 @@ from tests.helpers.fused import (
     StackSums,
     attend,
     check,
-    exact_weights,
 )
 
 pytestmark = pytest.mark.filterwarnings(

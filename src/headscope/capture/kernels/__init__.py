@@ -1,1 +1,16 @@
-"""The fast road: attention and its reductions in one launch on a GPU, chosen by proof."""
+"""The fast road: attention and its reductions computed together, chosen by proof."""
+
+import torch
+
+from headscope.capture.kernels.batch import FusedStack
+
+
+def stack_for(device: torch.device) -> type[FusedStack]:
+    """What computes attention on a device: loops that numba compiles for a CPU, kernels of Triton's for a GPU."""
+    if device.type == "cpu":
+        from headscope.capture.kernels.cpu import CompiledStack  # noqa: PLC0415  (needs numba)
+
+        return CompiledStack
+    from headscope.capture.kernels.gpu import TritonStack  # noqa: PLC0415  (needs triton)
+
+    return TritonStack

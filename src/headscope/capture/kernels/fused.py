@@ -22,7 +22,7 @@ a kernel cannot be cut where its registers are live.
 import triton
 import triton.language as tl
 
-from headscope.measures.divergence_kernel import fast_log2
+from headscope.measures.fast.divergence_kernel import fast_log2
 
 COLUMNS = tl.constexpr(16)
 """Width of the table of classes: 8 classes, and the same ones times what is fetched."""

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from headscope.capture.call import AttentionInputs
 from headscope.capture.kernels import chosen, fused
+from headscope.capture.kernels.batch import NOTHING, Asked
 
 _HALF = (torch.float16, torch.bfloat16)
 _COLUMNS, _GROUPS, _SIDE, _SUMS = 16, 8, 8, 32
@@ -89,35 +90,6 @@ class View:
         }
 
 
-@dataclass(frozen=True)
-class Root:
-    """The root of a layer's output projection (head, dim, rank), in two parts where one does not hold its digits."""
-
-    coarse: Tensor
-    fine: Tensor
-
-    @classmethod
-    def of(cls, root: Tensor, dtype: torch.dtype) -> "Root":
-        """For vectors of this type."""
-        if dtype not in _HALF:
-            return cls(root, root)
-        coarse = root.to(dtype)
-        return cls(coarse, (root - coarse).to(dtype))
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What is asked of a layer beside where its heads look."""
-
-    root: Root | None = None
-    residual: Tensor | None = None  # (text, query) the lengths of what heads add to
-    moved: bool = True
-    """Whether attention is also weighed by what heads move; else the root tells what they give alone."""
-
-
-NOTHING = Asked()
-
-
 class StackSums:
     """The sums of a stack's layers, as the kernels leave them: of each block of queries, heads side by side.
 
@@ -166,7 +138,7 @@ class StackSums:
 
 
 @dataclass(frozen=True)
-class FusedCall:
+class Call:
     """An attention call that was computed by the kernel."""
 
     view: View
@@ -197,7 +169,7 @@ class FusedCall:
         return into
 
 
-def attend(view: View, sums: StackSums, place: int, asked: Asked = NOTHING) -> FusedCall:
+def attend(view: View, sums: StackSums, place: int, asked: Asked = NOTHING) -> Call:
     """Attention of a stack's layer at that `place`, and its `sums`."""
     launch = _Launch(view, asked)
     sums.make_room(launch)
@@ -240,7 +212,7 @@ def attend(view: View, sums: StackSums, place: int, asked: Asked = NOTHING) -> F
             sums.lines, first, view.inputs.scale, _cap(view.inputs), BLOCK=32, DIM=_padded(width),
             MOVED=launch.moved, **view.flags,
         )  # fmt: skip
-    return FusedCall(view, out, normaliser)
+    return Call(view, out, normaliser)
 
 
 _NARROW = 64

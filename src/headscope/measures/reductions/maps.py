@@ -1,102 +1,32 @@
-"""What measures need of an attention map, each computed once per layer however many measures ask.
-
-A reduction takes an `AttentionBatch` and returns a tensor without the (query, key) plane. Measures call
-`batch.reduce(reduction)`; what depends on the tokens alone is derived once for all layers with
-`tokens.derive(function)`.
+"""Reductions of attention maps in plain torch: what every other way to the same sums is held against.
 
 Of a moved batch (each weight times the length of what is fetched, rows adding up to 1) no map is formed: its columns
 are those of the weights, scaled, and its rows are scaled afterwards. The logarithms, which cost most, serve both.
 """
 
-from enum import IntEnum
-from functools import lru_cache
-
 import torch
 from torch import Tensor
 
-from headscope.measures import cpu
-from headscope.types import CLS, OTHER, ROLES, SEP, AttentionBatch, MovedBatch, TokenBatch
-
-
-class KeyClass(IntEnum):
-    """The classes of keys that attention is summed over; the first five are the roles, in their order."""
-
-    CLS = 0
-    SEP = 1
-    PERIOD = 2
-    COMMA = 3
-    OTHER = 4
-    FIRST_TEXT = 5
-    SECOND_TEXT = 6
-    FIRST_TOKEN = 7
-
-
-class QueryGroup(IntEnum):
-    """The groups of queries that attention is averaged over.
-
-    The two texts of a pair count as parts of one group: their means are over the words of both, and add up.
-    """
-
-    ALL = 0
-    SEP = 1
-    NOT_SEP = 2
-    CLS = 3
-    FIRST_TEXT = 4
-    SECOND_TEXT = 5
-    NOT_FIRST_TOKEN = 6
-
-
-# A product with 16 columns is three times as fast as one with 8 on the CPUs we measured (the narrow one
-# falls off the vectorised path), so the class table is filled up with empty columns.
-_TABLE_WIDTH = 16
-
-
-FARTHEST = 8
-"""The farthest offset that is looked at by itself."""
+from headscope.measures.reductions.one_pass import one_pass
+from headscope.measures.reductions.tokens import (
+    FARTHEST,
+    KeyClass,
+    class_table,
+    group_weights,
+    ordinary_keys,
+    pattern_pairs,
+    window_table,
+)
+from headscope.types import AttentionBatch, MovedBatch, TokenBatch
 
 _LENGTHS, _LOG_LENGTHS = range(len(KeyClass), len(KeyClass) + 2)
 """The columns of the class table in which a moved batch sums weights times f, and weights times f log f."""
 
 
-def one_pass(batch: AttentionBatch) -> cpu.MapSums | None:
-    """What one pass over the maps gives, where they are on a CPU and compiled loops can take them."""
-    looked = batch.looked if isinstance(batch, MovedBatch) else batch
-    if batch.keys.ids.device.type != "cpu" or not cpu.takes(
-        looked.attention
-    ):  # elsewhere maps may not be formed
-        return None
-    kinds, members = batch.queries.derive(_query_kinds)
-    ordinary = batch.keys.derive(ordinary_keys)
-    return cpu.map_sums(batch, kinds, members.shape[2], ordinary, farthest=FARTHEST)
-
-
-def ordinary_keys(tokens: TokenBatch) -> Tensor:
-    """(text, token) which keys count by their distance: all but special tokens and punctuation."""
-    return (tokens.role == OTHER) & tokens.is_token
-
-
-def _query_kinds(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
-    """(text, query) the kind of each query, -1 for padding, and (text, group, kind) what it counts in each QueryGroup.
-
-    Queries of one kind are in the same groups, so that their rows may be summed first.
-    """
-    weights = tokens.derive(group_weights)  # (text, group, query)
-    bits = 1 << torch.arange(len(QueryGroup))
-    codes = ((weights > 0) * bits[:, None]).sum(1)  # (text, query)
-    different, kinds = torch.unique(codes, return_inverse=True)
-    of_kind = torch.zeros(*weights.shape[:2], len(different), dtype=torch.float64)
-    of_kind.scatter_(2, kinds[:, None].expand_as(weights), weights.double())
-    return kinds.where(tokens.is_token, -1), of_kind
-
-
 def class_mass(batch: AttentionBatch) -> Tensor:
     """(text, head, group, class) mean attention from each QueryGroup to each KeyClass."""
     if (sums := batch.reduce(one_pass)) is not None:
-        of_kinds = sums.columns.flatten(1, 2) @ batch.keys.derive(
-            _precise_classes
-        )  # (text, head and kind, class)
-        members = batch.queries.derive(_query_kinds)[1]  # (text, group, kind)
-        return members[:, None] @ of_kinds.view(*sums.columns.shape[:3], -1)
+        return sums.mass
     mass = batch.reduce(_mass)  # (text, head, query, class)
     if isinstance(batch, MovedBatch):
         mass = mass * batch.reduce(row_scale)[..., None]
@@ -106,8 +36,6 @@ def class_mass(batch: AttentionBatch) -> Tensor:
 
 def row_scale(batch: AttentionBatch) -> Tensor:
     """(text, head, query) one over sum_k A[i, k] |f_k| of a moved batch; 0 where nothing is fetched."""
-    if (sums := batch.reduce(one_pass)) is not None:
-        return sums.scales
     total = batch.reduce(_mass)[..., _LENGTHS]
     return torch.where(total > 0, 1 / total, 0)
 
@@ -127,6 +55,8 @@ def _mass(batch: AttentionBatch) -> Tensor:
 
 def mean_entropy(batch: AttentionBatch) -> Tensor:
     """(text, head, group) mean entropy of each QueryGroup's attention, in nats."""
+    if (sums := batch.reduce(one_pass)) is not None:
+        return sums.entropies
     return mean_over_groups(batch.reduce(entropies), batch.queries)
 
 
@@ -135,8 +65,6 @@ def entropies(batch: AttentionBatch) -> Tensor:
 
     Of a moved batch m = a f / z it is log z - sum a f (log a + log f) / z: the logarithms of the weights serve both.
     """
-    if (sums := batch.reduce(one_pass)) is not None:
-        return sums.entropies
     if not isinstance(batch, MovedBatch):
         return batch.reduce(_weights_log_weights).sum(-1).neg_()
     # Not a matrix product, which is slow with a single column.
@@ -154,7 +82,7 @@ def _weights_log_weights(batch: AttentionBatch) -> Tensor:
     return batch.attention.clamp_min(smallest).log_().mul_(batch.attention)
 
 
-def pair_sums(batch: AttentionBatch, pairs: Tensor, weights: Tensor) -> Tensor:
+def _pair_sums(batch: AttentionBatch, pairs: Tensor, weights: Tensor) -> Tensor:
     """(text, head, sum) weighted sums over (query, key) pairs (text, pair), places in the flattened map.
 
     `weights` are (text, pair, sum).
@@ -174,8 +102,8 @@ def pair_sums(batch: AttentionBatch, pairs: Tensor, weights: Tensor) -> Tensor:
 
 def near_diagonals(batch: AttentionBatch) -> Tensor:
     """(text, head, offset) attention summed along each diagonal up to FARTHEST from the middle one."""
-    if (sums := batch.reduce(one_pass)) is not None:
-        return sums.near
+    if (sums := batch.reduce(one_pass)) is not None and sums.by_offset is not None:
+        return sums.by_offset
     if not isinstance(batch, MovedBatch):
         return batch.reduce(_band).sum(2)
     room = torch.nn.functional.pad(batch.lengths, (FARTHEST, FARTHEST))
@@ -191,24 +119,9 @@ def _band(batch: AttentionBatch) -> Tensor:
     return padded.as_strided(shape, (*padded.stride()[:2], padded.shape[-1] + 1, 1)).contiguous()
 
 
-def picked(values: Tensor, dim: int, places: tuple[int, ...]) -> Tensor:
-    """Some places along a dimension; unlike a list of them, this stops no accelerator."""
-    return values.index_select(dim, _index(places, values.device))
-
-
-@lru_cache(maxsize=64)
-def _index(places: tuple[int, ...], device: torch.device) -> Tensor:
-    return torch.tensor(places, device=device)
-
-
 def mean_over_groups(values: Tensor, queries: TokenBatch) -> Tensor:
     """(text, head, group) mean of `values` (text, head, query) over each QueryGroup."""
     return values @ queries.derive(group_weights).to(values.dtype).mT
-
-
-def groups_present(tokens: TokenBatch) -> Tensor:
-    """(text, group) which QueryGroups a text has."""
-    return tokens.derive(group_weights).any(-1)
 
 
 def entropy_of(attention: Tensor) -> Tensor:
@@ -217,14 +130,27 @@ def entropy_of(attention: Tensor) -> Tensor:
     return attention.clamp_min(smallest).log_().mul_(attention).sum(-1).neg_()
 
 
-def diagonal_sums(batch: AttentionBatch) -> Tensor:
+def window_sums(batch: AttentionBatch) -> Tensor:
+    """(text, head, self and windows) attention to ordinary keys, summed over queries by distance."""
+    if (sums := batch.reduce(one_pass)) is not None and sums.by_distance is not None:
+        return sums.by_distance
+    diagonals = _diagonal_sums(batch)
+    return diagonals @ batch.keys.derive(window_table).to(diagonals.dtype)
+
+
+def pattern_sums(batch: AttentionBatch) -> Tensor:
+    """(text, head, pattern) attention from all queries to the keys that each pattern points at."""
+    if (sums := batch.reduce(one_pass)) is not None and sums.by_pattern is not None:
+        return sums.by_pattern
+    return _pair_sums(batch, *batch.keys.derive(pattern_pairs))
+
+
+def _diagonal_sums(batch: AttentionBatch) -> Tensor:
     """(text, head, offset + queries) attention to ordinary keys, summed along every diagonal.
 
     Offset is key minus query. The map is laid into a wider zeroed buffer; read back with rows one element
     longer, its diagonals stand in columns, and one column sum does all offsets at once.
     """
-    if (passed := batch.reduce(one_pass)) is not None:
-        return passed.diagonals
     looked = batch.looked if isinstance(batch, MovedBatch) else batch
     attention, keys = looked.attention, batch.keys.derive(ordinary_keys)
     columns = keys[:, None].to(attention.dtype)  # (text, 1, key)
@@ -256,42 +182,3 @@ class _Zeros:
         if self._buffer is None or self._buffer.shape != shape or self._buffer.dtype != attention.dtype:
             self._buffer = attention.new_zeros(shape)
         return self._buffer
-
-
-def class_table(tokens: TokenBatch) -> Tensor:
-    """(text, token, class) 1 where the token is of the class; columns past the last KeyClass are empty."""
-    table = torch.zeros(*tokens.ids.shape, _TABLE_WIDTH, device=tokens.ids.device)
-    for role in range(len(ROLES)):
-        table[..., role] = tokens.role == role
-    table[..., KeyClass.FIRST_TEXT] = tokens.segment == 0
-    table[..., KeyClass.SECOND_TEXT] = tokens.segment == 1
-    table[:, 0, KeyClass.FIRST_TOKEN] = 1
-    return table * tokens.is_token[..., None]
-
-
-def _precise_classes(tokens: TokenBatch) -> Tensor:
-    """(text, token, class) the same for the sums of one pass, without columns to spare."""
-    return tokens.derive(class_table)[..., : len(KeyClass)].double()
-
-
-def group_weights(tokens: TokenBatch) -> Tensor:
-    """(text, group, token) what each token counts in the mean over each QueryGroup; 0 in groups a text lacks."""
-    real = tokens.is_token
-    separator = (tokens.role == SEP) & real
-    later = real.clone()
-    later[:, 0] = False
-    is_pair = (tokens.segment == 1).any(-1, keepdim=True)
-    groups = {
-        QueryGroup.ALL: real,
-        QueryGroup.SEP: separator,
-        QueryGroup.NOT_SEP: real & ~separator,
-        QueryGroup.CLS: (tokens.role == CLS) & real,
-        QueryGroup.FIRST_TEXT: (tokens.segment == 0) & is_pair,
-        QueryGroup.SECOND_TEXT: (tokens.segment == 1) & is_pair,
-        QueryGroup.NOT_FIRST_TOKEN: later,
-    }
-    members = torch.stack([groups[group] for group in QueryGroup], 1)  # (text, group, token)
-    counts = members.sum(-1, keepdim=True)
-    pair = [QueryGroup.FIRST_TEXT, QueryGroup.SECOND_TEXT]
-    counts[:, pair] = counts[:, pair].sum(1, keepdim=True)
-    return members / counts.clamp_min(1)

@@ -7,7 +7,7 @@ pytest.importorskip(
     "triton", reason="the kernels' tests were left out: triton is not installed (pip install triton)"
 )
 
-from headscope.measures.binned_kernel import binned
+from headscope.measures.fast.binned_kernel import binned
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 

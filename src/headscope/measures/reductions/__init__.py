@@ -1,0 +1,65 @@
+"""What measures need of attention maps, each computed once per layer, or once for all, however many measures ask.
+
+A reduction takes an `AttentionBatch` and returns a tensor without the (query, key) plane. Measures call
+`batch.reduce(reduction)`; what depends on the tokens alone is derived once for all layers with
+`tokens.derive(function)`.
+"""
+
+from headscope.measures.reductions.maps import (
+    class_mass,
+    entropies,
+    entropy_of,
+    mean_entropy,
+    mean_over_groups,
+    near_diagonals,
+    pattern_sums,
+    row_scale,
+    window_sums,
+)
+from headscope.measures.reductions.one_pass import MapSums, SumsRoom, one_pass, token_tables
+from headscope.measures.reductions.tokens import (
+    FARTHEST,
+    PAIR_PATTERNS,
+    PAIRS_TOGETHER,
+    WINDOWS,
+    KeyClass,
+    QueryGroup,
+    class_table,
+    group_weights,
+    groups_present,
+    ordinary_keys,
+    pattern_codes,
+    pattern_queries,
+    picked,
+    window_table,
+)
+
+__all__ = [
+    "FARTHEST",
+    "PAIRS_TOGETHER",
+    "PAIR_PATTERNS",
+    "WINDOWS",
+    "KeyClass",
+    "MapSums",
+    "QueryGroup",
+    "SumsRoom",
+    "class_mass",
+    "class_table",
+    "entropies",
+    "entropy_of",
+    "group_weights",
+    "groups_present",
+    "mean_entropy",
+    "mean_over_groups",
+    "near_diagonals",
+    "one_pass",
+    "ordinary_keys",
+    "pattern_codes",
+    "pattern_queries",
+    "pattern_sums",
+    "picked",
+    "row_scale",
+    "token_tables",
+    "window_sums",
+    "window_table",
+]
