@@ -25,7 +25,8 @@ Whole = Callable[[str], Path]
 
 SMALL = """
 import sys, time
-from headscope.run import checkpoint, one_pass
+from headscope.run import one_pass
+from headscope.run.shards import checkpoint
 from headscope.tasks import base
 from headscope.text import batching
 one_pass.TEXTS_A_SHARD, batching.READ_AHEAD, base.BATCHES_A_SHARD = 4, 4, 1

@@ -19,7 +19,8 @@ from tests.helpers.tiny import WORDS, tiny
 from tests.server.conftest import TOKEN, MakeClient
 
 from headscope.models import wrap
-from headscope.server import Catalogue, connection, create_app, explorer, texts
+from headscope.server import Catalogue, connection, create_app, explorer
+from headscope.server.answers import texts
 from headscope.server.guard import ALL_BODIES_BYTES, BODY_BYTES, PIECE_BYTES
 
 LARGE = bytes(4 << 20)

@@ -163,8 +163,8 @@ def _engine(common: Common) -> "Iterator[Engine | None]":
         yield None
         return
     # Loads torch, which --help does without.
-    from headscope.run.checkpoint import checkpoint
-    from headscope.run.on_ray import cluster
+    from headscope.run.shards.checkpoint import checkpoint
+    from headscope.run.shards.on_ray import cluster
 
     with ExitStack() as stack:
         engine: Engine | None = None

@@ -8,8 +8,8 @@ from typing import Any
 from headscope.atlas import Atlas
 from headscope.atlas.files import COMPANIONS, MOVED
 from headscope.errors import AtlasError
-from headscope.facts.analyses.comparisons import MEASURES
 from headscope.facts.analyses.sweeps import SweepFacts, sweep_facts
+from headscope.facts.analyses.two_models.comparisons import MEASURES
 from headscope.facts.description import description_of
 from headscope.facts.slices import HeadValues
 from headscope.facts.vocabulary import WORDS, role_name, slice_title, value_name

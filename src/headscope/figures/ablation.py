@@ -10,9 +10,9 @@ from headscope.atlas import Atlas
 from headscope.errors import OptionError
 from headscope.facts.analyses.sweeps import SWEEP_KINDS, MetricFacts, SweepFacts, sweep_facts
 from headscope.facts.slices import HeadValues, stack_with
-from headscope.figures.colours import ACCENT, INK, MUTED, SERIES
 from headscope.figures.grid import draw_values
-from headscope.figures.theme import TICK_SIZE, axes, count_ticks, dress, finite, legend, open_plot
+from headscope.figures.style.colours import ACCENT, INK, MUTED, SERIES
+from headscope.figures.style.theme import TICK_SIZE, axes, count_ticks, dress, finite, legend, open_plot
 from headscope.types import Array
 
 Listed = Literal["types", "pairs-of-types", "sentence-masks"]

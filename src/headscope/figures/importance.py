@@ -9,9 +9,9 @@ from headscope.atlas import Atlas
 from headscope.facts.slices import head_values, stack_with
 from headscope.facts.vocabulary import key_name
 from headscope.facts.wording import readable
-from headscope.figures.colours import SERIES
 from headscope.figures.grid import draw_values
-from headscope.figures.theme import axes, count_ticks, dress, finite, legend, open_plot
+from headscope.figures.style.colours import SERIES
+from headscope.figures.style.theme import axes, count_ticks, dress, finite, legend, open_plot
 
 SHOWN = ("cls", "sep", "punctuation", "other")
 MARKERS = ("o", "s", "^", "D")

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
 from headscope.facts.slices import stack_with
-from headscope.figures.colours import INK, KINDS, PAPER, SERIES
-from headscope.figures.theme import TICK_SIZE, axes, count_ticks, dress, legend, open_plot
+from headscope.figures.style.colours import INK, KINDS, PAPER, SERIES
+from headscope.figures.style.theme import TICK_SIZE, axes, count_ticks, dress, legend, open_plot
 from headscope.kinds.features import head_features
 from headscope.types import Array
 

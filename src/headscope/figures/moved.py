@@ -8,8 +8,8 @@ from headscope.errors import AtlasError
 from headscope.facts.head_arrays import stack_arrays
 from headscope.facts.slices import head_values
 from headscope.facts.vocabulary import role_name
-from headscope.figures.colours import RULE, SERIES
-from headscope.figures.theme import axes, dress, label_points, legend
+from headscope.figures.style.colours import RULE, SERIES
+from headscope.figures.style.theme import axes, dress, label_points, legend
 from headscope.types import HeadId
 
 ROLES = ("cls", "sep", "period", "comma")

@@ -18,9 +18,9 @@ from headscope.pages.head.page import grid_shape
 from headscope.pages.shapes import Embedded
 from headscope.report.document import document, rendered
 from headscope.report.front import first_screen
-from headscope.report.probes import OUTLOOKS
 from headscope.report.section import Chapter, HeadLinks, Section, Table
-from headscope.report.sections import sections
+from headscope.report.sections.analyses import OUTLOOKS
+from headscope.report.sections.measures import sections
 
 _TOPICS = {
     "Use": "probe-uses",

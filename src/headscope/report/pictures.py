@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from headscope.facts.subject import Subject
 from headscope.facts.wording import printed
-from headscope.figures.colours import (
+from headscope.figures.style.colours import (
     INK,
     KINDS,
     LIGHT_RAMPS,
@@ -27,7 +27,7 @@ from headscope.figures.colours import (
     RULE,
     SERIES,
 )
-from headscope.figures.theme import VECTOR_SETTINGS
+from headscope.figures.style.theme import VECTOR_SETTINGS
 
 POINTS_TO_PIXELS = 96 / 72
 MOST_ENLARGED = 1.3  # pictures grow with their place on the page, up to this

@@ -16,7 +16,7 @@ from headscope.atlas import Atlas
 from headscope.errors import HeadscopeWarning
 from headscope.facts.wording import count
 from headscope.figures import feature_boxes, feature_map, kind_examples, kinds_by_layer
-from headscope.figures.maps import examples_size
+from headscope.figures.texts.maps import examples_size
 from headscope.kinds import HeadKinds, head_types
 from headscope.kinds.kinds import PUBLISHED_SHARES
 from headscope.kinds.map import FEWEST_HEADS

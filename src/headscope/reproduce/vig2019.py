@@ -15,7 +15,7 @@ from headscope.facts.head_arrays import stack_arrays
 from headscope.facts.slices import head_values
 from headscope.facts.vocabulary import slice_title
 from headscope.facts.wording import count
-from headscope.figures.views import head_view_size, model_view_size
+from headscope.figures.texts.views import head_view_size, model_view_size
 from headscope.models import Model
 from headscope.reproduce import ours as read
 from headscope.reproduce.paper import PublishedSection, published

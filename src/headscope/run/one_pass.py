@@ -17,8 +17,8 @@ import torch
 
 from headscope.accumulator import Accumulator
 from headscope.models import Model
-from headscope.run.merging import MergeTree
 from headscope.run.progress import PassProgress, progress_bar
+from headscope.run.shards.merging import MergeTree
 
 TEXTS_A_SHARD = 512
 """The fewest texts of a shard that is not the last: what a run that is killed loses at most, on a CPU some seconds."""

@@ -25,7 +25,7 @@ from headscope.server.worker import Job, Worker
 from headscope.types import HeadId
 
 if TYPE_CHECKING:
-    from headscope.server.texts import Look, Texts
+    from headscope.server.answers.texts import Look, Texts
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ class Explorer:
     @cached_property
     def texts(self) -> "Texts":
         """Texts through models; to be used in the worker, as it loads torch."""
-        from headscope.server.texts import Texts  # noqa: PLC0415 - loads torch
+        from headscope.server.answers.texts import Texts  # noqa: PLC0415 - loads torch
 
         return Texts(self)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from headscope.facts.analyses.comparisons import MEASURES, PROBE, STANDS_OUT, stands_out
+from headscope.facts.analyses.two_models.comparisons import MEASURES, PROBE, STANDS_OUT, stands_out
 from headscope.facts.head_arrays import Choice, HeadArrays
 from headscope.facts.scores import mean_ends
 from headscope.facts.slices import HeadValues

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from headscope import figures
 from headscope.atlas import Atlas, Example
-from headscope.figures.arcs import TITLE_ROOM, arcs_size
+from headscope.figures.texts.arcs import TITLE_ROOM, arcs_size
 from headscope.reproduce import ours as read
 from headscope.reproduce.clark.surface import CLARK
 from headscope.reproduce.paper import PublishedSection
