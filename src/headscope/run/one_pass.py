@@ -106,6 +106,12 @@ class Job(Generic[T, B, S]):
         return counted
 
 
+Accept = Callable[[Shard[T], S], None]
+"""Takes what was counted of a shard."""
+Told = Callable[[B], None]
+"""Called with a batch when it is counted."""
+
+
 class Engine(Protocol):
     """Who counts the shards of passes."""
 
@@ -113,13 +119,7 @@ class Engine(Protocol):
         """Note that the run uses this model."""
 
     def run(
-        self,
-        parts: Iterable[Shard[T]],
-        job: Job[T, B, S],
-        accept: Callable[[Shard[T], S], None],
-        told: Callable[[B], None],
-        *,
-        keep: bool,
+        self, parts: Iterable[Shard[T]], job: Job[T, B, S], accept: Accept[T, S], told: Told[B], *, keep: bool
     ) -> None:
         """Have every shard counted, and `accept(shard, state)` each once, in any order.
 
@@ -135,13 +135,7 @@ class Here:
         """It is here already."""
 
     def run(
-        self,
-        parts: Iterable[Shard[T]],
-        job: Job[T, B, S],
-        accept: Callable[[Shard[T], S], None],
-        told: Callable[[B], None],
-        *,
-        keep: bool,
+        self, parts: Iterable[Shard[T]], job: Job[T, B, S], accept: Accept[T, S], told: Told[B], *, keep: bool
     ) -> None:
         """Count every shard as it is read."""
         for shard in parts:

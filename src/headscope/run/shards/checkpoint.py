@@ -9,7 +9,7 @@ in a folder.
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from importlib.metadata import version
@@ -22,7 +22,7 @@ from headscope.atlas.storage.lock import lock, lock_file
 from headscope.errors import HeadscopeWarning, OptionError, OutputError
 from headscope.measures.cpu import is_compiled
 from headscope.models import Model
-from headscope.run.one_pass import B, Engine, Job, S, Shard, T, current_engine, running_on
+from headscope.run.one_pass import Accept, B, Engine, Job, S, Shard, T, Told, current_engine, running_on
 from headscope.run.shards.states import StateError, dump_state, kind_of, load_state
 
 ABOUT = "run.json"
@@ -77,13 +77,7 @@ class Checkpoint:
         _write(self.folder / ABOUT, json.dumps(self._before, indent=2).encode())
 
     def run(
-        self,
-        parts: Iterable[Shard[T]],
-        job: Job[T, B, S],
-        accept: Callable[[Shard[T], S], None],
-        told: Callable[[B], None],
-        *,
-        keep: bool,
+        self, parts: Iterable[Shard[T]], job: Job[T, B, S], accept: Accept[T, S], told: Told[B], *, keep: bool
     ) -> None:
         """Accept what is kept, and have all else counted and kept."""
         if not keep:

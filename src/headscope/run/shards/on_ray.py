@@ -8,7 +8,7 @@ handed out again: what the dead one had counted never left it.
 import logging
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import chain, islice
@@ -18,7 +18,7 @@ import torch
 
 from headscope.errors import HeadscopeWarning, OptionError, RunError
 from headscope.models import Model
-from headscope.run.one_pass import B, Job, S, Shard, T, running_on
+from headscope.run.one_pass import Accept, B, Job, S, Shard, T, Told, running_on
 from headscope.run.shards.states import dump_state, load_state
 
 AHEAD = 2
@@ -66,13 +66,7 @@ class OnRay:
                 )
 
     def run(
-        self,
-        parts: Iterable[Shard[T]],
-        job: Job[T, B, S],
-        accept: Callable[[Shard[T], S], None],
-        told: Callable[[B], None],
-        *,
-        keep: bool,
+        self, parts: Iterable[Shard[T]], job: Job[T, B, S], accept: Accept[T, S], told: Told[B], *, keep: bool
     ) -> None:
         """Hand the shards out as they are read, and accept each as it comes back."""
         stream = iter(parts)
