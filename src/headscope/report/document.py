@@ -16,7 +16,7 @@ from markupsafe import Markup
 from headscope.figures.style.colours import DARK_RAMPS, LIGHT_RAMPS
 from headscope.html import environment, page
 from headscope.pages.page import asset, modules
-from headscope.pages.shapes import Embedded
+from headscope.pages.shapes.views import Embedded
 from headscope.report.section import Chapter
 
 

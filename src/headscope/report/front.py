@@ -15,7 +15,7 @@ from headscope.figures.style.theme import short
 from headscope.figures.texts.arcs import arcs_size
 from headscope.figures.texts.maps import example_maps_size
 from headscope.report.document import rendered
-from headscope.report.pictures import Picture, picture, stack_picture
+from headscope.report.pictures import Picture, stack_picture
 from headscope.report.section import HeadLinks
 from headscope.report.sections.at_work import example_picture
 from headscope.types import HeadId
@@ -50,13 +50,15 @@ def _grid(atlas: Atlas) -> Picture | None:
     best = telling.order()[0]
     spread = float(np.nanstd(telling.values))
     told = f"{100 * spread:.0f} points of attention" if telling.is_share else f"{spread:.2g}"
-    return picture(
-        lambda ax: figures.head_grid(
-            atlas, telling.measure, select=telling.select, stack=telling.stack, ax=ax
-        ),
+    return stack_picture(
+        Subject(atlas, telling.stack),
+        figures.head_grid,
+        telling.measure,
+        select=telling.select,
         size=grid_size(*telling.values.shape),
         title=slice_title(atlas, telling),
         caption=f"In this the heads differ most (standard deviation {told}). Highest: head {best}.",
+        is_wide=False,
     )
 
 

@@ -16,7 +16,8 @@ from headscope.errors import OptionError
 from headscope.pages.atlas import atlas_data, shown_findings
 from headscope.pages.head.page import check_head, head_page
 from headscope.pages.selection import selection
-from headscope.pages.shapes import HeadPage, SeenRequest, Selection
+from headscope.pages.shapes.head import HeadPage
+from headscope.pages.shapes.views import SeenRequest, Selection
 from headscope.pages.views import view_json
 from headscope.server.catalogue import Catalogue
 from headscope.server.problems import NotThereError

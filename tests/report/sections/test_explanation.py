@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from matplotlib.patches import Rectangle
-from tests.helpers.atlases import per_head, probe_facts, random_atlas
+from tests.helpers.atlases import carried, per_head, probe_facts, random_atlas
 
 from headscope import figures
 from headscope.atlas import Atlas
@@ -35,17 +35,7 @@ def row(head: str, shares: tuple[float, ...], left: tuple[float, ...], **more: A
         "neurons": 16,
         "best": [5, 3, 7, 1],
         "alike": 4,
-        "carries": [
-            {
-                "neurons": count,
-                "score": cell(share),
-                "score_random": cell(count / 16),
-                "isotropic": count / 16,
-                "pattern": cell(share / 2),
-                "pattern_random": cell(0.1),
-            }
-            for count, share in zip(COUNTS, shares, strict=True)
-        ],
+        "carries": carried(dict(zip(COUNTS, shares, strict=True)), cell),
         "bias": None,
         "separates": [
             {"contrast": "segment", "texts": 0, "score": cell(None, None), "neurons": [], "clear": 0},
@@ -69,7 +59,7 @@ def explained(atlas: Atlas | None = None, rows: list[dict[str, Any]] | None = No
     share, left, auc = np.full((3, 4, 3), np.nan), np.full((3, 4, 4), np.nan), np.full((3, 4, 3), np.nan)
     for one in ROWS:
         at = tuple(map(int, one["head"].split(".")))
-        share[at] = [carried["score"]["value"] for carried in one["carries"]]
+        share[at] = [part["score"]["value"] for part in one["carries"]]
         left[at] = [found["left"]["value"] for found in one["left"][:4]]
         auc[at] = (np.nan, 0.6, 0.9)
     arrays = {

@@ -15,7 +15,7 @@ from tests.server.conftest import MakeClient
 
 import headscope as hs
 from headscope.models import Model, wrap
-from headscope.pages.shapes import Seen, Tokens
+from headscope.pages.shapes.views import Seen, Tokens
 from headscope.server.answers.texts import Look, look_id
 from headscope.server.explorer import TEXT_CHARACTERS, Explorer, Kept
 from headscope.server.shapes import LookRequest

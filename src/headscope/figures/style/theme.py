@@ -48,9 +48,9 @@ def axes(ax: Axes | None, *, size: tuple[float, float]) -> Axes:
     return new
 
 
-def layer_size(layers: int) -> tuple[float, float]:
+def layer_size(layers: int, high: float = 3.2) -> tuple[float, float]:
     """Inches for a plot of so many layers side by side."""
-    return float(np.clip(0.35 * layers + 2, 4.6, 9)), 3.2
+    return float(np.clip(0.35 * layers + 2, 4.6, 9)), high
 
 
 def title(ax: Axes, text: str, *, pad: float | None = None) -> None:

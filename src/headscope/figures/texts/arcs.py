@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from statistics import mean
 
@@ -217,22 +218,12 @@ def _below(sentence: Sentence, weights: dict[int, float], word: int) -> tuple[st
 
 
 def _word(ax: Axes, sentence: Sentence, place: Place, weights: dict[int, float], scale: float) -> None:
-    def put(y: float, text: str, size: float, color: str, weight: str = "normal") -> None:
-        write(
-            ax,
-            place.x,
-            y,
-            text,
-            size=size * scale,
-            color=color,
-            ha="center",
-            va="baseline",
-            fontweight=weight,
-        )
-
+    """A word in its box, and below it the attention and the role; or the gap where words were left out."""
+    put = partial(write, ax, place.x, ha="center", va="baseline")
+    large, small = WORD_SIZE * scale, SMALL_SIZE * scale
     if place.is_gap:
-        put(-11, place.text, WORD_SIZE, MUTED)
-        put(-21.5, f"{len(place.words)} words", SMALL_SIZE, MUTED)
+        put(-11, place.text, size=large, color=MUTED)
+        put(-21.5, f"{len(place.words)} words", size=small, color=MUTED)
         return
     number, role = _below(sentence, weights, place.words[0])
     colour = ROLE_COLOURS.get(role, INK)
@@ -250,10 +241,10 @@ def _word(ax: Axes, sentence: Sentence, place: Place, weights: dict[int, float],
             zorder=1,
         )
         ax.add_patch(box)
-    is_target = role not in ("", "query")
-    put(-11, place.text, WORD_SIZE, PAPER if is_filled else INK)
-    put(-23, number, SMALL_SIZE, colour if is_target else MUTED, "bold" if is_target else "normal")
-    put(-31, role, SMALL_SIZE, colour)
+    share_colour, weight = (colour, "bold") if role not in ("", "query") else (MUTED, "normal")
+    put(-11, place.text, size=large, color=PAPER if is_filled else INK)
+    put(-23, number, size=small, color=share_colour, fontweight=weight)
+    put(-31, role, size=small, color=colour)
 
 
 def _arcs(ax: Axes, sentence: Sentence, line: Line, scale: float) -> None:
@@ -272,9 +263,7 @@ def _arcs(ax: Axes, sentence: Sentence, line: Line, scale: float) -> None:
         strength = min(look.weight, 1.0)
         alpha = 0.25 + 0.75 * strength**0.5
         height = top * (0.3 + 0.7 * abs(end.x - start.x) / longest)
-        control = (
-            ARROW / 2 + height * 4 / 3
-        )  # a cubic curve reaches three quarters of the way to its controls
+        control = ARROW / 2 + height * 4 / 3  # of which a cubic curve reaches three quarters
         curve = Path(
             [(start.x, ARROW / 2), (start.x, control), (end.x, control), (end.x, ARROW / 2)],
             [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4],

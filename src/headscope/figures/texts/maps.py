@@ -31,7 +31,7 @@ def example_maps(
     """The attention maps of some heads on one text, each under its name."""
     if not heads:
         raise OptionError("no heads were given; name at least one, such as {'next token': '3.2'}")
-    maps = _maps(atlas, stack_with(atlas, "example_map", stack))
+    maps = every_map(atlas, stack_with(atlas, "example_map", stack))
     shown = as_heads(heads.values(), layers=maps.shape[0], per_layer=maps.shape[1])
     ax = axes(ax, size=example_maps_size(len(heads)))
     tiles = {
@@ -57,11 +57,7 @@ def kind_examples(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = N
     Typical are those that lie nearest to the centre of their kind and farthest from the others.
     """
     name, order, kind = kinds_of(atlas, stack)
-    if "example_map" not in atlas.stack(name):
-        raise AtlasError(
-            "this atlas has no example_map; analyse again with that measure to see maps of heads"
-        )
-    maps = _maps(atlas, name)
+    maps = every_map(atlas, name)
     certainty = atlas.stack(name)["head_type_certainty"].transpose("layer", "head").values
     rows: dict[str, dict[str, Array]] = {}
     for own in order:
@@ -82,10 +78,13 @@ def examples_size(kinds: int) -> tuple[float, float]:
     return 6.4, 1.25 * kinds + 0.5
 
 
-def _maps(atlas: Atlas, stack: str) -> Array:
-    """(layer, head, row, column) of a stack."""
-    values: Array = atlas.stack(stack)["example_map"].transpose("layer", "head", "row", "column").values
-    return values
+def every_map(atlas: Atlas, stack: str | None) -> Array:
+    """(layer, head, row, column) of a stack, or of the first that has any."""
+    for name in atlas.stacks if stack is None else [stack]:
+        maps = atlas.stack(name).get("example_map")
+        if maps is not None:
+            return np.asarray(maps.transpose("layer", "head", "row", "column").values)
+    raise AtlasError("this atlas has no example_map; analyse again with that measure to see maps of heads")
 
 
 def _draw_rows(ax: Axes, rows: Mapping[str, Mapping[str, Array]], *, title: str) -> Axes:

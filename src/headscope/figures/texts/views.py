@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from headscope.atlas import Atlas
-from headscope.errors import AtlasError, OptionError
+from headscope.errors import OptionError
 from headscope.facts.wording import printed
 from headscope.figures.grid import round_share
 from headscope.figures.style.colours import COLOUR_MAPS, HEAD_COLOURS, LEVELS, MUTED, RULE
@@ -27,7 +27,7 @@ from headscope.figures.style.theme import (
     title,
     write,
 )
-from headscope.figures.texts.maps import draw_tile
+from headscope.figures.texts.maps import draw_tile, every_map
 from headscope.types import Array
 
 TOKEN_SIZE = 7.5  # points
@@ -148,13 +148,7 @@ def model_view(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = None
     In each map queries run down and keys across. The colour is the square root of the largest weight in a cell, so that
     faint lines show too; weights below 0.02 do not show, and every map has its own scale.
     """
-    known = [name for name in atlas.stacks if "example_map" in atlas.stack(name)]
-    name = stack or next(iter(known), None)
-    if name not in known:
-        raise AtlasError(
-            "this atlas has no example_map; analyse again with that measure to see maps of heads"
-        )
-    maps = atlas.stack(str(name))["example_map"].transpose("layer", "head", "row", "column").values
+    maps = every_map(atlas, stack)
     layers, heads = maps.shape[:2]
     ax = axes(ax, size=model_view_size(layers, heads))
     step = 1 + TILE_GAP

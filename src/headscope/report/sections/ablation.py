@@ -17,7 +17,7 @@ from headscope.figures.ablation import (
     type_changes,
 )
 from headscope.figures.grid import grid_size
-from headscope.report.pictures import Picture, picture
+from headscope.report.pictures import Picture, stack_picture
 from headscope.report.section import Part, Section, Table
 
 UNIFORM = "ablation_uniform"
@@ -38,7 +38,7 @@ _KEYS = {
 }
 
 
-def ablation_section(subject: Subject, _: int) -> Section:
+def ablation_section(subject: Subject) -> Section:
     """A part for each sweep that was made."""
     return Section(
         "ablation",
@@ -50,7 +50,7 @@ def ablation_section(subject: Subject, _: int) -> Section:
     )
 
 
-def uniform_section(subject: Subject, _: int) -> Section:
+def uniform_section(subject: Subject) -> Section:
     """The sweeps over heads that look evenly instead, which were kept beside those of heads removed."""
     sweeps = [
         sweep_facts(subject.atlas, name, stack=subject.stack, probe=UNIFORM)
@@ -79,8 +79,10 @@ def _part(subject: Subject, sweep: SweepFacts) -> Part:
 def _picture(subject: Subject, sweep: SweepFacts) -> Picture:
     metric = sweep.metric()
     what = f"{metric.label} with" if sweep.name == "cumulative" else f"The change of {metric.label} with"
-    return picture(
-        lambda ax: _DRAW[sweep.name](subject.atlas, metric=metric.name, stack=subject.stack, ax=ax),
+    return stack_picture(
+        subject,
+        _DRAW[sweep.name],
+        metric=metric.name,
         size=_size(subject.array(sweep.kind.arrays[0])),
         title=f"{sweep.kind.title}: {metric.label}",
         caption=f"{what} {sweep.edited}. {_KEYS.get(sweep.name, _BARS)}",

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from headscope.facts.subject import Subject
+from headscope.facts.subject import Subject, options_of
 from headscope.facts.vocabulary import own_name
-from headscope.facts.wording import count, without_folders
+from headscope.facts.wording import capital, count, without_folders
 from headscope.registry import known_names
 from headscope.report.section import Section
 from headscope.report.sections.ablation import ablation_section, uniform_section
@@ -16,7 +16,7 @@ from headscope.report.sections.kinds import patterns_section
 from headscope.report.sections.probe import probe_section
 from headscope.report.sections.writes import writes_section
 
-_MAKERS: dict[str, Callable[[Subject, int], Section]] = {
+_MAKERS: dict[str, Callable[[Subject], Section]] = {
     "patterns": patterns_section,
     "ablation": ablation_section,
     "ablation_uniform": uniform_section,
@@ -25,17 +25,8 @@ _MAKERS: dict[str, Callable[[Subject, int], Section]] = {
     "compare": compare_section,
     "writes": writes_section,
 }
-
-
-OUTLOOKS = {
-    "patterns": "what attention maps of heads look like",
-    "ablation": "what the model loses without heads",
-    "ablation_uniform": "what it loses when they look evenly",
-    "importance": "what the gradient says of heads",
-    "explanation": "what makes a head's pattern",
-    "compare": "how heads differ from those of another model",
-}
-"""What is looked at by what asks nothing of heads' knowledge."""
+ASK_NOTHING = ("patterns", "ablation", "ablation_uniform", "importance", "explanation", "compare")
+"""The analyses that do not ask what heads know, so that nobody annotated their texts."""
 
 
 def probe_sections(subject: Subject) -> Iterator[Section]:
@@ -44,21 +35,15 @@ def probe_sections(subject: Subject) -> Iterator[Section]:
     for described in sorted(subject.described, key=lambda one: [*order, one.name].index(one.name)):
         probe, facts = described.name, subject.probes[described.name]
         make = _MAKERS.get(probe)
-        section = probe_section(subject, described) if make is None else make(subject, _heads(subject))
-        section.facts.update(_facts(facts, annotated=probe not in OUTLOOKS))
+        section = probe_section(subject, described) if make is None else make(subject)
+        section.facts.update(_facts(facts, annotated=probe not in ASK_NOTHING))
         section.notes.extend(_notes(facts))
         yield section
 
 
-def _heads(subject: Subject) -> int:
-    layers, heads = subject.atlas.shape(subject.stack) or (0, 0)
-    return layers * heads
-
-
 def _facts(facts: Mapping[str, Any], *, annotated: bool) -> dict[str, str]:
     """Where the numbers come from, in words; what the atlas does not tell is left out."""
-    options = facts.get("options")
-    options = options if isinstance(options, dict) else {}
+    options = options_of(facts)
     by = str(facts.get("annotated_by") or "") if annotated else ""
     counted = [
         count(int(facts[key]), word)
@@ -91,4 +76,4 @@ def _notes(facts: Mapping[str, Any]) -> list[str]:
     """What the probe said about its numbers, without the folders of the files it names."""
     notes = facts.get("notes")
     found = [without_folders(str(note)) for note in notes] if isinstance(notes, list) else []
-    return [f"{note[0].upper()}{note[1:]}{'' if note.endswith('.') else '.'}" for note in found if note]
+    return [f"{capital(note)}{'' if note.endswith('.') else '.'}" for note in found if note]

@@ -6,6 +6,7 @@ from headscope import figures
 from headscope.atlas import Example
 from headscope.facts.description import Description, direction_name
 from headscope.facts.findings.know import object_of
+from headscope.facts.sentences import look_in_words
 from headscope.facts.subject import Subject
 from headscope.facts.wording import count
 from headscope.figures.style.theme import short
@@ -52,26 +53,15 @@ def example_picture(described: Description, example: Example, *, is_clear: bool 
     size = arcs_size(example)
     does = object_of(described, example.label, with_label=False) if is_clear else None
     name = f"{described.row_name(example.label)}: head {example.head}, {direction_name(example.direction)}"
+    text = example.name if len(example.name) <= LONGEST_NAME else f"…{example.name[-LONGEST_NAME:]}"
     return picture(
         lambda ax: figures.head_at_work(example, ax=ax),
         size=size,
         title=name if does is None else f"Head {example.head} {does}",
-        caption=_caption(example),
+        caption=f"{look_in_words(example, short)}. Text: {text}.",
         is_wide=size[0] > WIDE,
         is_text=True,
     )
-
-
-def _caption(example: Example) -> str:
-    asking, chosen = (short(example.words[word]) for word in (example.asking, example.guess))
-    much = f"{example.confidence:.0%}"
-    what = (
-        f"“{chosen}” looks at “{asking}” with {much} of its attention"
-        if example.is_inward
-        else f"“{asking}” looks at “{chosen}” with {much} of its attention"
-    )
-    verdict = "which is right" if example.is_right else "which is wrong"
-    return f"{what}, {verdict}. Text: {_name(example)}."
 
 
 def _table(described: Description, examples: Sequence[Example]) -> Table:
@@ -97,8 +87,3 @@ def _excerpt(example: Example) -> str:
     last = min(len(example.words), max(example.asking, example.guess) + WORDS_AFTER + 1)
     words = " ".join(example.words[first:last])
     return f"{'… ' if first else ''}{words}{' …' if last < len(example.words) else ''}"
-
-
-def _name(example: Example) -> str:
-    name = example.name
-    return name if len(name) <= LONGEST_NAME else f"…{name[-LONGEST_NAME:]}"

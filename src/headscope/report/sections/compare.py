@@ -23,7 +23,7 @@ LAYERS_SIZE = (7.2, 3.8)
 MOST_MEASURES = 12
 
 
-def compare_section(subject: Subject, _: int) -> Section:
+def compare_section(subject: Subject) -> Section:
     """What changed head by head and layer by layer, the control for weights, and changes of kind."""
     before = other_model(subject.probes[PROBE])
     changed = [name for name in MEASURES[:3] if subject.has(f"{name}_change")]

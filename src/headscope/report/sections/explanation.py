@@ -1,16 +1,13 @@
 """Why heads do what they do, on the page."""
 
 from collections.abc import Iterator
-from functools import partial
-
-from matplotlib.axes import Axes
 
 from headscope import figures
 from headscope.facts.analyses.explanations import EMBEDDINGS, NOTHING, Cell, HeadExplanation, explained_heads
 from headscope.facts.description import Column
 from headscope.facts.subject import Subject
 from headscope.figures.explanation import MOST_HEADS, left_size
-from headscope.report.pictures import Picture, picture, stack_picture
+from headscope.report.pictures import Picture, stack_picture
 from headscope.report.section import Section, Table
 
 SIZE = (4.6, 3.2)
@@ -18,7 +15,7 @@ SHOWN = 4
 """Of how many heads the shares are drawn."""
 
 
-def explanation_section(subject: Subject, _: int) -> Section:
+def explanation_section(subject: Subject) -> Section:
     """What carries scores, what scores tell apart, and what of the patterns is left."""
     rows = explained_heads(subject.atlas, subject.stack)
     rows.sort(key=lambda row: -row.carried[0].score.number if row.carried else 0.0)
@@ -38,9 +35,12 @@ def explanation_section(subject: Subject, _: int) -> Section:
 def _pictures(subject: Subject, rows: list[HeadExplanation]) -> Iterator[Picture]:
     for row in rows[:SHOWN]:
         if row.carried:
-            yield picture(
-                partial(_draw_shares, subject, row.head),
+            yield stack_picture(
+                subject,
+                figures.explanation,
+                row.head,
                 size=SIZE,
+                is_wide=False,
                 title=f"What carries the score of head {row.head}",
                 caption="How much of the score's variance over keys the best 1, 2, 4 and 8 neurons carry, with "
                 f"standard errors over texts, beside as many at random. Best first: {', '.join(map(str, row.best))}.",
@@ -55,10 +55,6 @@ def _pictures(subject: Subject, rows: list[HeadExplanation]) -> Iterator[Picture
             caption="One row per head, those that lose most first. At the solid line the whole pattern is left; at "
             "the dashed line and below it the map is no nearer than even attention.",
         )
-
-
-def _draw_shares(subject: Subject, head: str, ax: Axes) -> object:
-    return figures.explanation(subject.atlas, head, stack=subject.stack, ax=ax)
 
 
 def _table(rows: list[HeadExplanation]) -> Table:

@@ -1,18 +1,17 @@
 """Gradient importance on the page."""
 
 from headscope.facts.analyses.importance import agreement, head_table
-from headscope.facts.subject import Subject
+from headscope.facts.subject import Subject, options_of
 from headscope.figures.importance import gradient_by_layer
-from headscope.report.pictures import picture
+from headscope.report.pictures import stack_picture
 from headscope.report.section import Section, Table
 
 SIZE = (6.4, 3.4)
 
 
-def importance_section(subject: Subject, _: int) -> Section:
+def importance_section(subject: Subject) -> Section:
     """Gradients by layer, the importance of every head, and whether ablation agrees."""
-    options = subject.probes["importance"].get("options")
-    options = options if isinstance(options, dict) else {}
+    options = options_of(subject.probes["importance"])
     task = str(options.get("task", ""))
     does = options.get("does") or task or "a task"
     heads = head_table(subject.atlas, subject.stack)
@@ -23,14 +22,14 @@ def importance_section(subject: Subject, _: int) -> Section:
         "as a head's output is turned down. A large gradient means that it matters where a head looks. Gradients "
         "describe small changes, and removing a head is not small.",
         [
-            picture(
-                lambda ax: gradient_by_layer(subject.atlas, stack=subject.stack, ax=ax),
+            stack_picture(
+                subject,
+                gradient_by_layer,
                 size=SIZE,
                 title="Gradient of the loss by what is looked at",
                 caption="The mean size of the loss's gradient with respect to attention weights, over all heads of a "
                 "layer, with standard errors over texts. Where it is small, looking more or less at such tokens "
                 "changes little.",
-                is_wide=True,
             ),
         ],
         [Table(heads.caption, heads.columns, heads.rows, is_figures=True)],

@@ -8,6 +8,7 @@ from headscope import figures
 from headscope.errors import AtlasError
 from headscope.facts.analyses.kinds import COLUMNS, PROBE, how_sure, kind_rows, recommended
 from headscope.facts.subject import Subject
+from headscope.facts.wording import capital
 from headscope.figures.texts.maps import examples_size
 from headscope.kinds import feature_map
 from headscope.report.pictures import Picture, stack_picture
@@ -32,7 +33,7 @@ def kinds_section(subject: Subject) -> Section:
         f"{how_sure(facts)}",
         list(_pictures(subject, len(rows))),
         [Table.described(caption, COLUMNS, kind_rows(rows)), _silhouettes(facts)],
-        [f"{note[0].upper()}{note[1:]}." for note in facts.get("notes", [])],
+        [f"{capital(note)}." for note in facts.get("notes", [])],
     )
 
 
@@ -86,7 +87,7 @@ def _pictures(subject: Subject, kinds: int) -> Iterator[Picture]:
         )
 
 
-def patterns_section(subject: Subject, _: int) -> Section:
+def patterns_section(subject: Subject) -> Section:
     """Shares by layer."""
     by_layer = stack_picture(
         subject,

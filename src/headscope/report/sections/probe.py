@@ -8,14 +8,14 @@ from headscope import figures
 from headscope.facts import description
 from headscope.facts.analyses.probes import best_heads
 from headscope.facts.analyses.uses import with_uses
-from headscope.facts.cells import plain_columns, table_cells
+from headscope.facts.cells import plain_columns
 from headscope.facts.description import Description
 from headscope.facts.scores import HeadScore, convincing, judged, number
-from headscope.facts.subject import Subject
+from headscope.facts.subject import Subject, options_of
 from headscope.facts.vocabulary import label_name
 from headscope.facts.wording import count
 from headscope.figures.dots import dots_size, shown_rows
-from headscope.report.pictures import Picture, picture
+from headscope.report.pictures import Picture, stack_picture
 from headscope.report.section import Part, Section, Table
 from headscope.report.sections.at_work import at_work
 
@@ -40,18 +40,16 @@ def probe_section(subject: Subject, described: Description) -> Section:
 
 
 def _introduction(subject: Subject, described: Description) -> str:
-    layers, heads = subject.atlas.shape(subject.stack) or (0, 0)
-    question = (described.question or ELSEWHERE).replace("{heads}", str(layers * heads))
-    return f"{question} {_chosen(subject, described, layers * heads)}".rstrip()
+    question = (described.question or ELSEWHERE).replace("{heads}", str(subject.heads))
+    return f"{question} {_chosen(subject, described)}".rstrip()
 
 
-def _chosen(subject: Subject, described: Description, heads: int) -> str:
+def _chosen(subject: Subject, described: Description) -> str:
     """How the best heads were chosen, and what that does to their numbers; nothing where none was."""
     if not described.is_choice:
         return ""
-    facts = subject.probes[described.name]
-    options = facts.get("options")
-    options = options if isinstance(options, dict) else {}
+    facts, heads = subject.probes[described.name], subject.heads
+    options = options_of(facts)
     on, known = options.get("chosen_on"), options.get("chosen_on_hash")
     many = f"The best head of each row is the best of {count(2 * heads, 'candidate')} ({heads} heads, two directions)"
     if not on:
@@ -95,18 +93,18 @@ def _table(
         return label_name(subject.atlas, subject.stack, described, label)
 
     is_label = bool(described.label) and table.columns[0].key == described.label
-    headings, cells = table_cells(table.columns, rows, name=name if is_label else str)
-    titles = tuple(f"{heading[:1].upper()}{heading[1:]}" for heading in headings)
-    return Table(caption, titles, tuple(map(tuple, cells)), is_figures=bool(described.value))
+    named, is_figures = name if is_label else str, bool(described.value)
+    return Table.described(caption, table.columns, rows, name=named, is_figures=is_figures)
 
 
 def _chart(subject: Subject, described: Description, rows: Sequence[HeadScore]) -> Picture:
-    return picture(
-        lambda ax: figures.relation_accuracy(subject.atlas, described.name, stack=subject.stack, ax=ax),
+    return stack_picture(
+        subject,
+        figures.relation_accuracy,
+        described.name,
         size=dots_size(len(shown_rows(rows))),
         title=described.chart or described.heading,
         caption=described.chart_caption,
-        is_wide=True,
         least=0.8,
     )
 

@@ -15,23 +15,22 @@ MOST = 5
 _COLUMNS = ("Head", "Raises most", "Lowers most", "Copying", "Reads most of")
 
 
-def writes_section(subject: Subject, heads: int) -> Section:
+def writes_section(subject: Subject) -> Section:
     """What was asked and found, and what the heads of each effect write."""
     section = probe_section(subject, description_of(subject.atlas, PROBE))
     named = [row.get("head") for row in subject.atlas.table(PROBE, stack=subject.stack)]
-    rows = tuple(_row(subject, HeadId.parse(str(name)), heads) for name in dict.fromkeys(named) if name)
-    tables = [
-        part for part in section.parts if part.tables
-    ]  # logits have no scale from 0 to 1 to be drawn on
+    rows = tuple(_row(subject, HeadId.parse(str(name))) for name in dict.fromkeys(named) if name)
+    # Logits have no scale from 0 to 1 to be drawn on.
+    tables = [part for part in section.parts if part.tables]
     if rows:
         caption = "Tokens by their mean effect, in logits; the rest from the weights"
         tables.append(Part("What these heads write", tables=[Table(caption, _COLUMNS, rows)]))
     return replace(section, parts=tables)
 
 
-def _row(subject: Subject, head: HeadId, heads: int) -> tuple[str, ...]:
+def _row(subject: Subject, head: HeadId) -> tuple[str, ...]:
     arrays = head_arrays(subject.atlas, subject.stack, head)
-    writes = head_writes(arrays, subject.atlas.sample_size(EFFECT), heads=heads)
+    writes = head_writes(arrays, subject.atlas.sample_size(EFFECT), heads=subject.heads)
     if writes is None:
         return (str(head), *[""] * (len(_COLUMNS) - 1))
     raised, lowered = (

@@ -34,13 +34,12 @@ Ask = Callable[[], list[Guess]]
 
 
 def predict(
-    model: Model, task: TaskName, request: PredictRequest, *, atlas: Atlas | None = None, longest: int = 512
+    model: Model, task: TaskName, request: PredictRequest, *, atlas: Atlas | None = None, length: int = 512
 ) -> Predicted:
     """What the model says as it is, and with the edits; `atlas` is where kinds of heads can be looked up.
 
     Probabilities are softmax over the vocabulary or the classes; for answers, over all spans that may be one.
     """
-    length = longest if model.max_length is None else min(longest, model.max_length)
     ask, note = _READERS[task](model, request, length)
     if ask is None:
         return Predicted(task=task, before=[], after=[], note=note)

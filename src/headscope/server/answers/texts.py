@@ -13,12 +13,11 @@ from headscope.errors import CaptureError, OptionError
 from headscope.generation import generate
 from headscope.models import Model
 from headscope.pages.atlas import atlas_data
-from headscope.pages.generated import observed_writing
-from headscope.pages.looking import labelled
+from headscope.pages.looking import labelled, observed_writing
 from headscope.pages.neurons import has_neurons, read_neurons
 from headscope.pages.quantise import FINE_WEIGHTS, quantise_signed
 from headscope.pages.seen import Observed, can_weigh, map_key, observe
-from headscope.pages.shapes import Neurons, Seen, SeenRequest
+from headscope.pages.shapes.views import Neurons, Seen, SeenRequest
 from headscope.pages.views import view_json
 from headscope.run import analyze
 from headscope.server.answers.arrows import drawn, search
@@ -117,9 +116,10 @@ class Texts:
             model = offered.predicting()
         self.explorer.worker.say(f"asking {asked.model}")
         with job.watching(model.network):
+            length = self._length(model)
             if task is None:
-                return embedding_change(model, asked, atlas=atlas, length=self._length(model))
-            return predict(model, task, asked, atlas=atlas, longest=self.explorer.longest)
+                return embedding_change(model, asked, atlas=atlas, length=length)
+            return predict(model, task, asked, atlas=atlas, length=length)
 
     def select(self, asked: PredictRequest) -> NamedHeads:
         """The heads that the edits name."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.cli.conftest import Run
 from tests.helpers.tasks import headed, questions_file
+from tests.helpers.tiny import saved
 
 import headscope as hs
 
@@ -17,9 +18,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model that answers questions, on disk."""
     place = tmp_path_factory.mktemp("models") / "tiny-qa"
     model = headed("bert", "qa")
-    model.network.save_pretrained(place)
-    model.tokenizer.save_pretrained(place)
-    return place
+    return saved(model, place)
 
 
 @pytest.fixture
@@ -49,20 +48,8 @@ def test_layers_are_printed_and_written(run: Run, folder: Path, data: Path, tmp_
 
 
 def test_json_has_the_baseline_and_one_entry_for_every_edit(run: Run, folder: Path, data: Path) -> None:
-    args = (
-        "ablate",
-        folder,
-        "--task",
-        "qa",
-        "--data",
-        data,
-        "--sweep",
-        "heads",
-        "--edit",
-        "uniform",
-        "--json",
-    )
-    result = run(*args)
+    asked = (folder, "--task", "qa", "--data", data, "--sweep", "heads")
+    result = run("ablate", *asked, "--edit", "uniform", "--json")
     assert result.exit_code == 0, result.stderr
     told = json.loads(result.stdout)
     model = headed("bert", "qa")
@@ -117,20 +104,8 @@ def test_as_many_kinds_as_asked_for(run: Run, folder: Path, data: Path) -> None:
 
 
 def test_quiet_says_nothing(run: Run, folder: Path, data: Path, tmp_path: Path) -> None:
-    args = (
-        "ablate",
-        folder,
-        "--task",
-        "qa",
-        "--data",
-        data,
-        "--sweep",
-        "layers",
-        "-q",
-        "-o",
-        tmp_path / "a.nc",
-    )
-    result = run(*args)
+    asked = (folder, "--task", "qa", "--data", data, "--sweep", "layers")
+    result = run("ablate", *asked, "-q", "-o", tmp_path / "a.nc")
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
 
 

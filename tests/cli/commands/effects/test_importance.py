@@ -2,12 +2,14 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.conftest import Run
+from tests.cli.conftest import Refused, Run
 from tests.helpers.tasks import headed, questions_file
+from tests.helpers.tiny import saved
 
 import headscope as hs
 
@@ -16,8 +18,7 @@ import headscope as hs
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A random BERT that predicts masked tokens."""
     path = tmp_path_factory.mktemp("models") / "tiny-mlm"
-    headed("bert", "mlm").network.save_pretrained(path)
-    headed("bert", "mlm").tokenizer.save_pretrained(path)
+    saved(headed("bert", "mlm"), path)
     return path
 
 
@@ -86,14 +87,9 @@ def test_ablations_in_the_atlas_are_compared(run: Run, folder: Path, corpus: Pat
 
 
 def test_what_is_wrong_is_said_in_one_line(
-    run: Run, model: Path, folder: Path, corpus: Path, tmp_path: Path
+    refused: Refused, model: Path, folder: Path, corpus: Path, tmp_path: Path
 ) -> None:
-    def said(*args: object) -> str:
-        result = run("importance", *args)
-        assert result.exit_code == 2
-        assert len(result.stderr.strip().splitlines()) == 1, result.stderr
-        return result.stderr
-
+    said = partial(refused, "importance")
     assert "no question-answering head" in said(
         folder, "--task", "qa", "--data", questions_file(tmp_path / "q.json")
     )

@@ -1,10 +1,11 @@
 """The explain command."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Run
+from tests.cli.conftest import Refused, Run
 
 import headscope as hs
 
@@ -41,13 +42,10 @@ def test_json_has_all_of_it(run: Run, model: Path, corpus: Path) -> None:
     assert [one["replaced"] for one in head["left"]] == ["token", "position", "segment", "all", "even"]
 
 
-def test_what_is_wrong_is_said_in_one_line(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
-    def said(*args: object) -> str:
-        result = run("explain", *args)
-        assert result.exit_code == 2
-        assert len(result.stderr.strip().splitlines()) == 1, result.stderr
-        return result.stderr
-
+def test_what_is_wrong_is_said_in_one_line(
+    refused: Refused, model: Path, corpus: Path, tmp_path: Path
+) -> None:
+    said = partial(refused, "explain")
     assert "there is no head 7.7" in said(model, "--head", "7.7", "--text", corpus, "--max-length", 32)
     assert "--head" in said(model, "--text", corpus)
     assert "missing.txt" in said(model, "--head", "0.0", "--text", tmp_path / "missing.txt")

@@ -1,10 +1,11 @@
 """The find command."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Run
+from tests.cli.conftest import Refused, Run
 
 import headscope as hs
 
@@ -52,13 +53,10 @@ def test_good_lines_count_and_bad_ones_are_told(run: Run, model: Path, arrows: P
     assert "arrows.jsonl:8: arrow 0: there is no word 9; the text has words 0 to 1" in note
 
 
-def test_what_is_wrong_is_said_in_one_line(run: Run, model: Path, arrows: Path, tmp_path: Path) -> None:
-    def said(*args: object) -> str:
-        result = run("find", *args)
-        assert result.exit_code == 2
-        assert len(result.stderr.strip().splitlines()) == 1, result.stderr
-        return result.stderr
-
+def test_what_is_wrong_is_said_in_one_line(
+    refused: Refused, model: Path, arrows: Path, tmp_path: Path
+) -> None:
+    said = partial(refused, "find")
     few = tmp_path / "few.jsonl"
     few.write_text("\n".join(arrows.read_text().splitlines()[:3]), encoding="utf-8")
     assert "few.jsonl has 3 texts with usable arrows, and at least 5 are needed" in said(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
-from tests.helpers.tiny import tiny
+from tests.helpers.tiny import saved, tiny
 
 import headscope as hs
 
@@ -69,8 +69,7 @@ def test_without_a_head_it_opens_on_all_of_them(run: Run, model: Path, tmp_path:
 def test_neurons_of_a_model_that_hides_them_are_refused(
     run: Run, empty_folder: Path, tmp_path: Path, option: list[str]
 ) -> None:
-    tiny("xlnet").network.save_pretrained(tmp_path / "xlnet")
-    tiny("xlnet").tokenizer.save_pretrained(tmp_path / "xlnet")
+    saved(tiny("xlnet"), tmp_path / "xlnet")
     result = run("view", tmp_path / "xlnet", "The cat sat.", *option)
     assert result.exit_code == 2
     assert "does not let its queries and keys be read" in result.stderr
@@ -101,8 +100,7 @@ def test_a_second_text_or_model_beside(run: Run, model: Path, tmp_path: Path) ->
     told = run("view", model, "The cat sat.", "-o", out, "--beside-text", "A dog saw it.", "--json").stdout
     assert json.loads(told)["beside"]["model"] == model.name
     assert 'data-chunk="beside/maps/encoder/2"' in out.read_text(encoding="utf-8")
-    tiny("gpt2").network.save_pretrained(tmp_path / "gpt2")
-    tiny("gpt2").tokenizer.save_pretrained(tmp_path / "gpt2")
+    saved(tiny("gpt2"), tmp_path / "gpt2")
     told = run("view", model, "The cat sat.", "-o", out, "--beside", tmp_path / "gpt2", "--json").stdout
     assert json.loads(told)["beside"]["model"] == "gpt2"
     assert 'data-chunk="beside/maps/decoder/' in out.read_text(encoding="utf-8")

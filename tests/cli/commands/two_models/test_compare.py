@@ -5,19 +5,9 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
-from tests.helpers.tiny import tiny
-from tests.helpers.two_models import moved
+from tests.helpers.tiny import saved, tiny
 
 import headscope as hs
-
-
-@pytest.fixture(scope="session")
-def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tiny BERT with weights that moved."""
-    folder = tmp_path_factory.mktemp("models") / "moved-bert"
-    moved("bert").network.save_pretrained(folder)
-    moved("bert").tokenizer.save_pretrained(folder)
-    return folder
 
 
 @pytest.mark.slow
@@ -88,8 +78,7 @@ def test_errors_are_one_line(run: Run, model: Path, other: Path, corpus: Path, t
     assert missing.exit_code == 2
     assert "they come first: headscope compare MODEL_A MODEL_B" in missing.stderr
     shape = tmp_path / "bart"
-    tiny("bart").network.save_pretrained(shape)
-    tiny("bart").tokenizer.save_pretrained(shape)
+    saved(tiny("bart"), shape)
     differs = run("compare", model, shape, "--text", corpus)
     assert differs.exit_code == 2
     assert "differ in shape" in differs.stderr

@@ -3,20 +3,9 @@
 import json
 from pathlib import Path
 
-import pytest
 from tests.cli.conftest import Run
-from tests.helpers.two_models import moved
 
 import headscope as hs
-
-
-@pytest.fixture(scope="session")
-def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tiny BERT with weights that moved."""
-    folder = tmp_path_factory.mktemp("models") / "moved-bert"
-    moved("bert").network.save_pretrained(folder)
-    moved("bert").tokenizer.save_pretrained(folder)
-    return folder
 
 
 def test_the_summary_comes_first(run: Run, model: Path, other: Path, corpus: Path, tmp_path: Path) -> None:

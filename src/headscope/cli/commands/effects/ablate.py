@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from headscope.cli.page import Page
     from headscope.facts.analyses.sweeps import SweepFacts
 
-EXAMPLE = "Example: headscope ablate demo-qa --task qa --data questions.json --sweep layers -o atlas.nc"
-
 SHOWN = 10
 MOST_IN_FULL = 30
 
@@ -49,7 +47,6 @@ def ablate(
     interval, and whether it is significant after correction for all edits.
     """
     _check_used(common.context, sweep)
-    shared.check_stride(stride, task)
     with session(common, output, inputs=data) as run:
         kinds = None if atlas is None else hs.open(atlas)
         headed, made = run.load_task(model, task, data, max_length=max_length, stride=stride)

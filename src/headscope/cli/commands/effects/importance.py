@@ -4,14 +4,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.commands.probe.run import source_facts, source_line, stack_rows
+from headscope.cli.results import source_facts, source_line, stack_rows
 from headscope.cli.session import session
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
     from headscope.importance import ImportanceResult
-
-EXAMPLE = "Example: headscope importance demo --task mlm --data articles.txt --limit 100 -o atlas.nc"
 
 
 @shared.with_common
@@ -31,7 +29,6 @@ def importance(
     Reports the gradient with respect to attention weights by kind of key, attention times gradient, and how fast the
     loss changes as each head is turned down. Where the atlas has ablations, says whether both agree.
     """
-    shared.check_stride(stride, task)
     with session(common, output, inputs=data) as run:
         headed, made = run.load_task(model, task, data, max_length=max_length, stride=stride)
         result = hs.gradient_importance(headed, made, limit=limit, **common.run_options)

@@ -5,14 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.commands.probe.run import print_tables, result_facts, source_line
+from headscope.cli.results import print_tables, result_facts, source_line
 from headscope.cli.session import session
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
     from headscope.usage import UsesResult
-
-EXAMPLE = "Example: headscope uses demo --treebank dev.conllu --relation obj -o atlas.nc"
 
 
 @shared.with_common(without=shared.ENGINE)
@@ -52,7 +50,7 @@ def uses(
             seed=seed,
             **common.probe_options,
         )
-        run.keep(result, notes=result.source.notes)
+        run.keep(result)
         run.tell(
             result,
             lambda result: {**result_facts(result), "sentences": [use.text for use in result.uses]},

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.commands.probe.run import source_facts, source_line, stack_rows
+from headscope.cli.results import source_facts, source_line, stack_rows
 from headscope.cli.session import session
 
 if TYPE_CHECKING:
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from headscope.explanation import Explanation
     from headscope.facts.analyses.explanations import Carried, HeadExplanation, Replaced, Separated
     from headscope.facts.description import Column
-
-EXAMPLE = "Example: headscope explain demo --head 2.5 --text articles.txt --limit 40 -o atlas.nc"
 
 
 @shared.with_common(without=shared.ENGINE)
@@ -48,7 +46,7 @@ def explain(
             weigh=weigh,
             **common.run_options,
         )
-        run.keep(result, notes=result.source.notes)
+        run.keep(result)
         run.tell(result, _facts, _print, then="show pattern_left")
 
 

@@ -5,14 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.commands.probe.run import print_tables, source_facts, source_line, stack_rows
+from headscope.cli.results import print_tables, source_facts, source_line, stack_rows
 from headscope.cli.session import session
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
     from headscope.search import Search
-
-EXAMPLE = "Example: headscope find demo --arrows arrows.jsonl"
 
 
 @shared.with_common(without=shared.ENGINE)
@@ -38,7 +36,7 @@ def find(
             seed=seed,
             **common.probe_options,
         )
-        run.keep(result, notes=result.source.notes)
+        run.keep(result)
         run.tell(result, _facts, _print)
 
 

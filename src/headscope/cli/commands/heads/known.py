@@ -4,10 +4,8 @@ from typing import Annotated
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.commands.probe.run import tell
+from headscope.cli.results import tell
 from headscope.cli.session import session
-
-EXAMPLE = "Example: headscope known demo-lm --text articles.txt -o atlas.nc"
 
 
 @shared.with_common(without=shared.ENGINE)

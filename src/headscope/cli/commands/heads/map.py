@@ -12,8 +12,6 @@ from headscope.errors import OptionError
 if TYPE_CHECKING:
     import xarray as xr
 
-EXAMPLE = "Example: headscope map atlas.nc --method tsne --color type -o map.svg"
-
 
 @shared.with_common(without=(*shared.LOADING, "full", "quiet"))
 def map_heads(

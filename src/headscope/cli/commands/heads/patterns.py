@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from headscope.cli.page import Page
     from headscope.probes.patterns import PatternsResult
 
-EXAMPLE = "Example: headscope patterns demo demo-mrpc --text articles.txt news.txt"
-
 
 @shared.with_common
 def patterns(

@@ -1,7 +1,7 @@
 """`headscope redundancy`: which heads look at texts alike."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import headscope as hs
 from headscope.cli import options as shared
@@ -12,28 +12,14 @@ if TYPE_CHECKING:
     from headscope.kinds import Likeness
     from headscope.types import HeadId
 
-EXAMPLE = "Example: headscope redundancy atlas.nc --head 3.2 --threshold 0.1"
-
 
 @shared.with_common(without=(*shared.LOADING, "quiet"))
 def redundancy(
-    atlas: Annotated[
-        Path, shared.argument("ATLAS", "A file that headscope analyze wrote, with head_distance.")
-    ],
+    atlas: Path,
     *,
-    head: Annotated[
-        str | None,
-        shared.option("Only the neighbours of this head, layer.head from 0: 3.2; 3.* for a layer.", "HEAD"),
-    ] = None,
-    neighbours: Annotated[int, shared.option("Nearest heads to show for each head.", "N", least=1)] = 3,
-    threshold: Annotated[
-        float,
-        shared.option(
-            "Largest distance between two heads of a group. 0.69 is the maximum, except in a faithful atlas, where "
-            "distances are sums.",
-            "NATS",
-        ),
-    ] = 0.05,
+    head: str | None = None,
+    neighbours: int = 3,
+    threshold: float = 0.05,
     stack: shared.AtlasStack = None,
     common: shared.Common,
 ) -> None:

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from headscope.cli.page import Page
     from headscope.kinds.kinds import HeadKinds
 
-EXAMPLE = "Example: headscope types atlas.nc --k 4"
-
 
 @shared.with_common(without=shared.LOADING)
 def types(

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.commands.probe.run import print_result, result_facts
+from headscope.cli.results import print_result, result_facts
 from headscope.cli.session import session
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
     from headscope.types import HeadId
     from headscope.writing import WritesResult
-
-EXAMPLE = "Example: headscope writes demo-lm --text articles.txt --head 11.7 -o atlas.nc"
 
 
 @shared.with_common(without=shared.ENGINE)
@@ -41,7 +39,7 @@ def writes(
         result = hs.writes(
             loaded, hs.read_text(*text), limit=limit, max_length=max_length, **common.run_options
         )
-        run.keep(result, notes=result.source.notes)
+        run.keep(result)
         run.tell(
             result,
             lambda result: {**result_facts(result), "written": [_tokens(result, head) for head in wanted]},

@@ -1,15 +1,12 @@
 """`headscope card`: one head in five sentences at most, and one picture."""
 
 from pathlib import Path
-from typing import Annotated
 
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import PICTURE, REPORT, Session, session
 from headscope.cli.tables.card import card_facts, print_card
 from headscope.errors import HeadscopeError, OptionError
-
-EXAMPLE = "Example: headscope card demo 7.4 -o card.png"
 
 MEASURES = ["offset_attention", "role_attention", "named_patterns", "explained"]
 """What is measured of a model for a card."""
@@ -22,7 +19,7 @@ PAGES = (".html", ".htm")
 @shared.with_common(without=("max_length", "quiet", "full", *shared.ENGINE))
 def card(
     source: str,
-    head: Annotated[str, shared.argument("HEAD", "layer.head from 0: 7.4; encoder:7.4 names the stack.")],
+    head: str,
     *,
     output: Path | None = None,
     text: list[Path] | None = None,
@@ -46,9 +43,7 @@ def card(
         atlas = hs.open(source) if is_atlas else _small_atlas(run, source, head, text or [], treebank or [])
         known = hs.card(atlas, head)
         if output is not None:
-            from headscope.report.card import (
-                write_card,
-            )  # loads matplotlib, which a card in words does without
+            from headscope.report.card import write_card  # loads matplotlib, which words do without
 
             with run.status(f"writing {output}"):
                 write_card(known, output)

@@ -3,23 +3,11 @@
 import os
 import sys
 import webbrowser
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 from headscope.cli import options as shared
 from headscope.cli.console import one_line, stderr
 from headscope.cli.session import session
-
-if TYPE_CHECKING:
-    from headscope.server import Catalogue
-
-EXAMPLE = "Example: headscope explore demo demo-qa atlas.nc"
-
-OPEN = shared.option(
-    "Open the page in a browser, or only print its link; by default where there is a screen.",
-    None,
-    "--open/--no-open",
-    shown=False,
-)
 
 
 @shared.with_common(without=("batch_size", "revision", "full", *shared.ENGINE))
@@ -27,7 +15,7 @@ def explore(
     sources: list[str] | None = None,
     *,
     port: int = 0,
-    open_page: Annotated[bool | None, OPEN] = None,
+    open: bool | None = None,
     max_length: shared.MaxLength = 512,
     common: shared.Common,
 ) -> None:
@@ -54,24 +42,20 @@ def explore(
             token=token,
             hosts=server.hosts_of(listener),
             longest=max_length,
-            tell=_tell if common.shown else _nothing,
+            tell=_tell if common.shown else lambda line: None,
         )
         if common.quiet and not common.json:
             print(link, flush=True)  # without it there is no way in
-        facts = {"link": link, **_names(catalogue)}
+        atlases = [atlas.name for atlas in catalogue.atlases.values()]
+        facts = {"link": link, "models": list(catalogue.models), "atlases": atlases}
         run.tell(facts, dict, lambda page, _: page.say(link))
         if common.shown:
             _print_names(facts)
-        if open_page if open_page is not None else _has_screen():
+        if open if open is not None else _has_screen():
             webbrowser.open(link)
         server.serve(app, listener, debug=common.debug)
     if common.shown:
         stderr().print("stopped")
-
-
-def _names(catalogue: "Catalogue") -> dict[str, list[str]]:
-    atlases = [atlas.name for atlas in catalogue.atlases.values()]
-    return {"models": list(catalogue.models), "atlases": atlases}
 
 
 def _print_names(facts: dict[str, Any]) -> None:
@@ -85,10 +69,6 @@ def _print_names(facts: dict[str, Any]) -> None:
 
 def _tell(line: str) -> None:
     stderr().print(one_line(line), soft_wrap=True)
-
-
-def _nothing(line: str) -> None:
-    pass
 
 
 def _has_screen() -> bool:

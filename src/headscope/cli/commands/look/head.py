@@ -1,25 +1,15 @@
 """`headscope head`: what one head of an atlas does, in a few sentences."""
 
 from pathlib import Path
-from typing import Annotated
 
 import headscope as hs
 from headscope.cli import options as shared
 from headscope.cli.session import session
 from headscope.cli.tables.card import card_facts, print_card
 
-EXAMPLE = "Example: headscope head atlas.nc 7.4"
-
 
 @shared.with_common(without=(*shared.LOADING, "quiet"))
-def head(
-    atlas: Annotated[Path, shared.argument("ATLAS", "A file that headscope analyze or a probe wrote.")],
-    name: Annotated[
-        str, shared.argument("HEAD", "layer.head from 0, such as 7.4; decoder:2.3 names the stack.")
-    ],
-    *,
-    common: shared.Common,
-) -> None:
+def head(atlas: Path, name: str, *, common: shared.Common) -> None:
     """Say what one head does, and whether the model needs it.
 
     Reports only what is clearly above its control: rules that use no attention, even attention, or the unedited model.

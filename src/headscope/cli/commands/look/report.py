@@ -12,8 +12,6 @@ from headscope.errors import OptionError
 if TYPE_CHECKING:
     from headscope.cli.page import Page
 
-EXAMPLE = "Example: headscope report atlas.nc -o report.html"
-
 
 @shared.with_common(without=(*shared.LOADING, "full"))
 def report(

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 MOST_ROWS = 20
 """Heads from which on a table is ranked, so that its first rows say most."""
 
-EXAMPLE = "Example: headscope show atlas.nc offset_attention --top 10 --by -1"
-
 Arrays = tuple["xr.DataArray", "xr.DataArray | None"]
 """A measure and its standard error."""
 

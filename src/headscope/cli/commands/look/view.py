@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from headscope.pages.seen import Observed
     from headscope.pages.start import Start
 
-EXAMPLE = 'Example: headscope view demo "The cat sat." "It was red." -o view.html --head 3.2'
-
 
 @shared.with_common(without=("batch_size", "full", *shared.ENGINE))
 def view(
@@ -62,8 +60,7 @@ def view(
         with run.status("reading the text" if generate is None else "writing the text"):
             looked, second = text.look(*models)
         with run.status(f"writing {output}"):
-            shown: dict[str, Any] = {"neurons": looked.neurons, "also": looked.also, "beside": second}
-            packed = write_view(output, looked.observed, start=start, **shown)
+            packed = write_view(output, looked, start=start, beside=second)
             if svg is not None:
                 _draw(looked.observed, start.on(looked.observed), svg)
         pages = [part.observed.note for part in (looked, second) if part is not None and part.observed.note]

@@ -24,10 +24,6 @@ FILES = ("text", "pairs", "coreference", "roles", *PARSED)
 """The options that name files of texts."""
 
 
-def _read(name: str, paths: Sequence[Path]) -> Any:
-    return treebank(list(paths), None) if name in PARSED else getattr(hs, f"read_{name}")(*paths)
-
-
 @dataclass(frozen=True)
 class Comparison:
     """One run of such a command: which models with which paper, or with all of them, and where the result goes."""
@@ -96,7 +92,11 @@ class Comparison:
                 "give each --task one --data FILE, in the same order"
             )
         shares = [tuple(files)] if len(tasks) == 1 else [(file,) for file in files]
-        data = {name: _read(name, paths) for name, paths in self.files.items() if name in FILES}
+        data: dict[str, Any] = {
+            name: treebank(list(paths), None) if name in PARSED else getattr(hs, f"read_{name}")(*paths)
+            for name, paths in self.files.items()
+            if name in FILES
+        }
         if self.paper != "all" and "pairs" in data:
             data["text"] = data.pop("pairs")
         reading = {**options, **self.common.probe_options}

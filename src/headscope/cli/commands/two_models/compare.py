@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.commands.probe.run import print_tables, source_facts, source_line
+from headscope.cli.results import print_tables, source_facts, source_line
 from headscope.cli.session import session
 
 if TYPE_CHECKING:
@@ -16,19 +16,13 @@ if TYPE_CHECKING:
 
 _TOP = 5
 
-EXAMPLE = "Example: headscope compare demo demo-qa --text articles.txt -o qa.nc"
 
-
-@shared.with_common(without=("revision",), one_of=("text", "pairs", "dataset"))
+@shared.with_common(without=("revision",))
 def compare(
     model_a: str,
     model_b: str,
     *,
-    text: shared.TextFiles = None,
-    pairs: shared.PairsFile = None,
-    dataset: shared.Dataset = None,
-    split: shared.Split = "train",
-    column: shared.Column = "text",
+    texts: shared.Texts,
     treebank: list[Path] | None = None,
     output: shared.Output = None,
     max_length: shared.MaxLength = 128,
@@ -44,15 +38,13 @@ def compare(
     Reports how much attention changed from MODEL_A to MODEL_B, how far each layer's weights moved and whether that
     explains the change, which heads changed their kind, and the change in every measure. OUT.nc is an atlas of MODEL_B.
     """
-    inputs = [*shared.check_corpus(text, pairs, dataset), *(treebank or [])]
-    with session(common, output, inputs=inputs) as run:
-        corpus = shared.read_corpus(text, pairs, dataset, split=split, column=column)
-        parsed = shared.treebank(treebank, None) if treebank else None
+    with session(common, output, inputs=[*texts.files, *(treebank or [])]) as run:
+        corpus, parsed = texts.read(), shared.treebank(treebank, None) if treebank else None
         models = (run.load(model_a, own=False), run.load(model_b))
         options = {"max_length": max_length, "limit": limit, "seed": seed, **common.run_options}
         matched = hs.match(*models, corpus, **options) if match else None
         result = hs.compare(*models, corpus, k=k, treebank=parsed, match=matched, weigh=weigh, **options)
-        run.keep(result, notes=result.source.notes)
+        run.keep(result)
         run.tell(result, _facts, _print)
 
 

@@ -4,28 +4,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.commands.probe.run import source_facts, source_line, stack_rows
+from headscope.cli.results import source_facts, source_line, stack_rows
 from headscope.cli.session import session
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
     from headscope.comparison import Matching
 
-EXAMPLE = "Example: headscope match demo demo-qa --text articles.txt --limit 40"
-
 _NEAREST = 10
 
 
-@shared.with_common(without=("revision", *shared.ENGINE), one_of=("text", "pairs", "dataset"))
+@shared.with_common(without=("revision", *shared.ENGINE))
 def match(
     model_a: str,
     model_b: str,
     *,
-    text: shared.TextFiles = None,
-    pairs: shared.PairsFile = None,
-    dataset: shared.Dataset = None,
-    split: shared.Split = "train",
-    column: shared.Column = "text",
+    texts: shared.Texts,
     output: shared.Output = None,
     max_length: shared.MaxLength = 128,
     limit: Annotated[int | None, shared.limit("segments or pairs", least=4)] = None,
@@ -38,17 +32,17 @@ def match(
     distance to an untrained network (floor) and how well both halves of the texts agree (ceiling). OUT.nc is an atlas
     of MODEL_B.
     """
-    with session(common, output, inputs=shared.check_corpus(text, pairs, dataset)) as run:
+    with session(common, output, inputs=texts.files) as run:
         result = hs.match(
             common.load(model_a),
             run.load(model_b),
-            shared.read_corpus(text, pairs, dataset, split=split, column=column),
+            texts.read(),
             max_length=max_length,
             limit=limit,
             seed=seed,
             **common.run_options,
         )
-        run.keep(result, notes=result.source.notes)
+        run.keep(result)
         run.tell(result, _facts, _print)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headscope.facts.description import described_in
+from headscope.facts.subject import options_of
 from headscope.facts.vocabulary import own_name
 
 PROBE = "compare"
@@ -30,8 +31,8 @@ def change_name(change: str) -> str:
 
 def other_model(facts: Mapping[str, Any]) -> str:
     """The model that an atlas's model was compared with, by the facts of the comparison."""
-    options = facts.get("options")
-    return own_name(str(options.get("against"))) if isinstance(options, dict) else "another model"
+    options = options_of(facts)
+    return own_name(str(options.get("against"))) if options else "another model"
 
 
 def thirds(layers: int) -> int:

@@ -1,28 +1,20 @@
-"""What every probe command does with its probe: score, write into the atlas, print its table."""
+"""What commands say of what they found: its answer and tables, and where its numbers come from."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headscope.cli.session import Session
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
-    from headscope.probes.result import ProbeResult
+    from headscope.probes.result import ProbeResult, Source
 
-
-def scored(
-    probe: Any, read: Callable[..., Any], data: list[Path], select: list[Path] | None
-) -> "ProbeResult":
-    """What the probe scores on the data; best heads are chosen on --select, or on one half for the other."""
-    texts = read(data)
-    result: ProbeResult = probe.fit(read(select)).score(texts) if select else probe.fit_score(texts)
-    return result
+_NAMES = ("data", "texts", "documents", "tokens", "texts_cut", "skipped", "options", "duration")
 
 
 def tell(run: Session, result: "ProbeResult") -> None:
     """Write what a probe found, and print its table."""
-    run.keep(result, notes=result.source.notes)
+    run.keep(result)
     run.tell(result, result_facts, print_result)
 
 
@@ -67,12 +59,6 @@ def result_facts(result: "ProbeResult") -> dict[str, Any]:
         "intervals": result.intervals(),
         "rows": stack_rows(result, result.rows),
     }
-
-
-if TYPE_CHECKING:
-    from headscope.probes.result import ProbeResult, Source
-
-_NAMES = ("data", "texts", "documents", "tokens", "texts_cut", "skipped", "options", "duration")
 
 
 def source_facts(source: "Source", *without: str) -> dict[str, Any]:
