@@ -26,16 +26,7 @@ from headscope.models import Model
 from headscope.reproduce import ours as read
 from headscope.reproduce.guan.effects import effects, masks, swept, with_effects
 from headscope.reproduce.paper import PublishedSection, published
-from headscope.reproduce.study import (
-    AnyTasks,
-    BatchSize,
-    Material,
-    ModelOrAtlas,
-    Paper,
-    Study,
-    as_models,
-    as_tasks,
-)
+from headscope.reproduce.study import AnyTasks, BatchSize, Material, ModelOrAtlas, Paper, Study, as_tasks
 from headscope.reproduce.table import Drawing, Figure, Grid, Origin, Reproduction, Row, Section
 from headscope.text.corpus import Corpus
 
@@ -80,7 +71,7 @@ def guan2020(
         batch_size=batch_size,
         progress=progress,
     )
-    return GUAN.reproduction(as_models(model, against), data)
+    return GUAN.reproduction(model, data, against)
 
 
 def _fill(study: Study) -> None:

@@ -53,7 +53,7 @@ def vig2019(
     data = Material(
         text=text, limit=limit, seed=seed, max_length=max_length, batch_size=batch_size, progress=progress
     )
-    return VIG.reproduction([model], data)
+    return VIG.reproduction(model, data)
 
 
 def _fill(study: Study) -> None:

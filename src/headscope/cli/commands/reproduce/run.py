@@ -107,14 +107,14 @@ class Comparison:
         from headscope.reproduce.everything import PAPERS, reproduce_all
 
         load: Callable[[str], Any] = hs.open if self.is_atlas else self.common.load
-        for paper in PAPERS:
-            if paper.name == self.paper:
-                if not self.is_atlas:
-                    paper.check(data)
-                return [paper.reproduction([*map(load, self.models)], data)]
-        if not self.is_atlas and data.is_empty:
+        paper = next((paper for paper in PAPERS if paper.name == self.paper), None)
+        if paper is not None and not self.is_atlas:
+            paper.check(data)
+        if paper is None and not self.is_atlas and data.is_empty:
             self.tell("no data given: reading the sample that comes with headscope")
         first, *others = map(load, self.models)
+        if paper is not None:
+            return [paper.reproduction(first, data, others)]
         return reproduce_all(
             first, against=others, material=data, tell=self.tell, **self.common.probe_options
         )
