@@ -25,11 +25,12 @@ from pathlib import Path
 import torch
 
 import headscope as hs
-from headscope.atlas.lock import lock
+from headscope.atlas.storage.lock import lock
 from headscope.cli.main import run as run_command
 from headscope.importance import importance
 from headscope.probes.features import probe
-from headscope.run import checkpoint, one_pass
+from headscope.run import one_pass
+from headscope.run.shards import checkpoint
 from headscope.tasks import base
 from headscope.text import batching
 

@@ -20,13 +20,13 @@ import torch
 import headscope as hs
 from headscope.capture import survey
 from headscope.measures.base import TextMean
-from headscope.run import checkpoint
-from headscope.run.checkpoint import checkpoint as checkpointing
-from headscope.run.merging import MergeTree
-from headscope.run.on_ray import OnRay, cluster
 from headscope.run.one_pass import TEXTS_A_SHARD, in_chunks, run_pass
-from headscope.run.reader import Reader, ReadText
-from headscope.run.states import dump_state, load_state
+from headscope.run.reading.reader import Reader, ReadText
+from headscope.run.shards import checkpoint
+from headscope.run.shards.checkpoint import checkpoint as checkpointing
+from headscope.run.shards.merging import MergeTree
+from headscope.run.shards.on_ray import OnRay, cluster
+from headscope.run.shards.states import dump_state, load_state
 from headscope.run.watch import Watch
 from headscope.text.corpus import as_corpus
 

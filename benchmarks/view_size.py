@@ -19,6 +19,7 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerBase
 import headscope as hs
 from headscope.models import Model
 from headscope.pages.arrays import from_attentions
+from headscope.pages.looking import Looked
 from headscope.pages.neurons import NeuronReader, neuron_reader
 from headscope.pages.page import write_view
 from headscope.pages.quantise import MOST_ERROR, Array, Quantised
@@ -88,7 +89,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "view.html"
             start = time.perf_counter()
-            stored = write_view(path, observed, neurons=neurons).quantised
+            stored = write_view(path, Looked(observed, neurons)).quantised
             seconds = time.perf_counter() - start
             size = path.stat().st_size
         error = sum(off(stored, key, weights) for key, weights in observed.maps.items())

@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from view_size import HEADS, LAYERS, random_model
 
 import headscope as hs
+from headscope.pages.looking import Looked
 from headscope.pages.page import write_view
 from headscope.pages.seen import observe
 from headscope.pages.start import Start
@@ -79,7 +80,7 @@ def main() -> int:
     missed = False
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = Path(folder) / "view.html"
-        write_view(path, observed, start=Start())
+        write_view(path, Looked(observed), start=Start())
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         print(f"{TOKENS} tokens, {LAYERS * HEADS} heads, {path.stat().st_size / 1e6:.2f} MB; milliseconds")
         print("view       what           median     least      most       bar")

@@ -15,7 +15,7 @@ if shutil.which("nvidia-smi") is None:
     os.environ["TRITON_INTERPRET"] = "1"  # kernels run on the CPU, slowly; before anything imports triton
 
 import torch
-from tests.helpers.tiny import tiny
+from tests.helpers.tiny import saved, tiny
 from threadpoolctl import threadpool_limits
 
 BROWSER_IS_REQUIRED = "HEADSCOPE_TESTS_NEED_BROWSER"
@@ -104,6 +104,4 @@ def no_log_lines(monkeypatch: pytest.MonkeyPatch) -> None:
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A random BERT of 3 x 4 heads that takes 64 tokens, as save_pretrained writes it."""
     folder = tmp_path_factory.mktemp("models") / "tiny-bert"
-    tiny("bert").network.save_pretrained(folder)
-    tiny("bert").tokenizer.save_pretrained(folder)
-    return folder
+    return saved(tiny("bert"), folder)

@@ -18,8 +18,8 @@ import numpy as np
 
 import headscope as hs
 from headscope.atlas import Atlas, Example, Typical
-from headscope.atlas.hdf5 import read_hdf5
-from headscope.atlas.index import _FOOTER, _MAGIC, read_indexed, with_index
+from headscope.atlas.storage.hdf5 import read_hdf5
+from headscope.atlas.storage.index import _FOOTER, _MAGIC, read_indexed, with_index
 from headscope.data import sample_path
 from headscope.text.annotated.arrows import read_arrows
 from headscope.text.annotated.coreference import read_coreference

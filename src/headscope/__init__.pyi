@@ -35,7 +35,7 @@ from headscope.probes.explained import explained_with_syntax as explained_with_s
 from headscope.probes.patterns import find_patterns as find_patterns
 from headscope.report import write_report as write_report
 from headscope.run import analyze as analyze
-from headscope.run.checkpoint import checkpoint as checkpoint
+from headscope.run.shards.checkpoint import checkpoint as checkpoint
 from headscope.search import find as find
 from headscope.tasks import task_for as task_for
 from headscope.tasks import with_head as with_head

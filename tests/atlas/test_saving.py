@@ -15,7 +15,8 @@ import pytest
 from tests.atlas.test_atlas import array
 
 import headscope as hs
-from headscope.atlas import Atlas, check_writable, lock, replacing, update
+from headscope.atlas import Atlas, check_writable, replacing, update
+from headscope.atlas.storage import lock
 from headscope.errors import AtlasError, HeadscopeWarning, OutputError
 
 

@@ -15,9 +15,11 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from tests.browser import material
 from tests.browser.material import LINES, NASTY, TEXTS, Written, write
 from tests.browser.watching import PATIENCE, Open, watching
+from tests.helpers.tiny import saved
 
 from headscope.pages.arrays import from_attentions
 from headscope.pages.atlas import write_atlas_view
+from headscope.pages.looking import Looked
 from headscope.pages.page import write_view
 from headscope.report import write_report
 
@@ -74,8 +76,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The command itself, with demo, models of other shapes, and two atlases; ended as a reader would end it."""
     folder = tmp_path_factory.mktemp("served")
     for name in SERVED:
-        material.model(name).network.save_pretrained(folder / name)
-        material.model(name).tokenizer.save_pretrained(folder / name)
+        saved(material.model(name), folder / name)
     material.atlas().save(folder / "made-up.nc")
     material.other_atlas().save(folder / "other.nc")
     said = folder / "stderr"
@@ -126,7 +127,7 @@ def nasty_file(folder: Path) -> Path:
     tokens = [*NASTY.values(), ""]
     rows = [[[1 / len(tokens)] * len(tokens)] * len(tokens)] * 2
     path = folder / "nasty.html"
-    write_view(path, from_attentions([rows, rows], tokens, name=NASTY["script"]), start=LINES)
+    write_view(path, Looked(from_attentions([rows, rows], tokens, name=NASTY["script"])), start=LINES)
     return path
 
 

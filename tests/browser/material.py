@@ -19,6 +19,7 @@ import headscope as hs
 from headscope.atlas import Atlas
 from headscope.atlas.sentences import Typical, as_line
 from headscope.models import Model
+from headscope.pages.looking import Looked
 from headscope.pages.neurons import neuron_reader
 from headscope.pages.page import Packed, write_view
 from headscope.pages.seen import Observed, observe
@@ -166,7 +167,7 @@ def write(folder: Path, name: str, text_a: str, text_b: str | None, *, start: St
     observed = observe(chosen, text_a, text_b)
     path = folder / f"{name}.html"
     reader = neuron_reader(chosen, text_a, text_b)
-    return Written(path, observed, write_view(path, observed, start=start, neurons=reader))
+    return Written(path, observed, write_view(path, Looked(observed, reader), start=start))
 
 
 def to_words(weights: Array, words: list[int]) -> Array:

@@ -30,7 +30,7 @@ def seen() -> tuple[Observed, Observed]:
 def path(seen: tuple[Observed, Observed], tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("beside") / "pair.html"
     start = Start(view="matrix", layer=LAYER, heads=(HEAD,))
-    write_view(path, seen[0], start=start, beside=Looked(seen[1]))
+    write_view(path, Looked(seen[0]), start=start, beside=Looked(seen[1]))
     return path
 
 

@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.watching import Open
 
 from headscope.pages.arrays import from_attentions
+from headscope.pages.looking import Looked
 from headscope.pages.page import write_view
 
 LAYERS, HEADS = 6, 12
@@ -19,7 +20,8 @@ def test_a_file_of_72_heads(tokens: int, most: int, tmp_path: Path, from_file: O
     weights = random.standard_exponential((LAYERS, HEADS, tokens, tokens), dtype=np.float32) ** 2
     weights /= weights.sum(-1, keepdims=True)
     path = tmp_path / "view.html"
-    packed = write_view(path, from_attentions(weights, [f"word{number}" for number in range(tokens)]))
+    seen = from_attentions(weights, [f"word{number}" for number in range(tokens)])
+    packed = write_view(path, Looked(seen))
     assert path.stat().st_size <= most
     assert packed.quantised.max_error <= 0.005
     page = from_file(f"{path.as_uri()}#view=head&layer={LAYERS - 1}&heads=7")

@@ -9,6 +9,7 @@ from tests.browser.material import Written, demo
 from tests.browser.watching import Open, go, settled
 from tests.browser.weights import CLOSE, at_cell
 
+from headscope.pages.looking import Looked
 from headscope.pages.page import write_view
 from headscope.pages.seen import observe
 
@@ -41,7 +42,7 @@ def test_heads_carry_what_an_atlas_says_of_them(tmp_path: Path, from_file: Open)
     path = tmp_path / "cards.html"
     observed = observe(demo(), "The keys were lost.")
     cards = [f"Card of head number {number}." for number in range(96)]
-    write_view(path, observed.model_copy(update={"cards": {"encoder": cards}}))
+    write_view(path, Looked(observed.model_copy(update={"cards": {"encoder": cards}})))
     page = from_file(path.as_uri())
     thumb = page.locator(".hs-thumb[data-head='3.2']")
     expect(thumb).to_have_attribute("title", re.compile("Card of head number 26"))

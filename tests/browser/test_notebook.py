@@ -15,7 +15,7 @@ from tests.browser import material
 from tests.browser.material import NASTY, TEXTS
 from tests.browser.watching import number, watching
 from tests.helpers import own_view
-from tests.helpers.tiny import tiny
+from tests.helpers.tiny import saved, tiny
 
 from headscope.pages.seen import observe
 
@@ -73,8 +73,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     folder = home / "work"
     folder.mkdir()
     write_notebook(folder / "views.ipynb")
-    tiny("bert").network.save_pretrained(folder / "bert")
-    tiny("bert").tokenizer.save_pretrained(folder / "bert")
+    saved(tiny("bert"), folder / "bert")
     material.atlas().save(folder / "made-up.nc")
     own = {
         "HOME": str(home),

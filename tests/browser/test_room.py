@@ -10,6 +10,7 @@ from tests.browser.watching import NARROW, Open, number, settled, watching
 from tests.browser.weights import middle_of
 
 from headscope.pages.arrays import from_attentions
+from headscope.pages.looking import Looked
 from headscope.pages.page import write_view
 
 LAYER, HEAD = 3, 2
@@ -88,7 +89,8 @@ def test_help_begins_at_its_beginning(demo_file: Written, from_file: Open) -> No
 def test_both_ends_of_a_link_have_room(tmp_path: Path, from_file: Open) -> None:
     path = tmp_path / "long.html"
     rows = [[[0.1, 0.9], [0.8, 0.2]]]
-    write_view(path, from_attentions([rows], [NASTY["long"], "another that is long " * 3], name="long"))
+    tokens = [NASTY["long"], "another that is long " * 3]
+    write_view(path, Looked(from_attentions([rows], tokens, name="long")))
     page = from_file(f"{path.as_uri()}#view=head")
     link = page.locator(".hs-between").first
     widths = [end.bounding_box() for end in link.locator("bdi").all()]

@@ -12,6 +12,7 @@ from tests.browser.material import demo
 from tests.browser.watching import watching
 
 import headscope as hs
+from headscope.pages.looking import Looked
 from headscope.pages.page import write_view
 from headscope.pages.seen import observe
 from headscope.pages.start import Start
@@ -48,7 +49,8 @@ layer => new Promise((resolve) => {
 def long_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("long") / "long.html"
     text = hs.sample_path("articles").read_text(encoding="utf-8")
-    write_view(path, observe(demo(), text, max_length=TOKENS), start=Start(view="head", layer=0))
+    looked = Looked(observe(demo(), text, max_length=TOKENS))
+    write_view(path, looked, start=Start(view="head", layer=0))
     return path
 
 

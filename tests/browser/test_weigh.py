@@ -54,7 +54,7 @@ def test_a_file_switches_between_what_it_holds(
     looked = look(demo(), TEXT)
     path = tmp_path / "weigh.html"
     start = Start(view="matrix", layer=4, heads=(1,))
-    write_view(path, looked.observed, start=start, neurons=looked.neurons, also=looked.also)
+    write_view(path, looked, start=start)
     page = from_file(path.as_uri())
     shows(page, exact)
     page.get_by_role("button", name="Neurons").click()

@@ -11,6 +11,7 @@ import headscope as hs
 from headscope.cli.main import app
 
 Run = Callable[..., Result]
+Refused = Callable[..., str]
 
 CORPUS = (
     "The cat sat on the mat. The dog saw it, and it was red.\n"
@@ -27,6 +28,19 @@ def run(no_log_lines: None) -> Run:
         return CliRunner().invoke(app, [str(arg) for arg in args], prog_name="headscope")
 
     return invoke
+
+
+@pytest.fixture
+def refused(run: Run) -> Refused:
+    """What a command says of words that it refuses: one line, and exit code 2."""
+
+    def said(*args: object) -> str:
+        result = run(*args)
+        assert result.exit_code == 2
+        assert len(result.stderr.strip().splitlines()) == 1, result.stderr
+        return result.stderr
+
+    return said
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from tests.cli.conftest import CORPUS, Run
 from tests.helpers.tasks import headed
-from tests.helpers.tiny import tiny
+from tests.helpers.tiny import saved, tiny
 from tests.helpers.treebanks import as_file, random_sentences
 from transformers import AutoModelForCausalLM
 from typer.main import get_command
@@ -67,8 +67,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The files that the commands name."""
     folder = tmp_path_factory.mktemp("json")
     model = headed("bert", "mlm")
-    model.network.save_pretrained(folder / "model")
-    model.tokenizer.save_pretrained(folder / "model")
+    saved(model, folder / "model")
     decoder = tiny("llama")
     AutoModelForCausalLM.from_config(decoder.config).save_pretrained(folder / "decoder")
     decoder.tokenizer.save_pretrained(folder / "decoder")

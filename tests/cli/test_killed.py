@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.helpers.sharded import TEXTS, arrays_of
 from tests.helpers.tasks import headed
-from tests.helpers.tiny import tiny
+from tests.helpers.tiny import saved, tiny
 from threadpoolctl import threadpool_limits
 from typer.testing import CliRunner
 
@@ -25,7 +25,8 @@ Whole = Callable[[str], Path]
 
 SMALL = """
 import sys, time
-from headscope.run import checkpoint, one_pass
+from headscope.run import one_pass
+from headscope.run.shards import checkpoint
 from headscope.tasks import base
 from headscope.text import batching
 one_pass.TEXTS_A_SHARD, batching.READ_AHEAD, base.BATCHES_A_SHARD = 4, 4, 1
@@ -84,8 +85,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Models and data in files, as commands take them."""
     folder = tmp_path_factory.mktemp("killed")
     for name, model in (("bert", tiny("bert")), ("headed", headed("bert", "classification"))):
-        model.network.save_pretrained(folder / name)
-        model.tokenizer.save_pretrained(folder / name)
+        saved(model, folder / name)
     (folder / "texts.txt").write_text("\n\n".join(TEXTS))
     (folder / "labelled.tsv").write_text(
         "".join(f"{text}\t{number % 2}\n" for number, text in enumerate(TEXTS))

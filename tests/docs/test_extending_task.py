@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.docs.test_docs import DOCS, FENCE
 from tests.helpers.tasks import headed
+from tests.helpers.tiny import saved
 from typer.testing import CliRunner, Result
 
 import headscope as hs
@@ -50,8 +51,7 @@ def package(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     model = headed("bert", "mlm")
-    model.network.save_pretrained(tmp_path / "model")
-    model.tokenizer.save_pretrained(tmp_path / "model")
+    saved(model, tmp_path / "model")
     (tmp_path / "lines.tsv").write_text("".join(f"{line}\t{word}\n" for line, word in LINES))
     return tmp_path
 

@@ -17,7 +17,7 @@ from headscope.explanation.explain import run_scores
 from headscope.explanation.moments import best_neurons, moments
 from headscope.explanation.texts import dealt
 from headscope.models.stacks import Place
-from headscope.run.reader import Reader
+from headscope.run.reading.reader import Reader
 from headscope.run.watch import Watch
 from headscope.text.corpus import as_corpus
 from headscope.text.items import TextPair

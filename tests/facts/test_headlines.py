@@ -8,8 +8,7 @@ from tests.helpers.atlases import atlas_of, per_head, random_atlas
 
 from headscope.facts.findings import Finding
 from headscope.facts.headlines import headlines, most_telling
-from headscope.facts.rarity import rarity
-from headscope.facts.scores import Score, Verdict
+from headscope.facts.scores import Score, Verdict, rarity
 from headscope.types import HeadId
 
 

@@ -12,7 +12,7 @@ from headscope.facts.analyses.probes import best_heads
 from headscope.facts.scores import HeadScore
 from headscope.pages.atlas import embedded_atlas
 from headscope.pages.head.page import head_page
-from headscope.pages.shapes import Bar
+from headscope.pages.shapes.head import Bar
 from headscope.report.page import render
 from headscope.stats.intervals import share_interval
 from headscope.types import LabelledArray

@@ -18,8 +18,8 @@ from headscope.errors import AtlasError, OptionError
 from headscope.facts.findings.ablation import ablation
 from headscope.facts.slices import HeadValues
 from headscope.facts.subject import Subject
-from headscope.figures.colours import MUTED, SERIES
 from headscope.figures.grid import draw_values
+from headscope.figures.style.colours import MUTED, SERIES
 from headscope.types import LabelledArray
 
 METRICS = {

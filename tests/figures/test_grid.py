@@ -17,7 +17,7 @@ from tests.helpers.atlases import (
 
 from headscope import figures
 from headscope.errors import AtlasError, OptionError
-from headscope.figures.colours import (
+from headscope.figures.style.colours import (
     COLOUR_MAPS,
     INK,
     KINDS,

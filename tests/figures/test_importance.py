@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from tests.helpers.atlases import atlas_of, empty_atlas, per_head, probe_facts, random_atlas
-from tests.report.test_probes import read
+from tests.report.sections.test_probes import read
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError

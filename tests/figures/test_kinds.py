@@ -10,9 +10,9 @@ from tests.helpers.kinds import kinds_atlas, kinds_of_heads
 from headscope import figures
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
-from headscope.figures.colours import PALETTE
 from headscope.figures.kinds import kind_colours
-from headscope.figures.maps import EXAMPLES
+from headscope.figures.style.colours import PALETTE
+from headscope.figures.texts.maps import EXAMPLES
 from headscope.kinds import head_types
 from headscope.pages.page import asset
 

@@ -6,7 +6,7 @@ import numpy as np
 from tests.helpers.atlases import probe_facts
 
 from headscope.atlas import Atlas
-from headscope.pages.shapes import Bar, HeadPage, Section
+from headscope.pages.shapes.head import Bar, HeadPage, Section
 from headscope.types import LabelledArray
 
 

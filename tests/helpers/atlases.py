@@ -1,6 +1,6 @@
 """Small atlases whose numbers are known, for tests of what is made from an atlas."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -242,3 +242,30 @@ def with_dependency(
 def empty_atlas(*, stacks: Sequence[str] = ("encoder",), **facts: str) -> Atlas:
     """An atlas that nothing was measured for, as a probe begins one."""
     return Atlas.build({stack: {} for stack in stacks}, provenance=provenance(**facts))
+
+
+def carried(shares: Mapping[int, float], cell: Callable[[float], dict[str, Any]]) -> list[dict[str, Any]]:
+    """What so many of 16 neurons carry of a score, as rows of `explain` have it; `cell` makes the numbers."""
+    return [
+        {
+            "neurons": count,
+            "score": cell(share),
+            "score_random": cell(count / 16),
+            "isotropic": count / 16,
+            "pattern": cell(share / 2),
+            "pattern_random": cell(0.1),
+        }
+        for count, share in shares.items()
+    ]
+
+
+def proper_nouns(cases: int) -> dict[str, Any]:
+    """A row of the coreference probe, whose rules are better than the best head."""
+    head = {
+        "mention_class": "proper_noun",
+        "cases": cases,
+        "head": "2.1",
+        "direction": "antecedent_to_mention",
+    }
+    ends = {"low": 0.4, "high": 0.6, "rules_low": 0.6, "rules_high": 0.8}
+    return {**head, "accuracy": 0.5, "rules": 0.7, **ends}

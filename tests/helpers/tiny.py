@@ -4,6 +4,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import torch
 import transformers as tf
@@ -240,6 +241,13 @@ def tiny(architecture: str) -> Model:
     network, tokenizer = BUILDERS[architecture]()
     sharpen(network, 2 if architecture == "t5" else 20)  # T5 does not scale its scores down
     return wrap(network.eval(), tokenizer, name=f"tiny-{architecture}")
+
+
+def saved(model: Model, folder: Path) -> Path:
+    """The folder with the model in it, as save_pretrained writes it."""
+    model.network.save_pretrained(folder)
+    model.tokenizer.save_pretrained(folder)
+    return folder
 
 
 def sharpen(network: PreTrainedModel, times: int = 20) -> None:

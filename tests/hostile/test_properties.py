@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tools.hostile import FORMATS, PIECES, Format
 
 from headscope.atlas import Typical
-from headscope.atlas.index import read_indexed, with_index
 from headscope.atlas.sentences import as_line, from_line
-from headscope.atlas.stored import DamagedError, StoredGroup, StoredTree
+from headscope.atlas.storage.index import read_indexed, with_index
+from headscope.atlas.storage.stored import DamagedError, StoredGroup, StoredTree
 from headscope.errors import AtlasError, HeadscopeError
 from headscope.text.files import open_text
 from headscope.text.formats.coreference import _chunks

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import torch
 import transformers
-from tests.helpers.tiny import tiny
+from tests.helpers.tiny import saved, tiny
 from typer.testing import CliRunner, Result
 
 import headscope as hs
@@ -26,14 +26,6 @@ from headscope.cli.main import app
 Analyze = Callable[..., Result]
 QUICK = ("--max-length", "64", "--measures", "entropy")
 PROGRAM = (sys.executable, "-c", "from headscope.cli.main import run; run()")
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    """The folder outputs go to; nothing else is put there."""
-    folder = tmp_path / "place"
-    folder.mkdir()
-    return folder
 
 
 @pytest.fixture
@@ -197,8 +189,7 @@ def test_a_damaged_config(analyze: Analyze, text: Path, place: Path, folder: Pat
 
 
 def test_damaged_weights(analyze: Analyze, text: Path, place: Path, folder: Path) -> None:
-    tiny("bert").network.save_pretrained(folder)
-    tiny("bert").tokenizer.save_pretrained(folder)
+    saved(tiny("bert"), folder)
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     assert_refused(analyze(text, model=folder), "model.safetensors is damaged", place)

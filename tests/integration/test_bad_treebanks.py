@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.tiny import tiny
+from tests.helpers.tiny import saved, tiny
 from tests.helpers.treebanks import block, line
 from typer.testing import CliRunner, Result
 
@@ -35,14 +35,6 @@ BROKEN = {
     "empty": (line("1.1", "the", "_", "_"), 1, "a sentence without words"),
     "text": ("# text = It rains.\n", 2, "a sentence with # text and no word lines"),
 }
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    """The folder outputs go to; nothing else is put there."""
-    folder = tmp_path / "place"
-    folder.mkdir()
-    return folder
 
 
 @pytest.fixture
@@ -218,8 +210,7 @@ def test_a_sentence_that_comes_to_no_token_at_all(
 ) -> None:
     """Byte-level tokenizers add no special tokens, and a model cannot be given nothing."""
     folder = tmp_path / "gpt2"
-    tiny("gpt2").network.save_pretrained(folder)
-    tiny("gpt2").tokenizer.save_pretrained(folder)
+    saved(tiny("gpt2"), folder)
     empty = block(("", 0, "root")) + block(("x" * 100, 0, "root"), ("the", 1, "det"))
     told = done(probe(GOOD + empty + OTHER, "--json", "--batch-size", batch_size, model=folder), place)
     assert counts(told) == {"all": 5, "det": 2, "nsubj": 2, "obj": 1}
@@ -227,8 +218,7 @@ def test_a_sentence_that_comes_to_no_token_at_all(
 
 
 def test_an_atlas_of_another_model_is_left_alone(probe: Probe, place: Path, tmp_path: Path) -> None:
-    tiny("roberta").network.save_pretrained(tmp_path / "roberta")
-    tiny("roberta").tokenizer.save_pretrained(tmp_path / "roberta")
+    saved(tiny("roberta"), tmp_path / "roberta")
     assert probe(DOCUMENTS).exit_code == 0
     before = (place / "out.nc").read_bytes()
     result = probe(DOCUMENTS, model=tmp_path / "roberta")

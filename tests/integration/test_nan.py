@@ -18,7 +18,7 @@ from headscope.errors import CaptureError, ModelError
 from headscope.models import Model, wrap
 from headscope.pages.neurons import read_neurons
 from headscope.pages.seen import observe
-from headscope.server.predictions import predict
+from headscope.server.answers.predictions import predict
 from headscope.server.shapes import PredictRequest
 from headscope.tasks import MaskedLanguageModelling, Task
 from headscope.text.annotated.treebank import Treebank

@@ -20,7 +20,7 @@ from headscope.facts.cells import VERDICTS
 from headscope.facts.description import direction_name
 from headscope.pages.head.page import head_page
 from headscope.pages.looking import card_lines
-from headscope.pages.shapes import Embedded
+from headscope.pages.shapes.views import Embedded
 from headscope.report.card import write_card
 from headscope.report.page import render
 from headscope.types import HeadId

@@ -12,7 +12,7 @@ import torch
 import transformers as tf
 from safetensors.torch import load_file, save_file
 from tests.helpers.tasks import headed
-from tests.helpers.tiny import BUILDERS, tiny
+from tests.helpers.tiny import BUILDERS, saved, tiny
 from transformers import PreTrainedTokenizerBase
 
 import headscope as hs
@@ -26,9 +26,7 @@ from headscope.pages.seen import observe
 def folder(tmp_path: Path) -> Path:
     """A tiny BERT as save_pretrained leaves it."""
     model = tiny("bert")
-    model.network.save_pretrained(tmp_path)
-    model.tokenizer.save_pretrained(tmp_path)
-    return tmp_path
+    return saved(model, tmp_path)
 
 
 @pytest.fixture(autouse=True)
@@ -113,8 +111,7 @@ LAYERS = {"gpt2": "n_layer", "distilbert": "n_layers", "t5": "num_layers", "bart
 )
 def test_a_config_with_fewer_layers_than_the_weights_is_refused(architecture: str, tmp_path: Path) -> None:
     model = tiny(architecture)
-    model.network.save_pretrained(tmp_path)
-    model.tokenizer.save_pretrained(tmp_path)
+    saved(model, tmp_path)
     assert hs.load(tmp_path).weights_hash == model.weights_hash
     write_config(tmp_path, **{LAYERS.get(architecture, "num_hidden_layers"): 2})
     with pytest.raises(
@@ -131,8 +128,7 @@ def test_weights_of_heads_are_left_out_in_silence_and_layers_are_not(
     architecture: str, head: str, tmp_path: Path
 ) -> None:
     model = headed(architecture, head)
-    model.network.save_pretrained(tmp_path)
-    model.tokenizer.save_pretrained(tmp_path)
+    saved(model, tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert hs.load(tmp_path).weights_hash == model.weights_hash

@@ -18,7 +18,7 @@ from tests.helpers.tiny import tiny
 import headscope as hs
 from headscope.atlas import Atlas
 from headscope.pages.atlas import atlas_data
-from headscope.pages.shapes import AtlasStack, Colouring, Finding, FindingPart
+from headscope.pages.shapes.views import AtlasStack, Colouring, Finding, FindingPart
 from headscope.types import LabelledArray
 
 

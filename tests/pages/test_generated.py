@@ -8,8 +8,7 @@ from tests.helpers.tasks import headed
 
 import headscope as hs
 from headscope.errors import OptionError
-from headscope.pages.generated import observed_writing
-from headscope.pages.looking import TextToShow, Writing
+from headscope.pages.looking import TextToShow, Writing, observed_writing
 from headscope.pages.page import write_view
 from headscope.pages.start import Start
 
@@ -45,7 +44,7 @@ def test_a_page_of_it_is_written(tmp_path: Path) -> None:
     looked, beside = text.look(model, None)
     assert beside is None
     assert looked.observed.source.generated.count(True) <= 6
-    packed = write_view(tmp_path / "view.html", looked.observed)
+    packed = write_view(tmp_path / "view.html", looked)
     assert packed.embedded.seen is not None
     assert packed.embedded.seen.source.generated == looked.observed.source.generated
     other = TextToShow(PROMPT, None, Start(), beside_text="a dog", writing=Writing(3)).look(model, None)[1]

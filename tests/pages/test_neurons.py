@@ -13,7 +13,7 @@ from headscope.errors import CaptureError, OptionError
 from headscope.models import Model, wrap
 from headscope.pages.neurons import MOST_MOVED, _ranges, has_neurons, neuron_reader, read_neurons
 from headscope.pages.seen import observe
-from headscope.pages.shapes import Neurons
+from headscope.pages.shapes.views import Neurons
 
 TEXTS = ("The cat sat on the mat, and it was red.", "A dog saw the house.")
 HOOKED = [name for name in BUILDERS if name not in ("mpnet", "deberta", "convbert", "xlnet", "falcon")]

@@ -15,11 +15,12 @@ from tests.helpers.tiny import tiny
 from headscope.errors import OutputError
 from headscope.pages import page as page_module
 from headscope.pages.arrays import from_attentions
-from headscope.pages.neurons import neuron_reader
+from headscope.pages.looking import Looked
+from headscope.pages.neurons import NeuronReader, neuron_reader
 from headscope.pages.page import asset, budget_for, pack, page_html, write_view
 from headscope.pages.quantise import MOST_ERROR
 from headscope.pages.seen import Observed, observe
-from headscope.pages.shapes import Embedded, Neurons
+from headscope.pages.shapes.views import Embedded, Neurons
 from headscope.pages.start import Start
 
 ODD = '<script>alert(1)</script> ]]> <!-- 😀 שלום </textarea> &lt; \\u003c "'
@@ -66,8 +67,8 @@ class Page(HTMLParser):
         }
 
 
-def written(path: Path, observed: Observed, **options: object) -> Page:
-    write_view(path, observed, **options)  # type: ignore[arg-type]
+def written(path: Path, observed: Observed, neurons: NeuronReader | None = None) -> Page:
+    write_view(path, Looked(observed, neurons))
     return Page(path.read_text(encoding="utf-8"))
 
 
@@ -144,7 +145,7 @@ def random_maps(layers: int, heads: int, tokens: int, *, sharp: float) -> Observ
 def test_what_room_is_left_goes_to_a_second_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headscope.pages.page.FINE_WEIGHTS", 1 << 22)
     observed = random_maps(6, 12, 48, sharp=2)
-    packed = pack(observed)
+    packed = pack(Looked(observed))
     seen = packed.embedded.seen
     assert seen is not None
     assert seen.fine
@@ -154,7 +155,7 @@ def test_what_room_is_left_goes_to_a_second_byte(monkeypatch: pytest.MonkeyPatch
         assert np.abs(stored - observed.layer("encoder", layer)).max() <= seen.max_error + 1e-7
     size = packed.quantised.size
     for budget in (size + 30_000, size - 1):
-        less = pack(observed, budget=budget)
+        less = pack(Looked(observed), budget=budget)
         assert less.embedded.seen is not None
         assert less.embedded.seen.fine == (budget > size)
         assert sum(map(len, less.chunks.values())) <= budget
@@ -164,10 +165,10 @@ def test_neurons_come_before_a_second_byte(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("headscope.pages.page.FINE_WEIGHTS", 1 << 22)
     model, text = tiny("bert"), "The cat sat on the mat."
     observed, reader = observe(model, text), neuron_reader(model, text)
-    full = pack(observed, neurons=reader)
+    full = pack(Looked(observed, reader))
     assert full.quantised.fine
     told = len(observed.source.model_dump_json()) * 1.1 + 100
-    less = pack(observed, neurons=reader, budget=int(sum(map(len, full.chunks.values())) + told - 500))
+    less = pack(Looked(observed, reader), budget=int(sum(map(len, full.chunks.values())) + told - 500))
     assert not less.quantised.fine
     assert len(less.chunks) == len(full.chunks)
 
@@ -183,7 +184,7 @@ def test_names_with_half_a_character_are_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sharp", [0.0, 1.0, 4.0])
 def test_72_heads_and_128_tokens_fit_in_a_megabyte(tmp_path: Path, sharp: float) -> None:
-    write_view(tmp_path / "v.html", random_maps(6, 12, 128, sharp=sharp))
+    write_view(tmp_path / "v.html", Looked(random_maps(6, 12, 128, sharp=sharp)))
     assert (tmp_path / "v.html").stat().st_size <= 1_000_000
 
 
@@ -202,15 +203,15 @@ def test_neurons_of_the_head_shown_first_when_not_all_fit(monkeypatch: pytest.Mo
     observed = observe(model, *texts)
     start = Start(view="neuron", layer=1, heads=(3, 0))
     reader = neuron_reader(model, *texts)
-    full = pack(observed, start=start, neurons=reader)
+    full = pack(Looked(observed, reader), start=start)
     assert full.embedded.seen is not None
     assert full.embedded.seen.neuron_heads is None
     # Room for all chunks, but not for the tokens beside them.
-    least = pack(observed, start=start, neurons=reader, budget=sum(map(len, full.chunks.values())))
+    least = pack(Looked(observed, reader), start=start, budget=sum(map(len, full.chunks.values())))
     assert least.embedded.seen is not None
     assert least.embedded.seen.neuron_heads == ["encoder/1/3"]
     assert [key for key in least.chunks if key.startswith("neurons")] == ["neurons/encoder/1/3"]
-    none = pack(observed, start=start)
+    none = pack(Looked(observed), start=start)
     assert none.embedded.seen is not None
     assert not none.embedded.seen.has_neurons
 
@@ -220,7 +221,7 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "v.html").write_text("before", encoding="utf-8")
     monkeypatch.setattr(page_module, "page_html", lambda *args, **options: "\udce4")
     with pytest.raises(UnicodeEncodeError):
-        write_view(tmp_path / "v.html", observed)
+        write_view(tmp_path / "v.html", Looked(observed))
     assert [path.name for path in tmp_path.iterdir()] == ["v.html"]
     assert (tmp_path / "v.html").read_text(encoding="utf-8") == "before"
 
@@ -232,12 +233,12 @@ def test_a_missing_front_end_is_told() -> None:
 
 def test_the_same_text_gives_the_same_file(tmp_path: Path) -> None:
     for name in "ab":
-        write_view(tmp_path / f"{name}.html", observe(tiny("bert"), "The cat sat."))
+        write_view(tmp_path / f"{name}.html", Looked(observe(tiny("bert"), "The cat sat.")))
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
 def test_json_has_no_way_out_of_its_element() -> None:
-    packed = pack(observe(tiny("bert"), ODD))
+    packed = pack(Looked(observe(tiny("bert"), ODD)))
     content = page_html(packed.embedded, {}, title=ODD)
     [data] = re.findall(r'id="headscope-data">(.*?)</script>', content, flags=re.DOTALL)
     assert "<" not in data

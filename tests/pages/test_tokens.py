@@ -1,4 +1,4 @@
-from headscope.pages.shapes import Tokens
+from headscope.pages.shapes.views import Tokens
 from headscope.pages.tokens import word_starts
 
 

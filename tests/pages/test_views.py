@@ -17,6 +17,7 @@ import headscope as hs
 from headscope.atlas import Atlas
 from headscope.errors import OptionError
 from headscope.pages.atlas import packed_atlas
+from headscope.pages.looking import Looked
 from headscope.pages.page import pack, write_view
 from headscope.pages.seen import Observed, observe
 from headscope.pages.start import Start
@@ -61,7 +62,7 @@ def read(observed: Observed) -> list[tuple[str, float]]:
 
 def test_a_text_in_a_file_and_a_notebook(views: None, tmp_path: Path) -> None:
     observed = observe(tiny("bert"), "the cat sat on the mat")
-    packed = pack(observed)
+    packed = pack(Looked(observed))
     [info] = packed.embedded.about.views
     assert (info.name, info.title, info.subject, info.controls) == (
         "most_read",
@@ -71,7 +72,7 @@ def test_a_text_in_a_file_and_a_notebook(views: None, tmp_path: Path) -> None:
     )
     data = json.loads(inflated(packed.chunks["view/most_read"]))
     assert data["encoder"][1] == [[token, pytest.approx(share)] for token, share in read(observed)]
-    write_view(tmp_path / "view.html", observed, start=Start(view="most_read"))
+    write_view(tmp_path / "view.html", Looked(observed), start=Start(view="most_read"))
     page = (tmp_path / "view.html").read_text()
     module = VIEWS.get("most_read").module()
     assert f'<script type="module">{module}' in page

@@ -13,7 +13,7 @@ from headscope.capture import output_projections, run_calls, surveyed
 from headscope.capture.call import AttentionCall
 from headscope.errors import OptionError
 from headscope.models.stacks import Place
-from headscope.pages.looking import look
+from headscope.pages.looking import Looked, look
 from headscope.pages.page import pack, write_view
 from headscope.pages.quantise import SignedCode, quantise_signed
 from headscope.pages.seen import Observed, observe, observe_as, prepare
@@ -120,13 +120,13 @@ def test_a_file_holds_what_is_asked_for_and_the_others_where_there_is_room(tmp_p
     looked = look(tiny("bert"), TEXT, weigh="moved")
     assert looked.observed.weigh == "moved"
     assert [other.weigh for other in looked.also] == ["looked", "signed"]
-    packed = write_view(tmp_path / "v.html", looked.observed, also=looked.also)
+    packed = write_view(tmp_path / "v.html", Looked(looked.observed, also=looked.also))
     seen = packed.embedded.seen
     assert seen is not None
     assert (seen.weigh, [other.weigh for other in seen.also]) == ("moved", ["looked", "signed"])
     assert {"maps/encoder/0", "looked/maps/encoder/0", "signed/maps/encoder/0"} <= set(packed.chunks)
     assert json.loads(seen.also[1].model_dump_json())["levels"][-1] is None
-    tight = pack(looked.observed, also=looked.also, budget=2_000).embedded.seen
+    tight = pack(Looked(looked.observed, also=looked.also), budget=2_000).embedded.seen
     assert tight is not None
     assert (tight.weigh, tight.also) == ("moved", [])
 

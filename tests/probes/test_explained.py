@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from tests.helpers.attention import random_texts, token_batch
-from tests.helpers.tiny import tiny
+from tests.helpers.tiny import saved, tiny
 from typer.testing import CliRunner
 
 import headscope as hs
@@ -79,8 +79,7 @@ def test_a_planted_mixture_comes_out_whole() -> None:
 
 
 def test_analyze_with_a_treebank_has_syntax_among_the_names(tmp_path: Path, no_log_lines: None) -> None:
-    tiny("bert").network.save_pretrained(tmp_path / "model")
-    tiny("bert").tokenizer.save_pretrained(tmp_path / "model")
+    saved(tiny("bert"), tmp_path / "model")
     (tmp_path / "text.txt").write_text("The cat sat on the mat. The dog saw it.\n", encoding="utf-8")
     asked = ["--text", tmp_path / "text.txt", "--treebank", hs.sample_path("treebank"), "--limit", 24]
     options = ["--measures", "entropy", "--max-length", 32, "-o", tmp_path / "atlas.nc"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure as Canvas
 from scipy import stats
-from tests.helpers.atlases import atlas_of, per_head, probe_facts, random_atlas
+from tests.helpers.atlases import atlas_of, carried, per_head, probe_facts, random_atlas
 from tests.helpers.tiny import tiny
 
 import headscope as hs
@@ -73,17 +73,7 @@ def explained(head: str, best_four: float, *, auc: float = 0.9, texts: int = 10)
         "neurons": 16,
         "best": [7, 3, 1, 0, 2, 4, 5, 6],
         "alike": 8,
-        "carries": [
-            {
-                "neurons": count,
-                "score": cell(share),
-                "score_random": cell(count / 16),
-                "isotropic": count / 16,
-                "pattern": cell(share / 2),
-                "pattern_random": cell(0.1),
-            }
-            for count, share in shares.items()
-        ],
+        "carries": carried(shares, cell),
         "bias": None,
         "separates": [
             {"contrast": name, "texts": texts, "score": cell(0.9), "neurons": [neuron], "clear": 3}

@@ -19,10 +19,10 @@ from headscope.capture.projection import Carrier
 from headscope.measures import MEASURES
 from headscope.run import one_pass
 from headscope.run.measured import Measures
-from headscope.run.merging import MergeTree
 from headscope.run.one_pass import HERE, TEXTS_A_SHARD, Chunks, run_pass, running_on, shard_size, shards
 from headscope.run.progress import Tell
-from headscope.run.reader import Reader, ReadText
+from headscope.run.reading.reader import Reader, ReadText
+from headscope.run.shards.merging import MergeTree
 from headscope.run.watch import Watch
 from headscope.text.corpus import as_corpus
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from tests.helpers.atlases import random_atlas
 from tests.helpers.tasks import headed
-from tests.helpers.tiny import tiny
+from tests.helpers.tiny import saved, tiny
 
 from headscope.errors import AtlasError, ModelError
 from headscope.server.catalogue import Catalogue
@@ -12,15 +12,8 @@ from headscope.tasks.heads import ready_task, with_task_head
 from headscope.types import task_of
 
 
-def saved(folder: Path, architecture: str, task: str) -> Path:
-    model = headed(architecture, task)
-    model.network.save_pretrained(folder)
-    model.tokenizer.save_pretrained(folder)
-    return folder
-
-
 def test_models_are_loaded_when_first_asked_for(tmp_path: Path) -> None:
-    folder = saved(tmp_path / "mlm", "bert", "mlm")
+    folder = saved(headed("bert", "mlm"), tmp_path / "mlm")
     catalogue = Catalogue([str(folder)])
     offered = catalogue.model(str(folder))
     assert offered.loaded is None
@@ -46,7 +39,9 @@ def test_models_are_loaded_when_first_asked_for(tmp_path: Path) -> None:
     ],
 )
 def test_every_head_is_loaded_from_a_folder(tmp_path: Path, architecture: str, task: str, name: str) -> None:
-    offered = Catalogue([saved(tmp_path / "model", architecture, task)]).model(str(tmp_path / "model"))
+    offered = Catalogue([saved(headed(architecture, task), tmp_path / "model")]).model(
+        str(tmp_path / "model")
+    )
     assert offered.task == name
     assert ready_task(offered.predicting().network) == name
     assert offered.task == name
@@ -73,7 +68,7 @@ def test_an_atlas_of_a_demo_model_brings_the_model() -> None:
 
 
 def test_a_folder_is_called_by_its_own_name(tmp_path: Path) -> None:
-    first, second = (saved(tmp_path / where / "mine", "bert", "mlm") for where in ("a", "b"))
+    first, second = (saved(headed("bert", "mlm"), tmp_path / where / "mine") for where in ("a", "b"))
     catalogue = Catalogue([str(first), str(first), random_atlas(model=str(first))])
     assert list(catalogue.models) == ["mine"]
     assert [info.name for info in catalogue.about("1", 64).models] == ["mine"]

@@ -19,7 +19,8 @@ from tests.helpers.tiny import WORDS, tiny
 from tests.server.conftest import TOKEN, MakeClient
 
 from headscope.models import wrap
-from headscope.server import Catalogue, connection, create_app, explorer, texts
+from headscope.server import Catalogue, connection, create_app, explorer
+from headscope.server.answers import texts
 from headscope.server.guard import ALL_BODIES_BYTES, BODY_BYTES, PIECE_BYTES
 
 LARGE = bytes(4 << 20)
@@ -105,7 +106,8 @@ def test_a_hundred_slow_clients_keep_nobody_waiting(server: Served, monkeypatch:
         client.close()
 
 
-def test_clients_that_leave_take_their_work_along(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def held_up(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event, list[str]]:
+    """Texts wait until told to go on: whether one has begun, what lets them go on, and those that were read."""
     begun, leave, read = threading.Event(), threading.Event(), list[str]()
     look = texts.Texts.look
 
@@ -116,6 +118,11 @@ def test_clients_that_leave_take_their_work_along(server: Served, monkeypatch: p
         return look(self, job, asked)
 
     monkeypatch.setattr(texts.Texts, "look", slow)
+    return begun, leave, read
+
+
+def test_clients_that_leave_take_their_work_along(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, leave, read = held_up(monkeypatch)
     for number in range(30):
         with server.connect() as client:
             client.sendall(server.request("/api/seen", asking(f"the cat {number}")))
@@ -132,16 +139,7 @@ def test_clients_that_leave_take_their_work_along(server: Served, monkeypatch: p
 
 
 def test_a_second_reader_waits_for_one_text_only(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, leave, read = threading.Event(), threading.Event(), list[str]()
-    look = texts.Texts.look
-
-    def slow(self: texts.Texts, job: Any, asked: Any) -> texts.Look:
-        begun.set()
-        assert leave.wait(20)
-        read.append(asked.text_a)
-        return look(self, job, asked)
-
-    monkeypatch.setattr(texts.Texts, "look", slow)
+    begun, leave, read = held_up(monkeypatch)
 
     def ask(reader: bytes, text: str) -> bytes:
         request = server.request("/api/seen", asking(text))

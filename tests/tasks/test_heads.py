@@ -4,18 +4,12 @@ import pytest
 import torch
 import transformers as tf
 from tests.helpers.tasks import headed
-from tests.helpers.tiny import tiny
+from tests.helpers.tiny import saved, tiny
 
 from headscope.errors import ModelError
-from headscope.models import Model, load, wrap
+from headscope.models import load, wrap
 from headscope.tasks import has_head, with_head
 from headscope.tasks.heads import Head, check_causal, check_head
-
-
-def saved(model: Model, folder: Path) -> Path:
-    model.network.save_pretrained(folder)
-    model.tokenizer.save_pretrained(folder)
-    return folder
 
 
 @pytest.mark.parametrize(

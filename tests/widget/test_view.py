@@ -15,7 +15,7 @@ from tests.helpers.tiny import tiny
 
 import headscope as hs
 from headscope.errors import AtlasError, OptionError
-from headscope.pages.shapes import Embedded
+from headscope.pages.shapes.views import Embedded
 from headscope.widget import view as view_module_name
 from headscope.widget.views import TextView
 

@@ -22,10 +22,10 @@ from headscope.atlas.files import (
     measure_names,
 )
 from headscope.atlas.hub import fetched, push
-from headscope.atlas.read import read_stored
 from headscope.atlas.saving import Opened, save
 from headscope.atlas.sentences import Example, Typical, as_line, from_line
-from headscope.atlas.stored import Arrays, StoredGroup, StoredTree
+from headscope.atlas.storage.read import read_stored
+from headscope.atlas.storage.stored import Arrays, StoredGroup, StoredTree
 from headscope.errors import AtlasError, choices
 from headscope.stats.documents import DOCUMENT_GROUPS, FEWEST_DOCUMENTS
 from headscope.types import HeadId, LabelledArray

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from headscope.atlas.lock import PATIENCE, lock
+from headscope.atlas.storage.lock import PATIENCE, lock
 from headscope.errors import OutputError
 from headscope.types import LabelledArray
 

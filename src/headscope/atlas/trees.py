@@ -6,8 +6,8 @@ import numpy as np
 import xarray as xr
 
 from headscope.atlas.files import COMPANIONS, Results, measure_names
-from headscope.atlas.hdf5 import read_hdf5
-from headscope.atlas.index import with_index
+from headscope.atlas.storage.hdf5 import read_hdf5
+from headscope.atlas.storage.index import with_index
 from headscope.types import LabelledArray
 
 

@@ -6,31 +6,22 @@ import typer
 
 import headscope as hs
 from headscope.cli import usage
-from headscope.cli.commands import (
-    ablate,
-    analyze,
-    card,
-    compare,
-    demo,
+from headscope.cli.commands import analyze, demo
+from headscope.cli.commands.effects import ablate, importance, uses
+from headscope.cli.commands.heads import (
     explain,
-    explore,
     find,
-    head,
-    importance,
     known,
     map,  # the command's name
-    match,
     patterns,
     redundancy,
-    report,
-    show,
     types,
-    uses,
-    view,
     writes,
 )
+from headscope.cli.commands.look import card, explore, head, report, show, view
 from headscope.cli.commands.probe import probe
 from headscope.cli.commands.reproduce.commands import reproduce
+from headscope.cli.commands.two_models import compare, match
 from headscope.cli.failures import HeadscopeGroup
 from headscope.cli.threads import be_modest
 

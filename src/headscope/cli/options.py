@@ -1,16 +1,17 @@
 """The options that commands share, each declared once, and the checks that come before any work.
 
-Typer reads a command's options from its signature. A command has one parameter `common: Common` for those that nearly
-every command takes; `with_common` shows Typer the fields of that class in its place.
+Typer reads a command's options from its signature. Options that go together are the fields of a class: `Common` for
+those that nearly every command takes, `Texts` for where texts come from. A command has one parameter of that class, and
+`with_common` shows Typer the fields in its place.
 """
 
 import inspect
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast, get_type_hints
 
 import typer
 
@@ -46,11 +47,6 @@ def option(
 def argument(metavar: str, help_text: str) -> Any:
     """A word without an option before it."""
     return typer.Argument(metavar=metavar, show_default=False, help=help_text)
-
-
-def output(help_text: str, metavar: str = "OUT.nc") -> Any:
-    """`-o`: where the result is written."""
-    return option(help_text, metavar, "--output", "-o")
 
 
 def limit(what: str = "texts", *, least: int = 1) -> Any:
@@ -106,7 +102,7 @@ _ENTRY = re.compile(
 )
 _SHORT = {"output": ["-o"], "quiet": ["-q"]}
 WORDS = beside(__file__)
-"""What options are for: those that commands share, and those of one command alone, by its function."""
+"""What options are for: those that commands share, and those of one command, by its function; and examples."""
 
 
 def _entries(block: str) -> dict[str, re.Match[str]]:
@@ -130,16 +126,11 @@ def described_options(block: str) -> dict[str, Any]:
 
 
 _SHARED = _entries(WORDS["shared"])
-TEXT_HELP, PAIRS_HELP, DATA_HELP = (_SHARED[name]["help"] for name in ("text", "pairs", "data"))
 
 MODEL_HELP = "demo, demo-mrpc, demo-qa, demo-lm, a folder that save_pretrained wrote, or a name on the hub."
 ModelName = Annotated[str, argument("MODEL", MODEL_HELP)]
 AtlasFile = Annotated[Path, argument("ATLAS", "A file that headscope analyze wrote.")]
 TextFiles = Annotated[list[Path] | None, _option(_SHARED["text"])]
-Dataset = Annotated[str | None, _option(_SHARED["dataset"])]
-Split = Annotated[str, _option(_SHARED["split"])]
-Column = Annotated[str, _option(_SHARED["column"])]
-PairsFile = Annotated[Path | None, _option(_SHARED["pairs"])]
 Output = Annotated[Path | None, _option(_SHARED["output"])]
 TaskData = Annotated[list[Path], _option(_SHARED["data"])]
 Stride = Annotated[int | None, _option(_SHARED["stride"])]
@@ -227,7 +218,8 @@ class Common:
     @property
     def run_options(self) -> dict[str, Any]:
         """How texts go through a model, as every analysis takes it."""
-        return {"batch_size": batch_size_of(self.batch_size), "progress": self.shown}
+        size = self.batch_size if self.batch_size == "auto" else int(self.batch_size)
+        return {"batch_size": size, "progress": self.shown}
 
     @property
     def probe_options(self) -> dict[str, Any]:
@@ -259,10 +251,40 @@ class Common:
         return outline(name, revision=self.revision, tower=self.tower)
 
 
+@dataclass(frozen=True)
+class Texts:
+    """The texts of --text, --pairs or --dataset; exactly one of these is needed."""
+
+    text: TextFiles = None
+    pairs: Annotated[Path | None, _option(_SHARED["pairs"])] = None
+    dataset: Annotated[str | None, _option(_SHARED["dataset"])] = None
+    split: Annotated[str, _option(_SHARED["split"])] = "train"
+    column: Annotated[str, _option(_SHARED["column"])] = "text"
+
+    one_of: ClassVar = ("text", "pairs", "dataset")
+
+    def __post_init__(self) -> None:
+        if sum(map(bool, (self.text, self.pairs, self.dataset))) != 1:
+            raise OptionError(
+                "give the texts as --text FILE..., as --pairs FILE or as --dataset NAME, one of these"
+            )
+
+    @property
+    def files(self) -> list[Path]:
+        """What is read, where it is files."""
+        return [*(self.text or []), *([self.pairs] if self.pairs else [])]
+
+    def read(self) -> "Corpus":
+        """The texts."""
+        if self.dataset is not None:
+            return hs.read_dataset(self.dataset, split=self.split, column=self.column)
+        return hs.read_pairs(self.pairs) if self.pairs else hs.read_text(*self.files, column=self.column)
+
+
 def with_common(
     command: Callable[..., None] | None = None, *, without: Collection[str] = (), one_of: Collection[str] = ()
 ) -> Callable[..., Any]:
-    """The command with the fields of Common as options of its own, after its others.
+    """The command with the fields of `Common`, and of other classes of options, as options of its own.
 
     Those in `without`, and those that the command declares itself, are left out. `one_of` names options of which
     exactly one is needed, for the usage line. Options are described in `options.toml`; see `_described`.
@@ -270,30 +292,40 @@ def with_common(
     if command is None:
         return partial(with_common, without=without, one_of=one_of)
     signature = inspect.signature(command, eval_str=True)
-    own = _described(command, [one for name, one in signature.parameters.items() if name != "common"])
-    hints = get_type_hints(Common, include_extras=True)
-    fields_of_common = [
-        inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
-        )
-        for field in fields(Common)
-    ]
-    left_out = {*without, *signature.parameters}
-    shared = [one for one in _described(Common, fields_of_common) if one.name not in left_out]
-    shared[0] = shared[0].replace(default=inspect.Parameter.empty)  # the context, which Typer fills in
+    own = {one.name: one for one in _described(command, list(signature.parameters.values()))}
+    groups = {
+        name: [option for option in _fields(one.annotation) if option.name not in {*without, *own}]
+        for name, one in own.items()
+        if is_dataclass(one.annotation)
+    }
 
     @wraps(command)
     def run(**options: Any) -> None:
-        common = Common(**{parameter.name: options.pop(parameter.name) for parameter in shared})
-        command(**options, common=common)
+        for name, group in groups.items():
+            options[name] = own[name].annotation(**{one.name: options.pop(one.name) for one in group})
+        command(**options)
 
-    parameters = [*own, *shared]
+    parameters = [option for name, one in own.items() for option in groups.get(name, [one])]
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # read by inspect
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {
-        "return": None
-    }
-    run.one_of = one_of  # type: ignore[attr-defined]  # read by Command
+    run.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": None}
+    choices_of = (name for group in groups for name in getattr(own[group].annotation, "one_of", ()))
+    run.one_of = (*one_of, *choices_of)  # type: ignore[attr-defined]  # read by Command
     return run
+
+
+def _fields(group: Any) -> list[inspect.Parameter]:
+    """The fields of a class of options as parameters; Typer fills in those without a default, the context."""
+    hints, empty = get_type_hints(group, include_extras=True), inspect.Parameter.empty
+    options = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]
+    return _described(group, options)
 
 
 def _described(owner: Any, parameters: Sequence[inspect.Parameter]) -> list[inspect.Parameter]:
@@ -321,34 +353,6 @@ def _info(parameter: inspect.Parameter, entry: re.Match[str]) -> Any:
     return _option(entry, is_on=parameter.default is True or parameter.annotation == (bool | None))
 
 
-def batch_size_of(text: str) -> int | Literal["auto"]:
-    """What `parse_batch_size` let through, as Python takes it."""
-    return "auto" if text == "auto" else int(text)
-
-
-def check_corpus(text: Sequence[Path] | None, pairs: Path | None, dataset: str | None = None) -> list[Path]:
-    """The files of --text or --pairs; of these and --dataset exactly one is needed."""
-    if sum(map(bool, (text, pairs, dataset))) != 1:
-        raise OptionError(
-            "give the texts as --text FILE..., as --pairs FILE or as --dataset NAME, one of these"
-        )
-    return [*(text or []), *([pairs] if pairs else [])]
-
-
-def read_corpus(
-    text: Sequence[Path] | None,
-    pairs: Path | None,
-    dataset: str | None = None,
-    *,
-    split: str = "train",
-    column: str = "text",
-) -> "Corpus":
-    """The texts of --text, --pairs or --dataset."""
-    if dataset is not None:
-        return hs.read_dataset(dataset, split=split, column=column)
-    return hs.read_pairs(pairs) if pairs else hs.read_text(*(text or []), column=column)
-
-
 def treebank(paths: list[Path], annotate: str | None) -> "Treebank":
     """The parsed sentences of the files, annotated just now if asked for."""
     if annotate is not None:
@@ -360,12 +364,6 @@ def treebank(paths: list[Path], annotate: str | None) -> "Treebank":
                 f"{path} does not look like a treebank; give a CoNLL-U file, or --annotate spacy:NAME for raw text"
             )
     return hs.read_treebank(*paths)
-
-
-def check_stride(stride: int | None, task: str) -> None:
-    """Refuse windows for a task that has none."""
-    if stride is not None and task != "qa":
-        raise OptionError(f"--stride is for --task qa; {task} has no windows")
 
 
 def parse_at(given: Sequence[str]) -> dict[str, str]:

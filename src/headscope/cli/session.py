@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import headscope as hs
 from headscope.cli.console import envelope, only_own_notes, print_json, status
@@ -15,6 +15,7 @@ from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
+    from headscope.probes.result import ProbeResult
     from headscope.run.one_pass import Engine
     from headscope.tasks import Task
 
@@ -32,14 +33,6 @@ HASHED_BYTES = 1 << 24
 """How much of a file is looked at, at its beginning and at its end, to tell it from another of its name."""
 
 R = TypeVar("R")
-
-
-class Storable(Protocol):
-    """A result that knows how to enter an atlas."""
-
-    def to_atlas(self, atlas: "hs.Atlas | None" = None) -> "hs.Atlas":
-        """The atlas with the result in it; a new one where none is given."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -75,6 +68,8 @@ class Session:
         self, model: str, task: str, data: Iterable[Path], *, max_length: int | None, stride: int | None
     ) -> tuple["hs.Model", "Task"]:
         """The model with the head that a task needs, and the task on these files."""
+        if stride is not None and task != "qa":
+            raise OptionError(f"--stride is for --task qa; {task} has no windows")
         # Loads torch and transformers, which --help does without.
         from headscope.tasks import TASKS
 
@@ -88,14 +83,14 @@ class Session:
         """A line on the terminal while something without a bar goes on."""
         return status(text, shown=self.common.shown)
 
-    def keep(self, result: Storable, *, notes: Iterable[str] = ()) -> None:
+    def keep(self, result: "ProbeResult") -> None:
         """Write the result to -o, into the atlas that is there; and its notes for the user."""
         if self.output is not None:
             # Loads numpy, which --help does without.
             from headscope.atlas import update
 
             update(self.output, result.to_atlas)
-        self.notes.extend(notes)
+        self.notes.extend(result.source.notes)
 
     def tell(
         self,
@@ -163,8 +158,8 @@ def _engine(common: Common) -> "Iterator[Engine | None]":
         yield None
         return
     # Loads torch, which --help does without.
-    from headscope.run.checkpoint import checkpoint
-    from headscope.run.on_ray import cluster
+    from headscope.run.shards.checkpoint import checkpoint
+    from headscope.run.shards.on_ray import cluster
 
     with ExitStack() as stack:
         engine: Engine | None = None

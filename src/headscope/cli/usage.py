@@ -6,6 +6,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from headscope.cli.options import WORDS
 from headscope.errors import OptionError
 from headscope.registry import BUILT_IN, known_names
 
@@ -103,10 +104,12 @@ def show_help(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-def add(app: typer.Typer, module: Any, *, function: str | None = None) -> None:
-    """Add the command of a module that is called as the module is, with the module's EXAMPLE below its help."""
-    name = module.__name__.rpartition(".")[2]
-    app.command(name, cls=Command, epilog=module.EXAMPLE)(getattr(module, function or name))
+def add(app: typer.Typer, module: Any, name: str = "", *, function: str = "") -> None:
+    """Add a command of a module, by default the one that is called as the module is; below its help is an example."""
+    name = name or module.__name__.rpartition(".")[2]
+    typed = name if app.info.name == "headscope" else f"{app.info.name} {name}"
+    epilog = f"Example: headscope {typed} {WORDS['examples'][typed]}"
+    app.command(name, cls=Command, epilog=epilog)(getattr(module, function or name))
 
 
 def repeat_flags(args: Sequence[str], flags: Collection[str]) -> list[str]:

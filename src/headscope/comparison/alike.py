@@ -6,7 +6,7 @@ from headscope.capture import Capture
 from headscope.errors import OptionError
 from headscope.models import Model
 from headscope.run.options import BatchSize
-from headscope.run.reader import Reader, ReadText
+from headscope.run.reading.reader import Reader, ReadText
 from headscope.run.watch import Watch
 from headscope.text.batching import Bucketed
 from headscope.text.encode import TextEncoder

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from headscope.facts.analyses.comparisons import thirds
+from headscope.facts.analyses.two_models.comparisons import thirds
 from headscope.stats.rank import correlation, correlation_interval, partial_correlation, permutation_p
 from headscope.stats.regression import coefficient
 from headscope.types import Array

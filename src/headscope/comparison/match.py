@@ -17,7 +17,7 @@ from headscope.models import Model, ModelName, loaded
 from headscope.probes.parser.table import untrained
 from headscope.probes.result import Source, compared_with
 from headscope.run.options import BatchSize, check_limit, check_run_options
-from headscope.run.reader import Reader, ReadText
+from headscope.run.reading.reader import Reader, ReadText
 from headscope.run.watch import Watch
 from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair

@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 from headscope.atlas import Results
 from headscope.errors import OptionError
-from headscope.facts.analyses.matching import DESCRIPTION, MatchSummary
+from headscope.facts.analyses.two_models.matching import DESCRIPTION, MatchSummary
 from headscope.models import Model
 from headscope.probes.result import ProbeResult, Row
 from headscope.stats.intervals import mean_interval

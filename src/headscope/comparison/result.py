@@ -14,7 +14,7 @@ from headscope.comparison.kinds import KindChange
 from headscope.comparison.sums import CHANGES, COSINE, SAME_INPUT, AttentionSums, MeasureSums, StackSums
 from headscope.comparison.weights import MATRICES
 from headscope.errors import OptionError
-from headscope.facts.analyses.comparisons import PROBE, thirds
+from headscope.facts.analyses.two_models.comparisons import PROBE, thirds
 from headscope.models import Model
 from headscope.probes.features.result import SURE_FROM, FeaturesResult
 from headscope.probes.result import ProbeResult, Row

@@ -23,7 +23,7 @@ from headscope.models.stacks import Place
 from headscope.probes.features.probe import FeaturesProbe
 from headscope.probes.result import Source, compared_with
 from headscope.run.options import BatchSize, check_run_options
-from headscope.run.reader import Reader, ReadText
+from headscope.run.reading.reader import Reader, ReadText
 from headscope.run.watch import Watch
 from headscope.text.annotated.treebank import Treebank
 from headscope.text.corpus import Corpus, Text, as_corpus

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from headscope.accumulator import Sums
 from headscope.errors import CaptureError
-from headscope.facts.analyses import comparisons
+from headscope.facts.analyses.two_models import comparisons
 from headscope.measures import MEASURES
 from headscope.measures.base import PerTextMeasure, TextMean
 from headscope.measures.reductions import entropy_of

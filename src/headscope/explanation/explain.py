@@ -34,7 +34,7 @@ from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.result import Source
 from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize, check_run_options
-from headscope.run.reader import Reader
+from headscope.run.reading.reader import Reader
 from headscope.run.watch import Watch, sides_of
 from headscope.text.batching import TextBatch
 from headscope.text.corpus import Corpus, Text, as_corpus

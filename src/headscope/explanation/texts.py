@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headscope.probes.halves import Turns
-from headscope.run.reader import Reader
+from headscope.run.reading.reader import Reader
 from headscope.text.encode import EncodedInput, EncodedText
 from headscope.text.items import TextPair
 from headscope.text.sentences import split_sentences

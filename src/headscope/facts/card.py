@@ -22,12 +22,11 @@ from headscope.facts.findings.know import object_of
 from headscope.facts.findings.measures import TIMES, is_noticeable
 from headscope.facts.findings.moved import takes
 from headscope.facts.head_arrays import Choice, HeadArrays, head_arrays, stack_arrays
-from headscope.facts.rarity import rarity
-from headscope.facts.scores import EVEN, HeadScore, Score, mean_ends
+from headscope.facts.scores import EVEN, HeadScore, Score, mean_ends, rarity
 from headscope.facts.sentences import Sentence, best_sentence
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import offset_name, own_name, pattern_name, role_name
-from headscope.facts.wording import count, share
+from headscope.facts.wording import capital, count, share
 from headscope.remembered import once
 from headscope.stats.intervals import mean_interval
 from headscope.types import HeadId, split_stack
@@ -167,7 +166,7 @@ class _Crowd:
     def __post_init__(self) -> None:
         """Look up what was counted, and how many heads there are."""
         self.counted = _counts(self.subject.atlas, self.subject.stack)
-        self.heads = math.prod(self.subject.atlas.shape(self.subject.stack) or (0,))
+        self.heads = self.subject.heads
 
     def finding(self, probe: str, label: str) -> int:
         """How many heads find what a row of a probe is about."""
@@ -232,7 +231,7 @@ def _finds(crowd: _Crowd, scores: Sequence[tuple[Description, HeadScore]]) -> It
     for described, score in scores:
         rule, does = score.best_baseline, object_of(described, score.label, with_label=False)
         if score.stands_out and rule is not None and does is not None:
-            text = f"{does[0].upper()}{does[1:]}: {_beside(described, score, rule)}."
+            text = f"{capital(does)}: {_beside(described, score, rule)}."
             doing = crowd.finding(described.name, score.label)
             yield Claim(text, score.score, rule, described.name, score.label, doing)
 
@@ -247,7 +246,7 @@ def _tempting(scores: Sequence[tuple[Description, HeadScore]]) -> str:
     for described, score in sorted(tempting, key=lambda pair: -pair[1].score.value):
         rule, does = score.best_baseline, object_of(described, score.label, with_label=False)
         if rule is not None and does is not None:
-            return f"{does[0].upper()}{does[1:]}, but no more often than a rule: {_beside(described, score, rule)}."
+            return f"{capital(does)}, but no more often than a rule: {_beside(described, score, rule)}."
     return ""
 
 

@@ -21,11 +21,12 @@ from typing import (
     get_origin,
     get_type_hints,
 )
-from weakref import WeakKeyDictionary
 
 from headscope.atlas.files import MOVED
 from headscope.data import beside
+from headscope.facts.wording import capital
 from headscope.registry import BUILT_IN, Registry
+from headscope.remembered import once
 
 if TYPE_CHECKING:
     from headscope.atlas import Atlas
@@ -228,7 +229,7 @@ class Description:
     @property
     def heading(self) -> str:
         """The title, or the name where there is none."""
-        return self.title or f"{self.words[:1].upper()}{self.words[1:]}"
+        return self.title or capital(self.words)
 
     def row_name(self, label: str) -> str:
         """What a row is about, in words."""
@@ -325,14 +326,11 @@ PROBES: Registry[type[Described]] = Registry("probe", home="headscope.probes")
 _AGAINST = "_against"
 """How the names of arrays end that are about a second model."""
 
-_descriptions: WeakKeyDictionary["Atlas", dict[str, Description]] = WeakKeyDictionary()
 
-
+@once
 def descriptions(atlas: "Atlas") -> dict[str, Description]:
-    """The descriptions of all that was found in an atlas beside its measures, by name; read once."""
-    if atlas not in _descriptions:
-        _descriptions[atlas] = {name: _description(name, facts) for name, facts in atlas.probes.items()}
-    return _descriptions[atlas]
+    """The descriptions of all that was found in an atlas beside its measures, by name."""
+    return {name: _description(name, facts) for name, facts in atlas.probes.items()}
 
 
 def description_of(atlas: "Atlas", probe: str) -> Description:

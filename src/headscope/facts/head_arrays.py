@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from headscope.atlas import Atlas
+from headscope.remembered import once
 from headscope.types import Array, HeadId
 
 Choice = str | int
@@ -145,20 +145,17 @@ _EMPTY = {
 _OF_PAIRS = ("own_sentence", "other_sentence", "same_word_other_sentence")
 """Patterns of two texts that a model can tell apart, which the running text of a decoder is not."""
 
-_whole: WeakKeyDictionary[Atlas, dict[str, dict[str, HeadArray]]] = WeakKeyDictionary()
 
-
+@once
 def stack_arrays(atlas: Atlas, stack: str) -> dict[str, HeadArray]:
-    """All arrays of a stack, by name; read once."""
-    by_stack = _whole.setdefault(atlas, {})
-    if stack not in by_stack:
-        by_stack[stack] = {
-            name: HeadArray(array.values, {dim: list(array.coords[dim]) for dim in array.dims}, array.units)
-            for name, array in atlas.stack(stack).plain.items()
-        }
-        if stack == "decoder":
-            _leave_out(by_stack[stack])
-    return by_stack[stack]
+    """All arrays of a stack, by name."""
+    arrays = {
+        name: HeadArray(array.values, {dim: list(array.coords[dim]) for dim in array.dims}, array.units)
+        for name, array in atlas.stack(stack).plain.items()
+    }
+    if stack == "decoder":
+        _leave_out(arrays)
+    return arrays
 
 
 def _leave_out(arrays: dict[str, HeadArray]) -> None:

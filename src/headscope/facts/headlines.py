@@ -27,7 +27,8 @@ def headlines(findings: Iterable[Finding]) -> list[Finding]:
     The best is what few heads do, far above its control. What was not tested, or is not clearly above its control,
     never leads.
     """
-    ranked = sorted((finding for finding in findings if _margin(finding) > 0), key=_surprise, reverse=True)
+    clear = [finding for finding in findings if _margin(finding) > 0]
+    ranked = sorted(clear, key=lambda finding: _margin(finding) * finding.rarity, reverse=True)
     chosen: list[Finding] = []
     for topics in _QUESTIONS:
         answers = [finding for finding in ranked if finding.topic in topics]
@@ -64,11 +65,6 @@ def _margin(finding: Finding) -> float:
     control = finding.control
     level = 0.0 if control is None else control.value if control.high is None else control.high
     return finding.interval[0] - level
-
-
-def _surprise(finding: Finding) -> float:
-    """How far above its control it is, the less the more heads do it."""
-    return _margin(finding) * finding.rarity
 
 
 def most_telling(atlas: Atlas) -> HeadValues | None:

@@ -152,6 +152,14 @@ class HeadScore:
         return self.score.lowest - (self.best_baseline or NOTHING).highest
 
 
+def rarity(doing: int, heads: int) -> float:
+    """How rare it is what so many of all heads do: 1 where one head alone does it, 0 where all do.
+
+    Between them it goes by the logarithm of their share. What every head does says nothing about one of them.
+    """
+    return math.log(heads / doing) / math.log(heads) if heads > 1 and doing > 0 else 1.0
+
+
 def convincing(rows: Sequence[HeadScore]) -> list[HeadScore]:
     """Rows with enough cases: those that stand out from every baseline first, among these the most frequent first."""
     enough = [row for row in rows if row.label != ALL and not row.has_few_cases]

@@ -1,7 +1,7 @@
 """Sentences of a head at work: which of those that an atlas keeps show it best, and which looks stand for each."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headscope.atlas import Atlas, Example, Typical
@@ -72,6 +72,14 @@ class Sentence:
             for word in strongest_looks(typical)
         ]
         return cls(words, tuple(sorted(looks, key=lambda look: look.asks == look.target)))
+
+
+def look_in_words(example: Example, written: Callable[[str], str] = str) -> str:
+    """Who looks at whom in a probe's case, how much, and whether that is right; words as they are `written`."""
+    asking, chosen = (written(example.words[word]) for word in (example.asking, example.guess))
+    looks, at = (chosen, asking) if example.is_inward else (asking, chosen)
+    verdict = "right" if example.is_right else "wrong"
+    return f"“{looks}” looks at “{at}” with {example.confidence:.0%} of its attention, which is {verdict}"
 
 
 def cases_of(atlas: Atlas, stack: str, head: HeadId) -> list[Example]:

@@ -102,6 +102,16 @@ def head_values(
     )
 
 
+def known_values(atlas: Atlas, stack: str, measure: str, select: Select) -> HeadValues | None:
+    """The same; None where the stack has no number there, such as for [SEP] of a model that has none."""
+    array = stack_arrays(atlas, stack).get(measure)
+    if array is None or any(
+        not set(_listed(some)) <= set(array.choices(dim)) for dim, some in select.items()
+    ):
+        return None
+    return head_values(atlas, measure, select=select, stack=stack)
+
+
 def _chosen(
     array: HeadArray, measure: str, select: Select, text: ArrayText | None
 ) -> dict[str, tuple[Choice, ...]]:

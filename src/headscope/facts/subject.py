@@ -1,5 +1,6 @@
 """The stack that findings and sections of the report are about."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,11 @@ class Subject:
     def array(self, measure: str) -> HeadArray:
         """A measure of the stack."""
         return stack_arrays(self.atlas, self.stack)[measure]
+
+    @property
+    def heads(self) -> int:
+        """How many heads it has; 0 where the atlas does not say."""
+        return math.prod(self.atlas.shape(self.stack) or (0,))
 
     @property
     def probes(self) -> dict[str, dict[str, Any]]:
@@ -82,8 +88,13 @@ class Subject:
     @property
     def is_faithful(self) -> bool:
         """True when the published forms were asked for, quirks included."""
-        options = self.atlas.provenance.get("options")
-        return isinstance(options, dict) and bool(options.get("faithful"))
+        return bool(options_of(self.atlas.provenance).get("faithful"))
+
+
+def options_of(facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options that an analysis was run with; none where these facts do not say."""
+    options = facts.get("options")
+    return options if isinstance(options, dict) else {}
 
 
 def texts_of(facts: Mapping[str, Any]) -> int | None:

@@ -7,12 +7,13 @@ from typing import Any
 
 from headscope.atlas import Atlas
 from headscope.atlas.files import COMPANIONS, MOVED
-from headscope.errors import AtlasError
-from headscope.facts.analyses.comparisons import MEASURES
-from headscope.facts.analyses.sweeps import SweepFacts, sweep_facts
+from headscope.facts.analyses.sweeps import head_sweep
+from headscope.facts.analyses.two_models.comparisons import MEASURES
 from headscope.facts.description import description_of
 from headscope.facts.slices import HeadValues
+from headscope.facts.subject import options_of
 from headscope.facts.vocabulary import WORDS, role_name, slice_title, value_name
+from headscope.facts.wording import lower
 
 _GIVEN = {
     "_input_a": ", on the other model's hidden states",
@@ -51,9 +52,7 @@ class AtlasWords:
     @property
     def other_model(self) -> str:
         """The model that this atlas's model was compared with."""
-        options = self.probes.get("compare", {}).get("options")
-        name = options.get("against") if isinstance(options, dict) else None
-        return str(name or "the other model")
+        return str(options_of(self.probes.get("compare", {})).get("against") or "the other model")
 
     def group(self, measure: str) -> str:
         """The measure, or the probe it comes from."""
@@ -108,46 +107,25 @@ class AtlasWords:
     def unit(self, picked: HeadValues) -> str:
         """What the numbers are counted in."""
         if picked.measure.startswith("ablation_"):
-            return self.sweep.about(str(picked.select["metric"][0])).change_unit
+            return head_sweep(self.atlas).about(str(picked.select["metric"][0])).change_unit
         named = value_name(replace(picked, measure=picked.measure.removeprefix("compare_")))
         if picked.measure == "head_importance" or picked.measure.startswith("attention_"):
             return _UNITS.get(picked.units, picked.units)
         return _UNITS.get(named, named)
 
-    @cached_property
-    def sweep(self) -> SweepFacts:
-        """The sweep over single heads; one that knows nothing where there is none."""
-        try:
-            return sweep_facts(self.atlas, "heads")
-        except AtlasError:
-            return SweepFacts("heads", {})
-
     def _ablation(self, picked: HeadValues) -> str:
-        metric = self.sweep.about(str(picked.select["metric"][0])).label
-        words = f"{metric} with the head {self.sweep.done}"
-        return (
-            f"Change of {words}"
-            if picked.measure == "ablation_change"
-            else f"Change of {words}: significant?"
-        )
+        sweep = head_sweep(self.atlas)
+        metric = sweep.about(str(picked.select["metric"][0])).label
+        asked = "" if picked.measure == "ablation_change" else ": significant?"
+        return f"Change of {metric} with the head {sweep.done}{asked}"
 
     def _gradient(self, picked: HeadValues) -> str:
-        what = {"gradient": "Gradient of attention", "attribution": "Attention times gradient"}[
-            picked.measure
-        ]
-        labels = [
-            role_name(self.atlas, picked.stack, label)
-            for labels in picked.select.values()
-            for label in labels
-        ]
+        what = "Gradient of attention" if picked.measure == "gradient" else "Attention times gradient"
+        chosen = (label for labels in picked.select.values() for label in labels)
+        labels = [role_name(self.atlas, picked.stack, label) for label in chosen]
         return f"{what} to {' and '.join(labels)}" if labels else what
 
 
 def _plain(text: str) -> str:
     """Names of variables as words: distance_features are distance features."""
     return _VARIABLE.sub(lambda match: match[0].replace("_", " "), text)
-
-
-def lower(title: str) -> str:
-    """A title inside a sentence."""
-    return title[0].lower() + title[1:]

@@ -9,6 +9,7 @@ from headscope.data import beside
 from headscope.facts.description import Description, array_text, description_of, descriptions, direction_name
 from headscope.facts.head_arrays import Choice
 from headscope.facts.slices import HeadValues
+from headscope.facts.wording import lower
 
 FEATURE_WINDOWS = 16
 
@@ -87,7 +88,7 @@ def slice_title(atlas: Atlas, picked: HeadValues) -> str:
     title = described or _title(atlas, picked, looked)
     if measure != looked and described is None:
         title = title.replace("Attention", "Moved attention").replace("of attention", "of moved attention")
-    return f"Standard error: {title[0].lower()}{title[1:]}" if is_error else title
+    return f"Standard error: {lower(title)}" if is_error else title
 
 
 def _probe_title(atlas: Atlas, picked: HeadValues, measure: str) -> str | None:

@@ -83,6 +83,16 @@ def listed(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+def capital(text: str) -> str:
+    """A text that begins a sentence or a title."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def lower(title: str) -> str:
+    """A title inside a sentence."""
+    return f"{title[:1].lower()}{title[1:]}"
+
+
 def count(number: int, word: str) -> str:
     """A number and its noun, in the plural where that is due."""
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

@@ -1,7 +1,6 @@
 """Pictures of an atlas: atlas in, matplotlib Axes out, saved as SVG, PDF or PNG."""
 
 from headscope.figures.ablation import ablation_grid, layer_changes, pruning_curve, type_changes
-from headscope.figures.arcs import head_at_work, heads_at_work
 from headscope.figures.card import head_card
 from headscope.figures.compare import change_by_layer, kind_changes
 from headscope.figures.dots import relation_accuracy
@@ -11,11 +10,12 @@ from headscope.figures.grid import cls_attention, head_grid
 from headscope.figures.importance import gradient_by_layer, importance_grid
 from headscope.figures.kinds import feature_boxes, kinds_by_layer, pattern_bars, patterns_by_layer
 from headscope.figures.map import feature_map, head_map
-from headscope.figures.maps import example_maps, kind_examples, pattern_maps
 from headscope.figures.moved import looked_and_moved
 from headscope.figures.profiles import distance_profile, entropy_by_layer, offset_profile, role_by_layer
-from headscope.figures.theme import save
-from headscope.figures.views import head_view, matrix_view, model_view
+from headscope.figures.style.theme import save
+from headscope.figures.texts.arcs import head_at_work, heads_at_work
+from headscope.figures.texts.maps import example_maps, kind_examples, pattern_maps
+from headscope.figures.texts.views import head_view, matrix_view, model_view
 
 __all__ = [
     "ablation_grid",

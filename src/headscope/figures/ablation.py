@@ -10,9 +10,18 @@ from headscope.atlas import Atlas
 from headscope.errors import OptionError
 from headscope.facts.analyses.sweeps import SWEEP_KINDS, MetricFacts, SweepFacts, sweep_facts
 from headscope.facts.slices import HeadValues, stack_with
-from headscope.figures.colours import ACCENT, INK, MUTED, SERIES
 from headscope.figures.grid import draw_values
-from headscope.figures.theme import TICK_SIZE, axes, count_ticks, dress, finite, legend, open_plot
+from headscope.figures.style.colours import ACCENT, INK, MUTED, SERIES
+from headscope.figures.style.theme import (
+    TICK_SIZE,
+    axes,
+    count_ticks,
+    dress,
+    finite,
+    layer_size,
+    legend,
+    open_plot,
+)
 from headscope.types import Array
 
 Listed = Literal["types", "pairs-of-types", "sentence-masks"]
@@ -100,7 +109,7 @@ def layer_changes(
     """
     swept = _Swept(atlas, "layers", metric, stack)
     layers = swept.arrays["change"].sizes["layer"]
-    ax = axes(ax, size=(float(np.clip(0.35 * layers + 2, 4.6, 9)), 3.2))
+    ax = axes(ax, size=layer_size(layers))
     swept.draw_bars(ax, "layer", across=False)
     ax.set_xticks(count_ticks(layers, most=24))
     return ax

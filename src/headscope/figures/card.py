@@ -7,9 +7,9 @@ from matplotlib.figure import Figure
 
 from headscope.facts.card import Card
 from headscope.facts.wording import printed
-from headscope.figures.arcs import arcs_size, draw_arcs
-from headscope.figures.colours import INK, MUTED, PAPER
-from headscope.figures.theme import LABEL_SIZE, TITLE_SIZE
+from headscope.figures.style.colours import INK, MUTED, PAPER
+from headscope.figures.style.theme import LABEL_SIZE, TITLE_SIZE
+from headscope.figures.texts.arcs import arcs_size, draw_arcs
 
 WIDTH = 6.6
 """Inches that a card has at least."""

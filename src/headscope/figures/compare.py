@@ -5,10 +5,10 @@ from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
-from headscope.facts.analyses.comparisons import change_name
+from headscope.facts.analyses.two_models.comparisons import change_name
 from headscope.facts.slices import stack_with
-from headscope.figures.colours import COLOUR_MAPS, INK, MUTED, ON_HIGH, ON_LOW, PAPER, SERIES
-from headscope.figures.theme import LABEL_SIZE, TICK_SIZE, axes, count_ticks, dress, legend, open_plot
+from headscope.figures.style.colours import COLOUR_MAPS, INK, MUTED, ON_HIGH, ON_LOW, PAPER, SERIES
+from headscope.figures.style.theme import LABEL_SIZE, TICK_SIZE, axes, count_ticks, dress, legend, open_plot
 from headscope.types import Array
 
 _CHANGES = {

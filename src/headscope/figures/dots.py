@@ -13,8 +13,8 @@ from headscope.facts.analyses.probes import best_heads, check_probed
 from headscope.facts.description import ALL, Description, description_of
 from headscope.facts.scores import HeadScore, Score
 from headscope.facts.wording import printed
-from headscope.figures.colours import ACCENT, INK, MUTED, RULE, SERIES
-from headscope.figures.theme import axes, dress, legend, write
+from headscope.figures.style.colours import ACCENT, INK, MUTED, RULE, SERIES
+from headscope.figures.style.theme import axes, dress, legend, write
 
 ROW = 0.22  # inches a row
 MOST_ROWS = 24

@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from headscope.atlas import Atlas
 from headscope.facts.analyses.explained import GOLD, MEASURE, stacked_shares
 from headscope.facts.slices import stack_with
-from headscope.figures.colours import KINDS, NO_DATA, PALETTE
-from headscope.figures.theme import TICK_SIZE, axes, dress, legend
+from headscope.figures.style.colours import KINDS, NO_DATA, PALETTE
+from headscope.figures.style.theme import TICK_SIZE, axes, dress, legend
 
 MOST_BARS = 200
 """With more heads a bar stands for a layer."""

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
 from headscope.facts.analyses.explanations import EMBEDDINGS, HeadExplanation, explained_heads
-from headscope.figures.colours import ACCENT, INK, MUTED, SERIES
-from headscope.figures.theme import axes, dress, legend, open_plot
+from headscope.figures.style.colours import ACCENT, INK, MUTED, SERIES
+from headscope.figures.style.theme import axes, dress, legend, open_plot
 from headscope.types import HeadId
 
 MOST_HEADS = 12

@@ -7,8 +7,8 @@ from headscope.atlas import Atlas
 from headscope.errors import OptionError
 from headscope.facts.slices import HeadValues, Select, head_values, stack_with
 from headscope.facts.vocabulary import class_name, slice_title, value_name
-from headscope.figures.colours import COLOUR_MAPS, ON_HIGH, ON_LOW, PAPER
-from headscope.figures.theme import (
+from headscope.figures.style.colours import COLOUR_MAPS, ON_HIGH, ON_LOW, PAPER
+from headscope.figures.style.theme import (
     TICK_SIZE,
     axes,
     colour_bar,

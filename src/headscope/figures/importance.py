@@ -9,9 +9,9 @@ from headscope.atlas import Atlas
 from headscope.facts.slices import head_values, stack_with
 from headscope.facts.vocabulary import key_name
 from headscope.facts.wording import readable
-from headscope.figures.colours import SERIES
 from headscope.figures.grid import draw_values
-from headscope.figures.theme import axes, count_ticks, dress, finite, legend, open_plot
+from headscope.figures.style.colours import SERIES
+from headscope.figures.style.theme import axes, count_ticks, dress, finite, layer_size, legend, open_plot
 
 SHOWN = ("cls", "sep", "punctuation", "other")
 MARKERS = ("o", "s", "^", "D")
@@ -30,7 +30,7 @@ def gradient_by_layer(atlas: Atlas, *, stack: str | None = None, ax: Axes | None
     largest = max(finite(means.sel(role=shown).values), default=0.0)
     factor, unit = readable(largest, str(means.attrs.get("units", "1")))
     layers = means.sizes["layer"]
-    ax = axes(ax, size=(float(np.clip(0.35 * layers + 2, 4.6, 9)), 3.2))
+    ax = axes(ax, size=layer_size(layers))
     for role in shown:
         number = SHOWN.index(role)
         ax.errorbar(

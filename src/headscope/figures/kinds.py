@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
 from headscope.facts.slices import stack_with
-from headscope.figures.colours import INK, KINDS, PAPER, SERIES
-from headscope.figures.theme import TICK_SIZE, axes, count_ticks, dress, legend, open_plot
+from headscope.figures.style.colours import INK, KINDS, PAPER, SERIES
+from headscope.figures.style.theme import TICK_SIZE, axes, count_ticks, dress, layer_size, legend, open_plot
 from headscope.kinds.features import head_features
 from headscope.types import Array
 
@@ -70,7 +70,7 @@ def kinds_by_layer(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = 
     """How many heads of each kind every layer has, stacked."""
     _, order, kind = kinds_of(atlas, stack)
     layers, heads = kind.shape
-    ax = axes(ax, size=(float(np.clip(0.35 * layers + 2, 4.6, 9)), 3.0))
+    ax = axes(ax, size=layer_size(layers, 3.0))
     counts = np.stack([(kind == own).sum(1) for own in order], -1)  # (layer, kind)
     _stacked(ax, range(layers), counts, kind_colours(order))
     dress(ax, title="Kinds of heads by layer", x="layer", y="heads")

@@ -11,9 +11,9 @@ from headscope.atlas import Atlas
 from headscope.errors import OptionError
 from headscope.facts.slices import Select, head_values, stack_with
 from headscope.facts.vocabulary import slice_title, value_name
-from headscope.figures.colours import COLOUR_MAPS, INK, MUTED
 from headscope.figures.kinds import kind_colours, kinds_of
-from headscope.figures.theme import (
+from headscope.figures.style.colours import COLOUR_MAPS, INK, MUTED
+from headscope.figures.style.theme import (
     SMALL_SIZE,
     axes,
     colour_bar,

@@ -8,8 +8,8 @@ from headscope.errors import AtlasError
 from headscope.facts.head_arrays import stack_arrays
 from headscope.facts.slices import head_values
 from headscope.facts.vocabulary import role_name
-from headscope.figures.colours import RULE, SERIES
-from headscope.figures.theme import axes, dress, label_points, legend
+from headscope.figures.style.colours import RULE, SERIES
+from headscope.figures.style.theme import axes, dress, label_points, legend
 from headscope.types import HeadId
 
 ROLES = ("cls", "sep", "period", "comma")
@@ -32,10 +32,9 @@ def looked_and_moved(atlas: Atlas, *, stack: str | None = None, ax: Axes | None 
     ax = axes(ax, size=(5.2, 4.4))
     points: list[tuple[float, float, float, str]] = []
     measured = stack_arrays(atlas, name)["role_attention"].choices("role")
-    known = [role for role in ROLES if role in measured]
-    for role, colour, marker in zip(ROLES, SERIES, MARKERS, strict=False):
-        if role not in known:
-            continue
+    looks = zip(ROLES, SERIES, MARKERS, strict=False)
+    shown = [(role, colour, marker) for role, colour, marker in looks if role in measured]
+    for role, colour, marker in shown:
         select = {"role": role, "query_role": "all"}
         looked, moved = (
             head_values(atlas, measure, select=select, stack=name).values
@@ -64,5 +63,5 @@ def looked_and_moved(atlas: Atlas, *, stack: str | None = None, ax: Axes | None 
     dress(
         ax, title="Where heads look, and what they take", x="share of attention", y="share of what is moved"
     )
-    legend(ax, columns=len(known))
+    legend(ax, columns=len(shown))
     return ax

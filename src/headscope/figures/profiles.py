@@ -13,8 +13,8 @@ from headscope.errors import AtlasError, OptionError
 from headscope.facts.head_arrays import stack_arrays
 from headscope.facts.slices import HeadValues, as_heads, head_values, stack_with
 from headscope.facts.vocabulary import slice_title
-from headscope.figures.colours import ACCENT, INK, MUTED, SERIES, layer_colours
-from headscope.figures.theme import (
+from headscope.figures.style.colours import ACCENT, INK, MUTED, SERIES, layer_colours
+from headscope.figures.style.theme import (
     axes,
     count_ticks,
     dress,

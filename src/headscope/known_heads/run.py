@@ -31,7 +31,7 @@ from headscope.probes.result import Source
 from headscope.run.controlled import ControlledMeans
 from headscope.run.one_pass import in_chunks, run_pass
 from headscope.run.options import BatchSize, check_run_options
-from headscope.run.reader import Reader, ReadText
+from headscope.run.reading.reader import Reader, ReadText
 from headscope.run.watch import Watch
 from headscope.tasks import with_head
 from headscope.text.corpus import Corpus, Text, as_corpus

@@ -8,10 +8,9 @@ import numpy as np
 
 from headscope.errors import HeadscopeWarning, OptionError
 from headscope.pages.seen import Observed, map_key
-from headscope.pages.shapes import StackShape
+from headscope.pages.shapes.views import StackShape
 from headscope.pages.tokens import plain_tokens
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 # How far weights in half precision may add up to something else than 1.
 _ROUNDING = 1e-2

@@ -22,7 +22,8 @@ from headscope.facts.vocabulary import own_name
 from headscope.pages.head.explained import stacked_heads
 from headscope.pages.head.page import grid_shape, head_page
 from headscope.pages.page import about, page_html, view_chunk, view_infos, view_key
-from headscope.pages.shapes import (
+from headscope.pages.shapes.head import HeadPage
+from headscope.pages.shapes.views import (
     AtlasData,
     AtlasInfo,
     AtlasStack,
@@ -31,7 +32,6 @@ from headscope.pages.shapes import (
     Finding,
     FindingPart,
     HeadMap,
-    HeadPage,
 )
 from headscope.pages.views import views_of
 from headscope.types import Array, HeadId, numbering

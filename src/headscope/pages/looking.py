@@ -3,19 +3,30 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, get_args
-from weakref import WeakKeyDictionary
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, OptionError
 from headscope.facts.card import cards
-from headscope.generation import generate
+from headscope.facts.vocabulary import own_name
+from headscope.facts.wording import count
+from headscope.generation import Generated, generate
 from headscope.models import Model
-from headscope.pages.generated import observed_writing
 from headscope.pages.neurons import NeuronReader, neuron_reader
 from headscope.pages.quantise import FINE_WEIGHTS
-from headscope.pages.seen import Observed, can_weigh, check_text, check_weigh, observe_as, prepare
+from headscope.pages.seen import (
+    Observed,
+    can_weigh,
+    check_text,
+    check_weigh,
+    map_key,
+    observe_as,
+    prepare,
+    shape_of,
+)
 from headscope.pages.start import Start
 from headscope.pages.start_checks import check_model, check_outline
+from headscope.pages.tokens import tokens_of
+from headscope.remembered import once
 from headscope.types import MapWeigh
 
 Name = TypeVar("Name")
@@ -124,27 +135,42 @@ class TextToShow:
 
     def look(self, model: Model, beside: Model | None) -> tuple[Looked, Looked | None]:
         """The text, and beside it the same in another model, another text, or both; None for neither."""
-        if self.writing is not None:
-            other = beside or (None if self.beside_text is None else model)
-            return (
-                _watched(model, self.text_a, self.writing, self.atlas),
-                None
-                if other is None
-                else _watched(
-                    other, self.beside_text or self.text_a, self.writing, None if beside else self.atlas
-                ),
-            )
-        options: dict[str, Any] = {
-            "max_length": self.max_length,
-            "neurons": self.neurons,
-            "weigh": self.weigh,
-        }
-        first = look(model, self.text_a, self.text_b, atlas=self.atlas, **options)
+        first = self._looked(model, self.text_a, self.text_b, self.atlas)
         if beside is None and self.beside_text is None:
             return first, None
         texts = (self.text_a, self.text_b) if self.beside_text is None else (self.beside_text, None)
         other, known = (model, self.atlas) if beside is None else (beside, None)
-        return first, look(other, *texts, atlas=known, **options)
+        return first, self._looked(other, *texts, known)
+
+    def _looked(self, model: Model, text_a: str, text_b: str | None, atlas: Atlas | None) -> Looked:
+        """A text as a model reads it, or as it goes on with it."""
+        if self.writing is not None:
+            return _watched(model, text_a, self.writing, atlas)
+        options: dict[str, Any] = {"neurons": self.neurons, "weigh": self.weigh}
+        return look(model, text_a, text_b, max_length=self.max_length, atlas=atlas, **options)
+
+
+def observed_writing(generated: Generated) -> Observed:
+    """A text that was watched while a model wrote it."""
+    model, encoder = generated.model, generated.encoder
+    source, target = generated.encoded.source, generated.encoded.target
+    written = tokens_of(encoder, target or source, [generated.text], spans=generated.spans)
+    written = written.model_copy(update={"generated": generated.generated})
+    end = " and ended its text" if generated.ended else ""
+    return Observed(
+        model=own_name(model.name),
+        architecture=model.architecture,
+        text_a=generated.prompt,
+        text_b=None if target is None else generated.output,
+        output=generated.output,
+        source=written if target is None else tokens_of(encoder, source, [generated.prompt]),
+        target=None if target is None else written,
+        stacks=[shape_of(model, grid) for grid in generated.grids],
+        maps={map_key(place.stack, place.layer): weights for place, weights in generated.maps.items()},
+        rotated=model.is_rotated,
+        note=f"{model.name} wrote {count(sum(generated.generated), 'token')}{end}; they are underlined.",
+        weigh_note="while a model writes, only where its heads look is kept",
+    )
 
 
 def _watched(model: Model, prompt: str, writing: Writing, atlas: Atlas | None) -> Looked:
@@ -162,15 +188,10 @@ def labelled(observed: Observed, atlas: Atlas | None) -> Observed:
     return observed if atlas is None else observed.model_copy(update={"cards": card_lines(atlas)})
 
 
-_lines: WeakKeyDictionary[Atlas, dict[str, list[str]]] = WeakKeyDictionary()
-
-
+@once
 def card_lines(atlas: Atlas) -> dict[str, list[str]]:
-    """What the atlas says that each head does: by stack, layer by layer; read once."""
-    if atlas not in _lines:
-        stacks = filter(atlas.shape, atlas.stacks)
-        _lines[atlas] = {stack: [card.text for card in cards(atlas, stack)] for stack in stacks}
-    return _lines[atlas]
+    """What the atlas says that each head does: by stack, layer by layer."""
+    return {stack: [card.text for card in cards(atlas, stack)] for stack in filter(atlas.shape, atlas.stacks)}
 
 
 def check_cards(atlas: Atlas) -> None:

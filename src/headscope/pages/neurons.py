@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -13,10 +12,8 @@ from headscope.capture.scores import softmax
 from headscope.models import Model
 from headscope.models.stacks import Place
 from headscope.pages.seen import Between, place_of, prepare
-from headscope.pages.shapes import Neurons
-from headscope.types import HeadId
-
-Array = np.ndarray[Any, Any]
+from headscope.pages.shapes.views import Neurons
+from headscope.types import Array, HeadId
 
 NeuronReader = Callable[[Collection[tuple[str, int, int]] | None], Iterable[Neurons]]
 """Gives the neurons of these heads (stack, layer, head), or of all."""

@@ -14,7 +14,7 @@ from headscope.errors import OutputError
 from headscope.html import environment
 from headscope.html import page as framed
 from headscope.pages.quantise import FINE_WEIGHTS, Quantised, deflated
-from headscope.pages.shapes import About, AlsoStored, Embedded, ModelInfo, Neurons, Seen, ViewInfo
+from headscope.pages.shapes.views import About, AlsoStored, Embedded, ModelInfo, Neurons, Seen, ViewInfo
 from headscope.pages.start import Start
 from headscope.pages.tokens import printable
 from headscope.pages.views import VIEWS, Subject, view_json, views_of
@@ -46,11 +46,9 @@ def budget_for(observed: "Observed") -> int:
 
 
 def pack(
-    observed: "Observed",
+    looked: "Looked",
     *,
     start: Start | None = None,
-    neurons: "NeuronReader | None" = None,
-    also: "Sequence[Observed]" = (),
     beside: "Looked | None" = None,
     budget: int | None = None,
     overhead: int = 0,
@@ -58,30 +56,23 @@ def pack(
 ) -> Packed:
     """Maps and neurons within `budget` bytes, of which `overhead` are taken and chunks take `expansion` times theirs.
 
-    `also` is the same text weighed in other ways, kept as far as there is room. What is shown beside comes on top,
-    within a budget of its own.
+    The same text weighed in other ways is kept as far as there is room. What is shown beside comes on top, within a
+    budget of its own.
     """
-    start = start or Start()
+    start, observed = start or Start(), looked.observed
     fragment, start = start.fragment(observed), start.on(observed)
     room = (budget or budget_for(observed)) - overhead
-    seen, chunks, quantised = _part(observed, start, neurons, also, budget=room, expansion=expansion)
+    seen, chunks, quantised = _part(looked, start, budget=room, expansion=expansion)
     embedded = Embedded(about=about("text", observed=observed), seen=seen, start=fragment)
     if beside is not None:
-        own, room = beside.observed, budget_for(beside.observed)
-        other, more, _ = _part(own, start, beside.neurons, beside.also, budget=room, expansion=expansion)
+        other, more, _ = _part(beside, start, budget=budget_for(beside.observed), expansion=expansion)
         embedded = embedded.model_copy(update={"beside": other})
         chunks |= {f"beside/{key}": chunk for key, chunk in more.items()}
     return Packed(embedded, chunks, quantised)
 
 
 def _part(
-    observed: "Observed",
-    start: Start,
-    neurons: "NeuronReader | None",
-    also: "Sequence[Observed]",
-    *,
-    budget: int,
-    expansion: float,
+    looked: "Looked", start: Start, *, budget: int, expansion: float
 ) -> tuple[Seen, dict[str, bytes], Quantised]:
     """One text and its chunks.
 
@@ -89,6 +80,7 @@ def _part(
     maps in the finest code. What room is then left goes to a second byte for every weight, and then to the same text
     weighed in other ways.
     """
+    observed, neurons = looked.observed, looked.neurons
     added = {view_key(view.name): view_chunk(view.name, "text", observed) for view in views_of("text")}
     room = int((budget - _told(observed) * 1.1) / expansion) - _size(added)
     chosen = _neuron_chunks(neurons([start.head_in(observed)])) if neurons else {}
@@ -96,7 +88,7 @@ def _part(
     every = _all_neurons(observed, chosen, neurons, room - quantised.size) if neurons else None
     kept = chosen if every is None else every
     quantised = _finer(observed, quantised, room - _size(kept))
-    others = _others(also, room - _size(kept) - quantised.size)
+    others = _others(looked.also, room - _size(kept) - quantised.size)
     held = [key.removeprefix("neurons/") for key in kept] if every is None and kept else None
     seen = observed.seen(quantised, has_neurons=bool(kept), neuron_heads=held).model_copy(
         update={"also": [stored for stored, _ in others]}
@@ -120,32 +112,22 @@ def _others(also: "Sequence[Observed]", room: int) -> list[tuple[AlsoStored, dic
 
 def write_view(
     path: str | os.PathLike[str],
-    observed: "Observed",
+    looked: "Looked",
     *,
     start: Start | None = None,
-    neurons: "NeuronReader | None" = None,
-    also: "Sequence[Observed]" = (),
     beside: "Looked | None" = None,
     budget: int | None = None,
 ) -> Packed:
     """Write a text as one self-contained HTML file; it appears under its name only when it is whole."""
+    observed, others = looked.observed, len(looked.also)
     assets = (asset("headscope.css"), *modules(view.name for view in views_of("text")))
     overhead = (
         sum(len(part.encode()) for part in assets)
         + 4_000
-        + 80 * len(observed.maps) * (1 + len(also))
-        + 3_000 * len(also)
+        + 80 * len(observed.maps) * (1 + others)
+        + 3_000 * others
     )
-    packed = pack(
-        observed,
-        start=start,
-        neurons=neurons,
-        also=also,
-        beside=beside,
-        budget=budget,
-        overhead=overhead,
-        expansion=4 / 3,
-    )
+    packed = pack(looked, start=start, beside=beside, budget=budget, overhead=overhead, expansion=4 / 3)
     content = page_html(packed.embedded, packed.chunks, title=f"{observed.model}: {observed.text_a[:80]}")
     with replacing(path) as temporary:
         temporary.write_text(content, encoding="utf-8", newline="\n")
@@ -184,13 +166,7 @@ def about(*subjects: Subject, observed: "Observed | None" = None) -> About:
 def view_infos(*subjects: Subject) -> list[ViewInfo]:
     """What pages are told of the views of other packages."""
     return [
-        ViewInfo(
-            name=view.name,
-            title=view.title,
-            about=view.about,
-            subject=view.subject,
-            controls=list(view.controls),
-        )
+        ViewInfo(**{name: getattr(view, name) for name in ViewInfo.model_fields})
         for view in views_of(*subjects)
     ]
 

@@ -12,11 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
+
 Starts = tuple[Array, Array]
 """(word,) the first piece of each word that looks, and of each that is looked at; special tokens are words too."""
 

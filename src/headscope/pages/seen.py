@@ -15,7 +15,7 @@ from headscope.facts.vocabulary import own_name
 from headscope.models import Model
 from headscope.models.stacks import Place
 from headscope.pages.quantise import Quantised, Starts, quantise, quantise_signed
-from headscope.pages.shapes import AlsoStored, Reading, Seen, StackShape, StoredMaps, Tokens
+from headscope.pages.shapes.views import AlsoStored, Reading, Seen, StackShape, StoredMaps, Tokens
 from headscope.pages.tokens import tokens_of, word_starts
 from headscope.run.options import longest_text
 from headscope.run.watch import Watch
@@ -23,9 +23,8 @@ from headscope.tasks.writing import written
 from headscope.text.batching import TextBatch
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
-from headscope.types import AttentionBatch, HeadGrid, HeadId, MapWeigh, StackName
+from headscope.types import Array, AttentionBatch, HeadGrid, HeadId, MapWeigh, StackName
 
-Array = np.ndarray[Any, Any]
 Between = Callable[[], None]
 """Called at every layer; may raise, which ends the run."""
 

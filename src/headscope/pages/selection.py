@@ -1,7 +1,5 @@
 """Some heads against the rest: the mean of every number known of them, and whether the difference is clear."""
 
-from typing import Any
-
 import numpy as np
 
 from headscope.atlas import Atlas
@@ -11,11 +9,9 @@ from headscope.facts.titles import AtlasWords
 from headscope.facts.wording import count
 from headscope.pages.atlas import colourings
 from headscope.pages.head.page import check_head, grid_shape
-from headscope.pages.shapes import Colouring, Selection, SelectionRow
+from headscope.pages.shapes.views import Colouring, Selection, SelectionRow
 from headscope.stats.intervals import difference_interval
-from headscope.types import HeadId
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array, HeadId
 
 MOST = 30
 """How many numbers are shown."""

@@ -6,7 +6,7 @@ from headscope.errors import OptionError
 from headscope.models import Model
 from headscope.pages.neurons import has_neurons
 from headscope.pages.seen import USUAL_LENGTH, Observed
-from headscope.pages.shapes import StackShape
+from headscope.pages.shapes.views import StackShape
 from headscope.pages.start import Start
 from headscope.run.options import longest_text
 
@@ -32,8 +32,11 @@ def check_outline(model: Model, start: Start | None, *, max_length: int | None) 
 
 def check_model(model: Model, start: Start, *, neurons: bool | None) -> None:
     """Refuse what a loaded model has not, before it reads the text."""
-    if _wants_neurons(start, neurons) and not has_neurons(model):
-        raise _no_neurons(model)
+    if (neurons is True or start.view == "neuron") and not has_neurons(model):
+        raise OptionError(
+            f"{model.name} ({model.architecture}) does not let its queries and keys be read, so it has no neuron view; "
+            "choose --view model, head or matrix and leave --neurons (neurons=) out"
+        )
     grids = surveyed(model).stacks.grids
     grid = next((grid for grid in grids if start.stack in (None, grid.stack)), None)
     if grid is None:
@@ -57,14 +60,3 @@ def _check_counts(model: str, where: str, layers: int, heads: int, start: Start)
             raise OptionError(
                 f"{model} has no head {start.layer or 0}.{head}{where}; its layers have heads 0 to {heads - 1}"
             )
-
-
-def _wants_neurons(start: Start, neurons: bool | None) -> bool:
-    return neurons is True or start.view == "neuron"
-
-
-def _no_neurons(model: Model) -> OptionError:
-    return OptionError(
-        f"{model.name} ({model.architecture}) does not let its queries and keys be read, so it has no neuron view; "
-        "choose --view model, head or matrix and leave --neurons (neurons=) out"
-    )

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from headscope.facts.sentences import is_special
-from headscope.pages.shapes import Tokens
+from headscope.pages.shapes.views import Tokens
 from headscope.text.encode import EncodedText, TextEncoder, special_ids
 from headscope.text.words import Span, word_spans
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array
 
 _SPACES = {"\n": "↵", "\r": "↵", "\t": "⇥"}
 

@@ -14,7 +14,7 @@ from headscope.models import Model
 from headscope.probes.words import words_present
 from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize, check_batch_size, longest_text
-from headscope.run.reader import expected_texts
+from headscope.run.reading.reader import expected_texts
 from headscope.run.watch import Watch
 from headscope.stats.documents import Documents
 from headscope.text.encode import EncodedInput, TextEncoder

@@ -18,7 +18,7 @@ from headscope.facts.wording import without_folders
 from headscope.models import Model
 from headscope.probes.observe import Account
 from headscope.run.provenance import ModelState, provenance
-from headscope.run.reader import Reader
+from headscope.run.reading.reader import Reader
 from headscope.stats.documents import FEWEST_DOCUMENTS, Sampling
 from headscope.text.annotated.files import AnnotatedFiles
 

@@ -8,8 +8,8 @@ from markupsafe import Markup
 from headscope import figures
 from headscope.atlas import replacing
 from headscope.facts.card import Card
-from headscope.figures.arcs import arcs_size, draw_arcs
-from headscope.figures.colours import ACCENT, INK, MUTED, PAPER, SERIES
+from headscope.figures.style.colours import ACCENT, INK, MUTED, PAPER, SERIES
+from headscope.figures.texts.arcs import arcs_size, draw_arcs
 from headscope.report.document import document, rendered
 from headscope.report.pictures import Picture, picture
 

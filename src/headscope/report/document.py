@@ -13,10 +13,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from headscope.figures.colours import DARK_RAMPS, LIGHT_RAMPS
+from headscope.figures.style.colours import DARK_RAMPS, LIGHT_RAMPS
 from headscope.html import environment, page
 from headscope.pages.page import asset, modules
-from headscope.pages.shapes import Embedded
+from headscope.pages.shapes.views import Embedded
 from headscope.report.section import Chapter
 
 
@@ -81,4 +81,4 @@ def style() -> str:
 
 
 def _resource(name: str) -> str:
-    return files("headscope.report").joinpath(name).read_text(encoding="utf-8")
+    return files("headscope.report").joinpath("assets", name).read_text(encoding="utf-8")

@@ -10,14 +10,14 @@ from headscope.facts.findings import Finding
 from headscope.facts.headlines import headlines, most_telling
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import slice_title
-from headscope.figures.arcs import arcs_size
 from headscope.figures.grid import grid_size
-from headscope.figures.maps import example_maps_size
-from headscope.figures.theme import short
-from headscope.report.at_work import example_picture
+from headscope.figures.style.theme import short
+from headscope.figures.texts.arcs import arcs_size
+from headscope.figures.texts.maps import example_maps_size
 from headscope.report.document import rendered
-from headscope.report.pictures import Picture, picture, stack_picture
+from headscope.report.pictures import Picture, stack_picture
 from headscope.report.section import HeadLinks
+from headscope.report.sections.at_work import example_picture
 from headscope.types import HeadId
 
 WIDEST = 8.6
@@ -50,13 +50,15 @@ def _grid(atlas: Atlas) -> Picture | None:
     best = telling.order()[0]
     spread = float(np.nanstd(telling.values))
     told = f"{100 * spread:.0f} points of attention" if telling.is_share else f"{spread:.2g}"
-    return picture(
-        lambda ax: figures.head_grid(
-            atlas, telling.measure, select=telling.select, stack=telling.stack, ax=ax
-        ),
+    return stack_picture(
+        Subject(atlas, telling.stack),
+        figures.head_grid,
+        telling.measure,
+        select=telling.select,
         size=grid_size(*telling.values.shape),
         title=slice_title(atlas, telling),
         caption=f"In this the heads differ most (standard deviation {told}). Highest: head {best}.",
+        is_wide=False,
     )
 
 

@@ -10,17 +10,17 @@ from urllib.parse import urlencode
 from headscope.atlas import Atlas, replacing
 from headscope.facts.findings import Finding, findings
 from headscope.facts.headlines import headlines
-from headscope.facts.subject import Subject
+from headscope.facts.subject import Subject, options_of
 from headscope.facts.vocabulary import own_name, stack_title
 from headscope.facts.wording import count, listed
 from headscope.pages.atlas import embedded_atlas
 from headscope.pages.head.page import grid_shape
-from headscope.pages.shapes import Embedded
+from headscope.pages.shapes.views import Embedded
 from headscope.report.document import document, rendered
 from headscope.report.front import first_screen
-from headscope.report.probes import OUTLOOKS
 from headscope.report.section import Chapter, HeadLinks, Section, Table
-from headscope.report.sections import sections
+from headscope.report.sections.analyses import ASK_NOTHING
+from headscope.report.sections.measures import sections
 
 _TOPICS = {
     "Use": "probe-uses",
@@ -146,7 +146,7 @@ def _probes(atlas: Atlas) -> dict[str, dict[str, Any]]:
 
 def _probed_on(atlas: Atlas) -> list[str]:
     """The data of the probes that ask what heads know."""
-    asked = [facts for name, facts in _probes(atlas).items() if name not in OUTLOOKS]
+    asked = [facts for name, facts in _probes(atlas).items() if name not in ASK_NOTHING]
     return list(dict.fromkeys(str(facts.get("data") or "a corpus") for facts in asked))
 
 
@@ -187,13 +187,12 @@ def _next(atlas: Atlas, atlas_file: str, report_file: str) -> Iterator[Section]:
 
 
 def _method(atlas: Atlas) -> Section:
-    options = atlas.provenance.get("options")
     notes = rendered(
         "method.html",
         texts=_texts(atlas.provenance) if _is_measured(atlas) else "",
         data=listed(_probed_on(atlas)),
         has_map="head_distance" in atlas,
-        is_faithful=isinstance(options, dict) and bool(options.get("faithful")),
+        is_faithful=bool(options_of(atlas.provenance).get("faithful")),
         cut=int(atlas.provenance.get("texts_cut") or 0),
     )
     return Section("method", "Method and limits", "", html=notes)

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from headscope.facts.subject import Subject
 from headscope.facts.wording import printed
-from headscope.figures.colours import (
+from headscope.figures.style.colours import (
     INK,
     KINDS,
     LIGHT_RAMPS,
@@ -27,7 +27,7 @@ from headscope.figures.colours import (
     RULE,
     SERIES,
 )
-from headscope.figures.theme import VECTOR_SETTINGS
+from headscope.figures.style.theme import VECTOR_SETTINGS
 
 POINTS_TO_PIXELS = 96 / 72
 MOST_ENLARGED = 1.3  # pictures grow with their place on the page, up to this
@@ -48,7 +48,8 @@ _NAMED = {
 _VARIABLES = {
     colour: f"{name}-{level}" for name, ramp in LIGHT_RAMPS.items() for level, colour in enumerate(ramp)
 } | _NAMED
-"""The page's name for every colour that figures use; the page's styles say what it is."""
+_THEMED = {colour: f"var(--{name})" for colour, name in _VARIABLES.items()}
+"""What stands for every colour that figures use; the page's styles say what it is."""
 
 
 @dataclass(frozen=True)
@@ -108,15 +109,16 @@ def stack_picture(
     size: tuple[float, float],
     title: str,
     caption: str,
+    is_wide: bool = True,
     least: float = 0.0,
     **options: object,
 ) -> Picture:
-    """A wide picture that a function of `headscope.figures` draws of a stack: its further arguments and options."""
+    """A picture that a function of `headscope.figures` draws of a stack: its further arguments and options."""
 
     def on(ax: Axes) -> object:
         return draw(subject.atlas, *arguments, stack=subject.stack, ax=ax, **options)
 
-    return picture(on, size=size, title=title, caption=caption, is_wide=True, least=least)
+    return picture(on, size=size, title=title, caption=caption, is_wide=is_wide, least=least)
 
 
 def _inline(svg: str, label: str, *, least: float, is_text: bool) -> Markup:
@@ -155,7 +157,7 @@ def _tidied(tag: str) -> str:
         tag = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", tag)
     tag = _LONG_NUMBER.sub(lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), tag)
     if "#" in tag:
-        tag = re.sub(r"#[0-9a-f]{6}\b", lambda colour: _themed(colour[0]), tag)
+        tag = re.sub(r"#[0-9a-f]{6}\b", lambda colour: _THEMED.get(colour[0], colour[0]), tag)
         tag = tag.replace("xlink:href", "href")
     if " style=" in tag:
         tag = re.sub(r' style="[^"]*"', lambda style: style[0].replace(": ", ":").replace("; ", ";"), tag)
@@ -206,11 +208,6 @@ def _counted(cells: list[tuple[str, ...]]) -> str:
         for style, same in runs.items()
     )
     return f'<g transform="matrix({size[0]:.4g} 0 0 {size[1]:.4g} {start[0]:g} {start[1]:g})">{paths}</g>'
-
-
-def _themed(colour: str) -> str:
-    name = _VARIABLES.get(colour)
-    return colour if name is None else f"var(--{name})"
 
 
 def _own_ids(body: str) -> str:

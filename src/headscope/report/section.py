@@ -15,6 +15,7 @@ from headscope.facts.cells import table_cells
 from headscope.facts.description import Column
 from headscope.facts.findings import Finding
 from headscope.facts.wording import Part as Piece
+from headscope.facts.wording import capital
 from headscope.html import shown
 from headscope.report.pictures import Picture
 from headscope.types import HeadId
@@ -84,11 +85,11 @@ class Table:
         rows: Sequence[Mapping[str, Any]],
         *,
         name: Callable[[str], str] = str,
+        is_figures: bool = True,
     ) -> Self:
-        """A table of numbers, as its columns say; `name` is for the first column, the labels."""
+        """A table as its columns say; `name` is for the first column, the labels."""
         headings, cells = table_cells(columns, rows, name=name)
-        titles = tuple(f"{heading[:1].upper()}{heading[1:]}" for heading in headings)
-        return cls(caption, titles, tuple(map(tuple, cells)), is_figures=True)
+        return cls(caption, tuple(map(capital, headings)), tuple(map(tuple, cells)), is_figures)
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def clark2019(
         batch_size=batch_size,
         progress=progress,
     )
-    return CLARK.reproduction([model], data)
+    return CLARK.reproduction(model, data)
 
 
 def _fill(study: Study) -> None:

@@ -14,9 +14,10 @@ from matplotlib.axes import Axes
 
 from headscope.atlas import Atlas
 from headscope.errors import HeadscopeWarning
-from headscope.facts.wording import count
+from headscope.facts.wording import capital, count
 from headscope.figures import feature_boxes, feature_map, kind_examples, kinds_by_layer
-from headscope.figures.maps import examples_size
+from headscope.figures.style.theme import layer_size
+from headscope.figures.texts.maps import examples_size
 from headscope.kinds import HeadKinds, head_types
 from headscope.kinds.kinds import PUBLISHED_SHARES
 from headscope.kinds.map import FEWEST_HEADS
@@ -25,16 +26,7 @@ from headscope.models import Model
 from headscope.reproduce import ours as read
 from headscope.reproduce.guan.effects import effects, masks, swept, with_effects
 from headscope.reproduce.paper import PublishedSection, published
-from headscope.reproduce.study import (
-    AnyTasks,
-    BatchSize,
-    Material,
-    ModelOrAtlas,
-    Paper,
-    Study,
-    as_models,
-    as_tasks,
-)
+from headscope.reproduce.study import AnyTasks, BatchSize, Material, ModelOrAtlas, Paper, Study, as_tasks
 from headscope.reproduce.table import Drawing, Figure, Grid, Origin, Reproduction, Row, Section
 from headscope.text.corpus import Corpus
 
@@ -79,7 +71,7 @@ def guan2020(
         batch_size=batch_size,
         progress=progress,
     )
-    return GUAN.reproduction(as_models(model, against), data)
+    return GUAN.reproduction(model, data, against)
 
 
 def _fill(study: Study) -> None:
@@ -267,7 +259,7 @@ def layers(section: PublishedSection, models: Models) -> Section:
         counts = np.pad(counts, ((0, depth - len(counts)), (0, 0)))  # a shallower model has none further up
         names = heads.kinds.names
         lines |= {f"{name}{heads.ending}": counts[:, kind].tolist() for kind, name in enumerate(names)}
-        size = float(np.clip(0.35 * heads.kinds.features.layers + 2, 4.6, 9)), 3.0
+        size = layer_size(heads.kinds.features.layers, 3.0)
         drawings.append(heads.drawing(section, "layers", kinds_by_layer, size))
     grid = Grid("heads by layer", tuple(map(str, range(depth))), lines)
     return section.filled(_origin(models), drawings=drawings, grid=grid)
@@ -301,7 +293,7 @@ def _stability(section: PublishedSection, heads: SortedHeads, column: str) -> It
 
 
 def _sentence(note: str) -> str:
-    return f"{note}." if note.startswith("k = ") else f"{note[:1].upper()}{note[1:]}."
+    return f"{note}." if note.startswith("k = ") else f"{capital(note)}."
 
 
 GUAN = Paper("guan2020", ("text",), _fill, _compared, one_task=True)

@@ -42,7 +42,7 @@ def kobayashi2020(
     everything is read from it, and no text can be given.
     """
     data = Material(text=text, limit=limit, max_length=max_length, batch_size=batch_size, progress=progress)
-    return KOBAYASHI.reproduction([model], data)
+    return KOBAYASHI.reproduction(model, data)
 
 
 def _fill(study: Study) -> None:

@@ -13,16 +13,7 @@ from headscope.reproduce.kovaleva.disabled import disable, disabled
 from headscope.reproduce.kovaleva.fine_tuning import change, cls_query, features
 from headscope.reproduce.kovaleva.roles import roles as role_heads
 from headscope.reproduce.paper import PublishedSection, published
-from headscope.reproduce.study import (
-    AnyTasks,
-    BatchSize,
-    Material,
-    ModelOrAtlas,
-    Paper,
-    Study,
-    as_models,
-    as_tasks,
-)
+from headscope.reproduce.study import AnyTasks, BatchSize, Material, ModelOrAtlas, Paper, Study, as_tasks
 from headscope.reproduce.table import Reproduction, Section
 from headscope.text.annotated.roles import RoleCorpus
 from headscope.text.annotated.treebank import Treebank
@@ -64,7 +55,7 @@ def kovaleva2019(
         batch_size=batch_size,
         progress=progress,
     )
-    return KOVALEVA.reproduction(as_models(model, against), data)
+    return KOVALEVA.reproduction(model, data, against)
 
 
 def _fill(study: Study) -> None:

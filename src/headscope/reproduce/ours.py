@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from headscope.atlas import Atlas
-from headscope.facts.head_arrays import stack_arrays
-from headscope.facts.slices import HeadValues, head_values
+from headscope.facts.slices import HeadValues, known_values
 from headscope.facts.wording import count
 from headscope.reproduce.paper import size
 from headscope.reproduce.table import Figure, Origin
@@ -64,10 +63,7 @@ def all_with(atlases: Sequence[Atlas], name: str) -> list[tuple[Atlas, str]]:
 
 def picked(atlas: Atlas, stack: str, measure: str, **select: str | int) -> HeadValues | None:
     """One number a head; None where nothing was measured, such as [SEP] in a model that has none."""
-    array = stack_arrays(atlas, stack).get(measure)
-    if array is None or not all(label in array.choices(dim) for dim, label in select.items()):
-        return None
-    return head_values(atlas, measure, select=select, stack=stack)
+    return known_values(atlas, stack, measure, select)
 
 
 def layer_count(atlas: Atlas, stack: str, measure: str) -> int:

@@ -148,10 +148,9 @@ def _sections(result: Reproduction, *, with_pictures: bool) -> Iterator[Told]:
 
 
 def _told(section: Section, *, with_pictures: bool) -> Told:
-    if section.needs:
-        facts = {"Published": words.origin(section.published)}
-        return Told(section.key, section.title, f"Left out: {section.needs}.", facts=facts)
     facts = {"Published": words.origin(section.published)}
+    if section.needs:
+        return Told(section.key, section.title, f"Left out: {section.needs}.", facts=facts)
     if section.ours is not None:
         facts["Ours"] = words.origin(section.ours)
     tables = [_table(section)] if section.rows else []

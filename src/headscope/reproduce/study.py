@@ -198,8 +198,15 @@ class Paper:
                 f"there is nothing to compare; give {names} (--{self.needs[0]} FILE), or an atlas in place of the model"
             )
 
-    def reproduction(self, models: Sequence[ModelOrAtlas], data: Material) -> Reproduction:
-        """The paper beside the models and the data, or beside atlases without any."""
+    def reproduction(
+        self,
+        model: ModelOrAtlas,
+        data: Material,
+        against: ModelOrAtlas | Sequence[ModelOrAtlas] | None = None,
+    ) -> Reproduction:
+        """The paper beside a model, models `against` it and the data, or beside atlases without any."""
+        others = [against] if isinstance(against, Model | Atlas | str | os.PathLike) else against or ()
+        models = [model, *others]
         if ready := ready_atlases(models, data):
             return self.compared(ready, data)
         self.check(data)
@@ -233,15 +240,6 @@ def ready_atlases(models: Sequence[ModelOrAtlas], data: Material) -> list[Atlas]
             "instead, or add to the atlas first with: headscope probe ... -o ATLAS"
         )
     return atlases
-
-
-def as_models(
-    model: ModelOrAtlas, against: ModelOrAtlas | Sequence[ModelOrAtlas] | None
-) -> list[ModelOrAtlas]:
-    """A model and what it is compared with: one model, several or none."""
-    if against is None:
-        return [model]
-    return [model, against] if isinstance(against, Model | Atlas | str | os.PathLike) else [model, *against]
 
 
 def as_tasks(tasks: AnyTasks) -> tuple[AnyTask, ...]:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,16 +11,14 @@ from headscope.atlas import Atlas
 from headscope.errors import HeadscopeError, HeadscopeWarning, OptionError
 from headscope.explanation import explain
 from headscope.facts.analyses.explanations import REPLACED, Carried, Cell, HeadExplanation, explained_heads
-from headscope.facts.head_arrays import stack_arrays
 from headscope.facts.slices import head_values
 from headscope.facts.vocabulary import slice_title
-from headscope.facts.wording import count
-from headscope.figures.views import head_view_size, model_view_size
+from headscope.figures.texts.views import head_view_size, model_view_size
 from headscope.models import Model
 from headscope.reproduce import ours as read
 from headscope.reproduce.paper import PublishedSection, published
 from headscope.reproduce.study import BatchSize, Material, ModelOrAtlas, Paper, Study
-from headscope.reproduce.table import Drawing, Figure, Origin, Reproduction, Row, Section
+from headscope.reproduce.table import Drawing, Figure, Reproduction, Row, Section
 from headscope.text.corpus import Corpus
 from headscope.types import HeadId
 
@@ -55,7 +53,7 @@ def vig2019(
     data = Material(
         text=text, limit=limit, seed=seed, max_length=max_length, batch_size=batch_size, progress=progress
     )
-    return VIG.reproduction([model], data)
+    return VIG.reproduction(model, data)
 
 
 def _fill(study: Study) -> None:
@@ -115,11 +113,11 @@ def best_head(atlas: Atlas, stack: str, pattern: str) -> HeadId | None:
     A head that looks at its own token or the next keeps nearly all attention in its own sentence too. A bag of words is
     meant, so of the heads that stay there the one of highest entropy is taken.
     """
-    if pattern not in stack_arrays(atlas, stack)[MEASURE].choices("pattern"):
+    followed = read.picked(atlas, stack, MEASURE, pattern=pattern)
+    if followed is None:
         return None
-    followed = head_values(atlas, MEASURE, select={"pattern": pattern}, stack=stack)
-    if pattern == "own_sentence" and "entropy" in atlas.stack(stack):
-        breadth = head_values(atlas, "entropy", select={"query_role": "all"}, stack=stack)
+    breadth = read.picked(atlas, stack, "entropy", query_role="all")
+    if pattern == "own_sentence" and breadth is not None:
         for head in breadth.order():
             if followed.at(head)[0] >= STAYS:
                 return head
@@ -180,17 +178,17 @@ def neurons(section: PublishedSection, atlas: Atlas, stack: str) -> Section:
     explained = next((row for row in explained_heads(atlas, stack) if row.head == str(head)), None)
     if explained is None or _few(explained).score.value is None:
         return section.left_out(section.remark("not_explained", head=head))
-    facts = read.probe_facts(atlas, "explanation")
+    origin, texts = (
+        read.probed_by(atlas, stack, "explanation"),
+        read.probe_facts(atlas, "explanation")["texts"],
+    )
     names = {"head": head, "best": _named(explained.best)}
     return section.filled(
-        Origin(
-            f"head {head} of {read.model_of(atlas, stack)}",
-            f"{facts['data']}, {count(facts['texts'], 'text')}",
-        ),
+        replace(origin, model=f"head {head} of {origin.model}"),
         [
-            *_shares(section, explained, int(facts["texts"])),
+            *_shares(section, explained, int(texts)),
             *_told_apart(section, explained),
-            *_left(section, explained, int(facts["texts"])),
+            *_left(section, explained, int(texts)),
         ],
         remarks=[section.remarks["about"]] if "about" in section.remarks else [],
         drawings=[

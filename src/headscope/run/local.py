@@ -15,15 +15,15 @@ from headscope.errors import HeadscopeWarning, OptionError, TextError
 from headscope.measures import MEASURES, HeadDistance, Measure, SampledHeadDistance
 from headscope.measures.head_distance import compared_queries
 from headscope.models import Model, load
-from headscope.run.ahead import ahead
 from headscope.run.kernels import kernels_note
 from headscope.run.measured import Measures
 from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize, Distances, check_run_options
 from headscope.run.profile import QUOTING, READING, RESULTS, WAITING, Profile
 from headscope.run.provenance import ModelState, provenance
-from headscope.run.reader import Reader, ReadText
-from headscope.run.sample import SentenceSample
+from headscope.run.reading.ahead import ahead
+from headscope.run.reading.reader import Reader, ReadText
+from headscope.run.reading.sample import SentenceSample
 from headscope.run.typical import typical_sentences
 from headscope.run.watch import ReadyBatch, Watch
 from headscope.run.weighing import choose_weighing

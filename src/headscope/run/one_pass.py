@@ -18,8 +18,8 @@ import torch
 from headscope.accumulator import Accumulator
 from headscope.models import Model
 from headscope.run.lanes import in_lanes
-from headscope.run.merging import MergeTree
 from headscope.run.progress import PassProgress, progress_bar
+from headscope.run.shards.merging import MergeTree
 
 TEXTS_A_SHARD = 512
 """The fewest texts of a shard that is not the last: what a run that is killed loses at most, on a CPU some seconds."""
@@ -123,13 +123,12 @@ class Job(Generic[T, B, S]):
                 yield batch, self._counted(batch, self.count)
             return
         lanes = self.lanes
+        yield from in_lanes(batches, lambda: self._lane(lanes()))
 
-        @contextmanager
-        def lane() -> Iterator[Callable[[B], list[S]]]:
-            with lanes() as count:
-                yield lambda batch: self._counted(batch, count)
-
-        yield from in_lanes(batches, lane)
+    @contextmanager
+    def _lane(self, opened: AbstractContextManager[Count[S, B]]) -> Iterator[Callable[[B], list[S]]]:
+        with opened as count:
+            yield lambda batch: self._counted(batch, count)
 
     def _counted(self, batch: B, count: Count[S, B]) -> list[S]:
         """What is counted of a batch: apart, so that one that fails half-way leaves no trace."""
@@ -144,6 +143,12 @@ class Job(Generic[T, B, S]):
         return states
 
 
+Accept = Callable[[Shard[T], S], None]
+"""Takes what was counted of a shard."""
+Told = Callable[[B], None]
+"""Called with a batch when it is counted."""
+
+
 class Engine(Protocol):
     """Who counts the shards of passes."""
 
@@ -151,13 +156,7 @@ class Engine(Protocol):
         """Note that the run uses this model."""
 
     def run(
-        self,
-        parts: Iterable[Shard[T]],
-        job: Job[T, B, S],
-        accept: Callable[[Shard[T], S], None],
-        told: Callable[[B], None],
-        *,
-        keep: bool,
+        self, parts: Iterable[Shard[T]], job: Job[T, B, S], accept: Accept[T, S], told: Told[B], *, keep: bool
     ) -> None:
         """Have every shard counted, and `accept(shard, state)` each once, in any order.
 
@@ -173,13 +172,7 @@ class Here:
         """It is here already."""
 
     def run(
-        self,
-        parts: Iterable[Shard[T]],
-        job: Job[T, B, S],
-        accept: Callable[[Shard[T], S], None],
-        told: Callable[[B], None],
-        *,
-        keep: bool,
+        self, parts: Iterable[Shard[T]], job: Job[T, B, S], accept: Accept[T, S], told: Told[B], *, keep: bool
     ) -> None:
         """Count every shard as it is read."""
         for shard in parts:

@@ -15,7 +15,8 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
 from headscope.errors import HeadscopeError
-from headscope.pages.shapes import About, AtlasData, Embedded, HeadPage, Neurons, Seen, SeenRequest, Selection
+from headscope.pages.shapes.head import HeadPage
+from headscope.pages.shapes.views import About, AtlasData, Embedded, Neurons, Seen, SeenRequest, Selection
 from headscope.pages.views import VIEWS
 from headscope.server.catalogue import Catalogue
 from headscope.server.explorer import Explorer, check_find, check_request

@@ -15,7 +15,7 @@ from headscope.atlas import Atlas, open_atlas
 from headscope.errors import OptionError
 from headscope.facts.vocabulary import own_name
 from headscope.pages.page import view_infos
-from headscope.pages.shapes import About, AtlasInfo, ModelInfo
+from headscope.pages.shapes.views import About, AtlasInfo, ModelInfo
 from headscope.server.problems import NotThereError
 from headscope.types import DEMO_MODELS, TaskName, task_of
 

@@ -16,7 +16,8 @@ from headscope.errors import OptionError
 from headscope.pages.atlas import atlas_data, shown_findings
 from headscope.pages.head.page import check_head, head_page
 from headscope.pages.selection import selection
-from headscope.pages.shapes import HeadPage, SeenRequest, Selection
+from headscope.pages.shapes.head import HeadPage
+from headscope.pages.shapes.views import SeenRequest, Selection
 from headscope.pages.views import view_json
 from headscope.server.catalogue import Catalogue
 from headscope.server.problems import NotThereError
@@ -25,7 +26,7 @@ from headscope.server.worker import Job, Worker
 from headscope.types import HeadId
 
 if TYPE_CHECKING:
-    from headscope.server.texts import Look, Texts
+    from headscope.server.answers.texts import Look, Texts
 
 T = TypeVar("T")
 
@@ -94,7 +95,7 @@ class Explorer:
     @cached_property
     def texts(self) -> "Texts":
         """Texts through models; to be used in the worker, as it loads torch."""
-        from headscope.server.texts import Texts  # noqa: PLC0415 - loads torch
+        from headscope.server.answers.texts import Texts  # noqa: PLC0415 - loads torch
 
         return Texts(self)
 

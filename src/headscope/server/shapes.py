@@ -2,7 +2,8 @@
 
 from typing import Literal
 
-from headscope.pages.shapes import SeenRequest, Shape
+from headscope.pages.shapes.base import Shape
+from headscope.pages.shapes.views import SeenRequest
 from headscope.types import MapWeigh
 
 

@@ -3,6 +3,7 @@
 import base64
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
@@ -17,7 +18,7 @@ from headscope.pages.atlas import packed_atlas, write_atlas_view
 from headscope.pages.looking import Looked
 from headscope.pages.page import Packed, asset, budget_for, modules, pack, page_html, write_view
 from headscope.pages.pictures import PictureKind, draw
-from headscope.pages.shapes import Chunk, Embedded
+from headscope.pages.shapes.views import Chunk, Embedded
 from headscope.pages.start import Start
 from headscope.pages.start_checks import check_place
 
@@ -92,28 +93,14 @@ class TextView(Widget):
         self.observed, self.beside = looked.observed, beside
         check_place(self.observed, start)
         self._start, self._looked = start, looked
-        packed = pack(
-            self.observed,
-            start=self._start,
-            neurons=looked.neurons,
-            also=looked.also,
-            beside=beside,
-            budget=max(ROOM, budget_for(self.observed)),
-        )
+        room = max(ROOM, budget_for(self.observed))
+        packed = pack(looked, start=start, beside=beside, budget=room)
         title = f"{self.observed.model}, {len(self.observed.source.pieces)} tokens"
         super().__init__(packed.embedded, packed.chunks, title=title)
 
     def save(self, path: str | os.PathLike[str]) -> Packed:
         """Write the view as one self-contained HTML file."""
-        looked = self._looked
-        return write_view(
-            path,
-            looked.observed,
-            start=self._start,
-            neurons=looked.neurons,
-            also=looked.also,
-            beside=self.beside,
-        )
+        return write_view(path, self._looked, start=self._start, beside=self.beside)
 
     def draw(
         self,
@@ -139,8 +126,8 @@ class TextView(Widget):
 
     def _page(self) -> str:
         # No neurons, which take most of the room.
-        beside = self.beside and Looked(self.beside.observed, also=self.beside.also)
-        packed = pack(self.observed, start=self._start, also=self._looked.also, beside=beside)
+        looked, beside = replace(self._looked, neurons=None), self.beside
+        packed = pack(looked, start=self._start, beside=beside and replace(beside, neurons=None))
         return page_html(packed.embedded, packed.chunks, title=self._title)
 
     def _instead(self) -> Markup:

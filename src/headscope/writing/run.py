@@ -13,7 +13,7 @@ from headscope.models import ModelName, loaded
 from headscope.models.stacks import Place
 from headscope.probes.result import Source
 from headscope.run.options import BatchSize, check_run_options
-from headscope.run.reader import Reader, ReadText
+from headscope.run.reading.reader import Reader, ReadText
 from headscope.run.watch import Watch
 from headscope.tasks import with_head
 from headscope.text.corpus import Corpus, Text, as_corpus

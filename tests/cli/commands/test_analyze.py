@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
-from tests.helpers.tiny import tiny
+from tests.helpers.tiny import saved, tiny
 
 import headscope as hs
 from headscope.errors import HeadscopeWarning
@@ -263,8 +263,7 @@ def test_a_file_that_is_no_atlas_is_not_replaced(run: Run, model: Path, corpus: 
 
 def test_a_model_that_shows_no_values_is_told_of(run: Run, corpus: Path, tmp_path: Path) -> None:
     folder, out = tmp_path / "xlnet", tmp_path / "out.nc"
-    tiny("xlnet").network.save_pretrained(folder)
-    tiny("xlnet").tokenizer.save_pretrained(folder)
+    saved(tiny("xlnet"), folder)
     asked = ("analyze", folder, "--text", corpus, "--limit", 2, "--max-length", 32, "-o", out)
     told = json.loads(run(*asked, "--measures", "entropy", "--json").stdout)
     assert any("can tell where its heads look, not what they move" in note for note in told["notes"])

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 from tests.cli.conftest import Run
-from tests.helpers.atlases import empty_atlas, probe_facts, random_atlas, with_dependency
+from tests.helpers.atlases import empty_atlas, probe_facts, proper_nouns, random_atlas, with_dependency
 from tests.helpers.tasks import headed, questions_file
+from tests.helpers.tiny import saved
 from tests.helpers.treebanks import as_file, random_sentences
 from tests.reproduce.sweeps import facts, row, with_sweeps
 
@@ -53,8 +54,7 @@ def test_clark2019_of_a_model(run: Run, model: Path, corpus: Path, treebank: Pat
 
 def test_clark2019_takes_the_gradient_of_so_many_examples(run: Run, corpus: Path, tmp_path: Path) -> None:
     folder = tmp_path / "model"
-    headed("bert", "mlm").network.save_pretrained(folder)
-    headed("bert", "mlm").tokenizer.save_pretrained(folder)
+    saved(headed("bert", "mlm"), folder)
     asked = ("reproduce", "clark2019", folder, "--text", corpus, "--max-length", 32, "--examples", 2)
     told = json.loads(run(*asked, "--json").stdout)
     gradient = next(section for section in told["sections"] if section["key"] == "gradient")
@@ -97,8 +97,7 @@ def test_guan2020_keeps_the_kinds(run: Run, model: Path, corpus: Path, tmp_path:
 @pytest.mark.slow
 def test_guan2020_of_several_models(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
     tuned, data, out = tmp_path / "tuned", questions_file(tmp_path / "questions.json"), tmp_path / "out.nc"
-    headed("bert", "qa").network.save_pretrained(tuned)
-    headed("bert", "qa").tokenizer.save_pretrained(tuned)
+    saved(headed("bert", "qa"), tuned)
     result = run(
         "reproduce", "guan2020", model, "--against", tuned, "--against", model, "--text", corpus, "--k", 2,
         "--max-length", 32, "--task", "qa", "--data", data, "--examples", 3, "-o", out, "--json",
@@ -118,8 +117,7 @@ def test_guan2020_of_several_models(run: Run, model: Path, corpus: Path, tmp_pat
 @pytest.mark.slow
 def test_kovaleva2019_of_two_models(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
     tuned, data, out = tmp_path / "tuned", questions_file(tmp_path / "questions.json"), tmp_path / "out.nc"
-    headed("bert", "qa").network.save_pretrained(tuned)
-    headed("bert", "qa").tokenizer.save_pretrained(tuned)
+    saved(headed("bert", "qa"), tuned)
     asked: tuple[object, ...] = (
         "reproduce",
         "kovaleva2019",
@@ -154,8 +152,7 @@ def test_kovaleva2019_of_two_models(run: Run, model: Path, corpus: Path, tmp_pat
 def test_kovaleva2019_of_several_models_and_tasks(run: Run, model: Path, tmp_path: Path) -> None:
     folders = [tmp_path / "answering", tmp_path / "deciding"]
     for folder, kind in zip(folders, ("qa", "classification"), strict=True):
-        headed("bert", kind).network.save_pretrained(folder)
-        headed("bert", kind).tokenizer.save_pretrained(folder)
+        saved(headed("bert", kind), folder)
     labels = tmp_path / "labels.tsv"
     labels.write_text("the cat sat\t1\na dog saw it\t0\nit was red\t1\n", encoding="utf-8")
     out = tmp_path / "out.nc"
@@ -317,13 +314,7 @@ def test_the_group_prints_its_help(run: Run) -> None:
 @pytest.mark.parametrize("width", [80, 120])
 def test_tables_fit_a_terminal(width: int) -> None:
     page = io.StringIO()
-    mention = {
-        "mention_class": "proper_noun",
-        "cases": 1234,
-        "head": "2.1",
-        "direction": "antecedent_to_mention",
-    }
-    mention |= {"accuracy": 0.5, "low": 0.4, "high": 0.6, "rules": 0.7, "rules_low": 0.6, "rules_high": 0.8}
+    mention = proper_nouns(1234)
     probed = with_dependency(random_atlas(24, 4), layers=24).with_probe(
         "coreference",
         {"encoder": {}},

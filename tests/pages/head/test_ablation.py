@@ -8,7 +8,6 @@ from tests.helpers.atlases import per_head, probe_facts, random_atlas
 
 from headscope.atlas import Atlas
 from headscope.facts.head_arrays import head_arrays
-from headscope.facts.titles import AtlasWords
 from headscope.pages.head.ablation import ablation_effects
 from headscope.stats.correction import SIGNIFICANT, adjusted
 from headscope.stats.paired import least_p
@@ -35,7 +34,7 @@ def ablated(*, missing: int = 0, stacks: tuple[str, ...] = ("encoder",), **told:
 
 def said(atlas: Atlas) -> str:
     """What the section says of its pale bars."""
-    [section] = ablation_effects(head_arrays(atlas, "encoder", HeadId(0, 1)), AtlasWords(atlas))
+    [section] = ablation_effects(atlas, head_arrays(atlas, "encoder", HeadId(0, 1)))
     assert all(bar.pale and bar.note == "not significant" for chart in section.charts for bar in chart.bars)
     return section.about.partition("orange is worse. ")[2]
 

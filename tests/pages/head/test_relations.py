@@ -8,7 +8,7 @@ from tests.helpers.tiny import tiny
 import headscope as hs
 from headscope.atlas import Atlas
 from headscope.pages.head.relations import relations
-from headscope.pages.shapes import Bar, Section
+from headscope.pages.shapes.head import Bar, Section
 from headscope.text.annotated.treebank import read_treebank
 from headscope.types import HeadId, LabelledArray
 

@@ -5,7 +5,7 @@ import pytest
 
 from headscope.atlas import Atlas, Typical
 from headscope.pages.head.sentences import typical_sentences
-from headscope.pages.shapes import TypicalSentence
+from headscope.pages.shapes.head import TypicalSentence
 from headscope.types import HeadId, LabelledArray
 
 ONES = (1.0,) * 9

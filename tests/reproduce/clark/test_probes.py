@@ -8,6 +8,7 @@ from tests.helpers.atlases import (
     dependency_row,
     example,
     probe_facts,
+    proper_nouns,
     random_atlas,
     with_dependency,
 )
@@ -178,13 +179,7 @@ def test_heads_at_work() -> None:
 
 
 def test_coreference_and_parsers_are_read_from_their_tables() -> None:
-    mention = {
-        "mention_class": "proper_noun",
-        "cases": 9,
-        "head": "2.1",
-        "direction": "antecedent_to_mention",
-    }
-    mention |= {"accuracy": 0.5, "low": 0.4, "high": 0.6, "rules": 0.7, "rules_low": 0.6, "rules_high": 0.8}
+    mention = proper_nouns(9)
     parsers = [
         {"parser": "attention", "uas": 0.55, "low": 0.5, "high": 0.6, "cases": 90},
         {"parser": "random_attention", "uas": 0.1, "low": 0.0, "high": 0.2, "cases": 90},

@@ -1,5 +1,5 @@
-/** Colours: the ramps of `headscope.figures.colours`, and its palette for heads and kinds. */
-import palette from "../../../src/headscope/figures/palette.json";
+/** Colours: the ramps of `headscope.figures.style.colours`, and its palette for heads and kinds. */
+import palette from "../../../src/headscope/figures/style/palette.json";
 
 export const LEVELS = 64;
 

@@ -3,26 +3,9 @@ import { test } from "node:test";
 import { coloursOf, lookAt, rampName } from "../../src/atlas/data";
 import { described } from "../../src/atlas/frame";
 import { colour, pick, selected } from "../../src/atlas/settings";
-import type { AtlasData, Colouring } from "../../src/data/api";
 import { rampOf } from "../../src/parts/colour";
 import { DEFAULTS } from "../../src/shell/state";
-
-const numbers = (values: (number | null)[], more: Partial<Colouring> = {}): Colouring => ({
-  key: "k",
-  group: "some_measure",
-  title: "A title",
-  unit: "nats",
-  kind: "number",
-  diverging: false,
-  values,
-  labels: null,
-  stderr: null,
-  about: "",
-  ...more,
-});
-
-const kinds = (values: (number | null)[], labels: string[]): Colouring =>
-  numbers(values, { key: "head_type", group: "types", title: "Kind", unit: "", kind: "category", labels });
+import { ATLAS, numbers } from "../fixtures";
 
 test("colours: 0 of a diverging one is the middle, orange below, blue above", () => {
   const ramp = rampOf("signed", false);
@@ -31,27 +14,6 @@ test("colours: 0 of a diverging one is the middle, orange below, blue above", ()
   assert.equal(rampName(numbers([1])), "amount");
   assert.equal(rampName(numbers([1], { unit: "share of attention" })), "share");
 });
-
-const ATLAS: AtlasData = {
-  id: "1",
-  name: "",
-  model: "",
-  architecture: "",
-  about: "",
-  findings: [],
-  command: "headscope explore demo atlas.nc",
-  stacks: [
-    {
-      name: "encoder",
-      layers: 2,
-      heads: 2,
-      colourings: [numbers([1, 2, 3, 4]), kinds([0, 0, 1, null], ["dense", "local"])],
-      first_colouring: "head_type",
-      first_head: 2,
-      maps: [],
-    },
-  ],
-};
 
 test("a look at an atlas: colouring, selection and filter together", () => {
   const look = lookAt(

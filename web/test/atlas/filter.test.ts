@@ -15,25 +15,8 @@ import {
   printPick,
   spread,
 } from "../../src/atlas/filter";
-import type { Colouring } from "../../src/data/api";
 import { inkOn } from "../../src/parts/headgrid";
-
-const numbers = (values: (number | null)[], more: Partial<Colouring> = {}): Colouring => ({
-  key: "k",
-  group: "some_measure",
-  title: "A title",
-  unit: "nats",
-  kind: "number",
-  diverging: false,
-  values,
-  labels: null,
-  stderr: null,
-  about: "",
-  ...more,
-});
-
-const kinds = (values: (number | null)[], labels: string[]): Colouring =>
-  numbers(values, { key: "head_type", group: "types", title: "Kind", unit: "", kind: "category", labels });
+import { kinds, numbers } from "../fixtures";
 
 test("extent: from 0, stretched, or as far to both sides", () => {
   assert.deepEqual(extent(numbers([0.2, null, 0.8])), [0, 0.8]);

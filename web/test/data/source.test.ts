@@ -1,34 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Seen } from "../../src/data/api";
 import { layerMaps } from "../../src/data/source";
 import { headCodes } from "../../src/data/weights";
-
-const LEVELS = Array.from({ length: 256 }, (_, code) => (code / 255) ** 2);
-
-const TOKENS = { pieces: ["a", "b"], words: ["a", "b"], word: [0, 1], segment: [0, 0], special: [false, false] };
-
-const SEEN: Seen = {
-  id: "1",
-  model: "m",
-  architecture: "bert",
-  text_a: "a b",
-  text_b: null,
-  source: TOKENS,
-  target: { ...TOKENS, pieces: ["x"], words: ["x"], word: [0], segment: [0], special: [false] },
-  stacks: [
-    { name: "encoder", layers: 1, heads: 2, queries: "source", keys: "source", causal: false },
-    { name: "cross", layers: 1, heads: 1, queries: "target", keys: "source", causal: false },
-  ],
-  levels: LEVELS,
-  max_error: 0.002,
-  word_error: 0.001,
-  fine: false,
-  rotated: false,
-  has_neurons: true,
-  neuron_heads: ["encoder/0/1"],
-  note: "",
-};
+import { SEEN } from "../fixtures";
 
 test("the codes of one head are a part of the layer's", () => {
   const codes = [255, 0, 51, 204, 0, 255, 255, 102];

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Neurons } from "../../src/data/api";
 import { carried } from "../../src/neuron/ranking";
 import {
   carriersOfPair,
@@ -12,32 +11,10 @@ import {
   strongest,
   visibleKeys,
 } from "../../src/neuron/score";
+import { HEAD } from "../fixtures";
 
 const near = (found: number | undefined, wanted: number, by = 1e-12) =>
   assert.ok(Math.abs((found ?? NaN) - wanted) <= by, `${found} is not ${wanted}`);
-
-const HEAD: Neurons = {
-  stack: "encoder",
-  layer: 0,
-  head: 0,
-  scale: 0.5,
-  queries: [
-    [1, 2],
-    [0, -4],
-  ],
-  keys: [
-    [2, 1],
-    [-2, 3],
-    [0, 0],
-  ],
-  bias: null,
-  soft_cap: null,
-  sink: null,
-  visible: null,
-  agrees: true,
-  rotated: false,
-  note: "",
-};
 
 test("softmax: by hand, large scores, hidden keys, nothing to see", () => {
   const [first, second] = softmax([Math.log(3), 0]);

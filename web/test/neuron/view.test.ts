@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Neurons, Tokens } from "../../src/data/api";
+import type { Tokens } from "../../src/data/api";
 import { axisOf } from "../../src/data/tokens";
 import { firstQuery, heldPiece, holding, neuronView, notesOn, pieceOf } from "../../src/neuron/view";
 import { changed, DEFAULTS, parseState, printState, type State } from "../../src/shell/state";
+import { HEAD } from "../fixtures";
 
 const SETTINGS = neuronView.settings!;
 
@@ -52,29 +53,6 @@ test("the piece goes with its word", () => {
   assert.deepEqual(changed(held, { level: "piece" }, SETTINGS).settings, {});
   assert.deepEqual(changed(held, { layer: 3 }, SETTINGS).settings, held.settings);
 });
-
-const HEAD: Neurons = {
-  stack: "encoder",
-  layer: 0,
-  head: 0,
-  scale: 0.5,
-  queries: [
-    [1, 2],
-    [0, -4],
-  ],
-  keys: [
-    [2, 1],
-    [-2, 3],
-    [0, 0],
-  ],
-  bias: null,
-  soft_cap: null,
-  sink: null,
-  visible: null,
-  agrees: true,
-  rotated: false,
-  note: "",
-};
 
 test("notes say what a reader must know", () => {
   assert.deepEqual(notesOn(HEAD, false), []);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { headColour, kindColour, pixel, placed, rampOf } from "../../src/parts/colour";
 
-// Printed by headscope.figures.colours: levels 0, 31, 32 and 63 of each ramp.
+// Printed by headscope.figures.style.colours: levels 0, 31, 32 and 63 of each ramp.
 const PYTHON = {
   light: {
     share: ["#f4f7fb", "#7895ba", "#7592b8", "#003576"],

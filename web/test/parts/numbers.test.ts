@@ -1,25 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { shownValue } from "../../src/atlas/filter";
-import type { Colouring } from "../../src/data/api";
 import { asNumber, shown, stored, withinError } from "../../src/parts/numbers";
-
-const numbers = (values: (number | null)[], more: Partial<Colouring> = {}): Colouring => ({
-  key: "k",
-  group: "some_measure",
-  title: "A title",
-  unit: "nats",
-  kind: "number",
-  diverging: false,
-  values,
-  labels: null,
-  stderr: null,
-  about: "",
-  ...more,
-});
-
-const kinds = (values: (number | null)[], labels: string[]): Colouring =>
-  numbers(values, { key: "head_type", group: "types", title: "Kind", unit: "", kind: "category", labels });
+import { kinds, numbers } from "../fixtures";
 
 test("numbers in words", () => {
   assert.equal(shown(0.12345), "0.123");

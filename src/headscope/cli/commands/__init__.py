@@ -1,1 +1,1 @@
-"""The commands, one file each."""
+"""The commands, one file each, in rooms by what they are for."""

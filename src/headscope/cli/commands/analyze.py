@@ -13,28 +13,21 @@ from headscope.registry import BUILT_IN
 if TYPE_CHECKING:
     from headscope.cli.page import Page
 
-EXAMPLE = "Example: headscope analyze demo --text corpus.txt more.txt.gz -o atlas.nc"
+MEASURES = shared.option(
+    f"What to compute: all, or, with commas between them, any of {', '.join(BUILT_IN['measure'])}.",
+    "all|NAME,...",
+)
 
 
-@shared.with_common(one_of=("text", "pairs", "dataset"))
+@shared.with_common
 def analyze(
     model: shared.ModelName,
     *,
-    text: shared.TextFiles = None,
-    pairs: shared.PairsFile = None,
-    dataset: shared.Dataset = None,
-    split: shared.Split = "train",
-    column: shared.Column = "text",
+    texts: shared.Texts,
     output: Path,
     max_length: shared.MaxLength = 128,
     limit: shared.Limit = None,
-    measures: Annotated[
-        str,
-        shared.option(
-            f"What to compute: all, or, with commas between them, any of {', '.join(BUILT_IN['measure'])}.",
-            "all|NAME,...",
-        ),
-    ] = "all",
+    measures: Annotated[str, MEASURES] = "all",
     faithful: bool = False,
     weigh: Literal["looked", "moved", "both"] | None = None,
     distances: Literal["sampled", "exact", "none"] = "sampled",
@@ -45,12 +38,9 @@ def analyze(
     common: shared.Common,
 ) -> None:
     """Observe every attention head of MODEL on texts and write an atlas."""
-    inputs, names = shared.check_corpus(text, pairs, dataset), shared.measure_names(measures)
-    with session(common, output, inputs=[*inputs, *(treebank or [])], replaces=True) as run:
-        corpus, parsed = (
-            shared.read_corpus(text, pairs, dataset, split=split, column=column),
-            shared.treebank(treebank, None) if treebank else None,
-        )
+    names = shared.measure_names(measures)
+    with session(common, output, inputs=[*texts.files, *(treebank or [])], replaces=True) as run:
+        corpus, parsed = texts.read(), shared.treebank(treebank, None) if treebank else None
         loaded = run.load(model)
         atlas = hs.analyze(
             loaded,
@@ -69,9 +59,8 @@ def analyze(
         if note := atlas.provenance["options"].get("weigh_note"):
             warnings.warn(note, HeadscopeWarning, stacklevel=2)
         if parsed is not None:
-            atlas = hs.explained_with_syntax(loaded, parsed, limit=limit, **common.run_options).to_atlas(
-                atlas
-            )
+            explained = hs.explained_with_syntax(loaded, parsed, limit=limit, **common.run_options)
+            atlas = explained.to_atlas(atlas)
         atlas.save(output)
         run.tell(
             atlas,
@@ -99,11 +88,11 @@ def run_facts(atlas: "hs.Atlas") -> dict[str, object]:
 def _print(page: "Page", atlas: "hs.Atlas", output: Path) -> None:
     """Where the atlas is, and what stands out in it."""
     from headscope.facts.headlines import leading
+    from headscope.facts.wording import count
 
     facts, several = atlas.provenance, len(atlas.stacks) > 1
     page.say(
-        f"{output}: {facts['model']} on {facts['texts']:,} text{'s' if facts['texts'] != 1 else ''}, "
-        f"{facts['tokens']:,} tokens, "
+        f"{output}: {facts['model']} on {count(facts['texts'], 'text')}, {facts['tokens']:,} tokens, "
         f"{facts['duration_s']:.1f} s"
     )
     if "profile" in facts:

@@ -16,8 +16,6 @@ from headscope.errors import OptionError
 if TYPE_CHECKING:
     from headscope.cli.page import Page
 
-EXAMPLE = "Example: headscope demo -o demo"
-
 STEPS = (
     "analyze MODEL --text ARTICLES --distances exact -o ATLAS",
     "probe dependency MODEL --treebank TREEBANK -o ATLAS",

@@ -1,7 +1,6 @@
 """How much of each head its names explain: the shares of groups of templates, and what is to be said of them."""
 
 from collections.abc import Container, Iterable
-from typing import Any
 
 import numpy as np
 
@@ -11,9 +10,7 @@ from headscope.facts.scores import NOTICEABLE, mean_ends
 from headscope.facts.vocabulary import template_name
 from headscope.facts.wording import interval, share
 from headscope.remembered import once
-from headscope.types import HeadId
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array, HeadId
 
 MEASURE = "explained"
 GOLD = "explained_gold"

@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 
 from headscope.atlas import Atlas
-from headscope.errors import AtlasError
-from headscope.facts.analyses.sweeps import SweepFacts, sweep_facts
+from headscope.facts.analyses.sweeps import SweepFacts, head_sweep
 from headscope.facts.head_arrays import stack_arrays
 from headscope.facts.slices import head_values
 from headscope.facts.vocabulary import key_name
@@ -112,15 +111,9 @@ def agreement(atlas: Atlas, *, stack: str | None = None) -> list[Agreement]:
     changes either way are looked at. Heads are resampled as if they were independent, which neighbours in a layer are
     not quite.
     """
-    try:
-        sweep = sweep_facts(atlas, "heads")
-    except AtlasError:
-        sweep = SweepFacts("heads", {})
-    asked = atlas.probes.get("importance", {})
-    same_data = (sweep.facts.get("task"), sweep.facts.get("data")) == (
-        asked.get("options", {}).get("task"),
-        asked.get("data"),
-    )
+    sweep, asked = head_sweep(atlas), atlas.probes.get("importance", {})
+    tried = asked.get("options", {}).get("task"), asked.get("data")
+    same_data = (sweep.facts.get("task"), sweep.facts.get("data")) == tried
     edit = str(sweep.facts.get("edit", ""))
     return [
         Agreement(name, metric, kind, *numbers, edit, same_data)

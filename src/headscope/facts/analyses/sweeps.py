@@ -272,6 +272,14 @@ def sweep_facts(atlas: Atlas, name: str, *, stack: str | None = None, probe: str
     return SweepFacts(name, sweeps[name], rows, _tests(atlas, name))
 
 
+def head_sweep(atlas: Atlas) -> SweepFacts:
+    """The sweep over single heads; one that knows nothing where there is none."""
+    try:
+        return sweep_facts(atlas, "heads")
+    except AtlasError:
+        return SweepFacts("heads", {})
+
+
 def _tests(atlas: Atlas, name: str) -> dict[str, int]:
     """By metric, how many edits of all stacks have a p value."""
     tests: dict[str, int] = {}

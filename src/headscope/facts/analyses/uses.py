@@ -145,13 +145,6 @@ def used_sentence(atlas: Atlas, stack: str, head: HeadId) -> str:
 
 def with_uses(rows: Sequence[Mapping[str, Any]], atlas: Atlas, stack: str) -> list[dict[str, Any]]:
     """The rows of the dependency probe's table, each with the verdict on its best head where that was tested."""
-    verdicts = {(use.relation, use.head): use.verdict for use in uses_of(atlas, stack)}
-    return [
-        {
-            **row,
-            **(
-                {"used": verdicts[key]} if (key := (row.get("relation"), row.get("head"))) in verdicts else {}
-            ),
-        }
-        for row in rows
-    ]
+    verdicts = {(use.relation, use.head): {"used": use.verdict} for use in uses_of(atlas, stack)}
+    keys = [(str(row.get("relation")), str(row.get("head"))) for row in rows]
+    return [{**row, **verdicts.get(key, {})} for row, key in zip(rows, keys, strict=True)]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from headscope.atlas.files import MOVED
-from headscope.facts.analyses.comparisons import PROBE, other_model, thirds
+from headscope.facts.analyses.two_models.comparisons import PROBE, other_model, thirds
 from headscope.facts.findings.finding import Finding
 from headscope.facts.subject import Subject
 from headscope.facts.wording import count, heads_list, sentence

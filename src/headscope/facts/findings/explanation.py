@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from headscope.facts.analyses.explanations import CONTRASTS, EMBEDDINGS, PROBE, explained_heads
 from headscope.facts.findings.finding import Finding
 from headscope.facts.scores import Score
-from headscope.facts.slices import HeadValues, head_values
+from headscope.facts.slices import HeadValues, known_values
 from headscope.facts.subject import Subject
 from headscope.facts.wording import amount, listed, sentence, share
 from headscope.types import HeadId
@@ -88,9 +88,5 @@ def _tells(subject: Subject) -> Iterator[Finding]:
 
 def _by_label(subject: Subject, measure: str, dim: str, labels: Iterable[str]) -> dict[str, HeadValues]:
     """The numbers under each label that has any: a model without segments has none for those."""
-    known = subject.array(measure).choices(dim) if subject.has(measure) else []
-    return {
-        label: head_values(subject.atlas, measure, select={dim: label}, stack=subject.stack)
-        for label in labels
-        if label in known
-    }
+    picked = {label: known_values(subject.atlas, subject.stack, measure, {dim: label}) for label in labels}
+    return {label: values for label, values in picked.items() if values is not None}

@@ -10,13 +10,19 @@ from headscope.facts.findings.explanation import explanation
 from headscope.facts.findings.finding import Finding
 from headscope.facts.findings.importance import importance
 from headscope.facts.findings.kinds import kinds, patterns
-from headscope.facts.findings.know import knowledge
-from headscope.facts.findings.layers import numbering
+from headscope.facts.findings.know import knowledge, usage
 from headscope.facts.findings.measures import breadth, distances, likeness, named_patterns, neighbours, roles
 from headscope.facts.findings.moved import taking
-from headscope.facts.findings.uses import usage
 from headscope.facts.subject import Subject
 from headscope.remembered import once
+from headscope.types import numbering
+
+
+def _numbered(subject: Subject) -> Iterator[Finding]:
+    """Which layers of the network the layers of the atlas are, where only some of them attend."""
+    if numbers := subject.atlas.module_layers(subject.stack):
+        yield Finding("Layers", subject.stack, (numbering(subject.stack, numbers),), float(len(numbers)))
+
 
 _LOOKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     neighbours,
@@ -34,7 +40,7 @@ _LOOKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     ablation,
     importance,
     explanation,
-    numbering,
+    _numbered,
 )
 
 

@@ -29,15 +29,8 @@ def importance(subject: Subject) -> Iterator[Finding]:
         order[0],
         f" down changes it at a rate of {value:.3g}{'' if error is None else f' ± {error:.2g}'} {picked.units}.",
     )
-    yield Finding.measured(
-        subject,
-        "Importance",
-        parts,
-        (value, error),
-        order[:5],
-        units=picked.units,
-        probe="importance",
-    )
+    number, units = (value, error), picked.units
+    yield Finding.measured(subject, "Importance", parts, number, order[:5], units=units, probe="importance")
     yield from _separators(subject)
     for agreed in agreement(subject.atlas, stack=subject.stack)[:1]:
         rho = Score("Spearman's correlation", agreed.rho, agreed.low, agreed.high)

@@ -1,14 +1,20 @@
-"""Findings on what heads know: what every probe found that describes its sentences, beside what needs no attention."""
+"""Findings on what heads know, and on whether the model uses it.
+
+What every probe found that describes its sentences stands beside what needs no attention.
+"""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from headscope.facts.analyses.probes import best_heads, heads_that_find
+from headscope.facts.analyses.uses import FINDS_AND_USES, NOT_SHOWN, uses_of
 from headscope.facts.description import ALL, Description, Sentences, direction_name
 from headscope.facts.findings.finding import Finding
-from headscope.facts.rarity import rarity
-from headscope.facts.scores import HeadScore, compared, convincing
+from headscope.facts.scores import HeadScore, Score, compared, convincing, rarity
 from headscope.facts.subject import Subject
 from headscope.facts.wording import Part, count, listed, sentence, share
+from headscope.types import HeadId
 
 MOST = 6
 
@@ -24,14 +30,38 @@ def knowledge(subject: Subject) -> Iterator[Finding]:
             yield from probe.beside_rows(rows) if sentences.row else probe.heads()
 
 
+def usage(subject: Subject) -> Iterator[Finding]:
+    """A finding for every head that finds its relation and of which something could be shown."""
+    for use in uses_of(subject.atlas, subject.stack):
+        if use.verdict == NOT_SHOWN:
+            continue
+        yield Finding(
+            "Use",
+            subject.stack,
+            use.parts,
+            use.difference,
+            heads=(HeadId.parse(use.head),),
+            units="nats",
+            interval=(use.low, use.high),
+            control=Score("another edge as far and as strong", use.control, unit="nats"),
+            verdict="above" if use.verdict == FINDS_AND_USES else "unclear",
+        )
+
+
+@dataclass(frozen=True)
 class _Probe:
     """One probe of a stack, and how its findings read."""
 
-    def __init__(
-        self, subject: Subject, described: Description, sentences: Sentences, rows: Sequence[HeadScore]
-    ) -> None:
-        """`rows` are those that have a head."""
-        self.subject, self.described, self.sentences, self.rows = subject, described, sentences, rows
+    subject: Subject
+    described: Description
+    sentences: Sentences
+    rows: Sequence[HeadScore]
+    """Those that have a head."""
+
+    @cached_property
+    def phrases(self) -> dict[str, str]:
+        """The names of the baselines, as a sentence has them."""
+        return {baseline.name: baseline.phrase for baseline in self.described.baselines}
 
     def heads(self) -> Iterator[Finding]:
         """What the best heads of the rows do."""
@@ -70,7 +100,7 @@ class _Probe:
         """How the best head of all cases does."""
         start: tuple[Part, ...] = ("Head ", row.head or "", f" {self.sentences.whole}")
         if not row.stands_out:
-            rules = listed([baseline.phrase for baseline in self.described.baselines])
+            rules = listed(list(self.phrases.values()))
             over = f"Over all {self.described.labels} no head is clearly above {rules}; head "
             start = (over, row.head or "", " is the best")
         return self._finding(row, sentence(start, f": {self._beside(row)}."))
@@ -81,9 +111,8 @@ class _Probe:
 
     def _beside(self, row: HeadScore) -> str:
         """The share of the head, and those of its baselines."""
-        phrases = {baseline.name: baseline.phrase for baseline in self.described.baselines}
         rules = [
-            f"{share(rule.value)} for {phrases[rule.name]}{f' ({rule.detail})' if rule.detail else ''}"
+            f"{share(rule.value)} for {self.phrases[rule.name]}{f' ({rule.detail})' if rule.detail else ''}"
             for rule in row.baselines
         ]
         against = f", against {listed(rules)}" if rules else ""
@@ -92,11 +121,9 @@ class _Probe:
     def _nobody(self, row: HeadScore, does: str) -> tuple[str]:
         """How it is said that no head is clear of what needs no attention."""
         best = row.best_baseline
-        phrases = {baseline.name: baseline.phrase for baseline in self.described.baselines}
         clearly = "" if row.verdict == "below" else "clearly "
-        return (
-            f"No head {does} {clearly}better than {phrases[best.name] if best else 'chance'}; the best, ",
-        )
+        than = self.phrases[best.name] if best else "chance"
+        return (f"No head {does} {clearly}better than {than}; the best, ",)
 
     def _none(self, ranked: Sequence[HeadScore]) -> Finding:
         """That no head gives any row enough more attention to matter."""
@@ -121,8 +148,7 @@ class _Probe:
 
     def _rarity(self, row: HeadScore) -> float:
         atlas, stack = self.subject.atlas, self.subject.stack
-        layers, heads = atlas.shape(stack) or (0, 0)
-        return rarity(heads_that_find(atlas, stack, self.described.name, row.label), layers * heads)
+        return rarity(heads_that_find(atlas, stack, self.described.name, row.label), self.subject.heads)
 
     def beside_rows(self, rows: Sequence[HeadScore]) -> Iterator[Finding]:
         """One row of a table beside others: what all heads together know."""
@@ -151,10 +177,8 @@ class _Probe:
 def tally(described: Description, rows: Sequence[HeadScore]) -> str:
     """In how many rows with enough cases the best head stands out from what it is held against, and where not."""
     ranked = convincing(rows)
-    clear, unclear = (
-        [row for row in ranked if row.stands_out],
-        [row.label for row in ranked if not row.stands_out],
-    )
+    clear = [row for row in ranked if row.stands_out]
+    unclear = [row.label for row in ranked if not row.stands_out]
     rules = listed([baseline.phrase for baseline in described.baselines]) or "the control"
     if not ranked:
         few = f"None of the {described.labels} has {described.few_cases} cases or more"

@@ -7,12 +7,11 @@ import numpy as np
 
 from headscope.facts.analyses.kinds import layers_alike
 from headscope.facts.findings.finding import Finding
-from headscope.facts.rarity import rarity
-from headscope.facts.scores import EVEN, NOTICEABLE, Score, Verdict
-from headscope.facts.slices import HeadValues, Select, head_values
+from headscope.facts.scores import EVEN, NOTICEABLE, Score, Verdict, rarity
+from headscope.facts.slices import HeadValues, Select, known_values
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import has_markers, offset_name, pattern_name, role_name
-from headscope.facts.wording import HEAD, amount, count, heads_list, sentence, share, with_heads
+from headscope.facts.wording import HEAD, amount, capital, count, heads_list, sentence, share, with_heads
 from headscope.stats.intervals import mean_interval
 from headscope.types import Array, HeadId
 
@@ -74,11 +73,15 @@ class _Best:
         return np.asarray((low > self.even.value) & is_noticeable(values, self.even.value))
 
     @property
+    def evenly(self) -> str:
+        """What even attention would give, in brackets; nothing where that is not known."""
+        return "" if self.even is None else f" (evenly: {share(self.even.value)})"
+
+    @property
     def beside(self) -> str:
         """`best 5.2: 47.3 %, evenly 47.2 %`, with HEAD for the head."""
-        return f"best {HEAD}: {self.share}" + (
-            "" if self.even is None else f", evenly {share(self.even.value)}"
-        )
+        even = "" if self.even is None else f", evenly {share(self.even.value)}"
+        return f"best {HEAD}: {self.share}{even}"
 
     def finding(self, subject: Subject, topic: str, does: str, nobody: str) -> Finding:
         """What the head does if it is clear of even attention, and else that nobody does it."""
@@ -114,8 +117,8 @@ def neighbours(subject: Subject) -> Iterator[Finding]:
         if best is None or (subject.is_causal and offset > 0):
             continue
         much, place = _above_half(best.picked), offset_name(offset)
-        does = f"Head {HEAD} is the strongest {kind} head: it gives {place} {best.share} of its attention"
-        does += "." if best.even is None else f" (evenly: {share(best.even.value)})."
+        gives = f"it gives {place} {best.share} of its attention{best.evenly}."
+        does = f"Head {HEAD} is the strongest {kind} head: {gives}"
         finding = best.finding(subject, "Neighbours", does, f"No head looks much at {place}")
         if len(much) > 1:
             more = f" {count(len(much), 'head')} give it more than half: "
@@ -144,10 +147,10 @@ def roles(subject: Subject) -> Iterator[Finding]:
 
 
 def _role_text(role: str, name: str, best: _Best) -> str:
-    gets = f"{name[0].upper()}{name[1:]} {'get' if role in ('period', 'comma') else 'gets'}"
+    gets = f"{capital(name)} {'get' if role in ('period', 'comma') else 'gets'}"
     mean, much = share(float(np.nanmean(best.picked.values))), len(_above_half(best.picked))
-    evenly = "" if best.even is None else f" (evenly: {share(best.even.value)})"
-    text = f"{gets} {mean} of attention on average over heads{evenly}, most from head {HEAD}: {best.share}."
+    over = f"of attention on average over heads{best.evenly}"
+    text = f"{gets} {mean} {over}, most from head {HEAD}: {best.share}."
     if much:
         return f"{text} {count(much, 'head')} {'gives' if much == 1 else 'give'} more than half."
     return text
@@ -203,9 +206,8 @@ def distances(subject: Subject) -> Iterator[Finding]:
     if near is not None:
         does = (
             f"Head {HEAD} is the most local: {near.share} of its attention goes to other ordinary tokens "
-            "closer than a sixteenth of the text"
+            f"closer than a sixteenth of the text{near.evenly}."
         )
-        does += "." if near.even is None else f" (evenly: {share(near.even.value)})."
         yield near.finding(subject, "Distance", does, "No head looks nearer than even attention would")
     far = _best(subject, "distance_features", {"feature": list(FAR_WINDOWS)})
     if far is not None:
@@ -214,7 +216,7 @@ def distances(subject: Subject) -> Iterator[Finding]:
         clear = even is not None and is_noticeable(value, even.value)
         text = (
             f"Head {HEAD} looks farthest: {share(value)} of its attention goes to ordinary tokens half the text or "
-            f"more away{'' if even is None else f' (evenly: {share(even.value)})'}."
+            f"more away{far.evenly}."
             if clear or even is None
             else f"No head looks farther than even attention would ({far.beside})."
         )
@@ -232,10 +234,8 @@ def named_patterns(subject: Subject) -> Iterator[Finding]:
         best = _best(subject, "named_patterns", {"pattern": pattern})
         if best is None:
             continue
-        name = pattern_name(pattern)
-        name = f"{name[0].upper()}{name[1:]}"
-        beside = "" if best.even is None else f" (evenly: {share(best.even.value)})"
-        does = f"{name}: most in head {HEAD}, {best.share}{beside}."
+        name = capital(pattern_name(pattern))
+        does = f"{name}: most in head {HEAD}, {best.share}{best.evenly}."
         yield best.finding(subject, "Named patterns", does, f"{name}: no head does this")
 
 
@@ -373,12 +373,5 @@ def _above_half(picked: HeadValues) -> list[HeadId]:
 
 def _picked(subject: Subject, measure: str, select: Select) -> HeadValues | None:
     """The slice, or None where the atlas has no number in it."""
-    if not subject.has(measure):
-        return None
-    array = subject.array(measure)
-    for dim, wanted in select.items():
-        labels = [wanted] if isinstance(wanted, str | int) else wanted
-        if not set(labels) <= set(array.choices(dim)):
-            return None
-    picked = head_values(subject.atlas, measure, select=select, stack=subject.stack)
-    return picked if np.isfinite(picked.values).any() else None
+    picked = known_values(subject.atlas, subject.stack, measure, select)
+    return picked if picked is not None and np.isfinite(picked.values).any() else None

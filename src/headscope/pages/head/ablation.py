@@ -3,16 +3,16 @@
 import math
 from collections.abc import Collection
 
-from headscope.facts.analyses.sweeps import MetricFacts, SweepFacts
+from headscope.atlas import Atlas
+from headscope.facts.analyses.sweeps import MetricFacts, SweepFacts, head_sweep
 from headscope.facts.head_arrays import HeadArrays
-from headscope.facts.titles import AtlasWords
-from headscope.pages.shapes import Bar, Chart, Section
+from headscope.pages.shapes.head import Bar, Chart, Section
 from headscope.stats.correction import SIGNIFICANT
 
 
-def ablation_effects(arrays: HeadArrays, words: AtlasWords) -> list[Section]:
+def ablation_effects(atlas: Atlas, arrays: HeadArrays) -> list[Section]:
     """The effect on every metric; `arrays` are those of the head's stack, taken at the head."""
-    array, sweep = arrays.get("ablation_change"), words.sweep
+    array, sweep = arrays.get("ablation_change"), head_sweep(atlas)
     metrics = [] if array is None else [sweep.about(str(metric)) for metric in array.labels["metric"]]
     groups: dict[str, list[Bar]] = {}
     for metric in metrics:

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from headscope.facts.analyses.comparisons import MEASURES, PROBE, STANDS_OUT, stands_out
+from headscope.facts.analyses.two_models.comparisons import MEASURES, PROBE, STANDS_OUT, stands_out
 from headscope.facts.head_arrays import Choice, HeadArrays
 from headscope.facts.scores import mean_ends
 from headscope.facts.slices import HeadValues
 from headscope.facts.subject import texts_of
-from headscope.facts.titles import AtlasWords, lower
-from headscope.pages.shapes import Bar, Chart, Section
+from headscope.facts.titles import AtlasWords
+from headscope.facts.wording import lower
+from headscope.pages.shapes.head import Bar, Chart, Section
 
 MOST_CHANGES = 8
 

@@ -6,7 +6,7 @@ from headscope.atlas import Atlas
 from headscope.facts.analyses.explained import MEASURE, measured_as, stacked_shares
 from headscope.facts.head_arrays import HeadArrays
 from headscope.facts.vocabulary import template_name
-from headscope.pages.shapes import Bar, Chart, Section, Stacked
+from headscope.pages.shapes.head import Bar, Chart, Section, Stacked
 from headscope.types import HeadId
 
 MOST_NAMES = 5

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from headscope.atlas import Atlas
 from headscope.facts.analyses.explanations import REPLACED, Cell, HeadExplanation, explained_heads
-from headscope.pages.shapes import Bar, Chart, Section
+from headscope.pages.shapes.head import Bar, Chart, Section
 from headscope.types import HeadId
 
 MOST_NEURONS = 3

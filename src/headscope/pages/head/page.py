@@ -22,11 +22,10 @@ from headscope.pages.head.ablation import ablation_effects
 from headscope.pages.head.changes import comparisons
 from headscope.pages.head.explained import explained_section
 from headscope.pages.head.explanation import explanation
-from headscope.pages.head.relations import relations
+from headscope.pages.head.relations import relations, used
 from headscope.pages.head.sentences import examples, typical_sentences
-from headscope.pages.head.uses import used
 from headscope.pages.head.writes import written
-from headscope.pages.shapes import Bar, CardLine, Chart, ExampleMap, HeadPage, NearHead, Section
+from headscope.pages.shapes.head import Bar, CardLine, Chart, ExampleMap, HeadPage, NearHead, Section
 from headscope.types import HeadId
 
 NEAREST = 8
@@ -69,22 +68,11 @@ def head_page(atlas: Atlas, stack: str, layer: int, head: int, *, with_map: bool
 
 def card_lines(known: Card) -> list[CardLine]:
     """What a card says but for what the model loses; what a head does stands beside its control."""
-    lines = [
-        CardLine(
-            text=claim.text,
-            bar=None
-            if claim.score.unit
-            else Bar(
-                label=claim.score.name,
-                value=claim.score.value,
-                low=claim.score.low,
-                high=claim.score.high,
-                mark=claim.control.value,
-                mark_name=claim.control.name,
-            ),
-        )
+    bars = [
+        None if claim.score.unit else Bar.of(claim.score.name, claim.score, claim.control)
         for claim in known.claims
     ]
+    lines = [CardLine(text=claim.text, bar=bar) for claim, bar in zip(known.claims, bars, strict=True)]
     others = [*(text for text in known.rest if text != known.without), *known.numbered]
     return [*(lines or [CardLine(text=NOTHING)]), *(CardLine(text=text) for text in others)]
 
@@ -180,9 +168,9 @@ def _profile(subject: _Subject) -> Iterator[Section]:
         for offset, bar in subject.bars("offset_attention", "offset", lambda offset: f"offset {offset}")
     )
     every = 2 * math.ceil(len(known) / 20) if len(known) > 11 else 1
+    ticks = {offset: signed(offset) if offset else "0" for offset, _ in known if offset % every == 0}
     bars = [
-        bar.model_copy(update={"muted": offset == 0, "tick": "" if offset % every else _tick(offset)})
-        for offset, bar in known
+        bar.model_copy(update={"muted": offset == 0, "tick": ticks.get(offset, "")}) for offset, bar in known
     ]
     if bars:
         ahead = " or ahead (+)" if known[-1][0] > 0 else ""
@@ -190,10 +178,6 @@ def _profile(subject: _Subject) -> Iterator[Section]:
         yield Section(
             key="offset_attention", title="Attention by offset", charts=[chart], about=_about_moved(bars)
         )
-
-
-def _tick(offset: int) -> str:
-    return signed(offset) if offset else "0"
 
 
 def _roles(subject: _Subject) -> Iterator[Section]:
@@ -283,7 +267,7 @@ _SECTIONS: tuple[Callable[[_Subject], Iterable[Section]], ...] = (
     _roles,
     lambda subject: relations(subject.atlas, subject.stack, subject.head),
     lambda subject: used(subject.atlas, subject.stack, subject.head),
-    lambda subject: ablation_effects(subject.arrays, AtlasWords(subject.atlas)),
+    lambda subject: ablation_effects(subject.atlas, subject.arrays),
     lambda subject: explained_section(subject.atlas, subject.stack, subject.head, subject.arrays),
     lambda subject: written(subject.arrays, subject.atlas.sample_size(EFFECT), heads=subject.heads),
     lambda subject: explanation(subject.atlas, subject.stack, subject.head),

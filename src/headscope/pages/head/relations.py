@@ -1,13 +1,15 @@
-"""What one head knows of what probes asked, beside what needs no attention."""
+"""What one head knows of what probes asked, beside what needs no attention; and whether the model uses it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from headscope.atlas import Atlas
 from headscope.facts.analyses.probes import head_scores, tests_made
+from headscope.facts.analyses.uses import FINDS_AND_USES, uses_of
 from headscope.facts.description import Description, direction_name
 from headscope.facts.scores import HeadScore
 from headscope.facts.wording import count
-from headscope.pages.shapes import Bar, Chart, Section
+from headscope.pages.shapes.head import Bar, Chart, Section
 from headscope.types import HeadId
 
 MOST = 8
@@ -16,6 +18,10 @@ MOST = 8
 _ABOUT = (
     "The tick is the best simple rule. Only what is clearly above all rules after correction for {}, over all cases; "
     "findings score the head that was chosen on one half of them on the other."
+)
+_USED = (
+    "What the model's score loses, in nats, without the edge in this head; the tick is another edge as far and as "
+    "strong in the same head and sentence. The interval is that of their difference."
 )
 
 _Scored = tuple[Description, HeadScore]
@@ -71,14 +77,34 @@ def _bar(described: Description, row: HeadScore) -> Bar:
         notes.append(f"{row.cases} cases")
     if rule is not None and not row.stands_out:
         notes.append("not clearly above the simple rules")
-    return Bar(
-        label=", ".join(filter(None, (described.row_name(row.label), direction))),
-        value=row.score.value,
-        low=row.score.low,
-        high=row.score.high,
-        mark=None if rule is None else rule.value,
-        mark_name="" if rule is None else f"{rule.name} ({rule.detail})" if rule.detail else rule.name,
-        verdict=row.verdict,
-        pale=not row.stands_out,
-        note=", ".join(notes),
-    )
+    if rule is not None and rule.detail:
+        rule = replace(rule, name=f"{rule.name} ({rule.detail})")
+    label = ", ".join(filter(None, (described.row_name(row.label), direction)))
+    more = {"verdict": row.verdict, "pale": not row.stands_out, "note": ", ".join(notes)}
+    return Bar.of(label, row.score, rule, **more)
+
+
+def used(atlas: Atlas, stack: str, head: HeadId) -> Iterator[Section]:
+    """A section for a head whose edges were removed; none for others."""
+    known = uses_of(atlas, stack, head)
+    if known:
+        bars = [
+            Bar(
+                label=use.relation,
+                value=use.change,
+                low=use.control + use.low,
+                high=use.control + use.high,
+                mark=use.control,
+                mark_name="another edge as far and as strong",
+                pale=use.verdict != FINDS_AND_USES,
+                note=use.verdict,
+            )
+            for use in known
+        ]
+        yield Section(
+            key="uses",
+            title="Does the model use what it finds?",
+            said=[use.text for use in known],
+            charts=[Chart(title="nats lost without the edge", bars=bars)],
+            about=_USED,
+        )

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from headscope.atlas import Atlas, Example, Typical
 from headscope.facts.card import Claim
 from headscope.facts.description import description_of, direction_name
-from headscope.facts.sentences import cases_of, cases_showing, is_special, strongest_looks
-from headscope.pages.shapes import HeadExample, SentenceLinks, TypicalSentence
+from headscope.facts.sentences import cases_of, cases_showing, is_special, look_in_words, strongest_looks
+from headscope.pages.shapes.head import HeadExample, SentenceLinks, TypicalSentence
 from headscope.pages.tokens import printable
 from headscope.types import HeadId
 
@@ -34,10 +34,8 @@ def examples(
 
 
 def _example(atlas: Atlas, example: Example) -> HeadExample:
-    asking, chosen = example.words[example.asking], example.words[example.guess]
-    looks, at = (chosen, asking) if example.is_inward else (asking, chosen)
     label = description_of(atlas, example.probe).row_name(example.label)
-    verdict = "right" if example.is_right else "wrong"
+    asked = f"{label}, {direction_name(example.direction)}"
     return HeadExample(
         text=" ".join(example.words),
         words=list(example.words),
@@ -46,8 +44,7 @@ def _example(atlas: Atlas, example: Example) -> HeadExample:
         guess=example.guess,
         is_right=example.is_right,
         is_looked_at=example.is_inward,
-        note=f"{label}, {direction_name(example.direction)}: “{looks}” looks at “{at}” with "
-        f"{example.confidence:.0%} of its attention, which is {verdict} ({example.name}).",
+        note=f"{asked}: {look_in_words(example)} ({example.name}).",
     )
 
 

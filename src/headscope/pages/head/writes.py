@@ -2,9 +2,9 @@
 
 import math
 
-from headscope.facts.analyses.writes import CONTROL, HeadWrites, head_writes
+from headscope.facts.analyses.writes import HeadWrites, head_writes
 from headscope.facts.head_arrays import HeadArrays
-from headscope.pages.shapes import Bar, Chart, NearHead, Section
+from headscope.pages.shapes.head import Bar, Chart, NearHead, Section
 from headscope.pages.tokens import printable
 
 MOST_TOKENS = 5
@@ -20,16 +20,7 @@ def written(arrays: HeadArrays, texts: int | None, *, heads: int) -> list[Sectio
 
 def _effects(writes: HeadWrites) -> Section:
     effects = [
-        Bar(
-            label=effect.target,
-            value=effect.score.value,
-            low=effect.score.low,
-            high=effect.score.high,
-            mark=effect.control.value,
-            mark_name=CONTROL,
-            verdict=effect.verdict,
-            pale=not effect.text,
-        )
+        Bar.of(effect.target, effect.score, effect.control, verdict=effect.verdict, pale=not effect.text)
         for effect in writes.effects
     ]
     tokens = [

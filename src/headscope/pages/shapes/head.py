@@ -1,10 +1,10 @@
 """The page of one head as the views are given it; see `headscope.pages.shapes`."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator
 
-from headscope.facts.scores import Verdict
+from headscope.facts.scores import Score, Verdict
 from headscope.pages.shapes.base import Coarse, Known, Number, Shape, plain
 
 
@@ -33,6 +33,13 @@ class Bar(Shape):
     tick: str = ""
     """What is written below a column."""
     note: str = ""
+
+    @classmethod
+    def of(cls, label: str, score: Score, control: Score | None = None, **more: Any) -> Self:
+        """A score with its interval, beside what it is held against."""
+        if control is not None:
+            more |= {"mark": control.value, "mark_name": control.name}
+        return cls(label=label, value=score.value, low=score.low, high=score.high, **more)
 
 
 class Chart(Shape):

@@ -17,7 +17,7 @@ from headscope.probes.observe import Account, Observer, Pass
 from headscope.probes.result import Source, compared_with
 from headscope.run.one_pass import in_chunks, run_pass
 from headscope.run.options import BatchSize, longest_text
-from headscope.run.reader import expected_texts
+from headscope.run.reading.reader import expected_texts
 from headscope.text.annotated.treebank import Treebank
 from headscope.text.skipped import Skipped
 from headscope.types import StackName, WeighedBy, weigh_option

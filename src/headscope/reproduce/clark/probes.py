@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 
 from headscope import figures
 from headscope.atlas import Atlas, Example
-from headscope.figures.arcs import TITLE_ROOM, arcs_size
+from headscope.facts.wording import capital
+from headscope.figures.texts.arcs import TITLE_ROOM, arcs_size
 from headscope.reproduce import ours as read
 from headscope.reproduce.clark.surface import CLARK
 from headscope.reproduce.paper import PublishedSection
@@ -158,7 +159,7 @@ def _drawing(
     example = max(right, key=lambda example: example.confidence)
     width, height = arcs_size(example)
     names = {
-        "relation": f"{words[0].upper()}{words[1:]}",
+        "relation": capital(words),
         "head": example.head,
         "asking": example.words[example.asking],
         "guess": example.words[example.guess],

@@ -14,7 +14,7 @@ from headscope.errors import AtlasError, ModelError
 from headscope.facts.slices import HeadValues
 from headscope.facts.vocabulary import key_name, offset_name, role_name
 from headscope.facts.wording import count
-from headscope.figures.maps import example_maps_size
+from headscope.figures.texts.maps import example_maps_size
 from headscope.importance import gradient_importance
 from headscope.kinds import Likeness
 from headscope.reproduce import ours as read

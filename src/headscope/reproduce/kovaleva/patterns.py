@@ -12,7 +12,7 @@ from headscope.atlas import Atlas
 from headscope.capture import surveyed
 from headscope.facts.wording import count
 from headscope.figures.kinds import pattern_bars
-from headscope.figures.maps import pattern_maps
+from headscope.figures.texts.maps import pattern_maps
 from headscope.kinds.patterns import PATTERNS, PatternClassifier
 from headscope.models import Model
 from headscope.pages.seen import observe

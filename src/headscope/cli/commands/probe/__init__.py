@@ -1,13 +1,45 @@
 """`headscope probe`: what heads know, asked by the probes of headscope and of other installed packages."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from typer.core import TyperGroup
 
+from headscope.cli import options as shared
 from headscope.cli import usage
 from headscope.cli.commands.probe import commands, examples
-from headscope.cli.commands.probe.registered import registered
+from headscope.cli.results import tell
+from headscope.cli.session import session
 from headscope.registry import known_names
+
+
+def registered(name: str) -> Callable[..., Any]:
+    """`headscope probe NAME` for a probe of another package: of its name alone, so that help does not load that."""
+
+    def command(
+        model: shared.ModelName,
+        *,
+        data: list[Path],
+        select: list[Path] | None = None,
+        limit: shared.Limit = None,
+        output: shared.Output = None,
+        common: shared.Common,
+    ) -> None:
+        from headscope.facts.description import PROBES  # loads the package, which --help does without
+
+        with session(common, output, inputs=[*data, *(select or [])]) as run:
+            kind: Any = PROBES.get(name)
+            probe = kind(run.load(model), limit=limit, **common.probe_options)
+            tell(run, commands.scored(probe, lambda paths: kind.read(*paths), data, select))
+
+    command.__doc__ = f"""Run the probe {name} of another installed package.
+
+    Options:
+        data FILE...: Score heads on these.
+        select FILE...: Choose the best heads on these; by default on half of --data.
+    """
+    return shared.with_common(command)
 
 
 class ProbeGroup(TyperGroup):
@@ -32,6 +64,6 @@ probe = usage.group(
     start="headscope probe dependency demo --treebank FILE.conllu",
     kind=ProbeGroup,
 )
-for name, example in commands.EXAMPLES.items():
-    probe.command(name, cls=usage.Command, epilog=f"Example: {example}")(getattr(commands, name))
+for name in ("dependency", "coreference", "relations", "features", "parser"):
+    usage.add(probe, commands, name)
 usage.add(probe, examples)

@@ -1,22 +1,28 @@
 """The commands of headscope's own probes: each has options of its own."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import headscope as hs
 from headscope.cli import options as shared
-from headscope.cli.commands.probe.run import scored, tell
+from headscope.cli.results import tell
 from headscope.cli.session import session
 
-EXAMPLES = {
-    "dependency": "headscope probe dependency demo --treebank dev.conllu --select train.conllu -o atlas.nc",
-    "coreference": "headscope probe coreference demo --data gum-dev.conllu -o atlas.nc",
-    "relations": "headscope probe relations demo --data roles.jsonl -o atlas.nc",
-    "features": "headscope probe features demo --treebank dev.conllu --against demo-mrpc -o atlas.nc",
-    "parser": "headscope probe parser demo --train train.conllu --dev dev.conllu --test test.conllu",
-}
+if TYPE_CHECKING:
+    from headscope.probes.result import ProbeResult
+
 GIGABYTE = 1 << 30
 SentenceLimit = Annotated[int | None, shared.limit("sentences")]
+
+
+def scored(
+    probe: Any, read: Callable[..., Any], data: list[Path], select: list[Path] | None
+) -> "ProbeResult":
+    """What the probe scores on the data; best heads are chosen on --select, or on one half for the other."""
+    texts = read(data)
+    result: ProbeResult = probe.fit(read(select)).score(texts) if select else probe.fit_score(texts)
+    return result
 
 
 @shared.with_common

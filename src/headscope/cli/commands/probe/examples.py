@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from headscope.cli.page import Page
     from headscope.probes.pointing.answers import AtWork
 
-EXAMPLE = "Example: headscope probe examples demo --treebank dev.conllu --relation obj --head 7.4 --most 3"
-
 PICTURES = (".svg", ".pdf", ".png")
 Files = list[Path] | None
 

@@ -24,10 +24,6 @@ FILES = ("text", "pairs", "coreference", "roles", *PARSED)
 """The options that name files of texts."""
 
 
-def _read(name: str, paths: Sequence[Path]) -> Any:
-    return treebank(list(paths), None) if name in PARSED else getattr(hs, f"read_{name}")(*paths)
-
-
 @dataclass(frozen=True)
 class Comparison:
     """One run of such a command: which models with which paper, or with all of them, and where the result goes."""
@@ -96,7 +92,11 @@ class Comparison:
                 "give each --task one --data FILE, in the same order"
             )
         shares = [tuple(files)] if len(tasks) == 1 else [(file,) for file in files]
-        data = {name: _read(name, paths) for name, paths in self.files.items() if name in FILES}
+        data: dict[str, Any] = {
+            name: treebank(list(paths), None) if name in PARSED else getattr(hs, f"read_{name}")(*paths)
+            for name, paths in self.files.items()
+            if name in FILES
+        }
         if self.paper != "all" and "pairs" in data:
             data["text"] = data.pop("pairs")
         reading = {**options, **self.common.probe_options}
@@ -107,14 +107,14 @@ class Comparison:
         from headscope.reproduce.everything import PAPERS, reproduce_all
 
         load: Callable[[str], Any] = hs.open if self.is_atlas else self.common.load
-        for paper in PAPERS:
-            if paper.name == self.paper:
-                if not self.is_atlas:
-                    paper.check(data)
-                return [paper.reproduction([*map(load, self.models)], data)]
-        if not self.is_atlas and data.is_empty:
+        paper = next((paper for paper in PAPERS if paper.name == self.paper), None)
+        if paper is not None and not self.is_atlas:
+            paper.check(data)
+        if paper is None and not self.is_atlas and data.is_empty:
             self.tell("no data given: reading the sample that comes with headscope")
         first, *others = map(load, self.models)
+        if paper is not None:
+            return [paper.reproduction(first, data, others)]
         return reproduce_all(
             first, against=others, material=data, tell=self.tell, **self.common.probe_options
         )

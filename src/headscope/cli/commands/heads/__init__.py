@@ -1,0 +1,1 @@
+"""What heads do: the commands that sort, find and explain heads."""

@@ -1,0 +1,1 @@
+"""Looking at what there is: tables, cards, pages and the explorer."""

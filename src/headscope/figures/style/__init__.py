@@ -1,0 +1,1 @@
+"""How every picture looks: its colours, and its theme."""

@@ -1,0 +1,146 @@
+"""A real cluster on this machine: the same bits as without one, whoever dies."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tests.helpers.sharded import ANALYSES, arrays_of, small_shards
+from tests.helpers.tiny import tiny
+from tests.run.test_one_pass import Seen, count, in_threes
+
+from headscope.errors import HeadscopeWarning, OptionError, RunError
+from headscope.run.one_pass import HERE, run_pass, running_on
+from headscope.run.shards.checkpoint import checkpoint
+from headscope.run.shards.on_ray import OnRay, cluster
+
+ray = pytest.importorskip("ray")
+__all__ = ["small_shards"]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+    pytest.mark.filterwarnings("ignore"),  # Ray's own
+    pytest.mark.usefixtures("small_shards"),
+]
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[OnRay]:
+    """Two workers; on every thread of theirs as in this process."""
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
+    with ExitStack() as stack:
+        try:
+            engine = stack.enter_context(cluster(workers=2))
+        except RunError as error:  # by Ray's own deadlines, on a machine that is too busy
+            pytest.skip(str(error))
+        with running_on(HERE):
+            yield engine
+
+
+@pytest.fixture(autouse=True)
+def _fresh_models() -> None:
+    """A model that other tests have hung hooks on does not travel."""
+    tiny.cache_clear()
+
+
+def same_bits(found: Any, expected: Any) -> None:
+    found, expected = arrays_of(found), arrays_of(expected)
+    assert found.keys() == expected.keys()
+    for name, values in found.items():
+        assert values.tolist() == expected[name].tolist() or values.tobytes() == expected[name].tobytes(), (
+            name
+        )
+
+
+@pytest.mark.parametrize("name", ["analyze", "ablate"])
+def test_two_workers_give_the_bits_of_none(name: str, two: OnRay, tmp_path: Path) -> None:
+    expected = ANALYSES[name](tmp_path)
+    with running_on(two):
+        same_bits(ANALYSES[name](tmp_path), expected)
+
+
+def test_one_worker_gives_the_bits_of_none(two: OnRay, tmp_path: Path) -> None:
+    expected, one = ANALYSES["analyze"](tmp_path), OnRay(1)
+    two.close()  # there are CPUs for two
+    with running_on(one):
+        same_bits(ANALYSES["analyze"](tmp_path), expected)
+    one.close()
+
+
+def test_workers_have_as_much_of_a_core_as_this_process(two: OnRay, tmp_path: Path) -> None:
+    def niceness(part: Seen, batch: list[int]) -> None:
+        part.texts += [os.nice(0)]
+
+    with running_on(two):
+        assert run_pass(range(3), Seen(), niceness, batches=in_threes).texts == [os.nice(0)]
+
+
+def dies_once(mark: Path) -> Any:
+    def counted(part: Seen, batch: list[int]) -> None:
+        count(part, batch)
+        if 7 in batch and not mark.exists():
+            mark.write_text("")
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return counted
+
+
+def test_a_worker_that_is_killed_is_replaced_and_nothing_counts_twice(two: OnRay, tmp_path: Path) -> None:
+    with running_on(two), pytest.warns(HeadscopeWarning, match="a worker died"):
+        found = run_pass(range(40), Seen(), dies_once(tmp_path / "died"), batches=in_threes)
+    assert (found.texts, found.total) == (list(range(40)), sum(range(40)))
+
+
+def test_a_shard_that_kills_every_worker_ends_the_run(two: OnRay, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headscope.run.shards.on_ray.MOST_TRIES", 2)
+
+    def deadly(part: Seen, batch: list[int]) -> None:
+        if 7 in batch:
+            os.kill(os.getpid(), signal.SIGKILL)
+        count(part, batch)
+
+    with running_on(two), pytest.raises(RunError, match="2 workers died over shard 1"):
+        run_pass(range(12), Seen(), deadly, batches=in_threes)
+
+
+def test_a_worker_short_of_memory_halves_its_batch(two: OnRay) -> None:
+    def scarce(part: Seen, batch: list[int]) -> None:
+        count(part, batch)
+        if len(batch) > 1:
+            raise torch.OutOfMemoryError("out of memory")
+
+    with running_on(two):
+        found = run_pass(range(20), Seen(), scarce, batches=in_threes)
+    assert (found.texts, found.total) == (list(range(20)), sum(range(20)))
+
+
+def test_an_error_in_a_worker_is_told_as_it_is(two: OnRay) -> None:
+    def wrong(part: Seen, batch: list[int]) -> None:
+        raise OptionError("no such thing")
+
+    with running_on(two), pytest.raises(OptionError, match="no such thing"):
+        run_pass(range(20), Seen(), wrong, batches=in_threes)
+
+
+def test_what_workers_counted_can_be_kept(two: OnRay, tmp_path: Path) -> None:
+    expected = ANALYSES["analyze"](tmp_path)
+    with running_on(two), checkpoint(tmp_path / "kept"):
+        same_bits(ANALYSES["analyze"](tmp_path), expected)
+    with running_on(Nobody()), checkpoint(tmp_path / "kept"):
+        same_bits(ANALYSES["analyze"](tmp_path), expected)
+
+
+class Nobody:
+    """An engine for runs that have nothing left to count."""
+
+    def run(self, parts: Any, job: Any, accept: Any, told: Any, *, keep: bool) -> None:
+        assert not list(parts)
+
+
+def test_no_cluster_there() -> None:
+    with pytest.raises(OptionError, match="workers must be at least 1"), cluster(workers=0):
+        pass
