@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from headscope.probes.halves import Turns
 from headscope.run.reader import Reader
-from headscope.text.encode import EncodedInput, EncodedText
+from headscope.text.encode import EncodedInput, EncodedText, Shown
 from headscope.text.items import TextPair
 from headscope.text.sentences import split_sentences
 from headscope.text.words import word_spans
@@ -14,24 +14,20 @@ from headscope.types import Layout
 
 
 @dataclass(frozen=True)
-class Shown:
+class DealtText(Shown):
     """A text as the model is shown it, and what it is for."""
 
-    encoded: EncodedInput
     sentences: tuple[list[int], list[int] | None]  # of the tokens of source and target
     half: int
     number: int
     """Its place among all texts."""
 
-    def __len__(self) -> int:
-        return len(self.encoded)
 
-
-def dealt(reader: Reader) -> Iterator[Shown]:
+def dealt(reader: Reader) -> Iterator[DealtText]:
     """The texts in reading order: neurons are chosen on one half and scored on the other."""
     for text, half, number in Turns(reader, kind="text"):
         sentences = token_sentences(text.pair, text.encoded, reader.encoder.layout)
-        yield Shown(text.encoded, sentences, half, number)
+        yield DealtText(text.encoded, sentences, half, number)
 
 
 def token_sentences(

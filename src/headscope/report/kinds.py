@@ -9,7 +9,7 @@ from headscope.errors import AtlasError
 from headscope.facts.analyses.kinds import COLUMNS, PROBE, how_sure, kind_rows, recommended
 from headscope.facts.subject import Subject
 from headscope.figures.maps import examples_size
-from headscope.kinds import feature_map
+from headscope.kinds.map import feature_map
 from headscope.report.pictures import Picture, stack_picture
 from headscope.report.section import Section, Table
 

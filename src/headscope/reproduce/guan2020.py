@@ -17,8 +17,7 @@ from headscope.errors import HeadscopeWarning
 from headscope.facts.wording import count
 from headscope.figures import feature_boxes, feature_map, kind_examples, kinds_by_layer
 from headscope.figures.maps import examples_size
-from headscope.kinds import HeadKinds, head_types
-from headscope.kinds.kinds import PUBLISHED_SHARES
+from headscope.kinds.kinds import PUBLISHED_SHARES, HeadKinds, head_types
 from headscope.kinds.map import FEWEST_HEADS
 from headscope.kinds.stability import REPEATS, ROUNDS
 from headscope.models import Model

@@ -49,11 +49,6 @@ class LabelledTask(Task):
     def wrong(self, label: str) -> str:
         """Why a label cannot be used."""
 
-    @property
-    def golds(self) -> list[float]:
-        """The labels of the texts."""
-        return [gold for _, gold in self.examples]
-
     def pair(self, example: tuple[LabelledText, float]) -> TextPair:
         """The text, or both."""
         return TextPair(example[0].first, example[0].second)

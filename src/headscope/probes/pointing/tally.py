@@ -124,7 +124,7 @@ class PointingTally(Tally[Pointing]):
         self.baselines = baselines
         self.faithful = faithful
         self.fewest_documents = fewest_documents
-        cells = (DIRECTIONS, grid.layers, grid.heads)
+        cells = (DIRECTIONS, *grid.shape)
         shapes = {**dict.fromkeys(batch_kind.quantities, cells), BASELINE: (baselines,)}
         self.means = {
             name: {half: CaseMeans(*shape, fewest_documents=fewest_documents) for half in HALVES}

@@ -1,8 +1,8 @@
 """One record a line: JSON objects, or two tab-separated columns. Blank lines are skipped."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeGuard, TypeVar
 
 from headscope.errors import TextError
 from headscope.text.files import TextStream
@@ -56,6 +56,26 @@ def json_object(text: str, expected: str) -> dict[str, object]:
     if not isinstance(value, dict):
         raise TextError(f"{json_kind(value)}, not an object; expected {expected}")
     return value
+
+
+def check_keys(record: Mapping[str, object], keys: Sequence[str], expected: str) -> None:
+    """Raise TextError for a record that lacks one of the keys."""
+    if missing := [key for key in keys if key not in record]:
+        raise TextError(f"no {' and no '.join(missing)}; expected {expected}")
+
+
+def filled_string(record: Mapping[str, object], key: str, expected: str = "a string") -> str:
+    """The text of a record's key, cleaned; TextError for anything else, and for an empty one."""
+    value = record[key]
+    if not isinstance(value, str) or not value.strip():
+        problem = "empty" if isinstance(value, str) else json_kind(value)
+        raise TextError(f"{key} is {problem}; expected {expected}")
+    return clean(value)
+
+
+def is_index(value: object, allowed: range) -> TypeGuard[int]:
+    """Whether it is one of these whole numbers. True is an int to Python, but no number of a word."""
+    return isinstance(value, int) and not isinstance(value, bool) and value in allowed
 
 
 def json_kind(value: object) -> str:

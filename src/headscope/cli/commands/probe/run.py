@@ -70,7 +70,8 @@ def result_facts(result: "ProbeResult") -> dict[str, Any]:
 
 
 if TYPE_CHECKING:
-    from headscope.probes.result import ProbeResult, Source
+    from headscope.probes.result import ProbeResult
+    from headscope.run.provenance import Source
 
 _NAMES = ("data", "texts", "documents", "tokens", "texts_cut", "skipped", "options", "duration")
 
