@@ -74,21 +74,11 @@ def compare(
         stack: StackComparison(own, weights.by_stack[stack], kinds[stack], seed, partners.get(stack, {}))
         for stack, own in sums.items()
     }
-    options = {
-        **compared_with(first),
-        "max_length": max_length,
-        "limit": limit,
-        "k": k,
-        "seed": seed,
-        "treebank": None if treebank is None else treebank.name,
-        **({} if match is None else {"matched": True}),
-        **weigh_option(weigh),
-    }
-    notes = (
-        *_notes(first, second, reader, stacks, weigh),
-        *weights.notes,
-        *(scored.source.notes if scored else ()),
-    )
+    options = {**compared_with(first), "max_length": max_length, "limit": limit, "k": k, "seed": seed}
+    options |= {"treebank": treebank.name if treebank else None, **({"matched": True} if match else {})}
+    options |= weigh_option(weigh)
+    of_features = scored.source.notes if scored else ()
+    notes = (*_notes(first, second, reader, stacks, weigh), *weights.notes, *of_features)
     source = Source.of_corpus(reader, options=options, duration=perf_counter() - started, notes=notes)
     return Comparison(second, source, first, stacks, scored)
 

@@ -152,7 +152,7 @@ class _Tally(Sums):
         self.digests += map(_digest, range(batch.rows), repeat(batch))
 
     def source(
-        self, data: str, batches: TaskBatches, model: Model, *, options: dict[str, object], duration: float
+        self, data: str, batches: TaskBatches, model: Model, *, options: Mapping[str, object], duration: float
     ) -> Source:
         """Where the numbers come from."""
         return Source(

@@ -87,7 +87,6 @@ def known(
         check_run_options(model, max_length=max_length, limit=limit, batch_size=batch_size)
         reader = Reader(as_corpus(texts), run.watch.encoder(max_length), limit)
         ids = run.on_text(reader, batch_size, keeps=hidden is not None)
-        run.on_written_text(Reader(reader.corpus, reader.encoder, limit), batch_size)
         options |= {"max_length": max_length, "limit": limit}
         if hidden is not None:
             run.on_needle(list(draw(hidden, ids, run.capture, count=trials, length=needle_length, seed=seed)))
@@ -206,6 +205,7 @@ class _Run:
         batches = self.watch.batches(batch_size, reader.encoder.max_length)
         empty, texts = ControlledMeans.zeros(self.grid, IN_TEXT), kept(reader) if keeps else None
         self.sums.merge(reader.through(empty, count, batches=batches, who=self.who, texts=texts))
+        self._on_written_text(Reader(reader.corpus, reader.encoder, reader.limit), batch_size)
         return torch.tensor(ids, dtype=torch.long)
 
     def on_written(self, words: MadeTexts, texts: int) -> Array | None:
@@ -232,7 +232,7 @@ class _Run:
             )
         return written.loudness.mean()
 
-    def on_written_text(self, reader: Reader, batch_size: BatchSize) -> None:
+    def _on_written_text(self, reader: Reader, batch_size: BatchSize) -> None:
         """Copying and copy suppression on natural text."""
         if (paths := self.paths) is None:
             return

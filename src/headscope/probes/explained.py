@@ -27,16 +27,15 @@ from headscope.types import AttentionBatch, HeadGrid, HeadId, StackName, TokenBa
 DESCRIPTION = described_in(__file__)
 
 
+@dataclass(eq=False)
 class _GoldTally(Tally[FeatureText]):
     """The measure on one stack, with the syntactic heads of the words of each batch."""
 
-    def __init__(self, grid: HeadGrid) -> None:
-        self.grid, self.measure = grid, ExplainedWithSyntax.empty(grid)
-        self._tokens: TokenBatch | None = None
+    grid: HeadGrid
 
-    def empty(self) -> Self:
-        """A tally of the same stack that has counted nothing."""
-        return type(self)(self.grid)
+    def __post_init__(self) -> None:
+        self.measure = ExplainedWithSyntax.empty(self.grid)
+        self._tokens: TokenBatch | None = None
 
     def begin(self, items: Sequence[FeatureText], present: Tensor, tokens: TokenBatch) -> None:
         """Give every token the syntactic head of its word."""

@@ -1,14 +1,14 @@
 """Showing a model annotated texts and letting tallies count what its heads do with their words."""
 
 import hashlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, Self, TypeVar
 
 from torch import Tensor
 
-from headscope.accumulator import Counted, Sums
+from headscope.accumulator import Accumulator, Counted, Sums
 from headscope.capture import survey
 from headscope.errors import ModelError, OptionError
 from headscope.models import Model, ModelName
@@ -47,12 +47,16 @@ class Annotated(Protocol):
 Item = TypeVar("Item", bound=Annotated)
 
 
-class Tally(ABC, Generic[Item]):
-    """Sums over items of what the heads of one stack do; merges exactly and in any order."""
+@dataclass(eq=False)
+class Tally(Accumulator, Generic[Item]):
+    """Sums over items of what the heads of one stack do; merges exactly and in any order.
 
-    @abstractmethod
+    A dataclass: its options are what it is made of, and what it counts begins anew with every one that is made.
+    """
+
     def empty(self) -> Self:
         """A tally of the same kind that has counted nothing."""
+        return replace(self)
 
     @abstractmethod
     def begin(self, items: Sequence[Item], present: Tensor, tokens: TokenBatch) -> None:
@@ -61,10 +65,6 @@ class Tally(ABC, Generic[Item]):
     @abstractmethod
     def update(self, seen: AttentionBatch) -> None:
         """Count one layer of the batch."""
-
-    @abstractmethod
-    def merge(self, other: Self) -> None:
-        """Count all that `other` has counted."""
 
 
 def check_head_in(grid: HeadGrid, head: HeadId, whose: str) -> None:

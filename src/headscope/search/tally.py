@@ -56,24 +56,24 @@ class _Batch:
     share: Tensor  # (arrow,) one over the number of arrows of its text
 
 
+@dataclass(eq=False)
 class ArrowTally(Tally[ArrowText]):
     """Every text's numbers, and the sums over texts of what targets at random give."""
 
-    def __init__(self, grid: HeadGrid, *, draws: int, seed: int) -> None:
-        self.grid = grid
-        self.draws = draws
-        self.seed = seed
+    grid: HeadGrid
+    draws: int
+    seed: int
+
+    def __post_init__(self) -> None:
         self.texts: list[Tensor] = []
         """A text each, (quantity, layer, head): attention to the target, and score."""
         self.arrows = 0
         self.ahead = 0  # arrows to what a stack that only looks back cannot see
         self.lost = Skipped("arrows")
-        self.drawn = torch.zeros(*grid.shape, draws, dtype=torch.float64)  # sum over texts of scores
+        self.drawn = torch.zeros(
+            *self.grid.shape, self.draws, dtype=torch.float64
+        )  # sum over texts of scores
         self._batch: _Batch | None = None
-
-    def empty(self) -> Self:
-        """The same arrows, nothing counted."""
-        return type(self)(self.grid, draws=self.draws, seed=self.seed)
 
     def begin(self, items: Sequence[ArrowText], present: Tensor, tokens: TokenBatch) -> None:
         """Lay out the arrows whose words have tokens."""

@@ -97,11 +97,7 @@ class TaskBatch:
     def take(self, rows: Sequence[int]) -> "TaskBatch":
         """Some of the rows."""
         index = torch.tensor(list(rows), device=self.example.device)
-        text = TextBatch(
-            {name: tensor[index] for name, tensor in self.inputs.items()},
-            self.text.source.map(lambda rows: rows[index]),
-            None if self.text.target is None else self.text.target.map(lambda rows: rows[index]),
-        )
+        text = self.text.map(lambda tensor: tensor[index])
         characters = None if self.characters is None else self.characters[index]
         return TaskBatch(text, self.example[index], self.labels[index], characters)
 

@@ -68,7 +68,7 @@ def uses(
     score: Score = "pairs" if pairs is not None else "agreement" if agreement else "word"
     names = [relation] if isinstance(relation, str) else list(relation)
     bank = treebank if isinstance(treebank, Treebank) else read_treebank(treebank)
-    pairs = read_minimal_pairs(pairs) if isinstance(pairs, str | Path) else pairs
+    pairs = pairs if pairs is None or isinstance(pairs, MinimalPairs) else read_minimal_pairs(pairs)
     capture = _scoring(loaded(model))
     sentences = list(islice(bank, limit))
     _check_relations(sentences, names, bank.name)
@@ -92,20 +92,9 @@ def uses(
         else:
             cases = relation_cases(tested, name)
         runner.test(found[name], cases)
+    options = {"relation": names, "score": score, "limit": limit, "seed": seed, "best": best}
     files: list[AnnotatedFiles] = [bank] if pairs is None else [bank, pairs]
-    source = Source(
-        data=files[-1].name,
-        data_hash=runner.account.data_hash,
-        texts=len({(lost.found.relation, at) for lost in runner.lost for at in lost.sentence.tolist()}),
-        documents=len(runner.account.documents),
-        tokens=runner.tokens,
-        texts_cut=0,
-        annotator=bank.annotator,
-        skipped=runner.skipped.count + bank.skipped.count,
-        options={"relation": names, "score": score, "limit": limit, "seed": seed, "best": best},
-        duration=perf_counter() - started,
-        notes=tuple(filter(None, (*(file.skipped.note() for file in files), *runner.notes()))),
-    )
+    source = runner.source(files, options=options, duration=perf_counter() - started)
     return UsesResult(capture.model, source, runner.grid, runner.lost)
 
 
@@ -166,10 +155,28 @@ class _Runner:
         """The only stack of the model."""
         return self.capture.stacks.grids[0]
 
-    def notes(self) -> list[str | None]:
-        """What was left out."""
-        alone = f"{self.alone:,} edges have no other of the same distance in their sentence and are left out"
-        return [self.skipped.note(), alone if self.alone else None]
+    def source(
+        self, files: Sequence[AnnotatedFiles], *, options: Mapping[str, object], duration: float
+    ) -> Source:
+        """Where the numbers come from: the last of the files, of which the first is the treebank."""
+        notes = [left_out.note() for left_out in (*(file.skipped for file in files), self.skipped)]
+        if self.alone:
+            notes.append(
+                f"{self.alone:,} edges have no other of the same distance in their sentence and are left out"
+            )
+        return Source(
+            data=files[-1].name,
+            data_hash=self.account.data_hash,
+            texts=len({(lost.found.relation, at) for lost in self.lost for at in lost.sentence.tolist()}),
+            documents=len(self.account.documents),
+            tokens=self.tokens,
+            texts_cut=0,
+            annotator=files[0].annotator,
+            skipped=self.skipped.count + files[0].skipped.count,
+            options=options,
+            duration=duration,
+            notes=tuple(note for note in notes if note is not None),
+        )
 
     def test(self, found: Sequence[Found], cases: Iterable[Case]) -> None:
         """What is lost without the edges of these heads, which are of one relation."""

@@ -172,17 +172,15 @@ class FeatureMeans(Sums):
             means.add(means.begin(text.tolist(), labels, documents), values[text, :, feature])
 
 
+@dataclass(eq=False)
 class FeatureTally(Tally[FeatureText]):
     """Holds every text's own numbers, to be taken off it before there are too many."""
 
-    def __init__(self, grid: HeadGrid) -> None:
-        self.grid = grid
+    grid: HeadGrid
+
+    def __post_init__(self) -> None:
         self.parts: list[Values] = []
         self.lost = Skipped("words")
-
-    def empty(self) -> Self:
-        """A tally of the same kind that holds nothing."""
-        return type(self)(self.grid)
 
     def begin(self, items: Sequence[FeatureText], present: Tensor, tokens: TokenBatch) -> None:
         """Mark the tokens of every class."""

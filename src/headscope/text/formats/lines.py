@@ -14,6 +14,14 @@ T = TypeVar("T")
 
 _EXPECTED = '{"text": "..."} or {"text_a": "...", "text_b": "..."}'
 _EXPECTED_PAIR = '{"text_a": "...", "text_b": "..."}'
+_KINDS: Mapping[type, str] = {
+    type(None): "null",
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+    list: "an array",
+}
 _KEYS_SHOWN = 5
 _LONGEST_SHOWN = 40
 
@@ -80,19 +88,7 @@ def is_index(value: object, allowed: range) -> TypeGuard[int]:
 
 def json_kind(value: object) -> str:
     """What JSON calls a value."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a string"
-        case list():
-            return "an array"
-        case _:
-            return "an object"
+    return _KINDS.get(type(value), "an object")
 
 
 def brief(value: object) -> str:
