@@ -16,10 +16,10 @@ from headscope.facts.card import card as card
 from headscope.facts.findings import findings as findings
 from headscope.generation import generate as generate
 from headscope.importance import gradient_importance as gradient_importance
-from headscope.kinds import Likeness as Likeness
-from headscope.kinds import feature_map as feature_map
-from headscope.kinds import head_map as head_map
-from headscope.kinds import head_types as head_types
+from headscope.kinds.kinds import head_types as head_types
+from headscope.kinds.likeness import Likeness as Likeness
+from headscope.kinds.map import feature_map as feature_map
+from headscope.kinds.map import head_map as head_map
 from headscope.known_heads import known as known
 from headscope.measures import MEASURES as MEASURES
 from headscope.models import Model as Model

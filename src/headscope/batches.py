@@ -28,9 +28,8 @@ class TokenBatch:
     word: Tensor  # (text, token) number of the word in its text, -1 special tokens and padding
     word_type: Tensor  # (text, token) equal for equal words of a text, -1 punctuation, specials, padding
     is_cut: Tensor | None = None  # (text,) True for texts that lost their end; None when not known
-    governor: Tensor | None = (
-        None  # (text, token) word of the syntactic head, -1 for none; None without annotation
-    )
+    governor: Tensor | None = None
+    """(text, token) word of the syntactic head, -1 for none; None without annotation."""
     _derived: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -57,13 +56,9 @@ class TokenBatch:
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "TokenBatch":
         """The batch with `function` of every tensor."""
-        whole = {
-            field.name: getattr(self, field.name) for field in fields(self)[:-1]
-        }  # but for what is derived
-        changed: dict[str, Any] = {
-            name: None if tensor is None else function(tensor) for name, tensor in whole.items()
-        }
-        return TokenBatch(**changed)
+        whole = (getattr(self, field.name) for field in fields(self)[:-1])  # but for what is derived
+        changed: list[Any] = [None if tensor is None else function(tensor) for tensor in whole]
+        return TokenBatch(*changed)
 
     def derive(self, function: Callable[["TokenBatch"], T]) -> T:
         """`function(self)`, computed once for all layers."""
@@ -136,9 +131,8 @@ class AttentionBatch:
         """(text, head, row, key) the attention of the queries at `places` (text, row) of all or some `texts`."""
         count, heads, queries, keys = self.attention.shape
         chosen = torch.arange(count, device=places.device) if texts is None else texts
-        first = (
-            chosen[:, None] * heads + torch.arange(heads, device=places.device)
-        ) * queries  # (text, head)
+        # (text, head)
+        first = (chosen[:, None] * heads + torch.arange(heads, device=places.device)) * queries
         index = first[..., None] + places[:, None]  # (text, head, row) among the rows of all maps
         rows = self.attention.reshape(-1, keys).index_select(0, index.flatten())
         return rows.view(*index.shape, keys)

@@ -11,6 +11,12 @@ def choices(name: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]}?" if near else f"choose from {', '.join(names)}"
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of what an error says that is not empty; its kind where it says nothing."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
+
+
 class HeadscopeError(Exception):
     """Base of all expected failures: one clear line for the user, no traceback on the command line."""
 

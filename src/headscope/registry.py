@@ -31,9 +31,8 @@ BUILT_IN = {
 
 def entry_points(group: str) -> "Iterable[EntryPoint]":
     """What installed packages declare in this group."""
-    found: Iterable[EntryPoint] = import_module("importlib.metadata").entry_points(
-        group=group
-    )  # slow to load
+    metadata = import_module("importlib.metadata")  # slow to load
+    found: Iterable[EntryPoint] = metadata.entry_points(group=group)
     return found
 
 
@@ -69,19 +68,18 @@ class Registry(Generic[T]):
         self._found: dict[str, T] = {}
         self._entry_points_loaded = False
 
-    def register(self, name: str) -> Callable[[T], T]:
-        """Decorator: the decorated thing is known by `name` from now on."""
+    def register(self, *names: str) -> Callable[[T], T]:
+        """Decorator: the decorated thing is known by these names from now on."""
 
         def add(thing: T) -> T:
-            own = getattr(thing, "name", name)
-            if own != name:
-                raise OptionError(
-                    f"the {self.kind} registered as {name!r} calls itself {own!r}; use one name"
-                )
-            known = self._found.get(name)
-            if known is not None and known is not thing:
-                raise OptionError(f"two {self.kind}s are called {name!r}; rename one of them")
-            self._found[name] = thing
+            for name in names:
+                own = getattr(thing, "name", name)
+                if own != name:
+                    raise OptionError(
+                        f"the {self.kind} registered as {name!r} calls itself {own!r}; use one name"
+                    )
+                if self._found.setdefault(name, thing) is not thing:
+                    raise OptionError(f"two {self.kind}s are called {name!r}; rename one of them")
             return thing
 
         return add

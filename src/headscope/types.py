@@ -203,6 +203,20 @@ class HeadGrid:
         return self.stack == "cross"
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """How many layers, and how many heads each has."""
+        return self.layers, self.heads
+
+    @property
+    def size(self) -> int:
+        """How many heads there are in all layers."""
+        return self.layers * self.heads
+
+    def head(self, place: int) -> HeadId:
+        """The head at a place, counted through the layers."""
+        return HeadId(*divmod(int(place), self.heads))
+
+    @property
     def coords(self) -> Coords:
         """The labels of an array that has a number a head."""
         return {"layer": range(self.layers), "head": range(self.heads)}
@@ -210,7 +224,7 @@ class HeadGrid:
     @property
     def labels(self) -> tuple[str, ...]:
         """Every head as layer.head, layer by layer."""
-        return tuple(str(HeadId(layer, head)) for layer in range(self.layers) for head in range(self.heads))
+        return tuple(str(self.head(place)) for place in range(self.size))
 
 
 def numbering(stack: str, module_layers: tuple[int, ...]) -> str:

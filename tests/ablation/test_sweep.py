@@ -301,6 +301,6 @@ def test_what_cannot_be_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(OptionError, match=r"no text of .* is a pair"):
         ablate(classifier, single, sweep="sentence-masks")
     unhooked = surveyed(model).__class__(model, surveyed(model).stacks, hooked=False, pads=True)
-    monkeypatch.setattr("headscope.ablation.sweep.surveyed", lambda _: unhooked)
+    monkeypatch.setattr("headscope.edits.changes.surveyed", lambda _: unhooked)
     with pytest.raises(InterventionError, match="does not let its attention be changed"):
         ablate(model, task)

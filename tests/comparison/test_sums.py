@@ -5,8 +5,9 @@ import pytest
 import torch
 from tests.helpers.attention import Text, batches, random_texts
 
-from headscope.comparison.sums import AttentionSums, StackSums, map_cosine, map_divergence
+from headscope.comparison.sums import AttentionSums, StackSums
 from headscope.errors import CaptureError
+from headscope.measures.reductions import cosine_of, divergence_of
 from headscope.types import HeadGrid
 
 GRID = HeadGrid("encoder", layers=4, heads=3, causal=False)
@@ -82,8 +83,8 @@ def test_known_values() -> None:
         None
     ]  # (text, head, query, key)
     second = torch.stack([even, there, even, torch.zeros(2, 2), even])[None]
-    np.testing.assert_allclose(map_cosine(first, second)[0], [1, 0, np.sqrt(0.5), 1, 0], atol=1e-6)
-    js = map_divergence(first, second, torch.tensor([2]))[0]
+    np.testing.assert_allclose(cosine_of(first, second)[0], [1, 0, np.sqrt(0.5), 1, 0], atol=1e-6)
+    js = divergence_of(first, second).mean(-1)[0]
     np.testing.assert_allclose(js[:2], [0, np.log(2)], atol=1e-6)
     entropy = -(0.75 * np.log(0.75) + 0.25 * np.log(0.25))
     np.testing.assert_allclose(js[2], entropy - np.log(2) / 2, atol=1e-6)

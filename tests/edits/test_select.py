@@ -147,8 +147,8 @@ def test_what_names_no_heads_is_refused(heads: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("heads", "message"),
     [
-        ("type:vertcal", r"did you mean vertical\?\); there are dense, near & far, vertical"),
-        ("pattern:block", "no pattern 'block'; there are diagonal, vertical"),
+        ("type:vertcal", r"no type 'vertcal'; did you mean vertical\?"),
+        ("pattern:block", "no pattern 'block'; choose from diagonal, vertical"),
         ("top 1 by entropi", r"did you mean entropy\?"),
         ("top 12 by entropy", "11 heads have a value"),
         ("top 0 by entropy", "ask for 1 to 11"),

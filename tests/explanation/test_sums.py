@@ -14,7 +14,6 @@ from headscope.explanation.sums import (
     Chooser,
     LayerSums,
     RatioSums,
-    cosine,
     counts_for,
     divergence,
     drawn_neurons,
@@ -22,6 +21,7 @@ from headscope.explanation.sums import (
     kept,
     overlap,
 )
+from headscope.measures.reductions import cosine_of
 
 
 def test_maps_against_scipy_and_loops() -> None:
@@ -31,7 +31,7 @@ def test_maps_against_scipy_and_loops() -> None:
         js = [jensenshannon(p, q) ** 2 for p, q in zip(one, other, strict=True)]
         assert float(divergence(first, second)[head]) == pytest.approx(np.mean(js))
         flat = one.ravel() @ other.ravel() / np.linalg.norm(one) / np.linalg.norm(other)
-        assert float(cosine(first, second)[head]) == pytest.approx(flat)
+        assert float(cosine_of(first, second)[head]) == pytest.approx(flat)
         shared = [sum(min(a, b) for a, b in zip(p, q, strict=True)) for p, q in zip(one, other, strict=True)]
         assert float(overlap(first, second)[head]) == pytest.approx(np.mean(shared))
 

@@ -13,7 +13,7 @@ from headscope.errors import AtlasError, OptionError
 from headscope.figures.kinds import kind_colours
 from headscope.figures.style.colours import PALETTE
 from headscope.figures.texts.maps import EXAMPLES
-from headscope.kinds import head_types
+from headscope.kinds.kinds import head_types
 from headscope.pages.page import asset
 
 

@@ -117,7 +117,7 @@ def test_any_shape_and_no_standard_errors(shape: tuple[int, int]) -> None:
 
 
 def test_head_map_shows_every_head_in_its_place_and_colour() -> None:
-    from headscope.kinds import head_map
+    from headscope.kinds.map import head_map
 
     atlas = random_atlas()
     ax = figures.head_map(atlas)
@@ -133,7 +133,7 @@ def test_head_map_shows_every_head_in_its_place_and_colour() -> None:
 
 
 def test_a_map_computed_before_is_used() -> None:
-    from headscope.kinds import head_map
+    from headscope.kinds.map import head_map
 
     atlas = random_atlas()
     places = head_map(atlas)

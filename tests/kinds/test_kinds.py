@@ -12,10 +12,11 @@ from tests.helpers.kinds import EVEN, centre, kinds_atlas, kinds_of_heads
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, HeadscopeWarning, OptionError
-from headscope.kinds import HeadKinds, head_types, stability
+from headscope.kinds import stability
 from headscope.kinds.clusters import Separation, cluster, silhouette
 from headscope.kinds.features import head_features
 from headscope.kinds.kind_names import description, group_shares, name_kinds
+from headscope.kinds.kinds import HeadKinds, head_types
 from headscope.types import LabelledArray
 
 

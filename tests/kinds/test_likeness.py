@@ -7,7 +7,7 @@ import pytest
 from tests.helpers.atlases import atlas_of, head_distance, random_atlas
 
 from headscope.errors import AtlasError, OptionError
-from headscope.kinds import Likeness
+from headscope.kinds.likeness import Likeness
 from headscope.types import HeadId
 
 

@@ -9,7 +9,7 @@ from tests.helpers.kinds import kinds_atlas, kinds_of_heads
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
-from headscope.kinds import feature_map, head_map
+from headscope.kinds.map import feature_map, head_map
 
 
 def planar(points: np.ndarray, *, layers: int, heads: int) -> Atlas:

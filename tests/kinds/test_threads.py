@@ -11,8 +11,9 @@ from tests.helpers.kinds import kinds_atlas
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from headscope.errors import HeadscopeWarning
-from headscope.kinds import feature_map, head_map, head_types
 from headscope.kinds import map as maps
+from headscope.kinds.kinds import head_types
+from headscope.kinds.map import feature_map, head_map
 
 
 def pools() -> set[int]:

@@ -12,7 +12,7 @@ from headscope.capture import surveyed
 from headscope.known_heads import KnownResult
 from headscope.known_heads.successor import ORDERED, steps
 from headscope.models import Model, wrap
-from headscope.writing.readout import find_readout, straight_paths
+from headscope.writing.readout import StraightPaths
 from headscope.writing.weights import head_matrices
 
 LETTERS = [chr(number) for number in range(ord("A"), ord("Z") + 1)]
@@ -155,6 +155,6 @@ def test_logits_are_told_as_logits() -> None:
 
 def test_matrices_of_the_built_model_are_as_built() -> None:
     capture = surveyed(built(torch.eye(TOKENS)))
-    [layer] = head_matrices(capture, straight_paths(capture, find_readout(capture))).values()
+    [layer] = head_matrices(StraightPaths.of(capture)).values()
     assert isinstance(capture.model.network.get_input_embeddings(), nn.Embedding)
     assert float(layer.value[1].abs().max()) == 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from headscope.stats.intervals import critical, mean_interval, mean_share_interval, share_interval, student
+from headscope.stats.intervals import mean_interval, mean_share_interval, share_interval, student
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_one_unit_says_nothing_of_the_error() -> None:
 @pytest.mark.parametrize("comparisons", [1, 64, 768, 3072])
 def test_one_of_many_differences_is_held_to_bonferroni(units: float, comparisons: int) -> None:
     expected = stats.t.ppf(1 - 0.05 / (2 * comparisons), units - 1)
-    assert critical(units, comparisons=comparisons) == pytest.approx(expected)
+    assert student(units, comparisons=comparisons) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.99])

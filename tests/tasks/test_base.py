@@ -54,7 +54,7 @@ def test_labels_are_the_models(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("the cat\tLABEL_2\n")
     task = task_for("classification", tmp_path / "a.tsv", headed("bert", "classification", 3))
     assert isinstance(task, Classification)
-    assert task.golds == [2]
+    assert [gold for _, gold in task.examples] == [2]
 
 
 def test_what_is_unknown(tmp_path: Path) -> None:

@@ -84,12 +84,12 @@ def test_the_loss_is_the_networks_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("labels", [["Same", "different"], ["same", "DIFFERENT"], ["1", "0"], ["1.0", "0.0"]])
 def test_labels_are_names_or_numbers(tmp_path: Path, labels: list[str]) -> None:
     (tmp_path / "a.tsv").write_text("".join(f"the cat\t{label}\n" for label in labels))
-    assert task(tmp_path / "a.tsv").golds == [1, 0]
+    assert [gold for _, gold in task(tmp_path / "a.tsv").examples] == [1, 0]
 
 
 def test_a_name_that_looks_like_a_number_is_a_name(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("the cat\t1\nthe dog\t2\n")
-    assert task(tmp_path / "a.tsv", labels={0: "1", 1: "2"}).golds == [0, 1]
+    assert [gold for _, gold in task(tmp_path / "a.tsv", labels={0: "1", 1: "2"}).examples] == [0, 1]
 
 
 def test_unknown_labels_are_skipped_and_told(tmp_path: Path) -> None:

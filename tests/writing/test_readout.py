@@ -1,5 +1,7 @@
 """Direct effects add up to the scores; where nothing reaches them on a straight path, the model is refused in words."""
 
+from itertools import pairwise
+
 import pytest
 import torch
 from tests.helpers.tiny import tiny
@@ -7,11 +9,12 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM
 
 import headscope as hs
-from headscope.capture import AttentionCall, Capture, run_calls, surveyed
+from headscope.capture import AttentionCall, run_calls, surveyed
+from headscope.capture.hooks import hooked
 from headscope.errors import CaptureError, HeadscopeError
 from headscope.models import Model, wrap
 from headscope.models.stacks import Place
-from headscope.writing.readout import find_readout, straight_paths, watching_streams
+from headscope.writing.readout import StraightPaths
 
 
 def headed(architecture: str) -> Model:
@@ -25,35 +28,35 @@ def headed(architecture: str) -> Model:
     return wrap(network, core.tokenizer, name=f"tiny-{architecture}")
 
 
-def watched(capture: Capture, ids: Tensor) -> tuple[dict[Place, Tensor], dict[Place | None, Tensor]]:
-    """The heads' outputs by layer, and the residual streams."""
+def watched(paths: StraightPaths, ids: Tensor) -> tuple[dict[Place, Tensor], list[Tensor]]:
+    """The heads' outputs by layer, and the residual streams before each layer and before the final norm."""
     outputs: dict[Place, Tensor] = {}
+    streams: list[Tensor] = []
 
     def see(place: Place, call: AttentionCall) -> None:
         outputs[place] = call.output
 
-    readout = find_readout(capture)
-    with watching_streams(straight_paths(capture, readout), readout) as streams:
-        run_calls(capture, {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, see)
+    modules = [*(path.residual for path in paths.projections.values()), paths.readout.norm]
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    with hooked(m.register_forward_pre_hook(lambda _, given: streams.append(given[0])) for m in modules if m):
+        run_calls(paths.capture, inputs, see)
     return outputs, streams
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama", "demo-lm"])
 def test_all_that_is_written_adds_up_to_the_scores(name: str) -> None:
     model = hs.with_head("demo-lm", "next-token") if name == "demo-lm" else headed(name)
-    capture = surveyed(model)
-    readout = find_readout(capture)
-    paths = straight_paths(capture, readout)
+    paths = StraightPaths.of(surveyed(model))
+    readout = paths.readout
     ids = torch.randint(5, 40, (2, 12), generator=torch.Generator().manual_seed(1))
-    outputs, streams = watched(capture, ids)
-    scale = readout.scale(streams[None])
-    order = [*paths, None]
-    total = (streams[order[0]] * scale) @ readout.directions.T  # what the embeddings write
-    for place, after in zip(paths, order[1:], strict=True):
+    outputs, streams = watched(paths, ids)
+    scale = readout.scale(streams[-1])
+    total = (streams[0] * scale) @ readout.directions.T  # what the embeddings write
+    for (place, path), (before, after) in zip(paths.projections.items(), pairwise(streams), strict=True):
         heads, width = outputs[place].shape[2:]
-        matrix, bias = paths[place].matrix(heads, width)
+        matrix, bias = path.matrix(heads, width)
         by_head = torch.einsum("tqhd,hde->tqhe", outputs[place], matrix)
-        rest = streams[after] - streams[place] - by_head.sum(2)  # feed-forward part and biases
+        rest = after - before - by_head.sum(2)  # feed-forward part and biases
         if bias is not None:
             assert bias.abs().max() > 0
         for part in [*by_head.unbind(2), rest]:
@@ -85,6 +88,5 @@ def test_a_norm_after_the_attention_is_refused() -> None:
     """Gemma 2 without its cap on scores still rescales what a layer writes."""
     model = headed("gemma2")
     model.network.config.final_logit_softcapping = None
-    capture = surveyed(model)
     with pytest.raises(CaptureError, match="rescaled"):
-        straight_paths(capture, find_readout(capture))
+        StraightPaths.of(surveyed(model))

@@ -11,7 +11,7 @@ from headscope.edits import HeadSet
 from headscope.edits.heads import Member
 from headscope.edits.rank import labelled
 from headscope.errors import AtlasError, OptionError
-from headscope.kinds import head_types
+from headscope.kinds.kinds import head_types
 from headscope.measures import MEASURES
 from headscope.models.stacks import Stacks
 from headscope.run.measured import Measures

@@ -6,7 +6,7 @@ first edited layer, the projections in front of its attention are the same for e
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from headscope.ablation.plan import PlannedEdit
 from headscope.capture import AttentionCall, Capture, Forward, following
 from headscope.capture.follow import run_calls
+from headscope.capture.hooks import hooked
 from headscope.capture.observe import intercepting, is_edited
 from headscope.capture.probing import probe_inputs
 from headscope.edits import How
@@ -117,10 +118,11 @@ def passes_for(capture: Capture, changes: Changes) -> Passes:
 def _recording(modules: Sequence[nn.Module]) -> Iterator[dict[nn.Module, Any]]:
     """Inside, what the modules give is kept."""
     outputs: dict[nn.Module, Any] = {}
-    with ExitStack() as hooks:
-        for module in modules:
-            hook = module.register_forward_hook(lambda module, _, output: outputs.update({module: output}))
-            hooks.callback(hook.remove)
+
+    def keep(module: nn.Module, given: Any, output: Any) -> None:
+        outputs[module] = output
+
+    with hooked(module.register_forward_hook(keep) for module in modules):
         yield outputs
 
 
@@ -190,11 +192,8 @@ def _watched(capture: Capture) -> tuple[list[nn.Module | Place], dict[Place, nn.
         events.append(place)
         attention[place] = call.module
 
-    with ExitStack() as hooks:
-        for module in capture.model.core.modules():
-            if next(module.children(), None) is None:
-                note = module.register_forward_hook(lambda module, *_: events.append(module))
-                hooks.callback(note.remove)
+    leaves = [module for module in capture.model.core.modules() if next(module.children(), None) is None]
+    with hooked(module.register_forward_hook(lambda module, *_: events.append(module)) for module in leaves):
         run_calls(capture, probe_inputs(capture.model, PROBE_LENGTHS), see)
     return events, attention
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -14,9 +14,9 @@ from headscope.models.stacks import Stacks
 from headscope.tasks.metric import Metric
 
 Sweep = Literal["heads", "layers", "types", "pairs-of-types", "sentence-masks", "cumulative"]
-SWEEPS: tuple[Sweep, ...] = ("heads", "layers", "types", "pairs-of-types", "sentence-masks", "cumulative")
+SWEEPS: tuple[Sweep, ...] = get_args(Sweep)
 Order = Literal["importance", "effect", "random"]
-ORDERS: tuple[Order, ...] = ("importance", "effect", "random")
+ORDERS: tuple[Order, ...] = get_args(Order)
 """By gradient importance, by what editing each head alone does, or at random only."""
 
 STEPS = 10

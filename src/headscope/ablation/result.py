@@ -85,18 +85,12 @@ class Ablations(ProbeResult):
     @cached_property
     def adjusted_p(self) -> dict[str, dict[str, float]]:
         """By metric and edit: p after the correction for as many edits as the sweep has."""
-        return {
-            metric.name: dict(
-                zip(
-                    [ablation.edit.name for ablation in self.edits],
-                    adjusted(
-                        [ablation.changes[metric.name].p for ablation in self.edits], self.correction
-                    ).tolist(),
-                    strict=True,
-                )
-            )
+        names = [ablation.edit.name for ablation in self.edits]
+        p_values = {
+            metric.name: adjusted([edit.changes[metric.name].p for edit in self.edits], self.correction)
             for metric in self.metrics
         }
+        return {metric: dict(zip(names, values.tolist(), strict=True)) for metric, values in p_values.items()}
 
     def is_significant(self, metric: str, edit: str) -> bool:
         """Whether an edit changes a metric by more than chance, all edits of the sweep considered."""
@@ -200,9 +194,8 @@ class Ablations(ProbeResult):
                 [ablation.values[name], change.low, change.high] for name, change in ablation.changes.items()
             ]
 
-        numbers = [
-            [untouched, *(point(order, count) for count in curve.counts)] for order in curve.orders
-        ]  # (order, pruned, metric, number)
+        # (order, pruned, metric, number)
+        numbers = [[untouched, *(point(order, count) for count in curve.counts)] for order in curve.orders]
         return self._labelled(np.array(numbers), {"order": curve.orders, "pruned": (0, *curve.counts)})
 
     def _labelled(self, numbers: Array, coords: Coords) -> dict[str, LabelledArray]:

@@ -32,15 +32,15 @@ from headscope.ablation.plan import (
 )
 from headscope.ablation.result import Ablations, Origin, compared
 from headscope.atlas import Atlas
-from headscope.capture import Capture, surveyed
+from headscope.capture import Capture
 from headscope.edits import HOWS, How, mean_outputs, select_heads
-from headscope.edits.changes import Change
+from headscope.edits.changes import Change, editable
 from headscope.edits.heads import Member
-from headscope.errors import HeadscopeWarning, InterventionError, OptionError
+from headscope.errors import HeadscopeWarning, OptionError
 from headscope.importance import gradient_importance
 from headscope.models import Model, ModelName
-from headscope.probes.result import Source
 from headscope.run.options import BatchSize
+from headscope.run.provenance import Source
 from headscope.stats.correction import CORRECTIONS, Correction
 from headscope.tasks import Task, TaskBatches, TaskResult, with_head
 from headscope.tasks.base import Pass
@@ -123,11 +123,7 @@ def ablate(
     if random_orders < 1 or steps < 1:
         raise OptionError(f"random_orders and steps must be at least 1, not {random_orders} and {steps}")
     model, task = with_head(model, task.head), task.limited(limit)
-    capture = surveyed(model)
-    if not capture.hooked:
-        raise InterventionError(
-            f"{model.name} ({model.architecture}) does not let its attention be changed while it runs"
-        )
+    capture = editable(model)
     if atlas is not None:
         atlas.check_model(model.name, model.weights_hash, None)
     run = _Run(capture, task, task.batches(model, batch_size=batch_size), how, renormalise, reuse, progress)
@@ -249,7 +245,6 @@ def _source(baseline: TaskResult, batches: TaskBatches, origin: Origin, *, durat
     return Source(
         data=baseline.data,
         data_hash=hashlib.sha256(repr(sorted(rows)).encode()).hexdigest(),
-        annotator=None,
         texts=len(baseline),
         documents=len(np.unique(baseline.documents)),
         tokens=sum(batch.text.tokens for batch in batches),

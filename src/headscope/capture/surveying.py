@@ -38,7 +38,7 @@ from headscope.capture.probing import (
 )
 from headscope.capture.proof import prove_edit
 from headscope.capture.softmax import Site, find_sites, scale_of
-from headscope.errors import CaptureError, HeadscopeError, ModelError
+from headscope.errors import CaptureError, HeadscopeError, ModelError, first_line
 from headscope.models.model import Model
 from headscope.models.stacks import Call, Place, Stacks, sort_calls
 from headscope.models.towers import tower_advice
@@ -321,7 +321,7 @@ def _run(model: Model, inputs: Inputs, compute: Callable[[], Any]) -> Any:
         raise
     except Exception as error:
         advice = tower_advice(model.network)
-        reason = advice or f": {(str(error).splitlines() or [type(error).__name__])[0]}"
+        reason = advice or f": {first_line(error)}"
         raise ModelError(
             f"{model.name} ({model.architecture}) cannot be run on text alone{reason}"
         ) from error

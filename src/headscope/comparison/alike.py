@@ -1,10 +1,11 @@
 """Whether the heads of models can be laid side by side: the same tokens, the same shape, the same batches."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from headscope.capture import Capture
 from headscope.errors import OptionError
 from headscope.models import Model
+from headscope.run.one_pass import S
 from headscope.run.options import BatchSize
 from headscope.run.reading.reader import Reader, ReadText
 from headscope.run.watch import Watch
@@ -40,7 +41,34 @@ def check_shapes(first: Capture, second: Capture) -> None:
     )
 
 
-def same_tokens(reader: Reader, second: TextEncoder) -> Iterator[ReadText]:
+def read_alike(
+    reader: Reader,
+    watches: Sequence[Watch],
+    state: S,
+    count: Callable[[S, list[ReadText]], None],
+    *,
+    batch_size: BatchSize,
+    who: str | None,
+) -> S:
+    """Fill the state with texts, of which the first two models read the same tokens, in batches that suit all models.
+
+    `who` they are is told on the way, None tells nothing.
+    """
+    longest, sizes = reader.encoder.max_length, [watch.texts_at(batch_size) for watch in watches]
+    batches = Bucketed(lambda length: min(size(length) for size in sizes), longest)
+    texts = _same_tokens(reader, watches[1].encoder(longest))
+    return reader.through(state, count, batches=batches, who=who, texts=texts)
+
+
+def told_alike(first: Model, second: Model, reader: Reader) -> Iterator[str]:
+    """What to know of any two models and the texts that they read."""
+    if first.weights_hash == second.weights_hash:
+        yield f"{first.name} and {second.name} have the same weights"
+    if note := reader.cut_note():
+        yield note
+
+
+def _same_tokens(reader: Reader, second: TextEncoder) -> Iterator[ReadText]:
     """The texts as they come; raises OptionError for one that the `second` encoder turns into other tokens.
 
     The same vocabulary does not make the same tokenizer: one may keep capitals, or leave out a [SEP].
@@ -52,11 +80,3 @@ def same_tokens(reader: Reader, second: TextEncoder) -> Iterator[ReadText]:
                 f"different tokens, so their attention maps cannot be compared: {text.pair.first[:40]!r}"
             )
         yield text
-
-
-def common_batches(
-    watches: Sequence[Watch], batch_size: BatchSize, longest: int
-) -> Callable[[Iterable[ReadText]], Iterator[list[ReadText]]]:
-    """What groups texts of at most `longest` tokens into batches that suit all models."""
-    sizes = [watch.texts_at(batch_size) for watch in watches]
-    return Bucketed(lambda length: min(size(length) for size in sizes), longest)

@@ -25,10 +25,10 @@ def layers_divergence(
     # On a CPU texts go one by one, without their padding.
     for part in [slice(text, text + 1) for text in range(texts)] if on_cpu else [slice(texts)]:
         rows, columns = (int(own.lengths[part].max()) for own in tokens)
-        both = (
+        both = (  # (head, text, query, key) each
             torch.cat([layer.attention[part, :, :rows, :columns] for layer in layers], 1).transpose(0, 1)
             for layers in (first, second)
-        )  # (head, text, query, key)
+        )
         maps = map(without_first, both) if leaves_first else both
         sums = divergence_sums(*maps, block=CPU_BLOCK if on_cpu else ACCELERATOR_BLOCK)
         queries = tokens[0].lengths[part, None, None] - int(leaves_first)

@@ -43,17 +43,11 @@ class KindChange:
         np.add.at(counted, (self.before, self.after), 1)
         return counted
 
-    def names(self, numbers: Array) -> Array:
-        """(layer, head) the names of kinds (head,)."""
-        shape = self.kinds.features.layers, self.kinds.features.heads
-        return np.array(self.kinds.names, dtype=object)[numbers].reshape(shape)
-
     def arrays(self) -> dict[str, LabelledArray]:
         """What goes into the atlas."""
-        features, names = self.kinds.features, list(self.kinds.names)
-        heads = {"layer": range(features.layers), "head": range(features.heads)}
+        heads, names = self.kinds.features.coords, list(self.kinds.names)
         places = {"kind_before": names, "kind_after": names}
-        before, after = self.names(self.before), self.names(self.after)
+        before, after = self.kinds.named(self.before), self.kinds.named(self.after)
         nearest = "the kind of the first model that the head is nearest to now"
         moved = "how many heads went from which kind to which"
         return {

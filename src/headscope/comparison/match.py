@@ -1,22 +1,23 @@
 """The same head elsewhere: heads of two models paired one to one by how they look at the same texts."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
 
-from headscope.accumulator import Sums
+from headscope.accumulator import Counted, Sums
 from headscope.capture import Capture, survey
-from headscope.comparison.alike import check_tokenizers, common_batches, same_tokens
+from headscope.comparison.alike import check_tokenizers, read_alike, told_alike
 from headscope.comparison.divergence import layers_divergence
 from headscope.comparison.match_result import Matching, StackMatch
 from headscope.errors import OptionError, TextError
 from headscope.measures.base import TextMean
 from headscope.models import Model, ModelName, loaded
 from headscope.probes.parser.table import untrained
-from headscope.probes.result import Source, compared_with
+from headscope.probes.result import compared_with
 from headscope.run.options import BatchSize, check_limit, check_run_options
+from headscope.run.provenance import Source
 from headscope.run.reading.reader import Reader, ReadText
 from headscope.run.watch import Watch
 from headscope.text.corpus import Corpus, Text, as_corpus
@@ -51,21 +52,16 @@ def match(
     check_run_options(first, second, max_length=max_length, limit=limit, batch_size=batch_size)
     three = _Three([survey(model) for model in (first, second, untrained(second, seed=seed))])
     reader = Reader(as_corpus(texts), three.watches[0].encoder(max_length), limit)
-    sums = reader.through(
-        three.sums(),
-        three.count,
-        batches=common_batches(three.watches, batch_size, max_length),
-        who=f"{first.name} and {second.name}" if progress else None,
-        texts=same_tokens(reader, three.watches[1].encoder(max_length)),
-    )
+    who = f"{first.name} and {second.name}" if progress else None
+    sums = read_alike(reader, three.watches, three.sums(), three.count, batch_size=batch_size, who=who).value
     if reader.read < FEWEST_TEXTS:
         raise TextError(
             f"{reader.corpus.name} holds {reader.read} texts, and at least {FEWEST_TEXTS} are needed: {_WHY}"
         )
     options = {**compared_with(first), "max_length": max_length, "limit": limit, "seed": seed}
-    duration, notes = perf_counter() - started, tuple(_notes(first, second, reader, sums.stacks.values()))
+    duration, notes = perf_counter() - started, tuple(_notes(first, second, reader, sums.values()))
     source = Source.of_corpus(reader, options=options, duration=duration, notes=notes)
-    return Matching(second, source, first, {stack: own.result() for stack, own in sums.stacks.items()})
+    return Matching(second, source, first, {stack: own.result() for stack, own in sums.items()})
 
 
 @dataclass
@@ -80,8 +76,7 @@ class _StackSums(Sums):
     @classmethod
     def zeros(cls, grid_a: HeadGrid, grid_b: HeadGrid) -> "_StackSums":
         """Nothing seen yet."""
-        shape = (grid_a.layers * grid_a.heads, grid_b.layers * grid_b.heads)
-        one, other, third = (TextMean.zeros(*shape) for _ in range(3))
+        one, other, third = (TextMean.zeros(grid_a.size, grid_b.size) for _ in range(3))
         return cls(grid_a, grid_b, (one, other), third)
 
     @property
@@ -106,9 +101,7 @@ class _StackSums(Sums):
         )
 
 
-@dataclass
-class _Sums(Sums):
-    stacks: Mapping[StackName, _StackSums]
+_Sums = Counted[dict[StackName, _StackSums]]
 
 
 class _Three:
@@ -130,12 +123,12 @@ class _Three:
 
     def sums(self) -> _Sums:
         """Nothing counted yet."""
-        return _Sums({stack: _StackSums.zeros(*grids) for stack, grids in self.grids.items()})
+        return Counted({stack: _StackSums.zeros(*grids) for stack, grids in self.grids.items()})
 
     def count(self, sums: _Sums, texts: list[ReadText]) -> None:
         """Show a batch to all, and count the distances between their heads."""
         first, second, untrained_maps = (_held(watch, texts) for watch in self.watches)
-        for stack, own in sums.stacks.items():
+        for stack, own in sums.value.items():
             distance, floor = (
                 layers_divergence(first[stack], other[stack], leaves_first=own.leaves_first)
                 for other in (second, untrained_maps)
@@ -157,7 +150,4 @@ def _held(watch: Watch, texts: list[ReadText]) -> dict[StackName, list[Attention
 def _notes(first: Model, second: Model, reader: Reader, stacks: Iterable[_StackSums]) -> Iterator[str]:
     if any(own.leaves_first for own in stacks):
         yield "in a decoder the first token is left out of distances: heads rest there that have nothing to do"
-    if first.weights_hash == second.weights_hash:
-        yield f"{first.name} and {second.name} have the same weights"
-    if note := reader.cut_note():
-        yield note
+    yield from told_alike(first, second, reader)

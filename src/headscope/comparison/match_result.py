@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -14,9 +13,7 @@ from headscope.facts.analyses.two_models.matching import DESCRIPTION, MatchSumma
 from headscope.models import Model
 from headscope.probes.result import ProbeResult, Row
 from headscope.stats.intervals import mean_interval
-from headscope.types import HeadGrid, HeadId, LabelledArray, StackName
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array, HeadGrid, HeadId, LabelledArray, StackName
 
 
 def paired(distance: Array) -> dict[int, int]:
@@ -45,7 +42,7 @@ class StackMatch:
     @property
     def partners(self) -> dict[HeadId, HeadId]:
         """The head of A that each head of B is paired with."""
-        return {_head(self.grid_b, b): _head(self.grid_a, a) for a, b in self.pairs.items()}
+        return {self.grid_b.head(b): self.grid_a.head(a) for a, b in self.pairs.items()}
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -60,8 +57,8 @@ class StackMatch:
             same = all(half.get(a) == b for half in halves)
             rows.append(
                 {
-                    "head_a": str(_head(self.grid_a, a)),
-                    "head_b": str(_head(self.grid_b, b)),
+                    "head_a": str(self.grid_a.head(a)),
+                    "head_b": str(self.grid_b.head(b)),
                     "distance": float(self.distance[a, b]),
                     "stderr": float(self.stderr[a, b]),
                     "low": max(0.0, low),
@@ -75,38 +72,24 @@ class StackMatch:
 
     def arrays(self) -> dict[str, LabelledArray]:
         """What goes into the atlas of B; nan and no name for heads without a partner."""
-        grid = self.grid_b
-        shape = (grid.layers, grid.heads)
+        words = {
+            "distance": ("mean Jensen-Shannon divergence of both", "nats"),
+            "distance_stderr": ("standard error over texts of match_distance", "nats"),
+            "floor": ("of its partner to the nearest head of an untrained network", "nats"),
+            "counterpart": ("1 where the pair is clear of floor and halves", "1"),
+        }
+        coords, shape = self.grid_b.coords, self.grid_b.shape
         names: Array = np.full(shape, "", dtype=object)
-        numbers = {key: np.full(shape, np.nan) for key in ("distance", "stderr", "floor", "counterpart")}
+        numbers = {key: np.full(shape, np.nan) for key in words}
         for row in self.rows:
             head = HeadId.parse(row["head_b"])
             names[head.layer, head.head] = row["head_a"]
             for key, values in numbers.items():
-                values[head.layer, head.head] = row[key]
-        coords = {"layer": range(grid.layers), "head": range(grid.heads)}
-        texts = {
-            "match_head": (names, "the head of the other model that it is paired with", "1"),
-            "match_distance": (numbers["distance"], "mean Jensen-Shannon divergence of both", "nats"),
-            "match_distance_stderr": (
-                numbers["stderr"],
-                "standard error over texts of match_distance",
-                "nats",
-            ),
-            "match_floor": (
-                numbers["floor"],
-                "of its partner to the nearest head of an untrained network",
-                "nats",
-            ),
-            "match_counterpart": (
-                numbers["counterpart"],
-                "1 where the pair is clear of floor and halves",
-                "1",
-            ),
-        }
+                values[head.layer, head.head] = row[key.removeprefix("distance_")]
+        partner = LabelledArray.of(names, coords, "the head of the other model that it is paired with")
         return {
-            name: LabelledArray(values, ("layer", "head"), coords, words, units)
-            for name, (values, words, units) in texts.items()
+            "match_head": partner,
+            **{f"match_{key}": LabelledArray.of(numbers[key], coords, *words[key]) for key in words},
         }
 
 
@@ -155,7 +138,3 @@ class Matching(ProbeResult):
     def arrays(self) -> Results:
         """Partner, distance, floor and verdict of every head."""
         return {stack: found.arrays() for stack, found in self.stacks.items()}
-
-
-def _head(grid: HeadGrid, place: int) -> HeadId:
-    return HeadId(*divmod(place, grid.heads))

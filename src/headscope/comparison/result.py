@@ -13,27 +13,12 @@ from headscope.comparison.control import STATISTICS, Control, control
 from headscope.comparison.kinds import KindChange
 from headscope.comparison.sums import CHANGES, COSINE, SAME_INPUT, AttentionSums, MeasureSums, StackSums
 from headscope.comparison.weights import MATRICES
-from headscope.errors import OptionError
 from headscope.facts.analyses.two_models.comparisons import PROBE, thirds
 from headscope.models import Model
 from headscope.probes.features.result import SURE_FROM, FeaturesResult
-from headscope.probes.result import ProbeResult, Row
-from headscope.stats.intervals import critical
+from headscope.probes.result import ProbeResult, Row, largest, plain
+from headscope.stats.intervals import student
 from headscope.types import Array, Coords, HeadId, LabelledArray, StackName
-
-_LAYER_ARRAYS = {
-    "attention_change": (
-        ("layer", "change"),
-        "1 - cosine, and Jensen-Shannon divergence in nats, mean of a layer's heads",
-    ),
-    "attention_change_stderr": (("layer", "change"), "standard error over texts of attention_change"),
-    "weight_change": (("layer", "matrix"), "||W_b - W_a|| / ||W_a|| of a layer's attention weights"),
-    "weight_control": (
-        ("change", "matrix", "statistic"),
-        "does attention change most where weights moved most, over layers",
-    ),
-}
-"""The dimensions of arrays that are not about single heads, and what they are."""
 
 FEATURE_CHANGES = ("feature_change", "feature_preference_change")
 """What is kept of the linguistic features; the rest stands in the table."""
@@ -93,7 +78,7 @@ class StackComparison:
             "stderr": np.concatenate([sums.ends.stderr() for sums in self._attention]),
         }
         return {
-            name: {key: _plain(values[number]) for key, values in columns.items()} | {"layers": third}
+            name: {key: plain(values[number]) for key, values in columns.items()} | {"layers": third}
             for number, name in enumerate(self.names)
         }
 
@@ -104,21 +89,21 @@ class StackComparison:
         arrays = _head_arrays(self.sums.attention, grid.coords, "")
         for giver, same in self.sums.same_input.items():
             arrays |= _head_arrays(same, grid.coords, giver)
+        changes: Coords = {"layer": range(grid.layers), "change": self.names}
+        moves: Coords = {"layer": range(grid.layers), "matrix": MATRICES}
+        tests: Coords = {"change": self.names, "matrix": MATRICES, "statistic": STATISTICS}
         statistics = np.array([list(asdict(control).values()) for control in self.controls.values()])
-        numbers = {
-            "attention_change": self.change,
-            "attention_change_stderr": self.change_stderr,
-            "weight_change": self.weights,
-            "weight_control": statistics.reshape(len(self.names), len(MATRICES), -1),
+        statistics = statistics.reshape(len(self.names), len(MATRICES), -1)
+        apart = "1 - cosine, and Jensen-Shannon divergence in nats, mean of a layer's heads"
+        error = "standard error over texts of attention_change"
+        moved = "||W_b - W_a|| / ||W_a|| of a layer's attention weights"
+        both = "does attention change most where weights moved most, over layers"
+        arrays |= {
+            "attention_change": LabelledArray.of(self.change, changes, apart),
+            "attention_change_stderr": LabelledArray.of(self.change_stderr, changes, error),
+            "weight_change": LabelledArray.of(self.weights, moves, moved),
+            "weight_control": LabelledArray.of(statistics, tests, both),
         }
-        labels: Coords = {
-            "layer": range(grid.layers),
-            "change": self.names,
-            "matrix": MATRICES,
-            "statistic": STATISTICS,
-        }
-        for name, (dims, what) in _LAYER_ARRAYS.items():
-            arrays[name] = LabelledArray.of(numbers[name], {dim: labels[dim] for dim in dims}, what)
         if self.kinds is not None:
             arrays |= self.kinds.arrays()
         for sums in self.sums.measures:
@@ -139,12 +124,7 @@ class Comparison(ProbeResult):
 
     def stack(self, name: str | None = None) -> StackComparison:
         """One stack; the first by default."""
-        by_name = {str(stack): comparison for stack, comparison in self.stacks.items()}
-        if name is not None and name not in by_name:
-            raise OptionError(
-                f"there is no stack {name!r} in this comparison; choose from {', '.join(by_name)}"
-            )
-        return by_name[name] if name is not None else next(iter(by_name.values()))
+        return self.stacks[self.stack_of(self.stacks, name)]
 
     def table(self, *, stack: str | None = None) -> list[Row]:
         """A row for each layer: how alike attention is, how far weights moved, how many heads changed their kind."""
@@ -156,10 +136,8 @@ class Comparison(ProbeResult):
             for name, change, error in zip(
                 compared.names, compared.change[layer], compared.change_stderr[layer], strict=True
             ):
-                row |= {f"change_{name}": _plain(change), f"change_{name}_stderr": _plain(error)}
-            row |= {
-                f"weights_{name}": _plain(compared.weights[layer, at]) for at, name in enumerate(MATRICES)
-            }
+                row |= {f"change_{name}": plain(change), f"change_{name}_stderr": plain(error)}
+            row |= {f"weights_{name}": plain(compared.weights[layer, at]) for at, name in enumerate(MATRICES)}
             rows.append(row | {"kinds_changed": None if moved is None else moved.count(layer)})
         return rows
 
@@ -172,7 +150,7 @@ class Comparison(ProbeResult):
             {
                 "head": str(HeadId(*at)),
                 **({"partner": str(partners[HeadId(*at)])} if partners else {}),
-                **{name: _plain(arrays[f"attention_{name}"].values[at].item()) for name in numbers},
+                **{name: plain(arrays[f"attention_{name}"].values[at].item()) for name in numbers},
                 **{name: str(arrays[name].values[at]) if name in arrays else None for name in kinds},
             }
             for at in np.ndindex(arrays["attention_cosine"].values.shape)
@@ -184,7 +162,7 @@ class Comparison(ProbeResult):
             {
                 "change": name,
                 "matrix": matrix,
-                **{key: _plain(value) for key, value in asdict(statistics).items()},
+                **{key: plain(value) for key, value in asdict(statistics).items()},
             }
             for (name, matrix), statistics in self.stack(stack).controls.items()
         ]
@@ -198,7 +176,7 @@ class Comparison(ProbeResult):
         change = self.stack(stack).kinds
         if change is None:
             return None
-        before, after = change.names(change.before), change.names(change.after)
+        before, after = change.kinds.named(change.before), change.kinds.named(change.after)
         return {
             "kinds": list(change.kinds.names),
             "transitions": change.transitions.tolist(),
@@ -224,47 +202,23 @@ class Comparison(ProbeResult):
 def _head_arrays(sums: AttentionSums, heads: Coords, giver: str) -> dict[str, LabelledArray]:
     ending = f"_input_{giver}" if giver else ""
     given = f"; both given the hidden states of model {giver}" if giver else ""
-    arrays: dict[str, LabelledArray] = {}
-    for name, means, what, units in (
-        (
-            "cosine",
-            sums.cosine,
-            "cosine similarity of both models' attention maps, mean over texts",
-            "cosine",
-        ),
-        (
-            "js",
-            sums.js,
-            "Jensen-Shannon divergence of both models' attention, mean over queries, then texts",
-            "nats",
-        ),
-    ):
-        arrays |= means.labelled(
-            f"attention_{name}{ending}",
-            dims=tuple(heads),
-            coords=heads,
-            description=what + given,
-            units=units,
-        )
-    return arrays
+    alike = f"cosine similarity of both models' attention maps, mean over texts{given}"
+    apart = f"Jensen-Shannon divergence of both models' attention, mean over queries, then texts{given}"
+    return {
+        **sums.cosine.labelled(f"attention_cosine{ending}", heads, alike, "cosine"),
+        **sums.js.labelled(f"attention_js{ending}", heads, apart, "nats"),
+    }
 
 
 def _measure_arrays(sums: MeasureSums, heads: Coords) -> dict[str, LabelledArray]:
     """The change of a measure, and what it was before."""
-    measure = sums.first
-    arrays: dict[str, LabelledArray] = {}
-    for ending, mean, what in (
-        ("change", sums.change, "change, text by text, of"),
-        ("before", measure.means, "in the first model:"),
-    ):
-        arrays |= mean.labelled(
-            f"{measure.name}_{ending}",
-            dims=(*heads, *measure.dims),
-            coords={**heads, **measure.coords},
-            description=f"{what} {measure.summary}",
-            units=measure.units,
-        )
-    return arrays
+    name, summary, units = sums.first.name, sums.first.summary, sums.first.units
+    coords = {**heads, **{dim: sums.first.coords[dim] for dim in sums.first.dims}}
+    change, before = f"change, text by text, of {summary}", f"in the first model: {summary}"
+    return {
+        **sums.change.labelled(f"{name}_change", coords, change, units),
+        **sums.first.means.labelled(f"{name}_before", coords, before, units),
+    }
 
 
 def _measure_rows(sums: MeasureSums) -> list[Row]:
@@ -285,13 +239,13 @@ def _measure_rows(sums: MeasureSums) -> list[Row]:
     rows = []
     for place in np.ndindex(change.shape[2:]):
         values = change[:, :, *place]  # (layer, head)
-        if not np.isfinite(values).any():
+        if (most := largest(np.abs(values))) is None:
             continue
-        layer, head = map(int, np.unravel_index(np.nanargmax(np.abs(values)), values.shape))
+        layer, head = most
         row: Row = {"measure": sums.first.name}
         row |= {dim: coords[dim][at] for dim, at in zip(dims, place, strict=True)}
         row |= {"head": str(HeadId(layer, head))}
-        row |= {key: _plain(array[layer, head, *place]) for key, array in numbers.items()}
+        row |= {key: plain(array[layer, head, *place]) for key, array in numbers.items()}
         row |= {
             "sure": bool(sure[layer, head, *place]),
             "heads_sure": int(sure[:, :, *place].sum()),
@@ -306,12 +260,7 @@ def _sure(change: Array, error: Array, texts: Array) -> Array:
     enough = texts >= SURE_FROM
     limits = np.full(change.shape, np.inf)
     for count in np.unique(texts[enough]):
-        limits[enough & (texts == count)] = critical(int(count), comparisons=comparisons)
+        limits[enough & (texts == count)] = student(int(count), comparisons=comparisons)
     with np.errstate(invalid="ignore"):
         sure: Array = (np.abs(change) > limits * error) & enough
     return sure
-
-
-def _plain(value: float) -> float | None:
-    """A number for a table, None for nan."""
-    return None if np.isnan(value) else float(value)

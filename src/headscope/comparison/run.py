@@ -10,7 +10,7 @@ from torch import Tensor
 from headscope.accumulator import Counted
 from headscope.atlas import Atlas
 from headscope.capture import Capture, survey
-from headscope.comparison.alike import check_shapes, check_tokenizers, common_batches, same_tokens
+from headscope.comparison.alike import check_shapes, check_tokenizers, read_alike, told_alike
 from headscope.comparison.kinds import KindChange, kind_change
 from headscope.comparison.match_result import Matching
 from headscope.comparison.result import Comparison, StackComparison
@@ -21,8 +21,9 @@ from headscope.kinds.features import MEASURE as FEATURES
 from headscope.models import Model, ModelName, loaded
 from headscope.models.stacks import Place
 from headscope.probes.features.probe import FeaturesProbe
-from headscope.probes.result import Source, compared_with
+from headscope.probes.result import compared_with
 from headscope.run.options import BatchSize, check_run_options
+from headscope.run.provenance import Source
 from headscope.run.reading.reader import Reader, ReadText
 from headscope.run.watch import Watch
 from headscope.text.annotated.treebank import Treebank
@@ -60,34 +61,24 @@ def compare(
     check_shapes(*captures)
     check_run_options(first, second, max_length=max_length, limit=limit, batch_size=batch_size)
     partners = {} if match is None else match.partners_of(first, second)
-    features = (
-        None if treebank is None else FeaturesProbe(first, against=second, weigh=weigh, progress=progress)
-    )
+    # Made before the texts are read, so that what it cannot do shows at once.
+    features = FeaturesProbe(first, against=second, weigh=weigh, progress=progress) if treebank else None
     both = _Both(captures, partners, weigh)
     reader = Reader(as_corpus(texts), both.watches[0].encoder(max_length), limit)
-    sums = both.read(reader, batch_size, f"{first.name} and {second.name}" if progress else None)
-    scored = None if features is None or treebank is None else features.score(treebank)
+    who = f"{first.name} and {second.name}" if progress else None
+    sums = read_alike(reader, both.watches, both.sums(), both.count, batch_size=batch_size, who=who).value
+    scored = features.score(treebank) if features and treebank else None
     weights = weight_change(*captures)
     kinds = {stack: _kinds(own, stack, k=k, seed=seed) for stack, own in sums.items()}
     stacks = {
         stack: StackComparison(own, weights.by_stack[stack], kinds[stack], seed, partners.get(stack, {}))
         for stack, own in sums.items()
     }
-    options = {
-        **compared_with(first),
-        "max_length": max_length,
-        "limit": limit,
-        "k": k,
-        "seed": seed,
-        "treebank": None if treebank is None else treebank.name,
-        **({} if match is None else {"matched": True}),
-        **weigh_option(weigh),
-    }
-    notes = (
-        *_notes(first, second, reader, stacks, weigh),
-        *weights.notes,
-        *(scored.source.notes if scored else ()),
-    )
+    options = {**compared_with(first), "max_length": max_length, "limit": limit, "k": k, "seed": seed}
+    options |= {"treebank": treebank.name if treebank else None, **({"matched": True} if match else {})}
+    options |= weigh_option(weigh)
+    of_features = scored.source.notes if scored else ()
+    notes = (*_notes(first, second, reader, stacks, weigh), *weights.notes, *of_features)
     source = Source.of_corpus(reader, options=options, duration=perf_counter() - started, notes=notes)
     return Comparison(second, source, first, stacks, scored)
 
@@ -113,15 +104,10 @@ class _Both:
         alone = not partners and weigh == "looked"
         self.same_input = SameInput.both_ways(*captures) if alone else {}
 
-    def read(self, reader: Reader, batch_size: BatchSize, who: str | None) -> Mapping[StackName, StackSums]:
-        """Show all texts to both models, and count by stack; `who` they are is told on the way, None tells nothing."""
-        longest, same_input = reader.encoder.max_length, bool(self.same_input)
-        sums: _Sums = Counted(
-            {grid.stack: StackSums.zeros(grid, same_input=same_input) for grid in self.grids}
-        )
-        texts = same_tokens(reader, self.watches[1].encoder(longest))
-        batches = common_batches(self.watches, batch_size, longest)
-        return reader.through(sums, self.count, batches=batches, who=who, texts=texts).value
+    def sums(self) -> _Sums:
+        """Nothing counted yet."""
+        same_input = bool(self.same_input)
+        return Counted({grid.stack: StackSums.zeros(grid, same_input=same_input) for grid in self.grids})
 
     def count(self, sums: _Sums, texts: list[ReadText]) -> None:
         """Show a batch to both models, and count."""
@@ -178,10 +164,7 @@ def _notes(
     stacks: dict[StackName, StackComparison],
     weigh: WeighedBy,
 ) -> Iterator[str]:
-    if first.weights_hash == second.weights_hash:
-        yield f"{first.name} and {second.name} have the same weights"
-    if note := reader.cut_note():
-        yield note
+    yield from told_alike(first, second, reader)
     if any(compared.partners for compared in stacks.values()):
         yield "heads are compared with their partners, weights layer by layer"
     elif weigh == "moved":

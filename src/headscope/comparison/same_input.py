@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from headscope.capture import Capture, FiniteCheck, attention_modules
+from headscope.capture.hooks import hooked
 from headscope.capture.observe import is_edited, watching
 from headscope.comparison.sums import GIVERS
 from headscope.errors import CaptureError
@@ -56,12 +57,8 @@ class SameInput:
 
         # One module may serve several layers (ALBERT), and then is asked as often.
         modules = {id(module): module for module in self._giver.values()}
-        handles = [module.register_forward_pre_hook(keep, with_kwargs=True) for module in modules.values()]
-        try:
+        with hooked(module.register_forward_pre_hook(keep, with_kwargs=True) for module in modules.values()):
             yield calls
-        finally:
-            for handle in handles:
-                handle.remove()
 
     def run(self, batch: TextBatch, calls: list[Arguments], see: Callable[[Place, Tensor], None]) -> None:
         """`see(place, weights)` for every layer; weights are (text, head, query, key). `calls` were made on `batch`."""

@@ -12,7 +12,7 @@ from headscope.errors import CaptureError
 from headscope.facts.analyses.two_models import comparisons
 from headscope.measures import MEASURES
 from headscope.measures.base import PerTextMeasure, TextMean
-from headscope.measures.reductions import entropy_of
+from headscope.measures.reductions import cosine_of, divergence_of
 from headscope.types import AttentionBatch, HeadGrid
 
 COSINE, JS = range(2)
@@ -22,26 +22,6 @@ GIVERS = ("a", "b")
 """Whose hidden states both models' layers are given when only their own weights shall count."""
 SAME_INPUT = tuple(f"{change}_input_{giver}" for giver in GIVERS for change in CHANGES)
 """The same measures when both models' layers are given the hidden states of one of them."""
-
-
-def map_cosine(first: Tensor, second: Tensor) -> Tensor:
-    """(text, head) cosine similarity of maps (text, head, query, key), each flattened; 0 where there is padding.
-
-    Two heads that look nowhere at all are alike (1); one that does and one that does not are not (0).
-    """
-    dot = (first * second).sum((-2, -1))
-    norms = [maps.square().sum((-2, -1)) for maps in (first, second)]
-    cosine = (dot / (norms[0] * norms[1]).sqrt().clamp_min(torch.finfo(dot.dtype).tiny)).clamp_max(1)
-    return torch.where((norms[0] == 0) & (norms[1] == 0), 1.0, cosine)
-
-
-def map_divergence(first: Tensor, second: Tensor, queries: Tensor) -> Tensor:
-    """(text, head) Jensen-Shannon divergence in nats, mean over the `queries` (text,) of each text.
-
-    H((p + q) / 2) - (H(p) + H(q)) / 2; padding holds 0 and adds nothing.
-    """
-    joint = entropy_of((first + second) / 2) - (entropy_of(first) + entropy_of(second)) / 2
-    return joint.clamp_min(0).sum(-1) / queries[:, None]
 
 
 @dataclass
@@ -58,19 +38,13 @@ class AttentionSums(Sums):
     @classmethod
     def zeros(cls, grid: HeadGrid) -> Self:
         """Nothing seen yet."""
-        shape = (grid.layers, grid.heads)
-        return cls(
-            grid,
-            TextMean.zeros(*shape),
-            TextMean.zeros(*shape),
-            TextMean.zeros(grid.layers, len(CHANGES)),
-            TextMean.zeros(len(CHANGES)),
-        )
+        cosine, js = TextMean.zeros(*grid.shape), TextMean.zeros(*grid.shape)
+        return cls(grid, cosine, js, TextMean.zeros(grid.layers, len(CHANGES)), TextMean.zeros(len(CHANGES)))
 
     def update(self, first: AttentionBatch, second: AttentionBatch) -> None:
         """Count one layer of a batch of texts as each model saw it."""
-        cosine = map_cosine(first.attention, second.attention)
-        js = map_divergence(first.attention, second.attention, second.queries.lengths)
+        cosine = cosine_of(first.attention, second.attention)
+        js = divergence_of(first.attention, second.attention).sum(-1) / second.queries.lengths[:, None]
         layer = second.layer
         self.cosine.add(cosine, layer=layer)
         self.js.add(js, layer=layer)

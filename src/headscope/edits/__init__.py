@@ -1,8 +1,8 @@
 """Changing heads: naming them, editing what they do, taking them out."""
 
-from headscope.edits.changes import HOWS, How, Means, Sentences
+from headscope.edits.changes import HOWS, How
 from headscope.edits.edges import Edge, without_edges
-from headscope.edits.edit import Edit, edit
+from headscope.edits.edit import edit
 from headscope.edits.heads import HeadSet
 from headscope.edits.means import mean_outputs
 from headscope.edits.prune import prune
@@ -11,12 +11,9 @@ from headscope.edits.select import Heads, select_heads
 __all__ = [
     "HOWS",
     "Edge",
-    "Edit",
     "HeadSet",
     "Heads",
     "How",
-    "Means",
-    "Sentences",
     "edit",
     "mean_outputs",
     "prune",

@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
 
-from headscope.capture import AttentionCall, Forward
-from headscope.errors import OptionError
+from headscope.capture import AttentionCall, Capture, Forward, surveyed
+from headscope.errors import InterventionError, OptionError
 from headscope.models import Model
 from headscope.models.stacks import Place
 from headscope.types import StackName
 
 How = Literal["zero", "uniform", "mean", "intra", "inter"]
-HOWS: tuple[How, ...] = ("zero", "uniform", "mean", "intra", "inter")
+HOWS: tuple[How, ...] = get_args(How)
 
 Means = Mapping[StackName, Tensor]
 """(layer, head, dim) for each stack, as `mean_outputs` gives them."""
@@ -23,6 +23,18 @@ Side = Literal["source", "target"]
 SentenceIds = Tensor | Callable[[Mapping[str, Any]], Tensor]
 """(text, token) the number of each token's sentence, or a function of the forward pass's inputs that gives it."""
 Sentences = SentenceIds | Mapping[Side, SentenceIds]
+
+
+def editable(model: Model | Capture, why: str = "") -> Capture:
+    """What a model is edited through; InterventionError, which says what that means, where it cannot be."""
+    capture = model if isinstance(model, Capture) else surveyed(model)
+    if not capture.hooked:
+        reason = (
+            why
+            or "does not let its attention be changed while it runs; its heads can be watched but not edited"
+        )
+        raise InterventionError(f"{capture.model.name} ({capture.model.architecture}) {reason}")
+    return capture
 
 
 @dataclass(eq=False)

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from headscope.capture import AttentionCall, Capture, Follower, Forward, following
-from headscope.edits.changes import renormalised
-from headscope.errors import InterventionError
+from headscope.edits.changes import editable, renormalised
 from headscope.models.stacks import Place
 from headscope.types import HeadId, StackName
 
@@ -37,10 +36,7 @@ def without_edges(capture: Capture, edges: Sequence[Edge]) -> Iterator[Follower]
 
     Rows with nothing left stay 0. All other weights stay as they are, bit for bit.
     """
-    if not capture.hooked:
-        raise InterventionError(
-            f"{capture.model.name} ({capture.model.architecture}) does not let its attention be changed while it runs"
-        )
+    editable(capture)
     by_place: dict[Place, list[Edge]] = defaultdict(list)
     for edge in edges:
         by_place[edge.place].append(edge)

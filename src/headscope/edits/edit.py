@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from headscope.atlas import Atlas
-from headscope.capture import AttentionCall, Capture, Follower, Forward, following, surveyed
-from headscope.edits.changes import HOWS, Change, How, Means, Sentences
+from headscope.capture import AttentionCall, Capture, Follower, Forward, following
+from headscope.edits.changes import HOWS, Change, How, Means, Sentences, editable
 from headscope.edits.heads import HeadSet
 from headscope.edits.select import Heads, select_heads
-from headscope.errors import HeadscopeWarning, InterventionError, OptionError
+from headscope.errors import HeadscopeWarning, OptionError
 from headscope.models import Model
 from headscope.models.stacks import Place, Stacks
 
@@ -63,12 +63,7 @@ def edit(
     when nothing ran. What is computed inside and written to an atlas names the edit. What was computed before, such as
     a cache of keys and values, stays as it was.
     """
-    capture = model if isinstance(model, Capture) else surveyed(model)
-    if not capture.hooked:
-        raise InterventionError(
-            f"{capture.model.name} ({capture.model.architecture}) does not let its attention be changed while it runs; "
-            "its heads can be watched but not edited"
-        )
+    capture = editable(model)
     chosen = select_heads(capture.stacks, heads, layers=layers, atlas=atlas)
     change = Change(capture.model, how, renormalise, means, sentences)
     _check(change, chosen, capture.stacks)
@@ -93,7 +88,7 @@ def _in_words(change: Change, heads: HeadSet, stacks: Stacks) -> str:
         )
         options.append(f"means sha256:{hashlib.sha256(content).hexdigest()[:12]}")
     how = change.how + (f" ({', '.join(options)})" if options else "")
-    every = len(heads) == sum(grid.layers * grid.heads for grid in stacks.grids)
+    every = len(heads) == sum(grid.size for grid in stacks.grids)
     return f"{how}: {'all heads' if every else heads}"
 
 
@@ -116,7 +111,7 @@ def _check(change: Change, heads: HeadSet, stacks: Stacks) -> None:
     for stack in {stack for stack, _ in heads} if change.means is not None else ():
         grid = stacks.grid(stack)
         vectors: Tensor | None = (change.means or {}).get(stack)
-        if vectors is None or tuple(vectors.shape[:2]) != (grid.layers, grid.heads):
+        if vectors is None or tuple(vectors.shape[:2]) != grid.shape:
             shape = "nothing" if vectors is None else " x ".join(map(str, vectors.shape[:2]))
             raise OptionError(
                 f"means has {shape} for the {stack}, which has {grid.layers} x {grid.heads} heads; compute them with "

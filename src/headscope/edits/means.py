@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums
-from headscope.capture import AttentionCall, Capture, Forward, check_single, following, surveyed
+from headscope.capture import AttentionCall, Capture, Forward, check_single, following
 from headscope.capture.observe import evaluating
-from headscope.errors import InterventionError, OptionError, TextError
+from headscope.edits.changes import editable
+from headscope.errors import OptionError, TextError
 from headscope.models import Model
 from headscope.models.stacks import Place, Stacks
 from headscope.run.one_pass import run_pass
@@ -33,11 +34,7 @@ def mean_outputs(
     `texts` are strings, pairs, or batches of model input (with attention_mask where there is padding); they are read
     once and not kept. Strings and pairs are cut to `max_length` tokens.
     """
-    capture = model if isinstance(model, Capture) else surveyed(model)
-    if not capture.hooked:
-        raise InterventionError(
-            f"{capture.model.name} ({capture.model.architecture}) does not show what each head gives"
-        )
+    capture = editable(model, "does not show what each head gives")
     check_single(capture)
     network = capture.model.core
 

@@ -11,13 +11,14 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from headscope.atlas import Atlas
-from headscope.capture import Capture, attention_modules, surveyed
+from headscope.capture import Capture, attention_modules
 from headscope.capture.observe import evaluating, is_edited
 from headscope.capture.probing import probe_inputs
+from headscope.edits.changes import editable
 from headscope.edits.edit import edit
 from headscope.edits.heads import HeadSet
 from headscope.edits.select import Heads, select_heads
-from headscope.errors import InterventionError
+from headscope.errors import InterventionError, first_line
 from headscope.models import Model
 from headscope.models.adapters import Adapter, Projections
 from headscope.models.stacks import Place
@@ -47,15 +48,11 @@ def prune(
     `prune` of the same model and heads. headscope's atlas needs layers of equal width too; prune as many heads
     in each layer for that.
     """
-    capture = model if isinstance(model, Capture) else surveyed(model)
+    unproved = "does not let its heads be switched off, so pruning it could not be proved right"
+    capture = editable(model, unproved)
     original = capture.model
     if is_edited(original.network):
         raise InterventionError(f"{original.name} is being edited; leave the edit before pruning")
-    if not capture.hooked:
-        raise InterventionError(
-            f"{original.name} ({original.architecture}) does not let its heads be switched off, so pruning it could "
-            "not be proved right"
-        )
     chosen = select_heads(capture.stacks, heads, layers=layers, atlas=atlas)
     names = attention_modules(capture)
     _check_sharing(capture, chosen, names)
@@ -104,7 +101,7 @@ def _prove(capture: Capture, smaller: Model, heads: HeadSet) -> None:
     except Exception as error:
         raise InterventionError(
             f"{capture.model.name} ({capture.model.architecture}) does not run with heads taken out: "
-            f"{str(error).splitlines()[0]}; use edit(how='zero'), which gives the same output"
+            f"{first_line(error)}; use edit(how='zero'), which gives the same output"
         ) from error
     with edit(capture, heads, how="zero"):
         expected = probe_states(capture.model)

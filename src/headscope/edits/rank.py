@@ -1,13 +1,12 @@
 """Looking heads up in an atlas: of which kind they are, and in which order a measure puts them."""
 
-from difflib import get_close_matches
 from itertools import combinations
 
 import numpy as np
 import xarray as xr
 
 from headscope.atlas import Atlas
-from headscope.errors import OptionError
+from headscope.errors import OptionError, choices
 from headscope.facts.slices import head_values
 from headscope.types import Array, HeadGrid, HeadId
 
@@ -35,7 +34,7 @@ def labelled(atlas: Atlas, grid: HeadGrid, by: str, wanted: str) -> list[HeadId]
         labels = np.where(seen, np.array(names)[np.nan_to_num(shares, nan=-1.0).argmax(-1)], "")
     _check_shape(labels, grid, name)
     if wanted not in known:
-        raise OptionError(f"there is no {by} {wanted!r}{_close(wanted, known)}; there are {', '.join(known)}")
+        raise OptionError(f"there is no {by} {wanted!r}; {choices(wanted, known)}")
     heads = [HeadId(int(layer), int(head)) for layer, head in np.argwhere(labels == wanted)]
     if not heads:
         raise OptionError(f"no head has {wanted!r} as its most frequent {by}")
@@ -47,11 +46,9 @@ def ranked(atlas: Atlas, grid: HeadGrid, measure: str) -> list[HeadId]:
     name, *labels = measure.split("/")
     arrays = atlas.stack(_stack(atlas, grid))
     if name not in arrays:
-        ranks = [key for key in arrays if {"layer", "head"} <= set(arrays[key].dims)]
-        raise OptionError(
-            f"the atlas has no {name!r} for the {grid.stack}{_close(name, ranks)}; it has "
-            f"{', '.join(key for key in ranks if key in atlas.measures)}"
-        )
+        numbers = [key for key in arrays if not key.endswith("_stderr")]
+        ranks = [key for key in numbers if {"layer", "head"} <= set(arrays[key].dims)]
+        raise OptionError(f"the atlas has no {name!r} for the {grid.stack}; {choices(name, ranks)}")
     if not np.issubdtype(arrays[name].dtype, np.number):
         raise OptionError(f"{name!r} is no number, so heads have no order by it")
     select = _select(arrays[name], name, labels)
@@ -95,13 +92,8 @@ def _stack(atlas: Atlas, grid: HeadGrid) -> str:
 
 
 def _check_shape(values: Array, grid: HeadGrid, name: str) -> None:
-    if values.shape != (grid.layers, grid.heads):
+    if values.shape != grid.shape:
         raise OptionError(
             f"{name!r} in the atlas is of {values.shape[0]} x {values.shape[1]} heads and the {grid.stack} of this "
             f"model has {grid.layers} x {grid.heads}; the atlas is of another model"
         )
-
-
-def _close(wanted: str, known: list[str]) -> str:
-    near = get_close_matches(wanted, known, n=1)
-    return f" (did you mean {near[0]}?)" if near else ""

@@ -106,7 +106,7 @@ class _Selector:
 
     def _counted(self, stack: StackName, choice: HeadChoice) -> HeadSet:
         grid = self.grids[stack]
-        heads = choice.within(grid.layers, grid.heads, place=f" in the {stack}")
+        heads = choice.within(*grid.shape, place=f" in the {stack}")
         return HeadSet.of((stack, head) for head in heads)
 
     def _looked_up(self, stack: StackName, what: str) -> HeadSet:

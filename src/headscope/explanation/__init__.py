@@ -2,7 +2,5 @@
 
 from headscope.explanation.explain import explain
 from headscope.explanation.result import Explanation
-from headscope.explanation.separation import CONTRASTS
-from headscope.explanation.sums import NEURON_COUNTS, REPLACED
 
-__all__ = ["CONTRASTS", "NEURON_COUNTS", "REPLACED", "Explanation", "explain"]
+__all__ = ["Explanation", "explain"]

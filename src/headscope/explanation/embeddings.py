@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,7 @@ from torch.overrides import TorchFunctionMode
 
 from headscope.accumulator import Sums
 from headscope.capture import Capture
+from headscope.capture.hooks import hooked
 from headscope.capture.scores import wide
 from headscope.errors import CaptureError
 from headscope.text.batching import TextBatch
@@ -24,7 +25,7 @@ from headscope.text.encode import special_ids
 
 Kind = Literal["token", "position", "segment"]
 SideName = Literal["source", "target"]
-KINDS: tuple[Kind, ...] = ("token", "position", "segment")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _KINDS: dict[str, Kind] = {"input_ids": "token", "decoder_input_ids": "token", "token_type_ids": "segment"}
 # Two lengths that differ from each other and from the number of texts.
@@ -56,13 +57,8 @@ def find_tables(capture: Capture) -> tuple[Table, ...]:
         inputs["token_type_ids"] = torch.tensor([[0, 0, 1, 1, 1, 1, 1]] * _TEXTS, device=model.device)
     lookups = _Lookups(inputs)
     modules = [module for module in model.core.modules() if isinstance(module, nn.Embedding)]
-    handles = [module.register_forward_pre_hook(lookups.enter) for module in modules]
-    try:
-        with lookups:
-            capture.run(inputs, lambda place, weights: None)
-    finally:
-        for handle in handles:
-            handle.remove()
+    with hooked(module.register_forward_pre_hook(lookups.enter) for module in modules), lookups:
+        capture.run(inputs, lambda place, weights: None)
     return tuple(lookups.tables())
 
 
@@ -145,14 +141,10 @@ def _hooked(
         calls[number] += 1
         return hook(number, sides[min(calls[number], len(sides)) - 1], output)
 
-    handles = [
+    with hooked(
         table.module.register_forward_hook(partial(counted, number)) for number, table in enumerate(tables)
-    ]
-    try:
+    ):
         yield
-    finally:
-        for handle in handles:
-            handle.remove()
     for table, times in zip(tables, calls, strict=True):
         if times != len(table.sides):
             raise CaptureError(
@@ -182,9 +174,8 @@ def replacing(tables: Sequence[Table], means: TableMeans, kinds: Collection[Kind
         raise CaptureError(f"this model has no table of {' and '.join(sorted(kinds))} embeddings to replace")
 
     def replace(number: int, side: SideName, output: Tensor) -> Tensor:
-        return (
-            chosen[number][1].to(output.device, output.dtype).expand_as(output).clone()
-        )  # some write into it
+        mean = chosen[number][1].to(output.device, output.dtype)
+        return mean.expand_as(output).clone()  # some write into it
 
     with _hooked([table for table, _ in chosen], replace):
         yield

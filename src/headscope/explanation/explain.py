@@ -27,13 +27,13 @@ from headscope.explanation.moments import best_neurons
 from headscope.explanation.result import Explanation, LayerExplanation
 from headscope.explanation.separation import Side, contrasts
 from headscope.explanation.sums import Chooser, LayerSums, counts_for, drawn_neurons, even
-from headscope.explanation.texts import Shown, dealt
+from headscope.explanation.texts import DealtText, dealt
 from headscope.models import ModelName, loaded
 from headscope.models.stacks import Place
 from headscope.probes.halves import SCORE, SELECT
-from headscope.probes.result import Source
 from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize, check_run_options
+from headscope.run.provenance import Source
 from headscope.run.reading.reader import Reader
 from headscope.run.watch import Watch, sides_of
 from headscope.text.batching import TextBatch
@@ -102,7 +102,7 @@ def _both_passes(
     """All texts twice: to choose neurons, and to score them."""
     batches = run.watch.batches(batch_size, reader.encoder.max_length)
 
-    def one_pass(part: Part, see: Callable[[Part, list[Shown]], None], doing: str) -> Part:
+    def one_pass(part: Part, see: Callable[[Part, list[DealtText]], None], doing: str) -> Part:
         about = title and f"{title}, {doing}"
         return run_pass(dealt(reader), part, see, batches=batches, title=about, expected=reader.expected)
 
@@ -147,7 +147,7 @@ class _Run:
         """(head, neuron) the best neurons in order, by the half they were chosen on."""
 
     @torch.inference_mode()
-    def choose(self, part: Choice, texts: list[Shown]) -> None:
+    def choose(self, part: Choice, texts: list[DealtText]) -> None:
         """First pass: what neurons are to be chosen by, and the mean embeddings."""
         batch = self.watch.batch([text.encoded for text in texts])
 
@@ -170,7 +170,7 @@ class _Run:
             ]
 
     @torch.inference_mode()
-    def score(self, part: Scored, texts: list[Shown]) -> None:
+    def score(self, part: Scored, texts: list[DealtText]) -> None:
         """Second pass: every text with the neurons that the other half chose."""
         batch = self.watch.batch([text.encoded for text in texts])
         held: dict[Place, list[_Map]] = {}
@@ -262,7 +262,7 @@ def _notes(run: _Run, choice: Choice, reader: Reader) -> Iterator[str]:
 
 
 def _sentence_sides(
-    batch: TextBatch, texts: list[Shown], stack: StackName
+    batch: TextBatch, texts: list[DealtText], stack: StackName
 ) -> list[tuple[TokenBatch, Tensor]]:
     """Both sides with the sentence (text, token) of every token."""
     own = [

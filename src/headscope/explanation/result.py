@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from headscope.explanation.separation import CONTRASTS
 from headscope.explanation.sums import COMPARED, REPLACED, LayerSums, RatioSums, counts_for
 from headscope.facts.analyses.explanations import (
     DESCRIPTION,
-    PROBE,
     Carried,
     Cell,
     HeadExplanation,
@@ -20,7 +18,6 @@ from headscope.facts.analyses.explanations import (
     Replaced,
     Separated,
 )
-from headscope.facts.description import Description
 from headscope.models.stacks import Place, Stacks
 from headscope.probes.result import ProbeResult, Row
 from headscope.stats.intervals import mean_interval
@@ -113,8 +110,7 @@ class LayerExplanation:
 class Explanation(ProbeResult):
     """Why some heads do what they do."""
 
-    probe: ClassVar[str] = PROBE
-    description: ClassVar[Description | None] = DESCRIPTION
+    description = DESCRIPTION
 
     stacks: Stacks
     layers: Mapping[Place, LayerExplanation]

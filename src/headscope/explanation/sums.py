@@ -13,6 +13,7 @@ from headscope.capture.scores import TextScores, softmax
 from headscope.explanation.moments import moments, random_residual, residual, total
 from headscope.explanation.separation import CONTRASTS, Contrast, neuron_areas, score_area
 from headscope.measures.base import TextMean
+from headscope.measures.reductions import cosine_of, divergence_of
 from headscope.probes.halves import SCORE, SELECT
 from headscope.stats.documents import ratio_error
 from headscope.types import Array
@@ -153,7 +154,7 @@ class LayerSums(Sums):
         applies = (torch.arange(len(COMPARED)) == column)[None, None]
         for means, values in (
             (self.js, js),
-            (self.cosine, cosine(weights, other)),
+            (self.cosine, cosine_of(weights, other)),
             (self.overlap, overlap(weights, other)),
         ):
             means.add(values.cpu()[None, :, None].expand(-1, -1, len(COMPARED)), applies=applies)
@@ -173,15 +174,7 @@ def drawn_neurons(seed: Sequence[int], heads: Sequence[int], neurons: int) -> Te
 
 def divergence(first: Tensor, second: Tensor) -> Tensor:
     """(head,) Jensen-Shannon divergence in nats, mean over queries."""
-    joint: Tensor = torch.special.entr((first + second) / 2).sum(-1)
-    own: Tensor = (torch.special.entr(first).sum(-1) + torch.special.entr(second).sum(-1)) / 2
-    return (joint - own).clamp_min(0).mean(-1)
-
-
-def cosine(first: Tensor, second: Tensor) -> Tensor:
-    """(head,) cosine similarity of the whole maps."""
-    sizes = first.square().sum((-2, -1)) * second.square().sum((-2, -1))
-    return (first * second).sum((-2, -1)) / sizes.sqrt().clamp_min(torch.finfo(first.dtype).tiny)
+    return divergence_of(first, second).mean(-1)
 
 
 def overlap(first: Tensor, second: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from headscope.probes.halves import Turns
 from headscope.run.reading.reader import Reader
-from headscope.text.encode import EncodedInput, EncodedText
+from headscope.text.encode import EncodedInput, EncodedText, Shown
 from headscope.text.items import TextPair
 from headscope.text.sentences import split_sentences
 from headscope.text.words import word_spans
@@ -14,24 +14,20 @@ from headscope.types import Layout
 
 
 @dataclass(frozen=True)
-class Shown:
+class DealtText(Shown):
     """A text as the model is shown it, and what it is for."""
 
-    encoded: EncodedInput
     sentences: tuple[list[int], list[int] | None]  # of the tokens of source and target
     half: int
     number: int
     """Its place among all texts."""
 
-    def __len__(self) -> int:
-        return len(self.encoded)
 
-
-def dealt(reader: Reader) -> Iterator[Shown]:
+def dealt(reader: Reader) -> Iterator[DealtText]:
     """The texts in reading order: neurons are chosen on one half and scored on the other."""
     for text, half, number in Turns(reader, kind="text"):
         sentences = token_sentences(text.pair, text.encoded, reader.encoder.layout)
-        yield Shown(text.encoded, sentences, half, number)
+        yield DealtText(text.encoded, sentences, half, number)
 
 
 def token_sentences(
@@ -45,43 +41,29 @@ def token_sentences(
     if layout == "source-target":
         assert encoded.target is not None
         written = first if second is None else second
-        return _numbers(encoded.source, first, _starts(first)), _numbers(
-            encoded.target, written, _starts(written)
-        )
-    if second is None:
-        return _numbers(encoded.source, first, _starts(first)), None
-    starts = _starts(first)
-    if layout == "joined":
-        later = [len(first) + 1 + start for start in _starts(second)]
-        return _numbers(encoded.source, f"{first} {second}", starts + later), None
-    return _of_pair(encoded.source, first, second), None
+        return _numbers(encoded.source, [first]), _numbers(encoded.target, [written])
+    texts = [first] if second is None else [first, second]
+    return _numbers(encoded.source, texts, may_lose_words=layout == "pair"), None
 
 
-def _of_pair(encoded: EncodedText, first: str, second: str) -> list[int]:
-    """The words of the second text are numbered on from those of the first that were not cut off."""
-    words = [
-        [
-            word if segment == number else -1
-            for word, segment in zip(encoded.word, encoded.segment, strict=True)
-        ]
-        for number in (0, 1)
-    ]
-    base = min((word for word in words[1] if word >= 0), default=0)
-    spans, starts = (word_spans(first), word_spans(second)), (_starts(first), _starts(second))
-    numbers = []
-    for of_first, of_second in zip(*words, strict=True):
-        if of_first >= 0:
-            numbers.append(bisect_right(starts[0], spans[0][of_first][0]) - 1)
-        elif of_second >= 0:
-            numbers.append(len(starts[0]) + bisect_right(starts[1], spans[1][of_second - base][0]) - 1)
-        else:
-            numbers.append(-1)
+def _numbers(encoded: EncodedText, texts: list[str], *, may_lose_words: bool = False) -> list[int]:
+    """The sentence of every token of one text, or of two, of which the words and sentences of the second go on.
+
+    The first one `may_lose_words` at its end, where each text is cut by itself.
+    """
+    numbers, words, sentences = [-1] * len(encoded), 0, 0
+    for segment, text in enumerate(texts):
+        own = {
+            place: word
+            for place, (word, of) in enumerate(zip(encoded.word, encoded.segment, strict=True))
+            if word >= 0 and of == segment
+        }
+        before = min(own.values(), default=0) if segment and may_lose_words else words
+        spans, starts = word_spans(text), _starts(text)
+        for place, word in own.items():
+            numbers[place] = sentences + bisect_right(starts, spans[word - before][0]) - 1
+        words, sentences = len(spans), len(starts)
     return numbers
-
-
-def _numbers(encoded: EncodedText, text: str, starts: list[int]) -> list[int]:
-    spans = word_spans(text)
-    return [-1 if word < 0 else bisect_right(starts, spans[word][0]) - 1 for word in encoded.word]
 
 
 def _starts(text: str) -> list[int]:

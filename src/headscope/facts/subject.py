@@ -11,8 +11,7 @@ from headscope.atlas.files import COMPANIONS
 from headscope.facts.description import Description, description_of
 from headscope.facts.head_arrays import HeadArray, stack_arrays
 from headscope.facts.scores import mean_ends
-from headscope.kinds import Likeness
-from headscope.kinds.likeness import likeness_of
+from headscope.kinds.likeness import Likeness, likeness_of
 from headscope.registry import known_names
 
 

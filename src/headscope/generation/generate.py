@@ -206,9 +206,7 @@ class _Maps:
 
     def __init__(self, sizes: Mapping[str, tuple[int, int]], grids: tuple[HeadGrid, ...]) -> None:
         self.sizes = sizes
-        self.weights = sum(
-            grid.layers * grid.heads * sizes[grid.stack][0] * sizes[grid.stack][1] for grid in grids
-        )
+        self.weights = sum(grid.size * sizes[grid.stack][0] * sizes[grid.stack][1] for grid in grids)
         self.maps: dict[Place, Array] = {}
         self.rows: dict[Place, int] = {}
 

@@ -198,9 +198,8 @@ class ImportanceSums(Sums):
         coords: Coords = {**self.grid.coords, "role": KEY_ROLES}
         arrays: dict[str, LabelledArray] = {}
         for name, (dims, description) in _ARRAYS.items():
-            arrays |= self.means[name].labelled(
-                name, dims=dims, coords=coords, description=description, units=units
-            )
+            own = {dim: coords[dim] for dim in dims}
+            arrays |= self.means[name].labelled(name, own, description, units)
         return arrays
 
 

@@ -17,9 +17,10 @@ from headscope.errors import CaptureError, TextError
 from headscope.importance.gradients import KEY_ROLES, ImportanceSums, layer_gradients
 from headscope.measures.base import TextMean
 from headscope.models import Model, ModelName
-from headscope.probes.result import ProbeResult, Row, Source
+from headscope.probes.result import ProbeResult, Row, plain
 from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize
+from headscope.run.provenance import Source
 from headscope.run.watch import HELD_BYTES, HELD_BYTES_ELSEWHERE
 from headscope.tasks import IGNORED, Task, TaskBatch, TaskBatches, with_head
 from headscope.tasks.base import BATCHES_A_SHARD
@@ -53,9 +54,9 @@ class ImportanceResult(ProbeResult):
         rows: list[Row] = []
         for layer in range(len(heads)):
             head = int(np.argmax(heads[layer, :, 0]))
-            importance, stderr = map(_number, heads[layer, head])
+            importance, stderr = map(plain, heads[layer, head])
             by_role = {
-                role: {"gradient": _number(gradient), "stderr": _number(error)}
+                role: {"gradient": plain(gradient), "stderr": plain(error)}
                 for role, (gradient, error) in zip(KEY_ROLES, gradients[layer], strict=True)
             }
             best = {"head": str(HeadId(layer, head)), "importance": importance, "importance_stderr": stderr}
@@ -67,7 +68,7 @@ class ImportanceResult(ProbeResult):
         numbers = self._numbers("head_importance", stack)
         places = [HeadId(*divmod(place, numbers.shape[1])) for place in range(numbers[..., 0].size)]
         return [
-            {"head": str(head), "importance": _number(importance), "stderr": _number(error)}
+            {"head": str(head), "importance": plain(importance), "stderr": plain(error)}
             for head, (importance, error) in sorted(
                 zip(places, numbers.reshape(-1, 2), strict=True), key=lambda row: -row[1][0]
             )
@@ -77,11 +78,6 @@ class ImportanceResult(ProbeResult):
         """(..., 2) an array of a stack, the first by default, and its standard errors."""
         arrays = self.found[stack or next(iter(self.found))]
         return np.stack([arrays[name].values, arrays[f"{name}_stderr"].values], axis=-1)
-
-
-def _number(value: float) -> float | None:
-    """Plain data for a table; None for what no text, or only one, says something of."""
-    return float(value) if np.isfinite(value) else None
 
 
 def gradient_importance(
@@ -110,36 +106,20 @@ def gradient_importance(
         {grid.stack: ImportanceSums.zeros(grid) for grid in capture.stacks.grids}, TextMean.zeros()
     )
     expected = sum(int((batch.units > 0).sum()) for batch in batches)
-
-    def count(part: _Tally, batch: TaskBatch) -> None:
-        part.update(task, capture, batch)
-
-    title = f"{model.name} on {task.data}" if progress else None
     run_pass(
         _with_loss(batches, capture),
         tally,
-        count,
+        lambda part, batch: part.update(task, capture, batch),
         batches=iter,
-        title=title,
+        title=f"{model.name} on {task.data}" if progress else None,
         expected=lambda done: expected,
         units=len,
         least=BATCHES_A_SHARD // BACKWARD_TIMES,
     )
     if not tally.rows:
         raise TextError(f"{task.data}: no text has anything to predict, so there is no loss to differentiate")
-    source = Source(
-        data=task.data,
-        data_hash=hashlib.sha256(b"".join(sorted(tally.digests))).hexdigest(),
-        annotator=None,
-        texts=tally.rows,
-        documents=len(np.unique(batches.documents[sorted(tally.examples)])),
-        tokens=tally.tokens,
-        texts_cut=tally.cut,
-        skipped=batches.skipped.count,
-        options={"task": task.name, "does": task.does, "limit": limit, **task.settings},
-        duration=perf_counter() - started,
-        notes=tuple(_notes(tally, batches, model)),
-    )
+    options = {"task": task.name, "does": task.does, "limit": limit, **task.settings}
+    source = tally.source(task.data, batches, model, options=options, duration=perf_counter() - started)
     arrays = {str(stack): sums.result(task.loss_units) for stack, sums in tally.sums.items()}
     return ImportanceResult(model, source, arrays, float(tally.loss.mean()), float(tally.loss.stderr()))
 
@@ -171,6 +151,23 @@ class _Tally(Sums):
         self.examples.update(batch.example.tolist())
         self.digests += map(_digest, range(batch.rows), repeat(batch))
 
+    def source(
+        self, data: str, batches: TaskBatches, model: Model, *, options: Mapping[str, object], duration: float
+    ) -> Source:
+        """Where the numbers come from."""
+        return Source(
+            data=data,
+            data_hash=hashlib.sha256(b"".join(sorted(self.digests))).hexdigest(),
+            texts=self.rows,
+            documents=len(np.unique(batches.documents[sorted(self.examples)])),
+            tokens=self.tokens,
+            texts_cut=self.cut,
+            skipped=batches.skipped.count,
+            options=options,
+            duration=duration,
+            notes=tuple(_notes(self, batches, model)),
+        )
+
 
 def _check(sums: ImportanceSums, model: Model) -> None:
     """Raise where a gradient is nan or infinite though the attention and the loss are numbers."""
@@ -196,7 +193,7 @@ def _notes(tally: _Tally, batches: TaskBatches, model: Model) -> list[str]:
 
 def _with_loss(batches: TaskBatches, capture: Capture) -> Iterator[TaskBatch]:
     """The rows that have a loss, in parts whose maps and all that a backward pass needs fit into what may be held."""
-    heads = sum(grid.layers * grid.heads for grid in capture.stacks.grids)
+    heads = sum(grid.size for grid in capture.stacks.grids)
     for batch in batches:
         rows = torch.nonzero(batch.units > 0).flatten().tolist()
         length = max(tensor.shape[1] for tensor in batch.inputs.values())

@@ -8,7 +8,7 @@ import numpy as np
 from headscope.atlas import Atlas
 from headscope.atlas.files import MOVED
 from headscope.errors import AtlasError
-from headscope.types import Array, WeighedBy, check_weighed_by
+from headscope.types import Array, Coords, WeighedBy, check_weighed_by
 
 MEASURE = "distance_features"
 FIRST = "cls"
@@ -50,6 +50,11 @@ class HeadFeatures:
         return [f"{layer}.{head}" for layer in range(self.layers) for head in range(self.heads)]
 
     @property
+    def coords(self) -> Coords:
+        """The labels of an array that has a number a head."""
+        return {"layer": range(self.layers), "head": range(self.heads)}
+
+    @property
     def layer(self) -> Array:
         """(head,) the layer of each head."""
         return np.repeat(np.arange(self.layers), self.heads)
@@ -89,10 +94,10 @@ def head_features(atlas: Atlas, *, stack: str | None = None, weigh: WeighedBy = 
         fold_texts = counts[has_texts].astype(float)
     names = tuple(map(str, array["feature"].values))
     uniform = arrays[f"{measure}_uniform"].values.astype(float)
-    if name != "decoder":
-        return HeadFeatures(name, layers, heads, names, values, uniform, folds, fold_texts, weigh)
-    first = values[:, names.index(FIRST)]
-    values, uniform = _without_first(values, names), _without_first(uniform, names)
+    first = None
+    if name == "decoder":
+        first = values[:, names.index(FIRST)]
+        values, uniform = _without_first(values, names), _without_first(uniform, names)
     return HeadFeatures(name, layers, heads, names, values, uniform, folds, fold_texts, weigh, first)
 
 

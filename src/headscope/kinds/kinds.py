@@ -78,7 +78,11 @@ class HeadKinds:
     @property
     def head_type(self) -> Array:
         """(layer, head) the name of each head's kind."""
-        return np.array(self.names, dtype=object)[self.clusters.labels].reshape(self._shape)
+        return self.named(self.clusters.labels)
+
+    def named(self, numbers: Array) -> Array:
+        """(layer, head) the names of kinds (head,)."""
+        return np.array(self.names, dtype=object)[numbers].reshape(self._shape)
 
     @property
     def by_layer(self) -> Array:
@@ -183,35 +187,24 @@ class HeadKinds:
 
     def arrays(self) -> dict[str, LabelledArray]:
         """What goes into the atlas."""
-        heads = {"layer": range(self.features.layers), "head": range(self.features.heads)}
-        halves: Coords = {**heads, "half": tuple(self._readings)}
-        centres = {"type": list(self.names), "feature": self.features.names}
+        clusters, readings = self.clusters, self._readings
+        heads = self.features.coords
+        centres: Coords = {"type": list(self.names), "feature": self.features.names}
         unknown = np.full(len(self.features.values), np.nan)
-        changed = [unknown if reading is None else reading.changed for reading in self._readings.values()]
-        certainty = (
-            "probability of its kind"
-            if self.clusters.method == "gmm"
-            else "1 - distance to the own centre / distance to the next one"
-        )
-        return {
-            "head_type": LabelledArray.of(self.head_type, heads, "kind of each head"),
-            "head_type_certainty": LabelledArray.of(
-                self.clusters.certainty.reshape(self._shape), heads, certainty
-            ),
-            "head_type_changed": LabelledArray.of(
-                np.stack(changed, -1).reshape(*self._shape, -1),
-                halves,
-                "in how many of ten fits on half of the heads or texts the head was not of its usual kind",
-            ),
-            "head_type_centre": LabelledArray.of(
-                self.clusters.centres, centres, "mean distance features of each kind"
-            ),
-            "head_type_silhouette": LabelledArray.of(
-                np.array(list(self.silhouettes.values())),
-                {"k": list(self.silhouettes)},
-                "silhouette for each number of kinds",
-            ),
+        changed = [unknown if reading is None else reading.changed for reading in readings.values()]
+        to_centre = "1 - distance to the own centre / distance to the next one"
+        sure = "probability of its kind" if clusters.method == "gmm" else to_centre
+        moved = "in how many of ten fits on half of the heads or texts the head was not of its usual kind"
+        by_half, by_k = {**heads, "half": tuple(readings)}, {"k": list(self.silhouettes)}
+        silhouettes = np.array(list(self.silhouettes.values()))
+        parts: dict[str, tuple[Array, Coords, str]] = {
+            "": (self.head_type, heads, "kind of each head"),
+            "_certainty": (clusters.certainty.reshape(self._shape), heads, sure),
+            "_changed": (np.stack(changed, -1).reshape(*self._shape, -1), by_half, moved),
+            "_centre": (clusters.centres, centres, "mean distance features of each kind"),
+            "_silhouette": (silhouettes, by_k, "silhouette for each number of kinds"),
         }
+        return {f"head_type{ending}": LabelledArray.of(*part) for ending, part in parts.items()}
 
     def to_atlas(self, atlas: Atlas) -> Atlas:
         """The atlas with these kinds in it; those of other stacks stay."""

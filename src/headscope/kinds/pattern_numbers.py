@@ -39,9 +39,8 @@ def numbers(maps: ReducedMaps) -> Tensor:
 
 def _far(maps: ReducedMaps) -> Tensor:
     """(map or 1, SIDE, key) True for tokens that are near to no query of the row: beyond any diagonal."""
-    edges = (
-        torch.arange(SIDE + 1, device=maps.rows.device) * maps.lengths[:, None] / SIDE
-    )  # (map or 1, SIDE + 1)
+    # (map or 1, SIDE + 1)
+    edges = torch.arange(SIDE + 1, device=maps.rows.device) * maps.lengths[:, None] / SIDE
     keys = torch.arange(maps.rows.shape[-1], device=maps.rows.device)
     before, after = keys < edges[:, :-1, None] - _NEAR, keys >= edges[:, 1:, None] + _NEAR
     return (before | after) & maps.is_token[:, None]
@@ -175,9 +174,8 @@ def _bright_lines(maps: ReducedMaps) -> Tensor:
     on, beside = _lines(maps.bright_band)
     lift = on - beside  # (map, query, offset)
     pooling = maps.pooling
-    quarters = pooling.view(len(pooling), _QUARTERS, -1, pooling.shape[-1]).mean(
-        2
-    )  # (map or 1, quarter, query)
+    # (map or 1, quarter, query)
+    quarters = pooling.view(len(pooling), _QUARTERS, -1, pooling.shape[-1]).mean(2)
     in_half, in_all = _second_and_last(quarters @ lift)  # (map, offset)
     lengths = maps.lengths[:, None]
     followed = (lift > 0.12).logical_and_(on > 0.3).to(on).sum(1) / lengths

@@ -157,9 +157,7 @@ class PatternShares(PerTextMeasure):
         for name, means, coords in (("layer", self.by_layer, layers), ("whole", self.whole, self.coords)):
             of = "each layer" if name == "layer" else "all layers"
             about = f"share of attention maps that show the pattern, by a classifier; of {of}"
-            arrays |= means.labelled(
-                f"{self.name}_{name}", dims=tuple(coords), coords=coords, description=about
-            )
+            arrays |= means.labelled(f"{self.name}_{name}", coords, about)
         return arrays
 
 

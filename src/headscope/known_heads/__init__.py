@@ -1,7 +1,7 @@
 """Known kinds of heads in decoders: previous token, duplicate, induction, sink, copying, successor, retrieval."""
 
 from headscope.known_heads.needle import Needle
-from headscope.known_heads.result import KINDS, KnownResult
+from headscope.known_heads.result import KnownResult
 from headscope.known_heads.run import known
 
-__all__ = ["KINDS", "KnownResult", "Needle", "known"]
+__all__ = ["KnownResult", "Needle", "known"]

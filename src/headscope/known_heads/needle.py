@@ -93,18 +93,15 @@ class Retrieved:
 
     written: float
     """The share of the answer's tokens that the model wrote, in their order."""
-    fetched: (
-        Tensor  # (layer, head) share of the answer written while the head's largest weight lay on that token
-    )
+    fetched: Tensor
+    """(layer, head) share of the answer written while the head's largest weight lay on that token."""
     control: Tensor  # (layer, head) the same for the stretch of the control
 
 
 def retrieve(capture: Capture, trial: Trial) -> Retrieved:
     """Let the model go on greedily for as long as the answer is, with the cache on, and watch every step."""
     model, grid = capture.model, capture.stacks.grids[0]
-    looked = torch.zeros(
-        len(trial.answer), grid.layers, grid.heads, dtype=torch.long
-    )  # where weights are largest
+    looked = torch.zeros(len(trial.answer), *grid.shape, dtype=torch.long)  # where weights are largest
     step = 0
 
     def look(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:

@@ -48,8 +48,7 @@ def natural(batch: AttentionBatch, chosen: Tensor) -> tuple[Tensor, Tensor, Tens
     """
     weights = batch.attention.float()
     texts, heads, queries, keys = weights.shape
-    real = batch.queries.is_token[:, :, None] & batch.keys.is_token[:, None, :]
-    others = real & ~chosen & torch.ones_like(chosen).tril()
+    others = _pairs(batch) & ~chosen & torch.ones_like(chosen).tril()
     apart = torch.arange(queries, device=weights.device)[:, None] - torch.arange(keys, device=weights.device)
     apart = apart.clamp_min(0).expand(texts, heads, -1, -1).flatten(2)  # (text, head, query * key)
 

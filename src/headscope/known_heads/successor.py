@@ -9,33 +9,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from headscope.capture import Capture
-from headscope.models.stacks import Place
+from headscope.data import beside
 from headscope.run.controlled import ControlledMeans
 from headscope.types import HeadGrid
-from headscope.writing.readout import Readout
-from headscope.writing.weights import HeadMatrices
+from headscope.writing.readout import Readout, StraightPaths
+from headscope.writing.weights import HeadMatrices, head_matrices
 
 SUCCESSOR = "successor"
 FEWEST_ITEMS = 4
 """A list of fewer items that are one token each says nothing."""
 FEWEST_STEPS = 10
 
-ORDERED: Mapping[str, str] = {
-    "weekdays": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday Monday",
-    "months": "January February March April May June July August September October November December January",
-    "number words": "one two three four five six seven eight nine ten eleven twelve",
-    "numbers": "1 2 3 4 5 6 7 8 9 10 11 12",
-    "letters": "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z",
-}
-"""Items in their order; weekdays and months come round again."""
-UNORDERED = (
-    "house river stone bread horse garden paper table music winter bottle window doctor forest silver engine coffee "
-    "shirt valley kitchen rabbit candle market copper pencil orange a b c d e f g h i j k l m n o p q r s t u v w x y z"
-)
-"""Words that no order suggests; of a tokenizer that knows none of them, small letters in an order they do not have."""
+_WORDS = beside(__file__)
+ORDERED: Mapping[str, str] = _WORDS["ordered"]
+UNORDERED: str = _WORDS["unordered"]
 
 
 def steps(tokenizer: object) -> Iterator[tuple[list[int], list[tuple[int, int]]]]:
@@ -62,26 +51,18 @@ def _one_token(tokenizer: object, word: str) -> int | None:
     return None
 
 
-def successors(
-    capture: Capture, matrices: Mapping[Place, HeadMatrices], readout: Readout, grid: HeadGrid
-) -> ControlledMeans | None:
+@torch.inference_mode()
+def successors(paths: StraightPaths, grid: HeadGrid) -> ControlledMeans | None:
     """How often every head raises the next item most, a case an item; None where that cannot be asked."""
-    table = capture.model.network.get_input_embeddings()
-    lists = list(steps(capture.model.tokenizer))
-    plain = [
-        token
-        for word in UNORDERED.split()
-        if (token := _one_token(capture.model.tokenizer, word)) is not None
-    ]
-    if (
-        len(matrices) < grid.layers
-        or not isinstance(table, nn.Embedding)
-        or table.weight.shape != readout.unembedding.shape
-        or sum(len(known) for _, known in lists) < FEWEST_STEPS
-        or len(plain) < FEWEST_ITEMS
-    ):
+    tokenizer, readout, embedding = paths.capture.model.tokenizer, paths.readout, paths.embedding
+    matrices, lists = head_matrices(paths), list(steps(tokenizer))
+    words = (_one_token(tokenizer, word) for word in UNORDERED.split())
+    plain = [token for token in words if token is not None]
+    known_steps = sum(len(known) for _, known in lists)
+    if len(matrices) < grid.layers or embedding is None:
         return None
-    embedding = table.weight.detach().float()
+    if known_steps < FEWEST_STEPS or len(plain) < FEWEST_ITEMS:
+        return None
     if readout.is_centred:  # so is what the heads read
         embedding = embedding - embedding.mean(-1, keepdim=True)
     sums = ControlledMeans.zeros(grid, [SUCCESSOR])
@@ -89,8 +70,8 @@ def successors(
         for tokens, known in lists:
             most = raised_most(layer, embedding, readout, tokens)  # (head, item)
             value = torch.stack([most[:, source] == target for source, target in known])  # (step, head)
-            words = [plain[number % len(plain)] for number in range(len(tokens))]
-            control = _at_random(raised_most(layer, embedding, readout, words), len(known))
+            others = [plain[number % len(plain)] for number in range(len(tokens))]
+            control = _at_random(raised_most(layer, embedding, readout, others), len(known))
             sums.add(SUCCESSOR, place.layer, value.float(), control)
     return sums
 

@@ -1,4 +1,4 @@
-"""Kinds of heads that are told by what they write: copying, copy suppression, successor; and how loud heads are.
+"""Kinds of heads that are told by what they write, copying and copy suppression; and how loud heads are.
 
 A head that copies raises the score of the token it looks at most; a copy suppression head lowers it (McDougall et al.
 2023). The control is the same head's output at another position of the same text; what the head does there in the
@@ -13,16 +13,11 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums
-from headscope.capture import Capture
-from headscope.capture.projection import OutputProjection
-from headscope.known_heads.successor import successors
 from headscope.measures.base import TextMean
-from headscope.models.stacks import Place
 from headscope.run.controlled import ControlledMeans
 from headscope.types import HeadGrid
 from headscope.writing.effects import LOOKED_AT, LayerEffects, Tokens, effects
-from headscope.writing.readout import Readout, find_readout, straight_paths
-from headscope.writing.weights import head_matrices
+from headscope.writing.readout import StraightPaths
 
 SIGNS: Mapping[str, int] = {"copying": 1, "copy_suppression": -1}
 """Kinds by the sign of their effect on the token looked at."""
@@ -39,39 +34,22 @@ class WrittenKinds(Sums):
     def zeros(cls, grid: HeadGrid, ending: str) -> Self:
         """Nothing seen yet; `ending` is that of the kinds' names."""
         kinds = ControlledMeans.zeros(grid, [f"{kind}{ending}" for kind in SIGNS])
-        return cls(kinds, TextMean.zeros(grid.layers, grid.heads))
+        return cls(kinds, TextMean.zeros(*grid.shape))
 
 
-@dataclass(frozen=True)
-class Writing:
-    """The straight paths of one model from its heads to its scores."""
-
-    capture: Capture
-    readout: Readout
-    paths: dict[Place, OutputProjection]
-
-    @classmethod
-    def of(cls, capture: Capture) -> Self:
-        """Those of a model with a language-modelling head; CaptureError, in words, where it has none."""
-        readout = find_readout(capture)
-        return cls(capture, readout, straight_paths(capture, readout))
-
-    def count(self, part: WrittenKinds, inputs: dict[str, Tensor], tokens: Tokens, ending: str = "") -> None:
-        """Count one batch of texts."""
-        for layer in effects(self.capture, self.paths, self.readout, inputs, tokens, targets=(LOOKED_AT,)):
-            effect, elsewhere, applies = layer.by_target[LOOKED_AT]
-            # A text in which a head looks at special tokens alone counts 0: all heads have the same texts.
-            effect, elsewhere = effect * applies, elsewhere * applies
-            for kind, sign in SIGNS.items():
-                control = (sign * elsewhere).clamp_min(0)
-                part.kinds.add(f"{kind}{ending}", layer.layer, sign * effect, control)
-            mean = _lengths(layer, tokens.real)  # (text, head)
-            part.loudness.add(mean / mean.mean(-1, keepdim=True), layer=layer.layer)
-
-    def successors(self, grid: HeadGrid) -> ControlledMeans | None:
-        """How often every head raises the next item of an ordered list most; None where that cannot be asked."""
-        with torch.inference_mode():
-            return successors(self.capture, head_matrices(self.capture, self.paths), self.readout, grid)
+def count_written(
+    part: WrittenKinds, paths: StraightPaths, inputs: dict[str, Tensor], tokens: Tokens, ending: str = ""
+) -> None:
+    """Count one batch of texts."""
+    for layer in effects(paths, inputs, tokens, targets=(LOOKED_AT,)):
+        effect, elsewhere, applies = layer.by_target[LOOKED_AT]
+        # A text in which a head looks at special tokens alone counts 0: all heads have the same texts.
+        effect, elsewhere = effect * applies, elsewhere * applies
+        for kind, sign in SIGNS.items():
+            control = (sign * elsewhere).clamp_min(0)
+            part.kinds.add(f"{kind}{ending}", layer.layer, sign * effect, control)
+        mean = _lengths(layer, tokens.real)  # (text, head)
+        part.loudness.add(mean / mean.mean(-1, keepdim=True), layer=layer.layer)
 
 
 def _lengths(layer: LayerEffects, real: Tensor) -> Tensor:

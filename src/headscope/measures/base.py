@@ -1,7 +1,7 @@
 """What a measure is: sums over texts that can be merged, and a result that comes with its uncertainty."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -12,7 +12,7 @@ from torch import Tensor
 from headscope.accumulator import Sums, merge_fields, nothing, settled
 from headscope.batches import ALL_LAYERS, ChosenRows
 from headscope.registry import Registry
-from headscope.types import AttentionBatch, HeadGrid, LabelledArray, TokenBatch
+from headscope.types import AttentionBatch, Coords, HeadGrid, LabelledArray, TokenBatch
 
 MEASURES: Registry[type["Measure"]] = Registry("measure")
 
@@ -67,20 +67,13 @@ class TextMean(Sums):
         )
 
     def labelled(
-        self,
-        name: str,
-        *,
-        dims: tuple[str, ...],
-        coords: Mapping[str, Sequence[str] | Sequence[int]],
-        description: str,
-        units: str = "1",
+        self, name: str, coords: Coords, description: str, units: str = "1"
     ) -> dict[str, LabelledArray]:
         """The mean as `name` and its standard error as `name_stderr`."""
+        error = f"standard error over texts of {name}"
         return {
-            name: LabelledArray(self.mean(), dims, coords, description, units),
-            f"{name}_stderr": LabelledArray(
-                self.stderr(), dims, coords, f"standard error over texts of {name}", units
-            ),
+            name: LabelledArray.of(self.mean(), coords, description, units),
+            f"{name}_stderr": LabelledArray.of(self.stderr(), coords, error, units),
         }
 
 
@@ -158,14 +151,14 @@ class PerTextMeasure(Measure):
     faithful: bool
 
     dims: ClassVar[tuple[str, ...]]
-    coords: ClassVar[Mapping[str, Sequence[str] | Sequence[int]]]
+    coords: ClassVar[Coords]
     units: ClassVar[str] = "1"
 
     @classmethod
     def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
         """Nothing seen yet."""
         extra = [len(cls.coords[dim]) for dim in cls.dims]
-        return cls(grid, TextMean.zeros(grid.layers, grid.heads, *extra), TextMean.zeros(*extra), faithful)
+        return cls(grid, TextMean.zeros(*grid.shape, *extra), TextMean.zeros(*extra), faithful)
 
     @abstractmethod
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
@@ -187,18 +180,7 @@ class PerTextMeasure(Measure):
 
     def result(self) -> dict[str, LabelledArray]:
         """The mean (layer, head, *dims), its standard error, and what even attention would give (*dims)."""
-        means = self.means.labelled(
-            self.name,
-            dims=("layer", "head", *self.dims),
-            coords={"layer": range(self.grid.layers), "head": range(self.grid.heads), **self.coords},
-            description=self.summary,
-            units=self.units,
-        )
-        baseline = self.uniform.labelled(
-            f"{self.name}_uniform",
-            dims=self.dims,
-            coords=self.coords,
-            description=f"{self.name} of a head that looks evenly at all it can see",
-            units=self.units,
-        )
-        return means | baseline
+        coords = {dim: self.coords[dim] for dim in self.dims}
+        even = f"{self.name} of a head that looks evenly at all it can see"
+        means = self.means.labelled(self.name, {**self.grid.coords, **coords}, self.summary, self.units)
+        return means | self.uniform.labelled(f"{self.name}_uniform", coords, even, self.units)

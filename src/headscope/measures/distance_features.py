@@ -9,14 +9,7 @@ from torch import Tensor
 from headscope.measures.base import MEASURES, PerTextMeasure
 from headscope.measures.folds import FOLDS, FoldSums
 from headscope.measures.reductions import WINDOWS, QueryGroup, class_mass, picked, window_sums
-from headscope.types import (
-    CLS,
-    COMMA,
-    PERIOD,
-    SEP,
-    AttentionBatch,
-    LabelledArray,
-)
+from headscope.types import CLS, COMMA, PERIOD, SEP, AttentionBatch, Coords, LabelledArray
 
 SPECIAL_FEATURES = (("cls", CLS), ("sep", SEP), ("comma", COMMA), ("period", PERIOD))
 
@@ -59,21 +52,13 @@ class DistanceFeatures(PerTextMeasure):
     def result(self) -> dict[str, LabelledArray]:
         """The features, their standard error and even baseline, and the features of each part of the texts."""
         whole = super().result()
-        array = whole[self.name]
-        coords = {"fold": range(FOLDS), **array.coords}
+        folds: Coords = {"fold": range(FOLDS)}
+        coords = {**folds, **whole[self.name].coords}
+        about = f"{self.name} of each of {FOLDS} parts of the texts"
+        texts = self.folds.texts.cpu().numpy().astype("int64")
         return whole | {
-            f"{self.name}_folds": LabelledArray(
-                self.folds.mean(),
-                ("fold", *array.dims),
-                coords,
-                f"{self.name} of each of {FOLDS} parts of the texts",
-            ),
-            f"{self.name}_fold_texts": LabelledArray(
-                self.folds.texts.cpu().numpy().astype("int64"),
-                ("fold",),
-                {"fold": range(FOLDS)},
-                "how many texts each part has",
-            ),
+            f"{self.name}_folds": LabelledArray.of(self.folds.mean(), coords, about),
+            f"{self.name}_fold_texts": LabelledArray.of(texts, folds, "how many texts each part has"),
         }
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:

@@ -69,20 +69,13 @@ class ExampleMap(Measure):
 
     def result(self) -> dict[str, LabelledArray]:
         """(layer, head, row, column), and how many tokens the text has."""
-        coords = {
-            "layer": range(self.grid.layers),
-            "head": range(self.grid.heads),
-            "row": range(SIDE),
-            "column": range(SIDE),
-        }
+        coords = {**self.grid.coords, "row": range(SIDE), "column": range(SIDE)}
         lengths: np.ndarray[Any, Any] = np.array(self.lengths, dtype=float)
         lengths[lengths == 0] = np.nan
         return {
-            self.name: LabelledArray(
-                self.maps.cpu().numpy(), ("layer", "head", "row", "column"), coords, self.summary
-            ),
-            f"{self.name}_lengths": LabelledArray(
-                lengths, ("side",), {"side": ("query", "key")}, "tokens in the text that example_map shows"
+            self.name: LabelledArray.of(self.maps.cpu().numpy(), coords, self.summary),
+            f"{self.name}_lengths": LabelledArray.of(
+                lengths, {"side": ("query", "key")}, "tokens in the text that example_map shows"
             ),
         }
 

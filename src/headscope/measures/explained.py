@@ -80,7 +80,7 @@ class _Sample:
     @classmethod
     def of(cls, grid: HeadGrid) -> "_Sample":
         """No texts yet, and room for as many as what is kept of a stack may take."""
-        fitting = _TEXTS_TIMES_HEADS // (grid.layers * grid.heads)
+        fitting = _TEXTS_TIMES_HEADS // (grid.size)
         return cls(min(SCORED_TEXTS, max(_FEWEST_TEXTS, fitting)))
 
     def empty(self) -> "_Sample":
@@ -223,34 +223,26 @@ class Explained(Measure):
 
     def result(self) -> dict[str, LabelledArray]:
         """The share with its error, the weights, and the shares of control and ceiling."""
-        shape = (self.grid.layers, self.grid.heads)
-        shares = {name: np.full(shape, np.nan) for name in ("", "_stderr", "_control", "_ceiling")}
-        weights = np.full((*shape, len(self.templates)), np.nan)
+        shares = {name: np.full(self.grid.shape, np.nan) for name in ("", "_stderr", "_control", "_ceiling")}
+        weights = np.full((*self.grid.shape, len(self.templates)), np.nan)
         self._follow(torch.zeros(1))
         if self.products.any():
             weights = mixture_weights(self.products.numpy(), self.with_attention.numpy())
         if self.products.any() and self.sample.texts:
             shares = self._shares(weights)
-        heads = {"layer": range(self.grid.layers), "head": range(self.grid.heads)}
         words = {
             "": self.summary,
             "_stderr": "standard error over held-out texts of explained",
             "_control": "the same with the templates of another text of the same length",
             "_ceiling": "the same with the head's own mean attention by offset and class of key",
         }
-        coords: dict[str, Sequence[str] | Sequence[int]] = {**heads, "template": self.templates}
-        return {
-            **{
-                f"explained{ending}": LabelledArray(values, tuple(heads), heads, words[ending])
-                for ending, values in shares.items()
-            },
-            "explained_weight": LabelledArray(
-                weights,
-                tuple(coords),
-                coords,
-                "weight of each template in the mixture that is nearest to the head",
-            ),
+        arrays = {
+            f"explained{ending}": LabelledArray.of(values, self.grid.coords, words[ending])
+            for ending, values in shares.items()
         }
+        coords = {**self.grid.coords, "template": self.templates}
+        nearest = "weight of each template in the mixture that is nearest to the head"
+        return arrays | {"explained_weight": LabelledArray.of(weights, coords, nearest)}
 
     def _shares(self, weights: Array) -> dict[str, Array]:
         """The explained share, its error, and that of control and ceiling, each (layer, head)."""

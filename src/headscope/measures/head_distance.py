@@ -67,7 +67,7 @@ class HeadDistance(Measure):
     @classmethod
     def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
         """Nothing seen yet."""
-        heads = grid.layers * grid.heads
+        heads = grid.size
         return cls(grid, TextMean.zeros(heads, heads), faithful)
 
     def wanted(self, queries: TokenBatch, keys: TokenBatch, *, moved: bool) -> Sequence[ChosenRows]:
@@ -140,21 +140,12 @@ class HeadDistance(Measure):
     def result(self) -> dict[str, LabelledArray]:
         """`head_distance` (head_a, head_b), heads labelled layer.head, and its standard error."""
         labels = self.grid.labels
-        arrays = self.means.labelled(
-            self.name,
-            dims=("head_a", "head_b"),
-            coords={"head_a": labels, "head_b": labels},
-            description=self.described,
-            units="nats",
-        )
+        coords = {"head_a": labels, "head_b": labels}
         if not self.faithful:
-            return arrays
-        total = (
-            self.means.total.cpu().numpy().copy()
-        )  # the published form is a sum, which has no standard error
-        return {
-            self.name: LabelledArray(total, ("head_a", "head_b"), arrays[self.name].coords, SUMMED, "nats")
-        }
+            return self.means.labelled(self.name, coords, self.described, "nats")
+        # The published form is a sum, which has no standard error.
+        total = self.means.total.cpu().numpy().copy()
+        return {self.name: LabelledArray.of(total, coords, SUMMED, "nats")}
 
 
 class SampledHeadDistance(HeadDistance):
@@ -172,7 +163,7 @@ class SampledHeadDistance(HeadDistance):
 
 def compared_queries(grid: HeadGrid) -> int:
     """How many queries of a text are compared: in stacks of many heads fewer, as pairs grow with their square."""
-    heads = max(SAMPLED_HEADS, grid.layers * grid.heads)
+    heads = max(SAMPLED_HEADS, grid.size)
     return max(LEAST_QUERIES, SAMPLED_QUERIES * SAMPLED_HEADS**2 // heads**2)
 
 

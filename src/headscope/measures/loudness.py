@@ -41,7 +41,7 @@ class Loudness(Measure):
     @classmethod
     def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
         """Nothing seen yet."""
-        return cls(grid, *(TextMean.zeros(grid.layers, grid.heads) for _ in SUMMARIES))
+        return cls(grid, *(TextMean.zeros(*grid.shape) for _ in SUMMARIES))
 
     def update(self, batch: AttentionBatch) -> None:
         """Count one layer of one batch of texts."""
@@ -55,12 +55,11 @@ class Loudness(Measure):
 
     def result(self) -> dict[str, LabelledArray]:
         """`loudness`, `loudness_residual` and `constancy`, (layer, head), and their standard errors."""
-        coords = {"layer": range(self.grid.layers), "head": range(self.grid.heads)}
         arrays: dict[str, LabelledArray] = {}
         for (name, summary), means in zip(
             SUMMARIES.items(), (self.share, self.residual, self.constancy), strict=True
         ):
-            arrays |= means.labelled(name, dims=("layer", "head"), coords=coords, description=summary)
+            arrays |= means.labelled(name, self.grid.coords, summary)
         return arrays
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 import transformers
@@ -15,10 +15,10 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, 
 from transformers import modeling_gguf_pytorch_utils as gguf_reader
 from transformers.utils import logging as transformers_logging
 
-from headscope.errors import HeadscopeWarning, ModelError, OptionError
+from headscope.errors import HeadscopeWarning, ModelError, OptionError, first_line
 from headscope.models.hostile import check_layers
 from headscope.models.model import Model
-from headscope.models.sources import Bits, DeviceMap, Origin, Tower, explain, first_line, locate
+from headscope.models.sources import Bits, DeviceMap, Origin, Tower, explain, locate
 from headscope.models.towers import only_text_tower
 from headscope.models.weights import check_weights, lacking_weights
 
@@ -170,15 +170,10 @@ def _precision(dtype: Precision | torch.dtype, place: torch.device) -> torch.dty
         return dtype
     if dtype == "auto":
         return torch.float32 if place.type == "cpu" else "auto"
-    known = {
-        "float32": torch.float32,
-        "float16": torch.float16,
-        "bfloat16": torch.bfloat16,
-        "float64": torch.float64,
-    }
-    if dtype not in known:
-        raise OptionError(f"{dtype!r} is not a precision; choose from auto, {', '.join(known)}")
-    return known[dtype]
+    if dtype not in get_args(Precision):
+        raise OptionError(f"{dtype!r} is not a precision; choose from {', '.join(get_args(Precision))}")
+    precision: torch.dtype = getattr(torch, dtype)
+    return precision
 
 
 def _fetch(kind: Any, origin: Origin, **options: Any) -> Any:

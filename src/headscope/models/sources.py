@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import torch
 
-from headscope.errors import ModelError, OptionError, choices
+from headscope.errors import ModelError, OptionError, choices, first_line
 from headscope.models.hostile import check_files, check_reachable
 from headscope.types import DEMO_MODELS
 
@@ -169,9 +169,3 @@ def explain(error: Exception, origin: Origin) -> ModelError:
             f"{f'; {near}' if near.startswith('did') else ''}"
         )
     return ModelError(reason)
-
-
-def first_line(error: BaseException) -> str:
-    """The first line of what an error says that is not empty."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__

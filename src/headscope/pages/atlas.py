@@ -344,7 +344,7 @@ def _rank(name: str, labels: list[str]) -> str:
 
 def _maps(atlas: Atlas, stack: str, shape: tuple[int, int]) -> Iterator[HeadMap]:
     """Places of all heads, by multidimensional scaling and by t-SNE; what cannot be drawn is left out."""
-    from headscope.kinds import feature_map, head_map  # noqa: PLC0415 - loads scikit-learn, which only maps need
+    from headscope.kinds.map import feature_map, head_map  # noqa: PLC0415 - loads scikit-learn, which only maps need
 
     labels = [str(HeadId(layer, head)) for layer in range(shape[0]) for head in range(shape[1])]
     for key, title, said, needs, draw in (

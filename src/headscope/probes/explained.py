@@ -6,65 +6,36 @@ from itertools import islice
 from time import perf_counter
 from typing import Self
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from headscope.atlas import Results
 from headscope.errors import TextError
 from headscope.facts.analyses.explained import GOLD
-from headscope.facts.description import ArrayText, Column, Description, Table
+from headscope.facts.description import described_in
 from headscope.facts.vocabulary import template_name
 from headscope.measures.explained import ExplainedWithSyntax
 from headscope.measures.templates import SYNTAX
 from headscope.models import ModelName, loaded
 from headscope.probes.features.classes import FeatureText
 from headscope.probes.observe import Account, Observer, Tally
-from headscope.probes.result import ProbeResult, Row, Source
+from headscope.probes.result import ProbeResult, Row, largest
 from headscope.run.options import BatchSize
 from headscope.text.annotated.treebank import Treebank
 from headscope.types import AttentionBatch, HeadGrid, HeadId, StackName, TokenBatch
 
-DESCRIPTION = Description(
-    GOLD,
-    title="How much of each head do its names explain, with syntax among them?",
-    question="The measure explained on the sentences of a treebank: a mixture of named patterns, the syntactic head "
-    "and the dependents among them, fitted on half of the sentences and held against the other half. The table "
-    "names the head in whose mixture each has most weight.",
-    subject="what names explain",
-    group="Explained, with syntax",
-    label="template",
-    labels="templates",
-    tables=(
-        Table(
-            (
-                Column("template", "pattern"),
-                Column("head", "most in head"),
-                Column("weight", "weight", "number", digits=2),
-                Column("explained", "explained", "number", digits=2),
-                Column("control", "names of another text", "number", digits=2),
-            ),
-            "The head with most of each",
-        ),
-    ),
-    arrays={
-        GOLD: ArrayText("Explained, with syntax", "share", "number"),
-        f"{GOLD}_weight": ArrayText("Weight of {}", "share", "number"),
-    },
-    texts="sentences",
-)
+DESCRIPTION = described_in(__file__)
 
 
+@dataclass(eq=False)
 class _GoldTally(Tally[FeatureText]):
     """The measure on one stack, with the syntactic heads of the words of each batch."""
 
-    def __init__(self, grid: HeadGrid) -> None:
-        self.grid, self.measure = grid, ExplainedWithSyntax.empty(grid)
-        self._tokens: TokenBatch | None = None
+    grid: HeadGrid
 
-    def empty(self) -> Self:
-        """A tally of the same stack that has counted nothing."""
-        return type(self)(self.grid)
+    def __post_init__(self) -> None:
+        self.measure = ExplainedWithSyntax.empty(self.grid)
+        self._tokens: TokenBatch | None = None
 
     def begin(self, items: Sequence[FeatureText], present: Tensor, tokens: TokenBatch) -> None:
         """Give every token the syntactic head of its word."""
@@ -83,14 +54,11 @@ class _GoldTally(Tally[FeatureText]):
 def with_heads(tokens: TokenBatch, heads: Sequence[Sequence[int]]) -> TokenBatch:
     """The tokens with the word of each one's syntactic head; `heads` has, for each text, that of every word."""
     most = max((len(one) for one in heads), default=0) + 1
-    by_word = torch.full(
-        (len(heads), most), -1, device=tokens.word.device
-    )  # the last for tokens without a word
+    by_word = torch.full((len(heads), most), -1, device=tokens.word.device)
     for text, own in enumerate(heads):
         by_word[text, : len(own)] = torch.tensor(own, device=by_word.device)
-    return replace(
-        tokens, governor=by_word.gather(1, tokens.word.where(tokens.word >= 0, most - 1)), _derived={}
-    )
+    word = tokens.word.where(tokens.word >= 0, most - 1)  # the last for tokens without a word
+    return replace(tokens, governor=by_word.gather(1, word), _derived={})
 
 
 @dataclass(frozen=True)
@@ -111,14 +79,13 @@ class ExplainedResult(ProbeResult):
     def table(self, *, stack: str | None = None) -> list[Row]:
         """A row for each template of syntax: the head in whose mixture it has most weight."""
         arrays = self.arrays()[self.stack_of(self.measures, stack)]
-        weights, shape = arrays[f"{GOLD}_weight"], arrays[GOLD].values.shape
+        weights = arrays[f"{GOLD}_weight"]
         rows: list[Row] = []
         for name in SYNTAX:
             values = weights.values[..., list(weights.coords["template"]).index(name)]  # (layer, head)
-            if np.isfinite(values).any():
-                best = np.unravel_index(int(np.nanargmax(values)), shape)
+            if (best := largest(values)) is not None:
                 numbers = {"explained": GOLD, "control": f"{GOLD}_control"}
-                row: Row = {"template": template_name(name), "head": str(HeadId(*map(int, best)))}
+                row: Row = {"template": template_name(name), "head": str(HeadId(*best))}
                 row |= {"weight": float(values[best]), "cases": self.source.texts}
                 rows.append(row | {key: float(arrays[array].values[best]) for key, array in numbers.items()})
         return rows
@@ -153,5 +120,5 @@ def explained_with_syntax(
         raise TextError(f"{treebank.name} holds no sentence that could be looked at")
     options = {"max_length": observer.max_length, "limit": limit}
     duration = perf_counter() - started
-    source = Source.of_annotated(treebank, account, options=options, duration=duration, notes=())
+    source = account.source(treebank, options=options, duration=duration, notes=())
     return ExplainedResult(observer.model, source, {stack: tally.measure for stack, tally in tallies.items()})

@@ -21,12 +21,13 @@ Text = TypeVar("Text", bound=InDocument)
 
 
 class Turns(Generic[Text]):
-    """Texts dealt out by turns: every other document, or every other text where there is one document."""
+    """Texts dealt out by turns: every other document (or every tenth) to be scored, or every other text of one."""
 
-    def __init__(self, texts: Iterable[Text], *, kind: str) -> None:
-        """`kind` is what a text is: sentence, window."""
+    def __init__(self, texts: Iterable[Text], *, kind: str, every: int = 2) -> None:
+        """`kind` is what a text is: sentence, window. One in `every` is scored, the first one among them."""
         self.texts = texts
         self.kind = kind
+        self.every = every
         self.unit = "document"
         """What is dealt out: document or `kind`; known once the first text was asked for."""
 
@@ -39,11 +40,13 @@ class Turns(Generic[Text]):
             if text.document != ahead[0].document:
                 break
         self.unit = "document" if ahead and ahead[-1].document != ahead[0].document else self.kind
-        half = SELECT
-        document: int | None = None
+        turn, document = -1, None
         for number, text in enumerate(chain(ahead, stream)):
             # Not by the document's number: one whose texts were all skipped would lose its turn.
-            if self.unit == self.kind or text.document != document:
-                half = SCORE if half == SELECT else SELECT  # the first one is scored
+            turn += self.unit == self.kind or text.document != document
             document = text.document
-            yield text, half, number
+            yield text, SCORE if turn % self.every == 0 else SELECT, number
+
+    def of(self, half: int) -> Iterator[Text]:
+        """The texts of one half."""
+        return (text for text, own, _ in self if own == half)

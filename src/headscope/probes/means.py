@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headscope.accumulator import nothing
 from headscope.stats.documents import (
     DOCUMENT_GROUPS,
     FEWEST_DOCUMENTS,
@@ -26,25 +27,27 @@ Place = tuple[int | slice, ...]
 
 
 class Rows(Generic[Key]):
-    """Sums with a row for each key, which grow as keys come."""
+    """Tables with a row for each key, which grow as keys come."""
 
-    def __init__(self, *shapes: tuple[int, ...]) -> None:
-        """`shapes` are those of a row of each of the sums."""
+    def __init__(self, *blanks: Tensor) -> None:
+        """`blanks` are a row of each of the tables that has counted nothing."""
         self.keys: dict[Key, int] = {}
-        self.sums = [torch.zeros(0, *shape, dtype=torch.float64) for shape in shapes]
+        self.blanks = blanks
+        self.tables = [blank.new_empty(0, *blank.shape) for blank in blanks]
 
     def of(self, keys: Iterable[Key]) -> Tensor:
         """(key,) the row of each key, a new one if need be."""
         rows = [self.keys.setdefault(key, len(self.keys)) for key in keys]
-        missing = len(self.keys) - len(self.sums[0])
+        missing = len(self.keys) - len(self.tables[0])
         if missing:
-            self.sums = [torch.cat([sums, sums.new_zeros(missing, *sums.shape[1:])]) for sums in self.sums]
+            pairs = zip(self.tables, self.blanks, strict=True)
+            self.tables = [torch.cat([table, blank.expand(missing, *blank.shape)]) for table, blank in pairs]
         return torch.tensor(rows, dtype=torch.long)
 
     def merge(self, other: Self) -> None:
         """Add the rows of `other`."""
         rows = self.of(other.keys)
-        for mine, theirs in zip(self.sums, other.sums, strict=True):
+        for mine, theirs in zip(self.tables, other.tables, strict=True):
             mine.index_add_(0, rows, theirs)
 
 
@@ -74,8 +77,8 @@ class CaseMeans:
         self.documents: dict[str, Documents] = {}  # those with cases of a label
         # By label: how many texts, cases, and squares over texts of their cases; over texts, what their cases come to
         # in all, its squares, and its products with the number of cases. By group of documents: cases, and totals.
-        self.by_label: Rows[str] = Rows((3,), (3, *cells))
-        self.by_documents: Rows[tuple[str, int]] = Rows((), cells)
+        self.by_label: Rows[str] = Rows(nothing(3), nothing(3, *cells))
+        self.by_documents: Rows[tuple[str, int]] = Rows(nothing(), nothing(*cells))
 
     def empty(self) -> Self:
         """The same cells, nothing counted."""
@@ -101,8 +104,8 @@ class CaseMeans:
             group, size, self.by_label.of(label for _, label in groups), self.by_documents.of(of_documents)
         )
         counts = torch.stack([torch.ones_like(size), size, size * size], 1)
-        self.by_label.sums[0].index_add_(0, cases.label, counts)
-        self.by_documents.sums[0].index_add_(0, cases.of_documents, size)
+        self.by_label.tables[0].index_add_(0, cases.label, counts)
+        self.by_documents.tables[0].index_add_(0, cases.of_documents, size)
         return cases
 
     def add(self, cases: Cases, values: Tensor, at: Place = ()) -> None:
@@ -114,8 +117,8 @@ class CaseMeans:
         size = cases.size.view(-1, *[1] * (by_text.dim() - 1))
         totals = torch.stack([by_text, by_text * by_text, by_text * size], 1)
         # index_add_ on a view writes into the sums themselves.
-        self.by_label.sums[1][(slice(None), slice(None), *at)].index_add_(0, cases.label, totals)
-        self.by_documents.sums[1][(slice(None), *at)].index_add_(0, cases.of_documents, by_text)
+        self.by_label.tables[1][(slice(None), slice(None), *at)].index_add_(0, cases.label, totals)
+        self.by_documents.tables[1][(slice(None), *at)].index_add_(0, cases.of_documents, by_text)
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted."""
@@ -190,15 +193,15 @@ class CaseMeans:
     def _counts(self, label: str) -> Tensor:
         """Texts, cases, and the squares over texts of their cases."""
         row = self.by_label.keys.get(label)
-        return torch.zeros(3, dtype=torch.float64) if row is None else self.by_label.sums[0][row]
+        return torch.zeros(3, dtype=torch.float64) if row is None else self.by_label.tables[0][row]
 
     def _totals(self, label: str) -> Tensor:
         """(3, *cells) over texts: totals, their squares, their products with the text's cases."""
-        return self.by_label.sums[1][self.by_label.keys[label]]
+        return self.by_label.tables[1][self.by_label.keys[label]]
 
     def _of_documents(self, label: str) -> tuple[Array, Array]:
         """(group,), (group, *cells) cases and totals by group of documents, in the order of groups."""
         keys = ((label, group) for group in range(DOCUMENT_GROUPS))
         rows = [self.by_documents.keys[key] for key in keys if key in self.by_documents.keys]
-        sizes, totals = self.by_documents.sums
+        sizes, totals = self.by_documents.tables
         return sizes[rows].numpy(), totals[rows].numpy()

@@ -1,25 +1,28 @@
 """Showing a model annotated texts and letting tallies count what its heads do with their words."""
 
 import hashlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, Self, TypeVar
 
 from torch import Tensor
 
-from headscope.accumulator import Counted, Sums
+from headscope.accumulator import Accumulator, Counted, Sums
 from headscope.capture import survey
-from headscope.models import Model
+from headscope.errors import ModelError, OptionError
+from headscope.models import Model, ModelName
 from headscope.probes.words import words_present
 from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize, check_batch_size, longest_text
+from headscope.run.provenance import Source
 from headscope.run.reading.reader import expected_texts
 from headscope.run.watch import Watch
 from headscope.stats.documents import Documents
-from headscope.text.encode import EncodedInput, TextEncoder
+from headscope.text.annotated.files import AnnotatedFiles
+from headscope.text.encode import EncodedInput, Shown, TextEncoder
 from headscope.text.words import WordText
-from headscope.types import AttentionBatch, HeadGrid, StackName, TokenBatch, WeighedBy
+from headscope.types import AttentionBatch, HeadGrid, HeadId, StackName, TokenBatch, WeighedBy, weigh_option
 
 USUAL = 128
 """Most tokens an annotated text usually has; how many texts are read ahead goes by it."""
@@ -44,12 +47,16 @@ class Annotated(Protocol):
 Item = TypeVar("Item", bound=Annotated)
 
 
-class Tally(ABC, Generic[Item]):
-    """Sums over items of what the heads of one stack do; merges exactly and in any order."""
+@dataclass(eq=False)
+class Tally(Accumulator, Generic[Item]):
+    """Sums over items of what the heads of one stack do; merges exactly and in any order.
 
-    @abstractmethod
+    A dataclass: its options are what it is made of, and what it counts begins anew with every one that is made.
+    """
+
     def empty(self) -> Self:
         """A tally of the same kind that has counted nothing."""
+        return replace(self)
 
     @abstractmethod
     def begin(self, items: Sequence[Item], present: Tensor, tokens: TokenBatch) -> None:
@@ -59,18 +66,18 @@ class Tally(ABC, Generic[Item]):
     def update(self, seen: AttentionBatch) -> None:
         """Count one layer of the batch."""
 
-    @abstractmethod
-    def merge(self, other: Self) -> None:
-        """Count all that `other` has counted."""
+
+def check_head_in(grid: HeadGrid, head: HeadId, whose: str) -> None:
+    """Raise OptionError for a head that a stack does not have."""
+    if head.layer >= grid.layers or head.head >= grid.heads:
+        raise OptionError(
+            f"there is no head {head}: {whose} has {grid.layers} layers of {grid.heads} heads, counted from 0"
+        )
 
 
 @dataclass(frozen=True)
-class _Shown(Generic[Item]):
+class _ShownItem(Shown, Generic[Item]):
     item: Item
-    encoded: EncodedInput
-
-    def __len__(self) -> int:
-        return len(self.encoded)
 
     @property
     def signature(self) -> str:
@@ -126,6 +133,52 @@ class Account:
         """SHA-256 over what was read."""
         return self.digest.hexdigest()
 
+    def source(
+        self,
+        data: AnnotatedFiles,
+        *,
+        options: Mapping[str, object],
+        duration: float,
+        notes: Iterable[str] = (),
+    ) -> Source:
+        """Where numbers come from that were made of these annotated files."""
+        return Source(
+            data=data.name,
+            data_hash=self.data_hash,
+            annotator=data.annotator,
+            texts=self.seen.texts,
+            documents=len(self.documents),
+            tokens=self.seen.tokens,
+            texts_cut=self.seen.texts_cut,
+            skipped=data.skipped.count,
+            options=options,
+            duration=duration,
+            notes=tuple(notes),
+        )
+
+
+@dataclass(kw_only=True, eq=False)
+class WordProbe:
+    """The options of probes that show a model annotated texts.
+
+    `model` is a model or its name. `limit` stops after so many texts; `max_length` is the most tokens of a text, by
+    default what the model takes. `faithful` asks for the published form. `weigh="moved"` asks heads by what they move
+    instead of where they look.
+    """
+
+    model: ModelName = field(kw_only=False)
+    limit: int | None = None
+    max_length: int | None = None
+    batch_size: BatchSize = "auto"
+    faithful: bool = False
+    weigh: WeighedBy = "looked"
+    progress: bool = False
+
+    def _settings(self, max_length: int) -> dict[str, object]:
+        """The options that decide the numbers, with the length that was settled on, for the provenance."""
+        limit = {} if self.limit is None else {"limit": self.limit}
+        return {"max_length": max_length, "faithful": self.faithful, **limit, **weigh_option(self.weigh)}
+
 
 Tallies = Mapping[StackName, Sequence[Tally[Item]]]
 _OfStacks = Mapping[StackName, tuple[Tally[Item], ...]]
@@ -158,6 +211,17 @@ class Observer:
         """The stacks that words can be probed in: all but cross attention."""
         return [grid for grid in self.watch.capture.stacks.grids if not grid.cross]
 
+    def grid(self, stack: StackName | None) -> HeadGrid:
+        """The stack of that name, or the first one; an error where words cannot be probed in it."""
+        grids = {grid.stack: grid for grid in self.grids}
+        if not grids:
+            raise ModelError(f"{self.model.name} has no attention between the words of one text to probe")
+        if stack is not None and stack not in grids:
+            raise OptionError(
+                f"{self.model.name} has no stack {stack!r} to probe; choose from {', '.join(grids)}"
+            )
+        return next(iter(grids.values())) if stack is None else grids[stack]
+
     def observe(
         self,
         items: Iterable[Item],
@@ -174,13 +238,13 @@ class Observer:
         """
         done = Pass()
 
-        def shown() -> Iterator[_Shown[Item]]:
+        def shown() -> Iterator[_ShownItem[Item]]:
             for item in items:
                 encoded = self.encoder.encode_words(item.content)
                 done.update(encoded)
-                yield _Shown(item, encoded)
+                yield _ShownItem(encoded, item)
 
-        def count(part: Counted[_OfStacks[Item]], batch: list[_Shown[Item]]) -> None:
+        def count(part: Counted[_OfStacks[Item]], batch: list[_ShownItem[Item]]) -> None:
             chosen = [text.item for text in batch]
             begun: set[StackName] = set()
 

@@ -10,8 +10,9 @@ from headscope.atlas import Atlas, Results
 from headscope.atlas.files import MOVED
 from headscope.kinds.patterns import PATTERNS, PatternShares
 from headscope.models import ModelName, loaded
-from headscope.probes.result import ProbeResult, Row, Source
+from headscope.probes.result import ProbeResult, Row
 from headscope.run import analyze
+from headscope.run.provenance import Source
 from headscope.text.corpus import Corpus, Text
 from headscope.text.items import TextPair
 from headscope.types import LabelledArray, Weigh, weigh_option
@@ -48,10 +49,10 @@ class PatternsResult(ProbeResult):
     def table(self, *, stack: str | None = None) -> list[Row]:
         """A row for all layers, then one for each; shares of maps, with standard errors over texts."""
         arrays = self._measured(self.stack_of(self.measured.stacks, stack))
-        values = {
+        values = {  # (row, pattern) each
             key: np.vstack([arrays[f"pattern_share_{of}{ending}"].values for of in ("whole", "layer")])
             for key, ending in (("share", ""), ("stderr", "_stderr"))
-        }  # (row, pattern) each
+        }
         layers = [int(layer) for layer in arrays["pattern_share_layer"].coords["layer"]]
         return [
             {

@@ -4,7 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
 
 from headscope.atlas import Atlas, Example, Results
 from headscope.atlas.files import MOVED, moved_arrays
@@ -16,11 +18,9 @@ from headscope.facts.findings.know import tally
 from headscope.facts.scores import judged, row_score
 from headscope.facts.wording import without_folders
 from headscope.models import Model
-from headscope.probes.observe import Account
-from headscope.run.provenance import ModelState, provenance
-from headscope.run.reading.reader import Reader
+from headscope.run.provenance import ModelState, Source, provenance
 from headscope.stats.documents import FEWEST_DOCUMENTS, Sampling
-from headscope.text.annotated.files import AnnotatedFiles
+from headscope.types import Array
 
 Stack = TypeVar("Stack", bound=str)
 
@@ -30,6 +30,18 @@ Row = dict[str, Any]
 OVER, COUNT = "interval_over", "interval_count"
 """The columns that say what a row's interval is over, and how many of them there are."""
 MOST_NAMED = 8
+
+
+def plain(value: float) -> float | None:
+    """A number for a table, None for nan."""
+    return None if np.isnan(value) else float(value)
+
+
+def largest(values: Array) -> tuple[int, ...] | None:
+    """Where the largest number stands; None where there is none but nan."""
+    if not np.isfinite(values).any():
+        return None
+    return tuple(int(place) for place in np.unravel_index(np.nanargmax(values), values.shape))
 
 
 def sampling_columns(sampling: Sampling, texts: str) -> Row:
@@ -61,66 +73,6 @@ def compared_with(model: Model) -> dict[str, object]:
     """The model that another one is compared with, among the options of what compares them."""
     edits = {"against_edits": list(edits_of(model.network))} if edits_of(model.network) else {}
     return {"against": model.name, "against_weights_hash": f"sha256:{model.weights_hash}", **edits}
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where a probe's numbers come from."""
-
-    data: str  # the names of the files
-    data_hash: str  # SHA-256 over what was read of them
-    texts: int
-    documents: int
-    tokens: int
-    texts_cut: int
-    options: Mapping[str, object]
-    duration: float
-    annotator: str | None = None  # the program that annotated it just now; None for what the files say
-    skipped: int = 0  # texts that could not be used
-    notes: tuple[str, ...] = ()
-    """What a user should know before trusting the numbers, one line each."""
-
-    @classmethod
-    def of_annotated(
-        cls,
-        data: AnnotatedFiles,
-        account: Account,
-        *,
-        options: Mapping[str, object],
-        duration: float,
-        notes: Iterable[str],
-    ) -> Self:
-        """What was read of annotated files, and seen of it by a model."""
-        return cls(
-            data=data.name,
-            data_hash=account.data_hash,
-            annotator=data.annotator,
-            texts=account.seen.texts,
-            documents=len(account.documents),
-            tokens=account.seen.tokens,
-            texts_cut=account.seen.texts_cut,
-            skipped=data.skipped.count,
-            options=options,
-            duration=duration,
-            notes=tuple(notes),
-        )
-
-    @classmethod
-    def of_corpus(
-        cls, reader: Reader, *, options: Mapping[str, object], duration: float, notes: tuple[str, ...] = ()
-    ) -> Self:
-        """What a reader of plain texts has read."""
-        return cls(
-            data=reader.corpus.name,
-            data_hash=reader.digest.hexdigest(),
-            texts=reader.read,
-            documents=reader.documents,
-            tokens=reader.tokens,
-            texts_cut=reader.cut,
-            options=options,
-            duration=duration,
-            notes=notes,
-        )
 
 
 @dataclass(frozen=True)
@@ -199,18 +151,7 @@ class ProbeResult(ABC):
     def atlas_for(self, atlas: Atlas | None) -> Atlas:
         """The given atlas, once it is checked to be of the same model; or a new one with nothing in it yet."""
         if atlas is None:
-            source = self.source
-            about = provenance(
-                self.state,
-                corpus=source.data,
-                corpus_hash=source.data_hash,
-                texts=source.texts,
-                documents=source.documents,
-                tokens=source.tokens,
-                texts_cut=source.texts_cut,
-                options=source.options,
-                duration=source.duration,
-            )
+            about = provenance(self.state, self.source)
             atlas = Atlas.build({stack: {} for stack in self.arrays()}, provenance=about)
         atlas.check_model(self.state.name, self.state.weights_hash, self.state.edits)
         return atlas

@@ -18,8 +18,7 @@ from headscope.facts.wording import capital, count
 from headscope.figures import feature_boxes, feature_map, kind_examples, kinds_by_layer
 from headscope.figures.style.theme import layer_size
 from headscope.figures.texts.maps import examples_size
-from headscope.kinds import HeadKinds, head_types
-from headscope.kinds.kinds import PUBLISHED_SHARES
+from headscope.kinds.kinds import PUBLISHED_SHARES, HeadKinds, head_types
 from headscope.kinds.map import FEWEST_HEADS
 from headscope.kinds.stability import REPEATS, ROUNDS
 from headscope.models import Model

@@ -1,6 +1,6 @@
 """A number of every head beside its control: means over texts of both, and of their difference."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from headscope.accumulator import Sums
 from headscope.measures.base import TextMean
-from headscope.types import HeadGrid, LabelledArray
+from headscope.types import Coords, HeadGrid, LabelledArray
 
 
 @dataclass
@@ -23,7 +23,7 @@ class ControlledMean(Sums):
     @classmethod
     def zeros(cls, grid: HeadGrid) -> Self:
         """Nothing seen yet."""
-        return cls(*(TextMean.zeros(grid.layers, grid.heads) for _ in range(3)))
+        return cls(*(TextMean.zeros(*grid.shape) for _ in range(3)))
 
     def add(self, layer: int, value: Tensor, control: Tensor, applies: Tensor | None = None) -> None:
         """Count one layer of some texts, (text, head) each; `applies` (text, 1) leaves out texts without a case."""
@@ -58,11 +58,7 @@ class ControlledMeans(Sums):
         self, name: str, dim: str, grid: HeadGrid, words: Mapping[str, str], units: str = "1"
     ) -> dict[str, LabelledArray]:
         """(dim, layer, head) `name`, `name_control` and `name_difference` with their errors; `words` describe them."""
-        coords: dict[str, Sequence[str] | Sequence[int]] = {
-            dim: list(self.by_name),
-            "layer": range(grid.layers),
-            "head": range(grid.heads),
-        }
+        coords: Coords = {dim: list(self.by_name), **grid.coords}
         arrays: dict[str, LabelledArray] = {}
         for quantity, ending in (("value", ""), ("control", "_control"), ("difference", "_difference")):
             means: list[TextMean] = [getattr(mean, quantity) for mean in self.by_name.values()]
@@ -72,5 +68,5 @@ class ControlledMeans(Sums):
                 ("_stderr", [mean.stderr() for mean in means], f"standard error over texts of {whole}"),
             ):
                 values = np.stack(numbers)
-                arrays[whole + suffix] = LabelledArray(values, (dim, "layer", "head"), coords, said, units)
+                arrays[whole + suffix] = LabelledArray.of(values, coords, said, units)
         return arrays

@@ -20,7 +20,7 @@ from headscope.run.measured import Measures
 from headscope.run.one_pass import run_pass
 from headscope.run.options import BatchSize, Distances, check_run_options
 from headscope.run.profile import QUOTING, READING, RESULTS, WAITING, Profile
-from headscope.run.provenance import ModelState, provenance
+from headscope.run.provenance import ModelState, Source, provenance
 from headscope.run.reading.ahead import ahead
 from headscope.run.reading.reader import Reader, ReadText
 from headscope.run.reading.sample import SentenceSample
@@ -201,22 +201,13 @@ def _facts(
 ) -> dict[str, str | int | float]:
     """Where the numbers come from."""
     model = capture.model
-    return provenance(
-        ModelState.of(model),
-        corpus=reader.corpus.name,
-        corpus_hash=reader.digest.hexdigest(),
-        texts=reader.read,
-        documents=reader.documents,
-        tokens=reader.tokens,
-        texts_cut=reader.cut,
-        options={
-            **options,
-            "device": str(model.device),
-            "dtype": str(model.dtype).removeprefix("torch."),
-            "captured_by": capture.road,
-        },
-        duration=duration,
-    ) | _numbers(capture)
+    how = {
+        "device": str(model.device),
+        "dtype": str(model.dtype).removeprefix("torch."),
+        "captured_by": capture.road,
+    }
+    source = Source.of_corpus(reader, options={**options, **how}, duration=duration)
+    return provenance(ModelState.of(model), source) | _numbers(capture)
 
 
 def _numbers(capture: Capture) -> dict[str, str]:

@@ -12,6 +12,7 @@ import torch
 
 from headscope.capture.observe import edits_of
 from headscope.models import Model
+from headscope.run.reading.reader import Reader
 from headscope.run.watch import start_token_of
 
 PACKAGES = ("headscope", "torch", "transformers", "tokenizers", "numpy", "xarray")
@@ -45,18 +46,42 @@ class ModelState:
         )
 
 
-def provenance(
-    state: ModelState,
-    *,
-    corpus: str,
-    corpus_hash: str,
-    texts: int,
-    documents: int,
-    tokens: int,
-    texts_cut: int,
-    options: Mapping[str, object],
-    duration: float,
-) -> dict[str, str | int | float]:
+@dataclass(frozen=True)
+class Source:
+    """The data that numbers come from, and how they were made of them."""
+
+    data: str  # the names of the files
+    data_hash: str  # SHA-256 over what was read of them
+    texts: int
+    documents: int
+    tokens: int
+    texts_cut: int
+    options: Mapping[str, object]
+    duration: float
+    annotator: str | None = None  # the program that annotated it just now; None for what the files say
+    skipped: int = 0  # texts that could not be used
+    notes: tuple[str, ...] = ()
+    """What a user should know before trusting the numbers, one line each."""
+
+    @classmethod
+    def of_corpus(
+        cls, reader: Reader, *, options: Mapping[str, object], duration: float, notes: tuple[str, ...] = ()
+    ) -> Self:
+        """What a reader of plain texts has read."""
+        return cls(
+            data=reader.corpus.name,
+            data_hash=reader.digest.hexdigest(),
+            texts=reader.read,
+            documents=reader.documents,
+            tokens=reader.tokens,
+            texts_cut=reader.cut,
+            options=options,
+            duration=duration,
+            notes=notes,
+        )
+
+
+def provenance(state: ModelState, source: Source) -> dict[str, str | int | float]:
     """All that is needed to know what was computed, from what, by what; nested values are JSON."""
     return {
         "title": f"headscope atlas of {state.name}{', edited' if state.edits else ''}",
@@ -67,17 +92,17 @@ def provenance(
         **({"edits": json.dumps(state.edits)} if state.edits else {}),
         "tokenizer": state.tokenizer,
         **({} if state.start_token is None else {"start_token": state.start_token}),
-        "corpus": corpus,
-        "corpus_hash": f"sha256:{corpus_hash}",
-        "texts": texts,
-        "documents": documents,
-        "tokens": tokens,
-        "texts_cut": texts_cut,
-        "options": json.dumps(dict(options)),
+        "corpus": source.data,
+        "corpus_hash": f"sha256:{source.data_hash}",
+        "texts": source.texts,
+        "documents": source.documents,
+        "tokens": source.tokens,
+        "texts_cut": source.texts_cut,
+        "options": json.dumps(dict(source.options)),
         "versions": json.dumps(
             {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
         ),
         "threads": torch.get_num_threads(),  # of which the last bits of sums on a CPU depend
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "duration_s": round(duration, 3),
+        "duration_s": round(source.duration, 3),
     }

@@ -1,6 +1,5 @@
 """Which head looks along arrows that somebody drew between words?"""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from time import perf_counter
@@ -8,9 +7,8 @@ from time import perf_counter
 import torch
 
 from headscope.errors import OptionError, TextError
-from headscope.models import Model, load
+from headscope.models import Model, ModelName, loaded
 from headscope.probes.observe import Account, Observer
-from headscope.probes.result import Source
 from headscope.run.options import BatchSize
 from headscope.search.result import Search, StackSearch
 from headscope.search.tally import ArrowTally
@@ -23,7 +21,7 @@ FEWEST_DRAWS = 100
 
 
 def find(
-    model: Model | str | os.PathLike[str],
+    model: ModelName,
     arrows: Arrows | str | Path | Iterable[Mapping[str, object]],
     *,
     permutations: int = 1000,
@@ -41,7 +39,7 @@ def find(
     started = perf_counter()
     if permutations < FEWEST_DRAWS:
         raise OptionError(f"permutations must be at least {FEWEST_DRAWS}, not {permutations}")
-    model = model if isinstance(model, Model) else load(model)
+    model = loaded(model)
     data = as_arrows(arrows)
     texts = list(data)
     _check_enough(data, len(texts))
@@ -53,9 +51,8 @@ def find(
     )
     _check_visible(model, data, tallies)
     notes = [*_notes(data, tallies), account.seen.cut_note("texts", observer.max_length)]
-    source = Source.of_annotated(
+    source = account.source(
         data,
-        account,
         options={"permutations": permutations, "seed": seed, "max_length": observer.max_length},
         duration=perf_counter() - started,
         notes=filter(None, notes),

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -13,9 +12,7 @@ from headscope.probes.result import ProbeResult, Row
 from headscope.stats.correction import SIGNIFICANT
 from headscope.stats.intervals import mean_interval
 from headscope.stats.permutation import p_value
-from headscope.types import HeadGrid, HeadId, LabelledArray, StackName
-
-Array = np.ndarray[Any, Any]
+from headscope.types import Array, HeadGrid, HeadId, LabelledArray, StackName
 
 SHOWN = 10
 """How many heads the table has."""
@@ -66,7 +63,7 @@ class StackSearch:
     def best(self) -> HeadId | None:
         """The best head; None where targets at random explain its score."""
         row = int(self.score.argmax())
-        return self._head(row) if self.p_values[row] < SIGNIFICANT else None
+        return self.grid.head(row) if self.p_values[row] < SIGNIFICANT else None
 
     def rows(self) -> list[Row]:
         """All heads, the best first."""
@@ -75,7 +72,7 @@ class StackSearch:
         rounds = np.bincount(self.chosen, minlength=len(self.score))
         return [
             {
-                "head": str(self._head(place)),
+                "head": str(self.grid.head(place)),
                 "attention": float(attention[place]),
                 "others": float(attention[place] - self.score[place]),
                 "score": float(self.score[place]),
@@ -89,24 +86,17 @@ class StackSearch:
 
     def arrays(self) -> dict[str, LabelledArray]:
         """What goes into the atlas."""
-        shape = (self.grid.layers, self.grid.heads)
-        coords = {"layer": range(shape[0]), "head": range(shape[1])}
+        along = "attention along the arrows"
         texts = {
-            "find_score": (
-                self.score,
-                "attention along the arrows minus that to other words at the same distance",
-            ),
+            "find_score": (self.score, f"{along} minus that to other words at the same distance"),
             "find_score_stderr": (self.stderr, "standard error over texts of find_score"),
-            "find_attention": (self.attention.mean(0), "attention along the arrows"),
+            "find_attention": (self.attention.mean(0), along),
             "find_p": (self.p_values, "how often any head scores as much with random targets"),
         }
         return {
-            name: LabelledArray(values.reshape(shape), ("layer", "head"), coords, words)
+            name: LabelledArray.of(values.reshape(self.grid.shape), self.grid.coords, words)
             for name, (values, words) in texts.items()
         }
-
-    def _head(self, place: int) -> HeadId:
-        return HeadId(*divmod(place, self.grid.heads))
 
 
 @dataclass(frozen=True)

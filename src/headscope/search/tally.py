@@ -56,27 +56,24 @@ class _Batch:
     share: Tensor  # (arrow,) one over the number of arrows of its text
 
 
+@dataclass(eq=False)
 class ArrowTally(Tally[ArrowText]):
     """Every text's numbers, and the sums over texts of what targets at random give."""
 
-    def __init__(self, grid: HeadGrid, *, draws: int, seed: int) -> None:
-        self.grid = grid
-        self.draws = draws
-        self.seed = seed
-        self.texts: list[
-            Tensor
-        ] = []  # a text each, (quantity, layer, head): attention to the target, and score
+    grid: HeadGrid
+    draws: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.texts: list[Tensor] = []
+        """A text each, (quantity, layer, head): attention to the target, and score."""
         self.arrows = 0
         self.ahead = 0  # arrows to what a stack that only looks back cannot see
         self.lost = Skipped("arrows")
         self.drawn = torch.zeros(
-            grid.layers, grid.heads, draws, dtype=torch.float64
+            *self.grid.shape, self.draws, dtype=torch.float64
         )  # sum over texts of scores
         self._batch: _Batch | None = None
-
-    def empty(self) -> Self:
-        """The same arrows, nothing counted."""
-        return type(self)(self.grid, draws=self.draws, seed=self.seed)
 
     def begin(self, items: Sequence[ArrowText], present: Tensor, tokens: TokenBatch) -> None:
         """Lay out the arrows whose words have tokens."""
@@ -90,7 +87,7 @@ class ArrowTally(Tally[ArrowText]):
                 rows.append((len(sizes), place * present.shape[1] + arrow.source, words, drawn))
             sizes += [len(own)] if own else []
         self.arrows += len(rows)
-        self.texts = list(torch.zeros(len(sizes), 2, self.grid.layers, self.grid.heads, dtype=torch.float64))
+        self.texts = list(torch.zeros(len(sizes), 2, *self.grid.shape, dtype=torch.float64))
         self._batch = _laid_out(rows, sizes, present.device) if rows else None
 
     def _usable(self, item: ArrowText, has_token: list[bool]) -> list[tuple[Arrow, list[int]]]:
@@ -119,9 +116,8 @@ class ArrowTally(Tally[ArrowText]):
             return
         table = word_attention(seen).permute(0, 2, 3, 1).flatten(0, 1)  # (text and word, word, head)
         weights = table[batch.place[:, None], batch.words].double()  # (arrow, candidate, head)
-        real = (
-            torch.arange(weights.shape[1], device=weights.device) < batch.count[:, None]
-        )  # (arrow, candidate)
+        # (arrow, candidate)
+        real = torch.arange(weights.shape[1], device=weights.device) < batch.count[:, None]
         mean = (weights * real[..., None]).sum(1, keepdim=True) / batch.count[:, None, None]
         # The target less the mean of the others is n / (n - 1) times the target less the mean of all n.
         scores = (weights - mean) * (batch.count / (batch.count - 1))[:, None, None]

@@ -8,7 +8,7 @@ those called significant below 5 %: it finds more, and wants edits that are inde
 
 from collections.abc import Sequence
 from itertools import count
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from headscope.stats.paired import least_p
 from headscope.types import Array
 
 Correction = Literal["holm", "benjamini-hochberg", "none"]
-CORRECTIONS: tuple[Correction, ...] = ("holm", "benjamini-hochberg", "none")
+CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 SIGNIFICANT = 0.05
 
 

@@ -10,8 +10,6 @@ from headscope.errors import OptionError
 
 ERROR_RATE = 0.05
 LEVEL = 1 - ERROR_RATE
-Z = float(ndtri(1 - ERROR_RATE / 2))
-"""How many standard errors a 95 % interval reaches where the error is known, not estimated."""
 
 Number = TypeVar("Number", float, np.ndarray[Any, Any])
 
@@ -29,11 +27,6 @@ def student(units: float | None, *, level: float = LEVEL, comparisons: int = 1) 
     if units is None:
         return float(-ndtri(tail))
     return float(-stdtrit(units - 1, tail)) if units > 1 else math.nan
-
-
-def critical(units: float | None, *, comparisons: int) -> float:
-    """How many standard errors from 0 one of several differences must be to be called sure at 95 %."""
-    return student(units, comparisons=comparisons)
 
 
 def mean_interval(

@@ -1,11 +1,11 @@
 """Tasks: what a model can be good at, and how good it is with and without some of its heads."""
 
 from headscope.tasks.base import TASKS, Task, task_for
-from headscope.tasks.batches import IGNORED, TaskBatch, TaskBatches, forward, output_of
+from headscope.tasks.batches import IGNORED, TaskBatch, TaskBatches, forward
 from headscope.tasks.heads import has_head, with_head
 from headscope.tasks.labelled import Classification, Regression
 from headscope.tasks.language import LanguageModelling, MaskedLanguageModelling, NextToken, TokenTask
-from headscope.tasks.metric import Mean, Metric
+from headscope.tasks.metric import Metric
 from headscope.tasks.qa import QuestionAnswering
 from headscope.tasks.result import Difference, TaskResult, paired_difference
 from headscope.tasks.writing import SequenceToSequence
@@ -17,7 +17,6 @@ __all__ = [
     "Difference",
     "LanguageModelling",
     "MaskedLanguageModelling",
-    "Mean",
     "Metric",
     "NextToken",
     "QuestionAnswering",
@@ -30,7 +29,6 @@ __all__ = [
     "TokenTask",
     "forward",
     "has_head",
-    "output_of",
     "paired_difference",
     "task_for",
     "with_head",

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from headscope.capture.hooks import hooked
 from headscope.capture.observe import evaluating
 from headscope.models import Model
 from headscope.tasks.batches import IGNORED, TaskBatch, forward, output_of
@@ -73,11 +74,5 @@ def _only_at(model: Model, asked: Tensor) -> Iterator[None]:
     def taken(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
         return (inputs[0][asked], *inputs[1:]) if inputs and inputs[0].shape[:-1] == asked.shape else None
 
-    if not isinstance(layer, nn.Module):
+    with hooked([layer.register_forward_pre_hook(taken)] if isinstance(layer, nn.Module) else []):
         yield
-        return
-    hook = layer.register_forward_pre_hook(taken)
-    try:
-        yield
-    finally:
-        hook.remove()

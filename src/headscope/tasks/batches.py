@@ -19,7 +19,7 @@ from headscope.run.options import BatchSize
 from headscope.run.watch import ACCELERATOR_TOKENS, CPU_TOKENS
 from headscope.tasks.heads import Head
 from headscope.text.batching import TextBatch, by_length
-from headscope.text.encode import EncodedInput
+from headscope.text.encode import Shown
 from headscope.text.skipped import Skipped
 from headscope.text.words import Span
 from headscope.types import Array, padded
@@ -35,16 +35,12 @@ _PREDICTIONS = ("logits", "prediction_logits", "start_logits", "end_logits")
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Shown):
     """One input for the network: an example, or one window of it."""
 
-    encoded: EncodedInput
     example: int
     labels: Sequence[int] | float
     characters: Sequence[Span] | None = None
-
-    def __len__(self) -> int:
-        return len(self.encoded)
 
 
 @dataclass(frozen=True)
@@ -101,11 +97,7 @@ class TaskBatch:
     def take(self, rows: Sequence[int]) -> "TaskBatch":
         """Some of the rows."""
         index = torch.tensor(list(rows), device=self.example.device)
-        text = TextBatch(
-            {name: tensor[index] for name, tensor in self.inputs.items()},
-            self.text.source.map(lambda rows: rows[index]),
-            None if self.text.target is None else self.text.target.map(lambda rows: rows[index]),
-        )
+        text = self.text.map(lambda tensor: tensor[index])
         characters = None if self.characters is None else self.characters[index]
         return TaskBatch(text, self.example[index], self.labels[index], characters)
 

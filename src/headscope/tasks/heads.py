@@ -20,7 +20,7 @@ from transformers import (
 from transformers.models.auto import modeling_auto as auto
 
 from headscope.capture import surveyed
-from headscope.errors import ModelError
+from headscope.errors import ModelError, first_line
 from headscope.models import Model, ModelName, load
 from headscope.models.load import own_class, quiet_transformers
 from headscope.models.sources import Origin
@@ -161,7 +161,7 @@ def with_head(model: ModelName, head: Head, *, allow_pickle: bool = False) -> Mo
         raise
     except Exception as error:  # such as an architecture for which transformers has no such head
         known = "Unrecognized configuration class" in str(error)
-        reason = "" if known else f" ({(str(error).splitlines() or [type(error).__name__])[0]})"
+        reason = "" if known else f" ({first_line(error)})"
         raise ModelError(f"{model.name} has no {kind.words}{reason}; {kind.advice}") from error
     if lacking_weights(network, info["missing_keys"]) or info["mismatched_keys"]:
         raise ModelError(f"{model.name} has no {kind.words}; {kind.advice}")

@@ -32,11 +32,12 @@ class LabelledTask(Task):
         """Texts with labels of another sort are skipped."""
         skipped = Skipped("texts")
         skipped.merge(texts.skipped)
-        golds = [self.gold(text.label) for text in texts.texts]
-        for text, gold in zip(texts.texts, golds, strict=True):
-            if gold is None:
+        usable: list[tuple[LabelledText, float]] = []
+        for text in texts.texts:
+            if (gold := self.gold(text.label)) is None:
                 skipped.add(f"{text.where}: {self.wrong(text.label)}")
-        usable = [(text, gold) for text, gold in zip(texts.texts, golds, strict=True) if gold is not None]
+            else:
+                usable.append((text, gold))
         if not usable:
             raise TextError(f"{texts.name}: {self.nothing}; {skipped.places[0]}")
         super().__init__(texts.name, usable, max_length=max_length, skipped=skipped)
@@ -48,11 +49,6 @@ class LabelledTask(Task):
     @abstractmethod
     def wrong(self, label: str) -> str:
         """Why a label cannot be used."""
-
-    @property
-    def golds(self) -> list[float]:
-        """The labels of the texts."""
-        return [gold for _, gold in self.examples]
 
     def pair(self, example: tuple[LabelledText, float]) -> TextPair:
         """The text, or both."""

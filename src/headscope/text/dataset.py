@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from headscope.errors import TextError
+from headscope.errors import TextError, first_line
 from headscope.text.corpus import Corpus, items_of
 from headscope.text.files import FileReading
-from headscope.text.formats.columns import COLUMN, first_line, library, no_column, text_of
+from headscope.text.formats.columns import COLUMN, library, no_column, text_of
 from headscope.text.items import Item
 
 

@@ -50,6 +50,16 @@ class EncodedInput:
 
 
 @dataclass(frozen=True)
+class Shown:
+    """Something that a model is shown as this input, whose length it has."""
+
+    encoded: EncodedInput
+
+    def __len__(self) -> int:
+        return len(self.encoded)
+
+
+@dataclass(frozen=True)
 class TextEncoder:
     """Turns texts into model input of at most `max_length` tokens."""
 

@@ -3,10 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from headscope.text.annotated.minimal_pairs import MinimalPair
-from headscope.text.annotated.treebank import ParsedSentence
+from headscope.text.annotated.treebank import ParsedSentence, base_relation, features_of
 from headscope.text.words import WordText
 
 Score = Literal["word", "agreement", "pairs"]
@@ -66,7 +67,7 @@ def agreement_cases(
                 continue
             words = list(sentence.forms)
             words[verb] = swapped if words[verb].islower() else swapped.capitalize()
-            spaces = [after[0] > before[1] for before, after in _neighbours(sentence.content)]
+            spaces = [after[0] > before[1] for before, after in pairwise(sentence.content.spans)]
             other = WordText.of(words, space_after=[*spaces, False])
             where = sentence.where(verb)
             yield Case(sentence.content, subject, verb, frozenset(edges), number, where, other, verb)
@@ -84,31 +85,19 @@ def _edges(sentence: ParsedSentence, relation: str) -> list[tuple[int, int]]:
     return [
         (word, head)
         for word, (head, name) in enumerate(zip(sentence.heads, sentence.relations, strict=True))
-        if head >= 0 and relation in (name, name.partition(":")[0])
+        if head >= 0 and relation in (name, base_relation(name))
     ]
-
-
-def _neighbours(content: WordText) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    return zip(content.spans, content.spans[1:], strict=False)
-
-
-def _feature(features: str, name: str) -> str:
-    return dict(part.partition("=")[::2] for part in features.split("|")).get(name, "")
 
 
 def _paradigm(sentence: ParsedSentence, word: int) -> tuple[str, str] | None:
     """The lemma and the number of a present verb in the third person or of one without; None for all else."""
-    features = sentence.features[word]
-    if (
-        not sentence.lemmas
-        or _feature(features, "VerbForm") != "Fin"
-        or _feature(features, "Tense") != "Pres"
-    ):
+    if not sentence.lemmas:
         return None
-    if sentence.upos[word] not in ("VERB", "AUX") or _feature(features, "Person") not in ("3", ""):
-        return None
-    number = _feature(features, "Number")
-    return (sentence.lemmas[word], number) if number in _NUMBERS else None
+    features = features_of(sentence.features[word])
+    number = features.get("Number", "")
+    is_present = features.get("VerbForm") == "Fin" and features.get("Tense") == "Pres"
+    is_verb = sentence.upos[word] in ("VERB", "AUX") and features.get("Person", "3") == "3"
+    return (sentence.lemmas[word], number) if is_verb and is_present and number in _NUMBERS else None
 
 
 def _verb_forms(sentences: Iterable[ParsedSentence]) -> dict[tuple[str, str] | None, str]:

@@ -12,6 +12,7 @@ from headscope.facts.analyses.probes import best_heads, head_scores
 from headscope.models import Model
 from headscope.probes import DependencyProbe
 from headscope.probes.halves import SCORE, SELECT
+from headscope.probes.observe import check_head_in
 from headscope.probes.pointing.result import PointingResult
 from headscope.text.annotated.treebank import ParsedSentence, Treebank
 from headscope.types import HeadId
@@ -51,10 +52,7 @@ def finders(
     grid = surveyed(model).stacks.grids[0]
     named = [HeadId.parse(str(head)) for head in heads]
     for head in named:
-        if head.layer >= grid.layers or head.head >= grid.heads:
-            raise OptionError(
-                f"there is no head {head}: {model.name} has {grid.layers} layers of {grid.heads} heads, counted from 0"
-            )
+        check_head_in(grid, head, model.name)
 
     @cache
     def probed(*, base_relations: bool) -> PointingResult:

@@ -38,19 +38,17 @@ class Lost:
     control: Array
     random: Array
 
-    def by_sentence(self, values: Array) -> Array:
-        """(sentence,) the mean over the cases of each sentence in which all three could be measured."""
-        known = np.isfinite(self.change) & np.isfinite(self.control) & np.isfinite(self.random)
-        numbers, places = np.unique(self.sentence[known], return_inverse=True)
-        means: Array = np.bincount(places, values[known], len(numbers)) / np.bincount(
-            places, minlength=len(numbers)
-        )
-        return means
-
     @property
-    def cases(self) -> int:
-        """How many cases count."""
-        return int((np.isfinite(self.change) & np.isfinite(self.control) & np.isfinite(self.random)).sum())
+    def known(self) -> Array:
+        """(case,) True for those that count: all three could be measured."""
+        return np.isfinite(self.change) & np.isfinite(self.control) & np.isfinite(self.random)
+
+    def by_sentence(self, values: Array) -> Array:
+        """(sentence,) the mean over the cases of each sentence that count."""
+        numbers, places = np.unique(self.sentence[self.known], return_inverse=True)
+        cases = np.bincount(places, minlength=len(numbers))
+        means: Array = np.bincount(places, values[self.known], len(numbers)) / cases
+        return means
 
     @cached_property
     def beside_control(self) -> PairedChange:
@@ -101,7 +99,7 @@ class UsesResult(ProbeResult):
             accuracy=found.accuracy,
             finds=found.finds,
             score=lost.score,
-            cases=lost.cases,
+            cases=int(lost.known.sum()),
             sentences=len(change),
             tests=tests,
             needed=units_needed(tests, "holm"),
@@ -140,11 +138,7 @@ class UsesResult(ProbeResult):
     def arrays(self) -> Results:
         """`uses_change`, `_control`, `_difference`, `_random`, `uses_p` (relation, layer, head); nan if untested."""
         relations = list(dict.fromkeys(use.relation for use in self.uses))
-        coords: Coords = {
-            "relation": relations,
-            "layer": range(self.grid.layers),
-            "head": range(self.grid.heads),
-        }
+        coords: Coords = {"relation": relations, **self.grid.coords}
         words = {
             "change": "log probability that the score loses without the edge",
             "control": "the same without another edge as far and as strong, in the same head and sentence",
@@ -152,7 +146,7 @@ class UsesResult(ProbeResult):
             "random": "the same as uses_change in random other heads of the layer",
             "p": "p of uses_difference over sentences, after Holm's correction",
         }
-        shape = (len(relations), self.grid.layers, self.grid.heads)
+        shape = (len(relations), *self.grid.shape)
         numbers = {name: np.full(shape, np.nan) for name in (*words, "difference_stderr")}
         for use, lost in zip(self.uses, self.lost, strict=True):
             place = (relations.index(use.relation), lost.found.head.layer, lost.found.head.head)
@@ -160,12 +154,8 @@ class UsesResult(ProbeResult):
                 numbers[name][place] = use.p_value if name == "p" else getattr(use, name)
             numbers["difference_stderr"][place] = lost.beside_control.stderr
         words["difference_stderr"] = "standard error over sentences of uses_difference"
-        dims = ("relation", "layer", "head")
-        return {
-            self.grid.stack: {
-                f"uses_{name}": LabelledArray(
-                    values, dims, coords, words[name], "1" if name == "p" else "nats"
-                )
-                for name, values in numbers.items()
-            }
+        arrays = {
+            f"uses_{name}": LabelledArray.of(values, coords, words[name], "1" if name == "p" else "nats")
+            for name, values in numbers.items()
         }
+        return {self.grid.stack: arrays}

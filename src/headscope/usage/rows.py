@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headscope.models import Model
-from headscope.text.encode import EncodedInput, EncodedText, TextEncoder, with_tokens
+from headscope.text.encode import EncodedInput, EncodedText, Shown, TextEncoder, with_tokens
 from headscope.text.skipped import Skipped
 from headscope.usage.examples import Case
 
@@ -18,15 +18,11 @@ Term = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Shown):
     """One input for the network."""
 
     case: int
-    encoded: EncodedInput
     terms: tuple[Term, ...]
-
-    def __len__(self) -> int:
-        return len(self.encoded)
 
     def pieces(self, word: int) -> tuple[int, ...]:
         """The places of a word's tokens."""
@@ -90,9 +86,8 @@ def _masked(case: Case, number: int, good: EncodedText, bad: EncodedText | None,
     if bad is not None:
         terms += [(place, bad.ids[place], -1) for place in places]
     mask = int(model.tokenizer.mask_token_id)
-    return Row(
-        number, EncodedInput(with_tokens(good, dict.fromkeys(places, mask), model.tokenizer)), tuple(terms)
-    )
+    shown = with_tokens(good, dict.fromkeys(places, mask), model.tokenizer)
+    return Row(EncodedInput(shown), number, tuple(terms))
 
 
 def _after(encoded: EncodedText, word: int) -> list[int]:
@@ -109,11 +104,11 @@ def _after(encoded: EncodedText, word: int) -> list[int]:
 def _causal(case: Case, number: int, good: EncodedText, bad: EncodedText | None) -> list[Row]:
     if bad is None:
         later = max(case.dependent or 0, case.governor or 0)
-        return [Row(number, EncodedInput(good), _predicted(good, _after(good, later), 1))]
+        return [Row(EncodedInput(good), number, _predicted(good, _after(good, later), 1))]
     pairs = zip(good.ids, bad.ids, strict=False)
     first = next(place for place, (own, other) in enumerate(pairs) if own != other)
     return [
-        Row(number, EncodedInput(text), _predicted(text, range(max(1, first), len(text)), sign))
+        Row(EncodedInput(text), number, _predicted(text, range(max(1, first), len(text)), sign))
         for text, sign in ((good, 1), (bad, -1))
     ]
 

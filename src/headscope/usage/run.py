@@ -1,9 +1,7 @@
 """Testing whether the model uses the relations that its heads find."""
 
-import os
-from collections.abc import Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
@@ -12,20 +10,21 @@ import numpy as np
 
 from headscope.atlas import Atlas
 from headscope.capture import Capture, surveyed
-from headscope.errors import ModelError, OptionError, TextError
+from headscope.errors import ModelError, OptionError, TextError, choices
 from headscope.facts.analyses.uses import USES
-from headscope.models import Model, load
+from headscope.models import Model, ModelName, loaded
 from headscope.probes.halves import SCORE, Turns
 from headscope.probes.observe import Account
-from headscope.probes.result import Source
 from headscope.run.options import BatchSize, longest_text
 from headscope.run.progress import progress_bar
+from headscope.run.provenance import Source
 from headscope.run.watch import Watch
 from headscope.tasks import with_head
+from headscope.text.annotated.files import AnnotatedFiles
 from headscope.text.annotated.minimal_pairs import MinimalPairs, read_minimal_pairs
-from headscope.text.annotated.treebank import ParsedSentence, Treebank, read_treebank
+from headscope.text.annotated.treebank import ParsedSentence, Treebank, base_relation, read_treebank
 from headscope.text.skipped import Skipped
-from headscope.types import HeadId
+from headscope.types import Array, HeadGrid, HeadId
 from headscope.usage.edges import control_edge, relation_edge
 from headscope.usage.examples import Case, Score, agreement_cases, pair_cases, relation_cases
 from headscope.usage.finders import finders
@@ -39,7 +38,7 @@ FEWEST_SENTENCES = 5
 
 
 def uses(
-    model: Model | str | os.PathLike[str],
+    model: ModelName,
     treebank: Treebank | str | Path,
     relation: str | Sequence[str],
     *,
@@ -64,57 +63,42 @@ def uses(
     `limit` stops after so many sentences; `seed` is that of the random heads.
     """
     started = perf_counter()
-    names = [relation] if isinstance(relation, str) else list(relation)
-    bank = treebank if isinstance(treebank, Treebank) else read_treebank(treebank)
-    score: Score = "pairs" if pairs is not None else "agreement" if agreement else "word"
     if pairs is not None and agreement:
         raise OptionError("score minimal pairs of a file (pairs) or of the treebank (agreement), not both")
-    loaded = model if isinstance(model, Model) else load(model)
-    headed, capture = _scoring(loaded)
+    score: Score = "pairs" if pairs is not None else "agreement" if agreement else "word"
+    names = [relation] if isinstance(relation, str) else list(relation)
+    bank = treebank if isinstance(treebank, Treebank) else read_treebank(treebank)
+    pairs = pairs if pairs is None or isinstance(pairs, MinimalPairs) else read_minimal_pairs(pairs)
+    capture = _scoring(loaded(model))
     sentences = list(islice(bank, limit))
     _check_relations(sentences, names, bank.name)
     found = finders(
-        headed, sentences, names, heads=heads, best=best, atlas=atlas, progress=progress, name=bank.name
+        capture.model,
+        sentences,
+        names,
+        heads=heads,
+        best=best,
+        atlas=atlas,
+        progress=progress,
+        name=bank.name,
     )
-    tested = [text for text, half, _ in Turns(sentences, kind="sentence") if half == SCORE]
-    runner = _Runner(capture, max_length, batch_size, seed, progress)
-    account, file_pairs = Account(), _pairs(pairs)
-    lost = [
-        each
-        for name in names
-        for each in runner.test(
-            found[name],
-            _cases(score, tested, name, corpus=sentences, pairs=file_pairs),
-            score,
-            account,
-        )
-    ]
-    notes = [
-        bank.skipped.note(),
-        *([] if file_pairs is None else [file_pairs.skipped.note()]),
-        *runner.notes(),
-    ]
-    source = Source(
-        data=bank.name if file_pairs is None else file_pairs.name,
-        data_hash=account.data_hash,
-        texts=len({(each.found.relation, number) for each in lost for number in each.sentence.tolist()}),
-        documents=len(account.documents),
-        tokens=runner.tokens,
-        texts_cut=0,
-        annotator=bank.annotator,
-        skipped=runner.skipped.count + bank.skipped.count,
-        options={"relation": names, "score": score, "limit": limit, "seed": seed, "best": best},
-        duration=perf_counter() - started,
-        notes=tuple(filter(None, notes)),
-    )
-    return UsesResult(headed, source, capture.stacks.grids[0], lost)
+    tested = list(Turns(sentences, kind="sentence").of(SCORE))
+    runner = _Runner(capture, score, max_length, batch_size, seed, progress)
+    for name in names:
+        if pairs is not None:
+            cases = pair_cases(pairs)
+        elif agreement:
+            cases = agreement_cases(tested, name, corpus=sentences)
+        else:
+            cases = relation_cases(tested, name)
+        runner.test(found[name], cases)
+    options = {"relation": names, "score": score, "limit": limit, "seed": seed, "best": best}
+    files: list[AnnotatedFiles] = [bank] if pairs is None else [bank, pairs]
+    source = runner.source(files, options=options, duration=perf_counter() - started)
+    return UsesResult(capture.model, source, runner.grid, runner.lost)
 
 
-def _pairs(pairs: MinimalPairs | str | Path | None) -> MinimalPairs | None:
-    return pairs if pairs is None or isinstance(pairs, MinimalPairs) else read_minimal_pairs(pairs)
-
-
-def _scoring(model: Model) -> tuple[Model, Capture]:
+def _scoring(model: Model) -> Capture:
     """The model with the head that scores words."""
     grids = surveyed(model).stacks.grids
     if len(grids) > 1:
@@ -125,32 +109,28 @@ def _scoring(model: Model) -> tuple[Model, Capture]:
     headed = with_head(model, "next-token" if grids[0].causal else "masked-lm")
     if not grids[0].causal and headed.tokenizer.mask_token_id is None:
         raise ModelError(f"the tokenizer of {model.name} has no mask token")
-    return headed, surveyed(headed)
+    return surveyed(headed)
 
 
 def _check_relations(sentences: Sequence[ParsedSentence], names: Sequence[str], data: str) -> None:
     known = {name for sentence in sentences for name in sentence.relations}
-    known |= {name.partition(":")[0] for name in known}
+    known |= {base_relation(name) for name in known}
     for name in names:
         if name not in known:
-            near = get_close_matches(name, sorted(known), n=1)
-            meant = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(known))}"
-            raise OptionError(f"{data} has no relation {name!r}; {meant}")
+            raise OptionError(f"{data} has no relation {name!r}; {choices(name, sorted(known))}")
 
 
-def _cases(
-    score: Score,
-    tested: Sequence[ParsedSentence],
-    relation: str,
-    *,
-    corpus: Sequence[ParsedSentence],
-    pairs: MinimalPairs | None,
-) -> list[Case]:
-    if pairs is not None:
-        return list(pair_cases(pairs))
-    if score == "agreement":
-        return list(agreement_cases(tested, relation, corpus=corpus))
-    return list(relation_cases(tested, relation))
+_SCORED: Mapping[Score, str] = {
+    "word": "the masked word",
+    "agreement": "the right verb against the wrong",
+    "pairs": "the right sentence against the wrong",
+}
+"""What is scored, in words; in a decoder, which sees no word to come, instead of a word the text after it."""
+_HINTS: Mapping[Score, str] = {
+    "word": "",
+    "agreement": "; pairs are made of present verbs whose subject is two words away or more",
+    "pairs": "; a pair is two sentences that differ in one word",
+}
 
 
 @dataclass
@@ -158,6 +138,7 @@ class _Runner:
     """One model, scored with and without edges."""
 
     capture: Capture
+    score: Score
     max_length: int | None
     batch_size: BatchSize
     seed: int
@@ -165,64 +146,79 @@ class _Runner:
     tokens: int = 0
     alone: int = 0
     """Cases of heads without another edge of the same distance."""
+    lost: list[Lost] = field(default_factory=list)
+    account: Account = field(default_factory=Account)
+    skipped: Skipped = field(default_factory=lambda: Skipped("cases"))
 
-    def __post_init__(self) -> None:
-        self.skipped = Skipped("cases")
+    @property
+    def grid(self) -> HeadGrid:
+        """The only stack of the model."""
+        return self.capture.stacks.grids[0]
 
-    def notes(self) -> list[str | None]:
-        """What was left out."""
-        alone = f"{self.alone:,} edges have no other of the same distance in their sentence and are left out"
-        return [self.skipped.note(), alone if self.alone else None]
+    def source(
+        self, files: Sequence[AnnotatedFiles], *, options: Mapping[str, object], duration: float
+    ) -> Source:
+        """Where the numbers come from: the last of the files, of which the first is the treebank."""
+        notes = [left_out.note() for left_out in (*(file.skipped for file in files), self.skipped)]
+        if self.alone:
+            notes.append(
+                f"{self.alone:,} edges have no other of the same distance in their sentence and are left out"
+            )
+        return Source(
+            data=files[-1].name,
+            data_hash=self.account.data_hash,
+            texts=len({(lost.found.relation, at) for lost in self.lost for at in lost.sentence.tolist()}),
+            documents=len(self.account.documents),
+            tokens=self.tokens,
+            texts_cut=0,
+            annotator=files[0].annotator,
+            skipped=self.skipped.count + files[0].skipped.count,
+            options=options,
+            duration=duration,
+            notes=tuple(note for note in notes if note is not None),
+        )
 
-    def test(
-        self, found: Sequence[Found], cases: Sequence[Case], score: Score, account: Account
-    ) -> list[Lost]:
-        """What is lost without the edges of these heads."""
-        model, causal = self.capture.model, self.capture.stacks.grids[0].causal
+    def test(self, found: Sequence[Found], cases: Iterable[Case]) -> None:
+        """What is lost without the edges of these heads, which are of one relation."""
+        model, causal = self.capture.model, self.grid.causal
         encoder = Watch(self.capture).encoder(longest_text(model, self.max_length))
-        rows = encode(list(account.of(cases)), model, encoder, causal=causal, skipped=self.skipped)
+        rows = encode(list(self.account.of(cases)), model, encoder, causal=causal, skipped=self.skipped)
         relation = found[0].relation
         if len({case.sentence for case in rows.cases}) < FEWEST_SENTENCES:
             left = f" ({note})" if (note := self.skipped.note()) else ""
             raise TextError(
                 f"{len(rows.cases)} cases of {relation!r} can be scored in the half that is tested, and at least "
-                f"{FEWEST_SENTENCES} sentences are needed{left}; give more sentences{_hint(score)}"
+                f"{FEWEST_SENTENCES} sentences are needed{left}; give more sentences{_HINTS[self.score]}"
             )
         self.tokens += sum(map(len, rows.rows))
-        sentence = np.array([case.sentence for case in rows.cases])
-        words, heads = _words(score, causal=causal), [each.head for each in found]
-        result = []
+        sentence, heads = np.array([case.sentence for case in rows.cases]), [each.head for each in found]
+        scored = "the text after it" if causal and self.score == "word" else _SCORED[self.score]
+        passes = len(rows.rows) * (1 + 3 * len(found))
         with progress_bar(f"{model.name}, {relation} without edges" if self.progress else None) as tell:
-            network = Network(
-                self.capture, rows, tell, len(rows.rows) * (1 + 3 * len(found)), self.batch_size
-            )
+            network = Network(self.capture, rows, tell, passes, self.batch_size)
             base, maps = network.untouched(heads)
             for each in found:
-                cuts = self._cuts(each, heads, rows.cases, maps, causal=causal)
-                change, control, random = (base - network.without(part) for part in cuts)
-                result.append(Lost(each, words, sentence, change, control, random))
-        return result
+                cuts = self._cuts(each, heads, rows.cases, maps)
+                self.lost.append(
+                    Lost(each, scored, sentence, *(base - network.without(part) for part in cuts))
+                )
 
     def _cuts(
         self,
         found: Found,
         tested: Sequence[HeadId],
         cases: Sequence[Case],
-        maps: Sequence[dict[HeadId, np.ndarray]],
-        *,
-        causal: bool,
+        maps: Sequence[Mapping[HeadId, Array]],
     ) -> tuple[dict[int, Cut], dict[int, Cut], dict[int, Cut]]:
         """By case: the edge itself, another as far and as strong, and the same edge in a random head of the layer."""
         head, inward = found.head, found.direction.startswith("head")
-        heads = [HeadId(head.layer, number) for number in range(self.capture.stacks.grids[0].heads)]
-        others = [other for other in heads if other not in tested] or [
-            other for other in heads if other != head
-        ]
+        heads = [HeadId(head.layer, number) for number in range(self.grid.heads) if number != head.head]
+        others = [other for other in heads if other not in tested] or heads
         chance = np.random.default_rng([self.seed, head.layer, head.head])
         own, control, random = dict[int, Cut](), dict[int, Cut](), dict[int, Cut]()
         for number, case in enumerate(cases):
             weights = maps[number][head]
-            edge = relation_edge(case, weights, inward=inward, causal=causal)
+            edge = relation_edge(case, weights, inward=inward, causal=self.grid.causal)
             beside = None if edge is None else control_edge(weights, edge, case)
             self.alone += edge is not None and beside is None
             if edge is None or beside is None:
@@ -230,20 +226,3 @@ class _Runner:
             own[number], control[number] = Cut(head, *edge), Cut(head, *beside)
             random[number] = Cut(others[int(chance.integers(len(others)))] if others else head, *edge)
         return own, control, random
-
-
-def _words(score: Score, *, causal: bool) -> str:
-    if score == "word":
-        return "the text after it" if causal else "the masked word"
-    return (
-        "the right verb against the wrong" if score == "agreement" else "the right sentence against the wrong"
-    )
-
-
-def _hint(score: Score) -> str:
-    hints: dict[Score, str] = {
-        "agreement": "; pairs are made of present verbs whose subject is two words away or more",
-        "pairs": "; a pair is two sentences that differ in one word",
-        "word": "",
-    }
-    return hints[score]

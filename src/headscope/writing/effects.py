@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums
-from headscope.capture import AttentionCall, Capture, run_calls
-from headscope.capture.projection import OutputProjection
+from headscope.capture import AttentionCall, run_calls
+from headscope.capture.hooks import hooked
 from headscope.models.stacks import Place
 from headscope.run.controlled import ControlledMeans
 from headscope.text.batching import TextBatch
 from headscope.types import CLS, SEP, HeadGrid, TokenBatch
-from headscope.writing.readout import Readout, watching_streams
+from headscope.writing.readout import Readout, StraightPaths
 
 LOOKED_AT, NEXT, CURRENT = TARGETS = ("looked_at", "next", "current")
 """Whose score: that of the token looked at most, of the token that really follows, and of the token itself."""
@@ -31,7 +31,7 @@ class WrittenSums(Sums):
     @classmethod
     def zeros(cls, grid: HeadGrid, hidden: int) -> Self:
         """Nothing seen yet."""
-        written = torch.zeros(grid.layers, grid.heads, hidden, dtype=torch.float64)
+        written = torch.zeros(*grid.shape, hidden, dtype=torch.float64)
         return cls(ControlledMeans.zeros(grid, TARGETS), written)
 
 
@@ -72,17 +72,12 @@ class LayerEffects:
 
 
 def effects(
-    capture: Capture,
-    paths: dict[Place, OutputProjection],
-    readout: Readout,
-    inputs: dict[str, Tensor],
-    tokens: Tokens,
-    *,
-    targets: Sequence[str] = TARGETS,
+    paths: StraightPaths, inputs: dict[str, Tensor], tokens: Tokens, *, targets: Sequence[str] = TARGETS
 ) -> Iterator[LayerEffects]:
     """One batch through the model, layer by layer; all outputs are held until the final norm has spoken."""
     layers: dict[Place, _Seen] = {}
     ids, real = tokens.ids, tokens.real
+    last: list[Tensor] = []  # (text, token, hidden) the stream before the final norm
 
     def see(place: Place, call: AttentionCall) -> None:
         largest = call.weights.argmax(-1)  # (text, head, query)
@@ -91,15 +86,16 @@ def effects(
         )
         layers[place] = _Seen(call.output.float(), looked, words & real[:, None])
 
-    with watching_streams(paths, readout) as streams:
-        run_calls(capture, inputs, see)
-    scale = readout.scale(streams[None].float())  # (text, token, 1)
+    norm = paths.readout.norm
+    with hooked([norm.register_forward_pre_hook(lambda _, given: last.append(given[0]))]):
+        run_calls(paths.capture, inputs, see)
+    scale = paths.readout.scale(last[-1].float())  # (text, token, 1)
     elsewhere = _elsewhere(real)  # (text, token)
     follows = torch.cat([ids[:, 1:], ids[:, :1]], 1)
     has_next = real & torch.cat([real[:, 1:], torch.zeros_like(real[:, :1])], 1)
     for place, seen in layers.items():
         _, _, heads, width = seen.output.shape
-        matrix, _ = paths[place].matrix(heads, width)  # (head, dim, hidden)
+        matrix, _ = paths.projections[place].matrix(heads, width)  # (head, dim, hidden)
         output = seen.output * scale[..., None]  # what the norm will make of it
         other = output.gather(1, elsewhere[..., None, None].expand_as(output))
         by_target = {}
@@ -111,24 +107,18 @@ def effects(
             if target in targets:
                 cases = applies.sum(1)  # (text, head or 1)
                 value, control = (
-                    (_effect(each, matrix, scored, readout) * applies).sum(1) / cases.clamp_min(1)
+                    (_effect(each, matrix, scored, paths.readout) * applies).sum(1) / cases.clamp_min(1)
                     for each in (output, other)
                 )  # (text, head)
                 by_target[target] = (value, control, cases > 0)
         yield LayerEffects(place.layer, seen.output, scale, matrix, by_target)
 
 
-def count(
-    part: WrittenSums,
-    capture: Capture,
-    paths: dict[Place, OutputProjection],
-    readout: Readout,
-    batch: TextBatch,
-) -> None:
+def count(part: WrittenSums, paths: StraightPaths, batch: TextBatch) -> None:
     """Count one batch of texts."""
     tokens = Tokens.of(batch.source)
     part.tokens += int(tokens.real.sum())
-    for layer in effects(capture, paths, readout, batch.inputs, tokens):
+    for layer in effects(paths, batch.inputs, tokens):
         output = (layer.output * layer.scale[..., None]).double()
         kept = torch.einsum("tqhd,tq->hd", output, tokens.real.double())
         part.written[layer.layer] += torch.einsum("hd,hde->he", kept, layer.matrix.double()).cpu()

@@ -5,15 +5,14 @@ rescales before the final norm. Both are proved by watching one short pass; wher
 refused in words.
 """
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
 from headscope.capture import Capture, run_calls
+from headscope.capture.hooks import hooked
 from headscope.capture.observe import evaluating, without_edits
 from headscope.capture.probing import longest_probe
 from headscope.capture.projection import OutputProjection, output_projections
@@ -36,9 +35,8 @@ class Readout:
     shift: Tensor | None  # (hidden,)
     unembedding: Tensor  # (token, hidden)
     bias: Tensor | None  # (token,)
-    directions: Tensor = field(
-        init=False
-    )  # (token, hidden) what a number in the stream adds to a token's score
+    directions: Tensor = field(init=False)
+    """(token, hidden) what a number in the stream adds to a token's score."""
 
     def __post_init__(self) -> None:
         directions = (self.unembedding - self.unembedding.mean(0)) * self.gain  # centred over the vocabulary
@@ -73,10 +71,13 @@ def find_readout(capture: Capture) -> Readout:
         if arguments and isinstance(arguments[0], Tensor) and isinstance(output, Tensor):
             made.append((module, arguments[0], output))
 
-    with ExitStack() as hooks, evaluating(model.network), torch.inference_mode(), without_edits():
-        hooks.callback(last.register_forward_pre_hook(lambda module, args: given.append(args[0])).remove)
-        for module in model.core.modules():
-            hooks.callback(module.register_forward_hook(watch).remove)
+    with (
+        hooked([last.register_forward_pre_hook(lambda module, args: given.append(args[0]))]),
+        hooked(module.register_forward_hook(watch) for module in model.core.modules()),
+        evaluating(model.network),
+        torch.inference_mode(),
+        without_edits(),
+    ):
         logits = model.network(**longest_probe(model), **model.no_cache).logits
     weight = last.weight.detach().float()
     bias = None if last.bias is None else last.bias.detach().float()
@@ -117,7 +118,31 @@ def _norm(
     return None
 
 
-def straight_paths(capture: Capture, readout: Readout) -> dict[Place, OutputProjection]:
+@dataclass(frozen=True)
+class StraightPaths:
+    """The ways of one model from its heads to its output scores, along which nothing rescales what they write."""
+
+    capture: Capture
+    readout: Readout
+    projections: dict[Place, OutputProjection]
+    """Of every layer the output projection, whose output is added to the stream."""
+
+    @classmethod
+    def of(cls, capture: Capture) -> Self:
+        """Those of a model with a language-modelling head; CaptureError, in words, where there are none."""
+        readout = find_readout(capture)
+        return cls(capture, readout, _added(capture, readout))
+
+    @property
+    def embedding(self) -> Tensor | None:
+        """(token, hidden) the model's input embeddings; None where they do not fit the unembedding."""
+        table = self.capture.model.network.get_input_embeddings()
+        if not isinstance(table, nn.Embedding) or table.weight.shape != self.readout.unembedding.shape:
+            return None
+        return table.weight.detach().float()
+
+
+def _added(capture: Capture, readout: Readout) -> dict[Place, OutputProjection]:
     """The output projection of every layer, whose output is proved to be added to a stream that nothing rescales.
 
     Between one layer's stream and the next one's, all that is added must be the attention output and what one other
@@ -135,29 +160,24 @@ def straight_paths(capture: Capture, readout: Readout) -> dict[Place, OutputProj
         if isinstance(output, Tensor):
             outputs.append(output.float())
 
-    with ExitStack() as hooks, without_edits():
-        for projection in projections.values():
-            if projection.residual is not None:
-                hooks.callback(projection.residual.register_forward_pre_hook(keep).remove)
-            hooks.callback(
-                projection.module.register_forward_hook(
-                    lambda module, args, made: attended.update({module: made.float()})
-                ).remove
-            )
-        hooks.callback(readout.norm.register_forward_pre_hook(keep).remove)
-        for module in capture.model.core.modules():
-            hooks.callback(module.register_forward_hook(watch).remove)
-        run_calls(capture, longest_probe(capture.model), lambda place, call: None)
-    places = list(projections)
-    for place, after in zip(
-        places, [*(projections[later].residual for later in places[1:]), readout.norm], strict=True
+    def attend(module: nn.Module, arguments: tuple[Any, ...], output: Tensor) -> None:
+        attended[module] = output.float()
+
+    befores = [projection.residual for projection in projections.values()]
+    with (
+        hooked(
+            module.register_forward_pre_hook(keep)
+            for module in (*befores, readout.norm)
+            if module is not None
+        ),
+        hooked(projection.module.register_forward_hook(attend) for projection in projections.values()),
+        hooked(module.register_forward_hook(watch) for module in capture.model.core.modules()),
+        without_edits(),
     ):
-        before = projections[place].residual
-        if (
-            before is None
-            or after is None
-            or not _adds_up(streams, attended[projections[place].module], outputs, before, after)
-        ):
+        run_calls(capture, longest_probe(capture.model), lambda place, call: None)
+    for (place, projection), after in zip(projections.items(), [*befores[1:], readout.norm], strict=True):
+        before, written = projection.residual, attended[projection.module]
+        if before is None or after is None or not _adds_up(streams, written, outputs, before, after):
             raise CaptureError(
                 f"{capture.model.name} ({capture.model.architecture}): what layer {place.layer} writes is rescaled "
                 "before it reaches the output (a norm after the attention, or a layer of another form), so its heads "
@@ -181,23 +201,3 @@ def _equal(first: Tensor, second: Tensor, *, like: Tensor | None = None) -> bool
     second = second.float()
     size = float((second if like is None else like).abs().amax())
     return torch.allclose(first, second, rtol=0, atol=_ROUNDING * size)
-
-
-@contextmanager
-def watching_streams(
-    paths: dict[Place, OutputProjection], readout: Readout
-) -> Iterator[dict[Place | None, Tensor]]:
-    """Inside, the residual stream (text, token, hidden) before each layer and, under None, before the final norm."""
-    streams: dict[Place | None, Tensor] = {}
-    with ExitStack() as hooks:
-        modules: dict[Place | None, nn.Module | None] = {
-            place: path.residual for place, path in paths.items()
-        }
-        for place, module in {**modules, None: readout.norm}.items():
-            assert module is not None
-
-            def keep(_: nn.Module, arguments: tuple[Any, ...], place: Place | None = place) -> None:
-                streams[place] = arguments[0]
-
-            hooks.callback(module.register_forward_pre_hook(keep).remove)
-        yield streams

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
@@ -10,13 +9,11 @@ from torch import Tensor
 
 from headscope.atlas import Results
 from headscope.facts.description import described_in
-from headscope.probes.result import COUNT, OVER, ProbeResult, Row
+from headscope.probes.result import COUNT, OVER, ProbeResult, Row, largest
 from headscope.stats.intervals import mean_interval
-from headscope.types import Coords, HeadGrid, HeadId, LabelledArray
+from headscope.types import Array, Coords, HeadGrid, HeadId, LabelledArray
 from headscope.writing.effects import CURRENT, LOOKED_AT, NEXT, WrittenSums
 from headscope.writing.weights import READS
-
-Array = np.ndarray[Any, Any]
 
 MOST = 10
 """How many tokens are listed that a head raises, and that it lowers."""
@@ -64,7 +61,7 @@ class WritesResult(ProbeResult):
 
     def intervals(self) -> str:
         """What intervals are over, in words."""
-        return f"over texts, after correction for {self.grid.layers * self.grid.heads} heads"
+        return f"over texts, after correction for {self.grid.size} heads"
 
     def arrays(self) -> Results:
         """`direct_effect` (target, layer, head) with control and difference, tokens, `copying` and `composition`."""
@@ -74,34 +71,29 @@ class WritesResult(ProbeResult):
             "difference": "direct_effect minus direct_effect_control, text by text",
         }
         arrays = self.sums.effects.labelled("direct_effect", "target", self.grid, words, "logits")
-        layers, heads = range(self.grid.layers), range(self.grid.heads)
+        heads = self.grid.coords
         tokens, effects = self._most_written
-        coords: Coords = {"change": CHANGES, "rank": range(tokens.shape[1]), "layer": layers, "head": heads}
-        arrays["written_token"] = LabelledArray.of(
-            tokens,
-            coords,
-            "the tokens whose scores a head raises, and lowers, most on average over positions",
-        )
-        arrays["written_effect"] = LabelledArray.of(
-            effects, coords, "what a head adds to the score of each written_token", "logits"
-        )
+        ranks: Coords = {"change": CHANGES, "rank": range(tokens.shape[1]), **heads}
+        most = "the tokens whose scores a head raises, and lowers, most on average over positions"
+        adds = "what a head adds to the score of each written_token"
+        arrays["written_token"] = LabelledArray.of(tokens, ranks, most)
+        arrays["written_effect"] = LabelledArray.of(effects, ranks, adds, "logits")
         if self.weights.copying is not None and self.weights.composition is not None:
-            arrays["copying"] = LabelledArray(
-                self.weights.copying,
-                ("layer", "head"),
-                {"layer": layers, "head": heads},
-                "sum of the eigenvalues of embedding, value, output and unembedding over the sum of their sizes",
-            )
-            arrays["composition"] = LabelledArray(
-                self.weights.composition,
-                ("read", "layer", "head", "from_layer", "from_head"),
-                {"read": READS, "layer": layers, "head": heads, "from_layer": layers, "from_head": heads},
+            reads = {"read": READS}
+            pairs = {**reads, **heads, **{f"from_{dim}": labels for dim, labels in heads.items()}}
+            copies = "sum of the eigenvalues of embedding, value, output and unembedding over the sum of their sizes"
+            composes = (
                 "how much of what an earlier head writes a head reads, as a ratio of Frobenius norms; random matrices "
-                f"have {self.chance:.3f}",
+                f"have {self.chance:.3f}"
             )
-            arrays["composition_random"] = LabelledArray.of(
-                np.full(len(READS), self.chance), {"read": READS}, "the composition of random matrices"
-            )
+            at_random = np.full(len(READS), self.chance)
+            arrays |= {
+                "copying": LabelledArray.of(self.weights.copying, heads, copies),
+                "composition": LabelledArray.of(self.weights.composition, pairs, composes),
+                "composition_random": LabelledArray.of(
+                    at_random, reads, "the composition of random matrices"
+                ),
+            }
         return {self.grid.stack: arrays}
 
     @property
@@ -120,17 +112,15 @@ class WritesResult(ProbeResult):
         columns = ("logits", "control", "difference", "low", "high")
         difference, error = sign * means.difference.mean(), means.difference.stderr()
         value = sign * means.value.mean()
-        does = np.where(
-            value > 0, difference, -np.inf
-        )  # less than its control is not yet the other way round
-        if not np.isfinite(np.nanmax(does)):
+        # Less than its control is not yet the other way round.
+        best = largest(np.where(value > 0, difference, -np.inf))
+        if best is None:
             return row | dict.fromkeys(("head", *columns))
-        best = np.unravel_index(int(np.nanargmax(does)), difference.shape)
         texts = float(means.difference.texts[best])
         low, high = mean_interval(difference, error, texts, comparisons=difference.size)
         numbers = (value, sign * means.control.mean(), difference, low, high)
         values = {column: float(array[best]) for column, array in zip(columns, numbers, strict=True)}
-        return row | {"head": str(HeadId(*map(int, best)))} | values
+        return row | {"head": str(HeadId(*best))} | values
 
     def tokens(self, head: HeadId | str, *, most: int = MOST) -> tuple[list[Token], list[Token]]:
         """The tokens whose scores a head raises, and lowers, most on average over the texts; ten each at most."""
@@ -147,13 +137,13 @@ class WritesResult(ProbeResult):
         """(change, rank, layer, head) the tokens that every head raises, and lowers, most, and by how much."""
         directions = self.directions.double().cpu()  # (token, hidden)
         most = min(MOST, len(directions))
-        shape = (len(CHANGES), most, self.grid.layers, self.grid.heads)
+        shape = (len(CHANGES), most, *self.grid.shape)
         places, effects = np.zeros(shape, int), np.zeros(shape)
         for layer in range(self.grid.layers):
             mean = self.sums.written[layer] / max(self.sums.tokens, 1)  # (head, hidden)
             by_token = mean @ directions.T  # (head, token)
-            for change, largest in enumerate((True, False)):
-                values, at = torch.topk(by_token, most, largest=largest)  # (head, rank)
+            for change, raised in enumerate((True, False)):
+                values, at = torch.topk(by_token, most, largest=raised)  # (head, rank)
                 places[change, :, layer], effects[change, :, layer] = at.T.numpy(), values.T.numpy()
         names = {place: str(self.model.tokenizer.decode([place])) for place in np.unique(places).tolist()}
         return np.vectorize(names.__getitem__, otypes=[np.str_])(places), effects

@@ -1,18 +1,16 @@
 """What the heads of a decoder write into its output, over texts and from the weights."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from time import perf_counter
 
 import numpy as np
 import torch
-from torch import nn
 
-from headscope.capture import Capture, surveyed
+from headscope.capture import surveyed
 from headscope.errors import ModelError
 from headscope.models import ModelName, loaded
-from headscope.models.stacks import Place
-from headscope.probes.result import Source
 from headscope.run.options import BatchSize, check_run_options
+from headscope.run.provenance import Source
 from headscope.run.reading.reader import Reader, ReadText
 from headscope.run.watch import Watch
 from headscope.tasks import with_head
@@ -20,9 +18,9 @@ from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
 from headscope.types import HeadGrid
 from headscope.writing.effects import WrittenSums, count
-from headscope.writing.readout import Readout, find_readout, straight_paths
+from headscope.writing.readout import StraightPaths
 from headscope.writing.result import FromWeights, WritesResult
-from headscope.writing.weights import READS, HeadMatrices, composition, copying, head_matrices
+from headscope.writing.weights import READS, composition, copying, head_matrices
 
 
 def writes(
@@ -53,43 +51,34 @@ def writes(
     capture = surveyed(model)
     grid = capture.stacks.grids[0]
     check_run_options(model, max_length=max_length, limit=limit, batch_size=batch_size)
-    readout = find_readout(capture)
-    paths = straight_paths(capture, readout)
+    paths = StraightPaths.of(capture)
     watch = Watch(capture, holds_all=True)
     reader = Reader(as_corpus(texts), watch.encoder(max_length), limit)
 
     def add(part: WrittenSums, some: list[ReadText]) -> None:
-        count(part, capture, paths, readout, watch.batch([text.encoded for text in some]))
+        count(part, paths, watch.batch([text.encoded for text in some]))
 
-    empty, batches = (
-        WrittenSums.zeros(grid, readout.unembedding.shape[1]),
-        watch.batches(batch_size, max_length),
-    )
+    batches, directions = watch.batches(batch_size, max_length), paths.readout.directions
+    empty = WrittenSums.zeros(grid, directions.shape[1])
     sums = reader.through(empty, add, batches=batches, who=model.name if progress else None)
-    weights = _from_weights(capture, grid, head_matrices(capture, paths), readout)
-    unknown = (
+    weights = _from_weights(paths, grid)
+    form = (
         f"{model.architecture} keeps its attention weights in an unknown form; scores from them are left out"
     )
-    note = () if weights.copying is not None else (unknown,)
+    note = () if weights.copying is not None else (form,)
     options = {"max_length": max_length, "limit": limit}
     source = Source.of_corpus(reader, options=options, duration=perf_counter() - started, notes=note)
-    return WritesResult(model, source, grid, sums, readout.directions, weights)
+    return WritesResult(model, source, grid, sums, directions, weights)
 
 
-def _from_weights(
-    capture: Capture, grid: HeadGrid, matrices: Mapping[Place, HeadMatrices], readout: Readout
-) -> FromWeights:
+def _from_weights(paths: StraightPaths, grid: HeadGrid) -> FromWeights:
     """Copying and composition of all heads; without either where a layer's matrices are not known."""
-    layers, table = list(matrices.values()), capture.model.network.get_input_embeddings()
-    if len(layers) < grid.layers or not isinstance(table, nn.Embedding):
-        return FromWeights(None, None)
-    embedding = table.weight.detach().float()
-    if embedding.shape != readout.unembedding.shape:
+    layers, embedding = list(head_matrices(paths).values()), paths.embedding
+    if len(layers) < grid.layers or embedding is None:
         return FromWeights(None, None)
     with torch.inference_mode():
-        copies = torch.stack([copying(layer, embedding, readout) for layer in layers])
-        shape = (len(READS), grid.layers, grid.heads, grid.layers, grid.heads)
-        reads = np.full(shape, np.nan, np.float32)
+        copies = torch.stack([copying(layer, embedding, paths.readout) for layer in layers])
+        reads = np.full((len(READS), *grid.shape, *grid.shape), np.nan, np.float32)
         for later in range(grid.layers):
             for earlier in range(later):
                 reads[:, later, :, earlier] = composition(layers[earlier], layers[later]).cpu().numpy()

@@ -3,18 +3,14 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from transformers.pytorch_utils import Conv1D
 
-from headscope.capture import Capture, attention_modules
-from headscope.capture.projection import OutputProjection
+from headscope.capture import attention_modules
 from headscope.models.adapters import Adapter
 from headscope.models.stacks import Place
-from headscope.writing.readout import Readout
-
-Array = np.ndarray[Any, Any]
+from headscope.writing.readout import Readout, StraightPaths
 
 READS = ("query", "key", "value")
 """Through what a later head may read what an earlier one wrote."""
@@ -30,8 +26,9 @@ class HeadMatrices:
     output: Tensor  # (head, dim, hidden)
 
 
-def head_matrices(capture: Capture, paths: dict[Place, OutputProjection]) -> dict[Place, HeadMatrices]:
+def head_matrices(paths: StraightPaths) -> dict[Place, HeadMatrices]:
     """Those of every layer whose projections are known; the others are left out."""
+    capture = paths.capture
     modules = dict(capture.model.core.named_modules())
     found: dict[Place, HeadMatrices] = {}
     for place, name in attention_modules(capture).items():
@@ -43,14 +40,12 @@ def head_matrices(capture: Capture, paths: dict[Place, OutputProjection]) -> dic
         inputs = _inputs(parts, capture.model.adapter, heads, width)
         if any(matrix.shape[1] % width for matrix in inputs):
             continue
-        gain = getattr(paths[place].residual, "weight", None)
+        gain = getattr(paths.projections[place].residual, "weight", None)
         scaled = [matrix if gain is None else matrix * gain.detach().float()[:, None] for matrix in inputs]
-        split = [
-            matrix.unflatten(1, (-1, width)).transpose(0, 1) for matrix in scaled
-        ]  # (head or group, hidden, dim)
-        whole = [matrix.repeat_interleave(heads // len(matrix), 0) for matrix in split]
-        output, _ = paths[place].matrix(heads, width)
-        query, key, value = whole
+        # (head or group, hidden, dim) each
+        split = [matrix.unflatten(1, (-1, width)).transpose(0, 1) for matrix in scaled]
+        query, key, value = (matrix.repeat_interleave(heads // len(matrix), 0) for matrix in split)
+        output, _ = paths.projections[place].matrix(heads, width)
         found[place] = HeadMatrices(query, key, value, output.float())
     return found
 
@@ -65,9 +60,8 @@ def _inputs(parts: dict[str, Any], adapter: Adapter, heads: int, size: int) -> l
         return matrices
     rows = matrices[0].shape[1]
     own = [adapter.joined_rows([head], width=heads * size, size=size, rows=rows) for head in range(heads)]
-    places = torch.tensor(own, device=matrices[0].device).reshape(
-        heads, 3, size
-    )  # (head, query/key/value, row)
+    # (head, query/key/value, row)
+    places = torch.tensor(own, device=matrices[0].device).reshape(heads, 3, size)
     return [matrices[0][:, places[:, part].flatten()] for part in range(3)]
 
 

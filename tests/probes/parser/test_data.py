@@ -9,9 +9,10 @@ from tests.helpers.tiny import tiny
 from tests.helpers.treebanks import Plain, as_file, block, random_sentences
 
 from headscope.errors import ModelError
+from headscope.probes.halves import SCORE, SELECT, Turns
 from headscope.probes.observe import Observer
 from headscope.probes.parser import data as parser_data
-from headscope.probes.parser.data import NO_CASE, Account, Batch, Batcher, HoldOut
+from headscope.probes.parser.data import NO_CASE, Account, Batch, Batcher
 from headscope.probes.parser.lexicon import NO_WORD, FileLexicon, ModelLexicon
 from headscope.probes.parser.table import best_offset, offset_is_right, untrained
 from headscope.probes.pointing.dependency import OFFSETS
@@ -131,21 +132,21 @@ def test_the_decoder_of_an_encoder_decoder_has_its_own_tokens(tmp_path: Path) ->
 @pytest.mark.parametrize("documents", [1, 2, 23])
 def test_every_tenth_is_held_out(tmp_path: Path, documents: int) -> None:
     sentences = random_sentences(40, seed=3, documents=documents)
-    hold_out = HoldOut(treebank(tmp_path, as_file(sentences)))
-    parts = {held: [one.line for one in hold_out.part(held_out=held)] for held in (True, False)}
-    numbers = sorted(parts[True] + parts[False])
+    dealt = Turns(treebank(tmp_path, as_file(sentences)), kind="sentence", every=10)
+    parts = {half: [one.line for one in dealt.of(half)] for half in (SELECT, SCORE)}
+    numbers = sorted(parts[SELECT] + parts[SCORE])
     assert len(set(numbers)) == 40
-    assert hold_out.unit == ("sentence" if documents == 1 else "document")
+    assert dealt.unit == ("sentence" if documents == 1 else "document")
     turns = [one.document for one in sentences] if documents > 1 else list(range(40))
     held = [numbers[place] for place, turn in enumerate(turns) if turn % 10 == 0]
-    assert parts[True] == held
+    assert parts[SCORE] == held
 
 
 def test_a_document_without_a_usable_sentence_has_no_turn(tmp_path: Path) -> None:
     broken = "# newdoc\n" + block(("cat", 2, "dep"), ("sat", 1, "dep"))
     text = broken + "".join(f"# newdoc\n{block(('cat', 0, 'root'))}" for _ in range(3))
-    hold_out = HoldOut(treebank(tmp_path, text))
-    assert [one.document for one in hold_out.part(held_out=True)] == [1]
+    dealt = Turns(treebank(tmp_path, text), kind="sentence", every=10)
+    assert [one.document for one in dealt.of(SCORE)] == [1]
 
 
 def fixed(heads: list[list[int]]) -> Batch:

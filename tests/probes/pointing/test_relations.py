@@ -201,9 +201,8 @@ def test_the_example_of_a_result_is_the_best_of_its_head(tmp_path: Path) -> None
         assert (one.head, one.direction) == (choice.head, result.directions[choice.direction])
         # Among the sentences that are scored and easy to read, none is surer.
         number = choice.direction, choice.head.layer, choice.head.head
-        best = result.tallies["encoder"].exemplars.score[result.tallies["encoder"].exemplars.labels[label]][
-            number
-        ]
+        rows = result.tallies["encoder"].exemplars.rows
+        best = rows.tables[0][rows.keys[label]][number]
         assert one.confidence == pytest.approx(float(best), abs=1e-6)
         assert one.is_right
 

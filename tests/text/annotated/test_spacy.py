@@ -105,7 +105,6 @@ def test_a_sentence_in_full(write: Write, pipeline: str) -> None:
     assert found.features == ("_", "Number=Plur", "_", "_", "_", "_", "_")
     assert found.heads == (1, 4, 4, 4, ROOT, 4, 4)
     assert found.relations == ("det", "nsubj", "aux", "neg", "root", "dobj", "punct")
-    assert found.misc == ("_",) * 7
     assert (found.name, found.document, len(found)) == ("", 0, 7)
 
 

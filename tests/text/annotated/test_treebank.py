@@ -40,7 +40,6 @@ def test_a_sentence_with_all_its_columns(tmp_path: Path) -> None:
     assert one.features == ("Number=Plur", "_", "_")
     assert one.heads == (1, ROOT, 1)
     assert one.relations == ("nsubj", "root", "punct")
-    assert one.misc == ("Entity=(e1)", "SpaceAfter=No", "_")
     assert (one.name, one.document, one.line, one.lines) == ("s-1", 0, 2, (5, 6, 7))
     assert len(one) == 3
     assert one.where().endswith("a.conllu:2")

@@ -31,8 +31,7 @@ def found(vectors: WordVectors) -> dict[str, list[float]]:
 def test_glove_and_word2vec_plain_and_packed(tmp_path: Path, heading: str, packed: bool) -> None:
     text = (heading + GLOVE).encode()
     vectors = read(tmp_path / "v.txt", gzip.compress(text) if packed else text)
-    assert vectors.width == 3
-    assert len(vectors) == 3
+    assert vectors.values.shape == (3, 3)
     assert vectors.name == "v.txt"
     assert vectors.skipped.note() is None
     assert vectors.values.dtype == np.float32

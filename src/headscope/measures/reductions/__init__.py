@@ -7,6 +7,8 @@ A reduction takes an `AttentionBatch` and returns a tensor without the (query, k
 
 from headscope.measures.reductions.maps import (
     class_mass,
+    cosine_of,
+    divergence_of,
     entropies,
     entropy_of,
     mean_entropy,
@@ -45,6 +47,8 @@ __all__ = [
     "SumsRoom",
     "class_mass",
     "class_table",
+    "cosine_of",
+    "divergence_of",
     "entropies",
     "entropy_of",
     "group_weights",

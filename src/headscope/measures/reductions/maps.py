@@ -130,6 +130,26 @@ def entropy_of(attention: Tensor) -> Tensor:
     return attention.clamp_min(smallest).log_().mul_(attention).sum(-1).neg_()
 
 
+def divergence_of(first: Tensor, second: Tensor) -> Tensor:
+    """(..., query) Jensen-Shannon divergence of maps (..., query, key) in nats; padding holds 0 and adds nothing.
+
+    H((p + q) / 2) - (H(p) + H(q)) / 2.
+    """
+    own = (entropy_of(first) + entropy_of(second)) / 2
+    return (entropy_of((first + second) / 2) - own).clamp_min(0)
+
+
+def cosine_of(first: Tensor, second: Tensor) -> Tensor:
+    """(...) cosine similarity of whole maps (..., query, key); 0 where there is padding.
+
+    Two heads that look nowhere at all are alike (1); one that does and one that does not are not (0).
+    """
+    dot = (first * second).sum((-2, -1))
+    norms = [maps.square().sum((-2, -1)) for maps in (first, second)]
+    cosine = (dot / (norms[0] * norms[1]).sqrt().clamp_min(torch.finfo(dot.dtype).tiny)).clamp_max(1)
+    return torch.where((norms[0] == 0) & (norms[1] == 0), 1.0, cosine)
+
+
 def window_sums(batch: AttentionBatch) -> Tensor:
     """(text, head, self and windows) attention to ordinary keys, summed over queries by distance."""
     if (sums := batch.reduce(one_pass)) is not None and sums.by_distance is not None:

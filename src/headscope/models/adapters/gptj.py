@@ -5,8 +5,7 @@ from torch import nn
 from headscope.models.adapters.base import ADAPTERS, Adapter
 
 
-@ADAPTERS.register("gptj")
-@ADAPTERS.register("codegen")
+@ADAPTERS.register("gptj", "codegen")
 class GPTJ(Adapter):
     """Always turns queries and keys by their position."""
 

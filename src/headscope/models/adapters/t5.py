@@ -5,13 +5,7 @@ from typing import ClassVar
 from headscope.models.adapters.base import ADAPTERS, Adapter
 
 
-@ADAPTERS.register("t5")
-@ADAPTERS.register("mt5")
-@ADAPTERS.register("umt5")
-@ADAPTERS.register("longt5")
-@ADAPTERS.register("switch_transformers")
-@ADAPTERS.register("pop2piano")
-@ADAPTERS.register("udop")
+@ADAPTERS.register("t5", "mt5", "umt5", "longt5", "switch_transformers", "pop2piano", "udop")
 class T5(Adapter):
     """A table of biases by distance with an entry for each head."""
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from headscope.text.annotated.treebank import ParsedSentence
+from headscope.text.annotated.treebank import ParsedSentence, base_relation, features_of
 from headscope.text.words import WordText
 
 WORD_FEATURES = ("noun", "verb", "pronoun", "subject", "object", "negation")
@@ -71,7 +71,7 @@ def _targets(sentence: ParsedSentence) -> Iterator[tuple[int, str]]:
     for word, (form, upos, features, relation) in enumerate(
         zip(sentence.forms, sentence.upos, sentence.features, sentence.relations, strict=True)
     ):
-        classes = {_PARTS_OF_SPEECH.get(upos), _RELATIONS.get(relation.partition(":")[0])}
+        classes = {_PARTS_OF_SPEECH.get(upos), _RELATIONS.get(base_relation(relation))}
         if _negates(form, upos, features):
             classes.add("negation")
         yield from ((word, feature) for feature in WORD_FEATURES if feature in classes)
@@ -80,5 +80,5 @@ def _targets(sentence: ParsedSentence) -> Iterator[tuple[int, str]]:
 def _negates(form: str, upos: str, features: str) -> bool:
     if form.lower() in _NEGATIONS and upos not in _NEVER_NEGATIONS:
         return True
-    pairs = (pair.partition("=") for pair in features.split("|"))
-    return any((name, value) in _NEGATIVE for name, _, values in pairs for value in values.split(","))
+    pairs = features_of(features).items()
+    return any((name, value) in _NEGATIVE for name, values in pairs for value in values.split(","))

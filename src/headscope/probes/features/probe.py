@@ -13,21 +13,22 @@ from headscope.models import ModelName, loaded
 from headscope.probes.features.classes import FEATURES, FeatureText
 from headscope.probes.features.result import DESCRIPTION, FeaturesResult, StackSums
 from headscope.probes.features.tally import QUANTITIES, FeatureMeans, FeatureTally
-from headscope.probes.observe import Account, Observer, Pass
-from headscope.probes.result import Source, compared_with
+from headscope.probes.observe import Account, Observer, Pass, WordProbe
+from headscope.probes.result import compared_with
 from headscope.run.one_pass import in_chunks, run_pass
-from headscope.run.options import BatchSize, longest_text
+from headscope.run.options import longest_text
 from headscope.run.reading.reader import expected_texts
 from headscope.text.annotated.treebank import Treebank
 from headscope.text.skipped import Skipped
-from headscope.types import StackName, WeighedBy, weigh_option
+from headscope.types import StackName
 
 HELD_BYTES = 16 << 20
 MOST_HELD = 1024
 
 
 @PROBES.register("features")
-class FeaturesProbe:
+@dataclass(kw_only=True, eq=False)
+class FeaturesProbe(WordProbe):
     """How much attention every head gives to classes of words and to [CLS] and [SEP] (Kovaleva et al. 2019).
 
     A token's attention is the mean over all queries of what they give it. A class's is that of its most attended
@@ -35,38 +36,22 @@ class FeaturesProbe:
 
         result = FeaturesProbe("demo", against="demo-mrpc").score(read_treebank("dev.conllu"))
         result.table()
+
+    With `against`, a second model of the same shape, it says what changed; that may have a tokenizer of its own: texts
+    are compared, not tokens, and by default as long as both models take them. The other options are those of all probes
+    (`headscope.probes.observe.WordProbe`); `faithful` changes nothing: the published form is the only one.
     """
 
     description: ClassVar[Description] = DESCRIPTION
 
-    def __init__(
-        self,
-        model: ModelName,
-        *,
-        against: ModelName | None = None,
-        limit: int | None = None,
-        max_length: int | None = None,
-        batch_size: BatchSize = "auto",
-        faithful: bool = False,
-        weigh: WeighedBy = "looked",
-        progress: bool = False,
-    ) -> None:
-        """A model or its name, and with `against` a second one of the same shape, to see what changed.
+    against: ModelName | None = None
 
-        The second model may have a tokenizer of its own: texts are compared, not tokens. `max_length` is the most
-        tokens of a text, by default what both models take; `limit` stops after so many sentences. `faithful` changes
-        nothing: the published form of `feature_attention` is the only one. `weigh="moved"` counts attention by what
-        heads move instead of where they look.
-        """
-        self.model = loaded(model)
-        self.against = None if against is None else loaded(against)
-        self.limit = limit
-        self.faithful = faithful
-        self.progress = progress
-        models = [self.model] if self.against is None else [self.model, self.against]
-        longest = min(longest_text(shown, max_length) for shown in models)
+    def __post_init__(self) -> None:
+        models = [loaded(model) for model in (self.model, self.against) if model is not None]
+        longest = min(longest_text(shown, self.max_length) for shown in models)
         self._observers = [
-            Observer(shown, max_length=longest, batch_size=batch_size, weigh=weigh) for shown in models
+            Observer(shown, max_length=longest, batch_size=self.batch_size, weigh=self.weigh)
+            for shown in models
         ]
         _check_alike(self._observers)
 
@@ -89,18 +74,18 @@ class FeaturesProbe:
             expected=lambda done: expected_texts(done, done, data.progress, limit=self.limit),
         )
         account.seen = counted.passes[0]
-        source = Source.of_annotated(
+        source = account.source(
             data,
-            account,
             options=self._options(),
             duration=perf_counter() - started,
             notes=self._notes(data, counted),
         )
-        return FeaturesResult(self.model, source, counted.stacks, self.against)
+        model, *others = (observer.model for observer in self._observers)
+        return FeaturesResult(model, source, counted.stacks, *others)
 
     def _empty(self) -> "_Counted":
         """Nothing counted yet."""
-        kinds = 1 if self.against is None else 3
+        kinds = 1 if len(self._observers) == 1 else 3
         return _Counted(
             {
                 grid.stack: StackSums(grid, *(FeatureMeans.zeros(grid) for _ in range(kinds)))
@@ -113,7 +98,7 @@ class FeaturesProbe:
     @property
     def _texts_held(self) -> int:
         """How many texts' own numbers are held at a time, so that those of two models can be compared."""
-        heads = sum(grid.layers * grid.heads for grid in self._observers[0].grids)
+        heads = sum(grid.size for grid in self._observers[0].grids)
         return max(1, min(MOST_HELD, HELD_BYTES // (4 * len(QUANTITIES) * len(FEATURES) * heads)))
 
     def _count(self, part: "_Counted", texts: list[FeatureText]) -> None:
@@ -136,13 +121,9 @@ class FeaturesProbe:
         part.split_differently += int((tokens[0] != tokens[-1]).sum())
 
     def _options(self) -> dict[str, object]:
-        return {
-            "max_length": self._observers[0].max_length,
-            "faithful": self.faithful,
-            **({} if self.limit is None else {"limit": self.limit}),
-            **weigh_option(self._observers[0].watch.weigh),
-            **({"against": None} if self.against is None else compared_with(self.against)),
-        }
+        first, *others = self._observers
+        against = compared_with(others[0].model) if others else {"against": None}
+        return {**self._settings(first.max_length), **against}
 
     def _notes(self, data: Treebank, counted: "_Counted") -> Iterator[str]:
         if data.annotator:

@@ -18,9 +18,9 @@ from headscope.probes.features.tally import (
     QUANTITIES,
     FeatureMeans,
 )
-from headscope.probes.result import COUNT, ProbeResult, Row, sampling_columns
+from headscope.probes.result import COUNT, ProbeResult, Row, largest, plain, sampling_columns
 from headscope.stats.intervals import mean_interval
-from headscope.types import Array, Coords, HeadGrid, HeadId, LabelledArray, StackName
+from headscope.types import Coords, HeadGrid, HeadId, LabelledArray, StackName
 
 CLS_QUERY = "_cls"
 """How the names of arrays end that are about the [CLS] query of the last layer."""
@@ -79,7 +79,7 @@ class FeaturesResult(ProbeResult):
             most = max(clear, key=lambda row: abs(row["change"]), default=None)
             return f"Attention to {len(clear)} {start} changed clearly in some head{_most(most, 'change')}."
         grid = self.stacks[self.stack_of(self.stacks, stack)].grid
-        tests = grid.layers * grid.heads * len(FEATURES)
+        tests = grid.size * len(FEATURES)
         clear = [row for row in rows if _excess_low(row, tests) > 0]
         most = max(clear, key=lambda row: float(row["excess"]), default=None)
         return f"Some head gives {len(clear)} {start} clearly more attention than random tokens{_most(most, 'excess')}."
@@ -145,7 +145,7 @@ def _row(sums: StackSums, feature: str, *, from_first: bool) -> Row:
         "feature": feature,
         "queries": "cls" if from_first else "all",
         "texts": even.texts(feature),
-        "uniform": _plain(even.mean(feature)[int(from_first)]),
+        "uniform": plain(even.mean(feature)[int(from_first)]),
         **sampling_columns(even.sampling(feature), "sentences"),
         **_model_columns(sums.grid, sums.model, feature, from_first=from_first),
     }
@@ -163,14 +163,14 @@ def _model_columns(grid: HeadGrid, means: FeatureMeans, feature: str, *, from_fi
     values, errors = counted.mean(feature), counted.stderr(feature)  # (quantity, [layer,] head)
     row: Row = {}
     for which, prefix in ((ATTENTION, ""), (EXCESS, "excess_"), (PREFERENCE, "preference_")):
-        place = _largest(values[which])
+        place = largest(values[which])
         quantity = QUANTITIES[which]
         row[f"{prefix}head"] = None if place is None else _name(grid, place, from_first)
-        row[quantity] = None if place is None else _plain(values[which][place])
-        row[f"{quantity}_stderr"] = None if place is None else _plain(errors[which][place])
+        row[quantity] = None if place is None else plain(values[which][place])
+        row[f"{quantity}_stderr"] = None if place is None else plain(errors[which][place])
         if which == ATTENTION:
-            row["control"] = None if place is None else _plain(values[CONTROL][place])
-        row[f"{quantity}_mean"] = _plain(values[which].mean())
+            row["control"] = None if place is None else plain(values[CONTROL][place])
+        row[f"{quantity}_mean"] = plain(values[which].mean())
     return row
 
 
@@ -180,14 +180,14 @@ def _change_columns(
     """The head that changed most, with an interval that allows for all the heads and classes looked at."""
     counted = change.from_first if from_first else change.values
     means = counted.mean(feature)[which]  # ([layer,] head)
-    place = _largest(np.abs(means))
+    place = largest(np.abs(means))
     row: Row = dict.fromkeys(
         (f"{name}_head", name, f"{name}_stderr", f"{name}_low", f"{name}_high", f"{name}_sure")
     )
     if place is None:
         return row
     value, error = float(means[place]), float(counted.stderr(feature)[which][place])
-    row |= {f"{name}_head": _name(grid, place, from_first), name: value, f"{name}_stderr": _plain(error)}
+    row |= {f"{name}_head": _name(grid, place, from_first), name: value, f"{name}_stderr": plain(error)}
     if counted.texts(feature) < SURE_FROM:
         return row | {f"{name}_sure": False}
     comparisons = sum(int(np.isfinite(counted.stderr(other)[which]).sum()) for other in FEATURES)
@@ -212,18 +212,6 @@ def _most(row: Row | None, value: str) -> str:
     return f", most for {name}: {100 * row[value]:+.1f} points in head {row[f'{value}_head']}"
 
 
-def _largest(values: Array) -> tuple[int, ...] | None:
-    """Where the largest value stands; None when there is none."""
-    if not np.isfinite(values).any():
-        return None
-    return tuple(int(place) for place in np.unravel_index(np.nanargmax(values), values.shape))
-
-
 def _name(grid: HeadGrid, place: tuple[int, ...], from_first: bool) -> str:
     layer = grid.layers - 1 if from_first else place[0]
     return str(HeadId(layer, place[-1]))
-
-
-def _plain(value: float) -> float | None:
-    """A number for a table, None for nan."""
-    return None if np.isnan(value) else float(value)

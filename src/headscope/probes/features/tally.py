@@ -37,9 +37,8 @@ class Marks:
         self.targets = torch.cat([of_words, is_first[:, None], is_separator[:, None]], 1)
         """(text, feature, token) True for the tokens of a class."""
         self.has = self.targets.any(-1)  # (text, feature)
-        self.first = is_first / is_first.sum(-1, keepdim=True).clamp_min(
-            1
-        )  # (text, query) what asks as [CLS]
+        # (text, query) what asks as [CLS]
+        self.first = is_first / is_first.sum(-1, keepdim=True).clamp_min(1)
         even = AttentionBatch(0, torch.zeros(()), tokens, tokens).even(causal=causal)
         self.even = received(even)[:, 0]  # (text, token) what a token gets when heads look evenly
         self.even_from_first = self.from_first(even.attention)[:, 0]  # (text, token) and then from [CLS]
@@ -158,7 +157,7 @@ class FeatureMeans(Sums):
     def zeros(cls, grid: HeadGrid) -> Self:
         """Nothing counted yet."""
         kinds = len(QUANTITIES)
-        return cls(CaseMeans(kinds, grid.layers, grid.heads), CaseMeans(kinds, grid.heads), CaseMeans(2))
+        return cls(CaseMeans(kinds, *grid.shape), CaseMeans(kinds, grid.heads), CaseMeans(2))
 
     def add(self, texts: Values) -> None:
         """Count the texts, each in the classes it has."""
@@ -173,17 +172,15 @@ class FeatureMeans(Sums):
             means.add(means.begin(text.tolist(), labels, documents), values[text, :, feature])
 
 
+@dataclass(eq=False)
 class FeatureTally(Tally[FeatureText]):
     """Holds every text's own numbers, to be taken off it before there are too many."""
 
-    def __init__(self, grid: HeadGrid) -> None:
-        self.grid = grid
+    grid: HeadGrid
+
+    def __post_init__(self) -> None:
         self.parts: list[Values] = []
         self.lost = Skipped("words")
-
-    def empty(self) -> Self:
-        """A tally of the same kind that holds nothing."""
-        return type(self)(self.grid)
 
     def begin(self, items: Sequence[FeatureText], present: Tensor, tokens: TokenBatch) -> None:
         """Mark the tokens of every class."""

@@ -40,7 +40,7 @@ class WordMaps:
     @property
     def heads(self) -> int:
         """How many heads there are in all layers."""
-        return self.grid.layers * self.grid.heads
+        return self.grid.size
 
     def read(self, batch: Batch, *, keep: bool = True) -> Tensor:
         """(text, word, word, head) what a word gives a word, in float16, heads layer by layer.

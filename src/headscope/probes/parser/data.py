@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,9 +12,9 @@ from headscope.probes import observe
 from headscope.probes.observe import Pass
 from headscope.probes.parser.lexicon import NO_WORD, Lexicon, Pieces
 from headscope.run.options import BatchSize
-from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank
+from headscope.text.annotated.treebank import ROOT, ParsedSentence
 from headscope.text.batching import by_length
-from headscope.text.encode import EncodedInput, EncodedText, TextEncoder
+from headscope.text.encode import EncodedInput, EncodedText, Shown, TextEncoder
 from headscope.text.skipped import Skipped
 from headscope.types import StackName, padded
 
@@ -24,7 +24,6 @@ BATCH_TOKENS = 1024
 WINDOW = 4096
 """How many sentences are looked at together to find some of like length."""
 
-HELD_OUT_EVERY = 10
 NO_CASE = -2
 """Stands for the head of a word that is not asked for."""
 
@@ -76,16 +75,12 @@ class Account(observe.Account):
 
 
 @dataclass(frozen=True)
-class _Sentence:
-    encoded: EncodedInput
+class _Sentence(Shown):
     place: int
     document: int
     present: list[bool]
     number: list[int]
     head: list[int]
-
-    def __len__(self) -> int:
-        return len(self.encoded)
 
 
 @dataclass(frozen=True)
@@ -143,7 +138,7 @@ def _cases(sentence: ParsedSentence, present: Sequence[bool], left_out: Skipped)
     """(word,) the syntactic head of every word that is a case, NO_CASE for the others."""
     heads = [NO_CASE] * len(present)
     for word, head in enumerate(sentence.heads):
-        if sentence.upos[word] == "PUNCT" or sentence.relations[word].partition(":")[0] == "punct":
+        if sentence.is_punctuation(word):
             continue
         has_token = {
             other: other < len(present) and present[other] for other in (word, head) if other != ROOT
@@ -172,27 +167,3 @@ def _batch(sentences: Sequence[_Sentence]) -> Batch:
 def running_words(batches: Iterable[Batch]) -> Tensor:
     """(word,) the numbers in the lexicon of all words."""
     return torch.cat([batch.number[batch.present] for batch in batches])
-
-
-class HoldOut:
-    """A treebank without every tenth document (or sentence, where there is one document), and those."""
-
-    def __init__(self, train: Treebank) -> None:
-        self.train = train
-        first: int | None = None
-        self.unit: Literal["document", "sentence"] = "sentence"
-        for sentence in train:
-            if first is not None and sentence.document != first:
-                self.unit = "document"
-                break
-            first = sentence.document
-
-    def part(self, *, held_out: bool) -> Iterator[ParsedSentence]:
-        """The sentences that are held out, the first one or its document among them; or the others."""
-        turn = -1
-        document: int | None = None
-        for sentence in self.train:
-            turn += self.unit == "sentence" or sentence.document != document
-            document = sentence.document
-            if (turn % HELD_OUT_EVERY == 0) is held_out:
-                yield sentence

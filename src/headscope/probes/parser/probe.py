@@ -2,18 +2,19 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
-from headscope.errors import ModelError, OptionError, TextError
+from headscope.errors import OptionError, TextError
 from headscope.facts.description import PROBES, Description
 from headscope.models import Model, ModelName, loaded
+from headscope.probes.halves import SCORE, SELECT, Turns
 from headscope.probes.means import CaseMeans
 from headscope.probes.observe import Observer
 from headscope.probes.parser.attention import CACHE_LIMIT, MapCache, StoredMaps, WordMaps, moment
-from headscope.probes.parser.data import Account, Batch, Batcher, HoldOut, running_words
+from headscope.probes.parser.data import Account, Batch, Batcher, running_words
 from headscope.probes.parser.lexicon import FileLexicon, Lexicon, ModelLexicon
 from headscope.probes.parser.result import DESCRIPTION, ParserScore, count
 from headscope.probes.parser.scorers import (
@@ -30,6 +31,7 @@ from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank
 from headscope.types import HeadGrid, StackName, WeighedBy
 
 MAX_EPOCHS, PATIENCE = 30, 3
+HELD_OUT_EVERY = 10
 
 UNSEEN = -2
 """What `predict` gives for a word without a token, which the model was not shown."""
@@ -55,19 +57,13 @@ class Data:
     def __init__(self, batcher: Batcher, train: Treebank, dev: Treebank | None) -> None:
         self.accounts = {"train": Account(), "dev": Account()}
         self.files = [train] if dev is None else [train, dev]
-        if dev is None:
-            hold_out = HoldOut(train)
-            self.dev_name = f"every tenth {hold_out.unit} of {train.name}"
-            parts: dict[str, Iterable[ParsedSentence]] = {
-                "train": hold_out.part(held_out=False),
-                "dev": hold_out.part(held_out=True),
-            }
-        else:
-            self.dev_name = dev.name
-            parts = {"train": train, "dev": dev}
+        turns = Turns(train, kind="sentence", every=HELD_OUT_EVERY)
+        parts: list[Iterable[ParsedSentence]] = [train, dev] if dev else [turns.of(SELECT), turns.of(SCORE)]
         self.train, self.dev = (
-            list(batcher.batches(parts[name], self.accounts[name])) for name in ("train", "dev")
+            list(batcher.batches(part, account))
+            for part, account in zip(parts, self.accounts.values(), strict=True)
         )
+        self.dev_name = dev.name if dev else f"every tenth {turns.unit} of {train.name}"
         if dev is None and not (self.accounts["train"].cases and self.accounts["dev"].cases):
             raise TextError(
                 f"{train.name} has too few usable sentences to train on some and to stop by the others; give a larger "
@@ -78,20 +74,24 @@ class Data:
                 raise nothing_to_score(name)
 
 
-@dataclass(frozen=True)
+@dataclass(kw_only=True, eq=False)
 class Options:
-    """How parsers are trained, and how sentences go through the networks; see `ParserProbe`."""
+    """How parsers are trained, and how sentences go through the networks.
 
-    stack: StackName | None
-    seed: int
-    max_epochs: int
-    patience: int
-    cache_limit: int
-    max_length: int | None
-    batch_size: BatchSize
-    progress: bool
-    limit: int | None = None
+    `stack` is the first one by default. Training stops after `patience` epochs without a better UAS on the dev set.
+    `batch_size` is how many sentences a step of the training takes. `weigh="moved"` shows the parser what heads move
+    instead of where they look.
+    """
+
+    stack: StackName | None = None
+    seed: int = 0
+    max_epochs: int = MAX_EPOCHS
+    patience: int = PATIENCE
+    cache_limit: int = CACHE_LIMIT
+    max_length: int | None = None
+    batch_size: BatchSize = "auto"
     weigh: WeighedBy = "looked"
+    progress: bool = False
 
     def __post_init__(self) -> None:
         for name, least in (("max_epochs", 1), ("patience", 1), ("cache_limit", 0)):
@@ -103,8 +103,15 @@ class Options:
 class ParserRun:
     """Networks that take the same tokens, and the words they are shown."""
 
-    def __init__(self, networks: Mapping[str, Model], options: Options, *, vectors: Vectors | None) -> None:
-        """`networks` by name, the probed one first. `vectors` None: no scorer needs any."""
+    def __init__(
+        self,
+        networks: Mapping[str, Model],
+        options: Options,
+        *,
+        vectors: Vectors | None,
+        limit: int | None = None,
+    ) -> None:
+        """`networks` by name, the probed one first. `vectors` None: no scorer needs any. `limit`: see Batcher."""
         self.options = options
         self.model = next(iter(networks.values()))
         observers = {
@@ -112,7 +119,7 @@ class ParserRun:
             for name, network in networks.items()
         }
         self.maps = {
-            name: WordMaps(observer.watch, _grid(observer, options.stack))
+            name: WordMaps(observer.watch, observer.grid(options.stack))
             for name, observer in observers.items()
         }
         first, *_ = observers.values()
@@ -122,9 +129,7 @@ class ParserRun:
         if vectors is not None:
             is_model = os.fspath(vectors) == MODEL_VECTORS
             self.lexicon = ModelLexicon(self.model) if is_model else FileLexicon(vectors)
-        self.batcher = Batcher(
-            first.encoder, self.grid.stack, self.lexicon, options.batch_size, options.limit
-        )
+        self.batcher = Batcher(first.encoder, self.grid.stack, self.lexicon, options.batch_size, limit)
 
     def read(self, sentences: Iterable[ParsedSentence], account: Account) -> list[Batch]:
         """Sentences to score, in batches. A file of vectors is read once for all words read before training."""
@@ -186,19 +191,9 @@ def nothing_to_score(name: str) -> TextError:
     )
 
 
-def _grid(observer: Observer, stack: StackName | None) -> HeadGrid:
-    grids = {grid.stack: grid for grid in observer.grids}
-    if not grids:
-        raise ModelError(f"{observer.model.name} has no attention between the words of one text to probe")
-    if stack is not None and stack not in grids:
-        raise OptionError(
-            f"{observer.model.name} has no stack {stack!r} to probe; choose from {', '.join(grids)}"
-        )
-    return next(iter(grids.values())) if stack is None else grids[stack]
-
-
 @PROBES.register("parser")
-class ParserProbe:
+@dataclass(kw_only=True, eq=False)
+class ParserProbe(Options):
     """Learns to tell every word's syntactic head from attention alone (Clark et al. 2019, section 5).
 
     The probability that word i (or ROOT) is the head of word j is the softmax over i of
@@ -213,39 +208,21 @@ class ParserProbe:
 
     The attention of the training set is kept in a temporary file of at most `cache_limit` bytes, and computed again in
     every epoch as far as it does not fit; that changes no result. What is kept in memory are the words.
+
+    `words` lets the weights depend on the words, by their `vectors`: a file (GloVe or word2vec text), or "model" for
+    the network's own input embeddings. For the other options see Options.
     """
 
     description: ClassVar[Description] = DESCRIPTION
 
-    def __init__(
-        self,
-        model: ModelName,
-        *,
-        words: bool = False,
-        vectors: Vectors = MODEL_VECTORS,
-        stack: StackName | None = None,
-        seed: int = 0,
-        max_epochs: int = MAX_EPOCHS,
-        patience: int = PATIENCE,
-        cache_limit: int = CACHE_LIMIT,
-        max_length: int | None = None,
-        batch_size: BatchSize = "auto",
-        weigh: WeighedBy = "looked",
-        progress: bool = False,
-    ) -> None:
-        """A model or its name.
+    model: ModelName = field(kw_only=False)
+    words: bool = False
+    vectors: Vectors = MODEL_VECTORS
 
-        `words` lets the weights depend on the words, by their `vectors`: a file (GloVe or word2vec text), or "model"
-        for the network's own input embeddings. `stack` is the first one by default. Training stops after `patience`
-        epochs without a better UAS on the dev set. `batch_size` is how many sentences a step of the training takes.
-        `weigh="moved"` shows the parser what heads move instead of where they look.
-        """
-        self.model = loaded(model)
-        self.words = words
-        options = Options(
-            stack, seed, max_epochs, patience, cache_limit, max_length, batch_size, progress, weigh=weigh
-        )
-        self._run = ParserRun({"model": self.model}, options, vectors=vectors if words else None)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.model = model = loaded(self.model)
+        self._run = ParserRun({"model": model}, self, vectors=self.vectors if self.words else None)
         self._learner: Learner | None = None
 
     def fit(self, train: Treebank, dev: Treebank | None = None) -> Self:

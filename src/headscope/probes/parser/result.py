@@ -102,7 +102,7 @@ class ParserResult(ProbeResult):
         """`parser_uas`, `parser_uas_stderr` and `parser_weight` of the stack that was probed."""
         scorer = self.learners["attention"].scorer
         assert isinstance(scorer, AttentionScorer)
-        weight = scorer.weight.detach().cpu().numpy().reshape(2, self.grid.layers, self.grid.heads)
+        weight = scorer.weight.detach().cpu().numpy().reshape(2, *self.grid.shape)
         uas, stderr = (
             np.array([getattr(self.scores[name], key) for name in PARSERS]) for key in ("uas", "stderr")
         )

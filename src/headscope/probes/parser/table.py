@@ -2,7 +2,7 @@
 
 import copy
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from time import perf_counter
 from typing import Any
 
@@ -26,12 +26,10 @@ from headscope.probes.parser.probe import (
     nothing_to_score,
 )
 from headscope.probes.parser.result import PARSERS, RIGHT_BRANCHING, ParserResult, ParserScore, count
-from headscope.probes.parser.training import Learner
 from headscope.probes.pointing.dependency import OFFSETS
-from headscope.probes.result import Source
 from headscope.run.options import BatchSize
+from headscope.run.provenance import Source
 from headscope.text.annotated.treebank import Treebank
-from headscope.text.skipped import Skipped
 from headscope.types import StackName, WeighedBy, weigh_option
 
 PLANS = (
@@ -79,111 +77,107 @@ def parser_table(
     started = perf_counter()
     probed = loaded(model)
     options = Options(
-        stack, seed, max_epochs, patience, cache_limit, max_length, batch_size, progress, limit, weigh
+        stack=stack,
+        seed=seed,
+        max_epochs=max_epochs,
+        patience=patience,
+        cache_limit=cache_limit,
+        max_length=max_length,
+        batch_size=batch_size,
+        weigh=weigh,
+        progress=progress,
     )
     networks = {"model": probed, "random": untrained(probed, seed=seed)}
-    run = ParserRun(networks, options, vectors=vectors)
-    data = Data(run.batcher, train, dev)
-    accounts = {**data.accounts, "test": Account()}
-    batches = run.read(test, accounts["test"])
-    if not accounts["test"].cases:
-        raise nothing_to_score(test.name)
-    learners = run.fit(PLANS, data)
-    offset = best_offset(data.train)
-    scores = _scores(run, learners, batches, offset, accounts["test"].left_out)
-    notes = (
-        *_about_training(run, data, list(learners.values()), batches, scores["attention"]),
-        *_left_out(run, [*data.files, test], accounts),
-    )
-    source = _source(run, data, test, accounts.values(), notes, duration=perf_counter() - started)
-    return ParserResult(probed, source, run.grid, scores, learners, offset)
+    run = ParserRun(networks, options, vectors=vectors, limit=limit)
+    table = _Table(run, Data(run.batcher, train, dev), test)
+    scores = table.scores()
+    source = table.source(scores["attention"], duration=perf_counter() - started)
+    return ParserResult(probed, source, run.grid, scores, table.learners, table.offset)
 
 
-def _scores(
-    run: ParserRun, learners: Mapping[str, Learner], test: Sequence[Batch], offset: int, left_out: Skipped
-) -> dict[str, ParserScore]:
-    """How well every parser does on the test set."""
-    means = CaseMeans(len(PARSERS))
-    for batch, guesses in run.guesses(list(learners.values()), test):
-        rules = offset_is_right(batch, (RIGHT_BRANCHING, offset))
-        right = {"right_branching": rules[:, 0], "best_offset": rules[:, 1]}
-        right |= {name: batch.is_right(guess) for name, guess in zip(learners, guesses, strict=True)}
-        count(means, batch, [right[name] for name in PARSERS])
-    return {name: ParserScore.of(means, place, left_out) for place, name in enumerate(PARSERS)}
+class _Table:
+    """The trained parsers, and the sentences they are scored on."""
 
+    def __init__(self, run: ParserRun, data: Data, test: Treebank) -> None:
+        self.run, self.data, self.test = run, data, test
+        self.files = [*data.files, test]
+        self.accounts = {**data.accounts, "test": Account()}
+        self.batches = run.read(test, self.accounts["test"])
+        if not self.accounts["test"].cases:
+            raise nothing_to_score(test.name)
+        self.learners = run.fit(PLANS, data)
+        self.offset = best_offset(data.train)
 
-def _source(
-    run: ParserRun,
-    data: Data,
-    test: Treebank,
-    accounts: Iterable[Account],
-    notes: tuple[str, ...],
-    *,
-    duration: float,
-) -> Source:
-    files = [*data.files, test]
-    seen = Pass()
-    for account in accounts:
-        seen.merge(account.seen)
-    return Source(
-        data=", ".join(dict.fromkeys(file.name for file in files)),
-        data_hash=hashlib.sha256(b"".join(account.digest.digest() for account in accounts)).hexdigest(),
-        annotator=", ".join(sorted({file.annotator for file in files if file.annotator})) or None,
-        texts=seen.texts,
-        documents=sum(len(account.documents) for account in accounts),
-        tokens=seen.tokens,
-        texts_cut=seen.texts_cut,
-        skipped=sum(file.skipped.count for file in files),
-        options={
-            "train": data.files[0].name,
-            "dev": data.dev_name,
-            "test": test.name,
-            "vectors": "none" if run.lexicon is None else run.lexicon.name,
-            "stack": run.grid.stack,
-            **({} if run.options.limit is None else {"limit": run.options.limit}),
-            **{key: getattr(run.options, key) for key in ("seed", "max_epochs", "patience")},
-            "max_length": run.max_length,
-            "batch_size": run.options.batch_size,
-            **weigh_option(run.options.weigh),
-        },
-        duration=duration,
-        notes=notes,
-    )
+    def scores(self) -> dict[str, ParserScore]:
+        """How well every parser does on the test set."""
+        means = CaseMeans(len(PARSERS))
+        for batch, guesses in self.run.guesses(list(self.learners.values()), self.batches):
+            rules = offset_is_right(batch, (RIGHT_BRANCHING, self.offset))
+            right = {"right_branching": rules[:, 0], "best_offset": rules[:, 1]}
+            right |= {name: batch.is_right(guess) for name, guess in zip(self.learners, guesses, strict=True)}
+            count(means, batch, [right[name] for name in PARSERS])
+        left_out = self.accounts["test"].left_out
+        return {name: ParserScore.of(means, place, left_out) for place, name in enumerate(PARSERS)}
 
+    def source(self, score: ParserScore, *, duration: float) -> Source:
+        """Where the numbers come from; `score` is that of attention alone."""
+        run, data, accounts, seen = self.run, self.data, self.accounts.values(), Pass()
+        for account in accounts:
+            seen.merge(account.seen)
+        return Source(
+            data=", ".join(dict.fromkeys(file.name for file in self.files)),
+            data_hash=hashlib.sha256(b"".join(account.digest.digest() for account in accounts)).hexdigest(),
+            annotator=", ".join(sorted({file.annotator for file in self.files if file.annotator})) or None,
+            texts=seen.texts,
+            documents=sum(len(account.documents) for account in accounts),
+            tokens=seen.tokens,
+            texts_cut=seen.texts_cut,
+            skipped=sum(file.skipped.count for file in self.files),
+            options={
+                "train": data.files[0].name,
+                "dev": data.dev_name,
+                "test": self.test.name,
+                "vectors": "none" if run.lexicon is None else run.lexicon.name,
+                "stack": run.grid.stack,
+                **({} if run.batcher.limit is None else {"limit": run.batcher.limit}),
+                **{key: getattr(run.options, key) for key in ("seed", "max_epochs", "patience")},
+                "max_length": run.max_length,
+                "batch_size": run.options.batch_size,
+                **weigh_option(run.options.weigh),
+            },
+            duration=duration,
+            notes=(*self._about_training(score), *self._left_out()),
+        )
 
-def _about_training(
-    run: ParserRun, data: Data, learners: Sequence[Learner], test: Sequence[Batch], score: ParserScore
-) -> Iterator[str]:
-    assert run.lexicon is not None
-    trained, tested = (run.lexicon.coverage(running_words(batches)) for batches in (data.train, test))
-    yield (
-        f"word vectors: {run.lexicon.name}; {trained:.1%} of the training words and {tested:.1%} of the test words "
-        "have one, the others get the mean"
-    )
-    stops = ", ".join(f"{learner.name} {learner.best_epoch} of {learner.epochs}" for learner in learners)
-    yield f"training was stopped by the UAS on {data.dev_name}; best epoch: {stops}"
-    still = [learner.name for learner in learners if learner.best_epoch == run.options.max_epochs]
-    if still:
-        yield f"still getting better in the last epoch: {', '.join(still)}; raise max_epochs (--max-epochs)"
-    yield (
-        f"{1 - score.cases_headed / score.cases:.1%} of the test cases are roots, which right_branching and "
-        "best_offset cannot find; uas_headed leaves them out"
-    )
+    def _about_training(self, score: ParserScore) -> Iterator[str]:
+        lexicon, learners = self.run.lexicon, list(self.learners.values())
+        assert lexicon is not None
+        trained, tested = (lexicon.coverage(running_words(part)) for part in (self.data.train, self.batches))
+        yield (
+            f"word vectors: {lexicon.name}; {trained:.1%} of the training words and {tested:.1%} of the test words "
+            "have one, the others get the mean"
+        )
+        stops = ", ".join(f"{learner.name} {learner.best_epoch} of {learner.epochs}" for learner in learners)
+        yield f"training was stopped by the UAS on {self.data.dev_name}; best epoch: {stops}"
+        still = [learner.name for learner in learners if learner.best_epoch == self.run.options.max_epochs]
+        if still:
+            yield f"still getting better in the last epoch: {', '.join(still)}; raise max_epochs (--max-epochs)"
+        yield (
+            f"{1 - score.cases_headed / score.cases:.1%} of the test cases are roots, which right_branching and "
+            "best_offset cannot find; uas_headed leaves them out"
+        )
 
-
-def _left_out(run: ParserRun, files: Sequence[Treebank], accounts: Mapping[str, Account]) -> Iterator[str]:
-    assert run.lexicon is not None
-    for skipped in (run.lexicon.skipped, *(file.skipped for file in files)):
-        if skipped is not None and (note := skipped.note()):
-            yield note
-    for file in files:
-        if file.annotator:
-            yield f"the annotation of {file.name} is automatic, by {file.annotator}; its errors count too"
-    for part, account in accounts.items():
-        for note in filter(
-            None, (account.left_out.note(), account.seen.cut_note("sentences", run.max_length))
-        ):
-            yield f"{part}: {note}"
+    def _left_out(self) -> Iterator[str]:
+        assert self.run.lexicon is not None
+        for skipped in (self.run.lexicon.skipped, *(file.skipped for file in self.files)):
+            if skipped is not None and (note := skipped.note()):
+                yield note
+        for file in self.files:
+            if file.annotator:
+                yield f"the annotation of {file.name} is automatic, by {file.annotator}; its errors count too"
+        for part, account in self.accounts.items():
+            cut = account.seen.cut_note("sentences", self.run.max_length)
+            yield from (f"{part}: {note}" for note in (account.left_out.note(), cut) if note)
 
 
 def offset_is_right(batch: Batch, offsets: Iterable[int] = OFFSETS) -> Tensor:

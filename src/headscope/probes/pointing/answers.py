@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 from torch import Tensor
@@ -45,12 +45,12 @@ class _Answer:
     weights: Tensor  # (word,) what the head gives each word, or gets from it
 
 
+@dataclass(eq=False)
 class _HeadTally(Tally[Pointing]):
     """Looks at the answers of one head to the cases of one label."""
 
-    def __init__(self, question: Question, *, faithful: bool = False) -> None:
-        self.question = question
-        self.faithful = faithful
+    question: Question
+    faithful: bool = field(default=False, kw_only=True)
 
     def begin(self, items: Sequence[Pointing], present: Tensor, tokens: TokenBatch) -> None:
         """Lay out the cases of a batch."""
@@ -77,16 +77,11 @@ class _HeadTally(Tally[Pointing]):
         """Note an answer, or do not."""
 
 
+@dataclass(eq=False)
 class PredictTally(_HeadTally):
     """All answers of one head, text by text."""
 
-    def __init__(self, question: Question, *, faithful: bool = False) -> None:
-        super().__init__(question, faithful=faithful)
-        self.answers: dict[int, Answers] = {}  # by the number of the text
-
-    def empty(self) -> Self:
-        """A tally of the same kind without answers."""
-        return type(self)(self.question, faithful=self.faithful)
+    answers: dict[int, Answers] = field(init=False, default_factory=dict)  # by the number of the text
 
     def begin(self, items: Sequence[Pointing], present: Tensor, tokens: TokenBatch) -> None:
         """Lay out the cases of a batch."""
@@ -113,24 +108,17 @@ class AtWork:
     wrong: list[Example]
 
 
+@dataclass(eq=False)
 class AtWorkTally(_HeadTally):
-    """The surest cases of one head and label, at most one a text."""
+    """The surest cases of one head and label, at most one a text.
 
-    def __init__(
-        self, question: Question, *, most: int, readable_first: bool = False, faithful: bool = False
-    ) -> None:
-        """`readable_first` ranks texts that are easy to look at above all others."""
-        super().__init__(question, faithful=faithful)
-        self.most = most
-        self.readable_first = readable_first
-        self.right: dict[int, Ranked] = {}  # by the number of the text
-        self.wrong: dict[int, Ranked] = {}
+    `readable_first` ranks texts that are easy to look at above all others.
+    """
 
-    def empty(self) -> Self:
-        """A tally of the same kind that has seen nothing."""
-        return type(self)(
-            self.question, most=self.most, readable_first=self.readable_first, faithful=self.faithful
-        )
+    most: int = field(kw_only=True)
+    readable_first: bool = field(default=False, kw_only=True)
+    right: dict[int, Ranked] = field(init=False, default_factory=dict)  # by the number of the text
+    wrong: dict[int, Ranked] = field(init=False, default_factory=dict)
 
     def _see(self, answer: _Answer) -> None:
         item = answer.item

@@ -10,19 +10,16 @@ from operator import attrgetter
 
 from headscope.errors import OptionError
 from headscope.facts.description import PROBES, described_in
-from headscope.models import ModelName
 from headscope.probes.pointing.cases import Case, Pointing
 from headscope.probes.pointing.coreference_rules import RULES, Mentioned
 from headscope.probes.pointing.describe import pointing_description
 from headscope.probes.pointing.probe import PointingProbe, Reading
 from headscope.probes.pointing.result import PointingResult
 from headscope.probes.pointing.tally import PointingTally
-from headscope.run.options import BatchSize
 from headscope.text.annotated.coreference import CoreferenceCorpus, CoreferenceDocument
 from headscope.text.annotated.treebank import TaggedSentence
 from headscope.text.skipped import Skipped
 from headscope.text.words import WordText
-from headscope.types import WeighedBy
 
 WINDOW_WORDS = 128
 """Most words of a window; a sentence that is longer is left out."""
@@ -131,6 +128,7 @@ class CoreferenceResult(PointingResult):
 
 
 @PROBES.register("coreference")
+@dataclass(kw_only=True, eq=False)
 class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
     """Which head finds the antecedent of a mention, by the class of the mention (Clark et al. 2019, section 4.3).
 
@@ -140,6 +138,8 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
 
         corpus = read_coreference("dev.conllu")
         CoreferenceProbe("demo").fit_score(corpus).table()
+
+    `window_words` is the most words of a window of whole sentences.
     """
 
     description = DESCRIPTION
@@ -147,31 +147,14 @@ class CoreferenceProbe(PointingProbe[CoreferenceCorpus]):
     baseline_labels = tuple(RULES)
     result_kind = CoreferenceResult
 
-    def __init__(
-        self,
-        model: ModelName,
-        *,
-        window_words: int = WINDOW_WORDS,
-        limit: int | None = None,
-        max_length: int | None = None,
-        batch_size: BatchSize = "auto",
-        faithful: bool = False,
-        weigh: WeighedBy = "looked",
-        progress: bool = False,
-    ) -> None:
-        """`window_words` is the most words of a window of whole sentences; else see PointingProbe."""
-        if window_words < 1:
-            raise OptionError(f"window_words is {window_words}; give the most words of a window, 1 or more")
-        super().__init__(
-            model,
-            limit=limit,
-            max_length=max_length,
-            batch_size=batch_size,
-            faithful=faithful,
-            weigh=weigh,
-            progress=progress,
-        )
-        self.window_words = window_words
+    window_words: int = WINDOW_WORDS
+
+    def __post_init__(self) -> None:
+        if self.window_words < 1:
+            raise OptionError(
+                f"window_words is {self.window_words}; give the most words of a window, 1 or more"
+            )
+        super().__post_init__()
         self._too_long = Skipped("sentences")
 
     def texts(self, data: CoreferenceCorpus) -> Iterator[Pointing]:

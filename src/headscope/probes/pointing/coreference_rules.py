@@ -11,7 +11,7 @@ from typing import NamedTuple
 from headscope.data import english
 from headscope.text.annotated.coreference import Mention
 from headscope.text.annotated.coreference_words import PRONOUNS, MentionClass
-from headscope.text.annotated.treebank import UNKNOWN, TaggedSentence
+from headscope.text.annotated.treebank import UNKNOWN, TaggedSentence, features_of
 
 Trait = frozenset[str]
 """The values something may have; empty when nothing is known."""
@@ -65,7 +65,7 @@ class Mentioned:
 def traits_of(mention: Mention, sentence: TaggedSentence) -> Traits:
     """What is known of a mention: from the features of its head word, else from tags and English word lists."""
     form = sentence.forms[mention.head].lower()
-    features = _features(sentence.features[mention.head])
+    features = features_of(sentence.features[mention.head])
     pronoun = PRONOUNS.get(form) if mention.kind == "pronoun" else None
 
     def known(name: str, otherwise: str | None) -> Trait:
@@ -79,13 +79,6 @@ def traits_of(mention: Mention, sentence: TaggedSentence) -> Traits:
     if _is_joined(mention, sentence):
         return Traits(frozenset({"Plur"}), frozenset(), known("Person", person))
     return Traits(known("Number", number), known("Gender", gender), known("Person", person))
-
-
-def _features(text: str) -> dict[str, str]:
-    if text == UNKNOWN:
-        return {}
-    pairs = (part.partition("=") for part in text.split("|"))
-    return {name: value for name, _, value in pairs}
 
 
 def _is_joined(mention: Mention, sentence: TaggedSentence) -> bool:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headscope.facts.description import PROBES, described_in
-from headscope.models import ModelName
 from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.pointing.cases import Case, Pointing
 from headscope.probes.pointing.describe import pointing_description
@@ -12,9 +11,7 @@ from headscope.probes.pointing.probe import PointingProbe
 from headscope.probes.pointing.result import PointingResult
 from headscope.probes.pointing.tally import PointingTally
 from headscope.probes.result import Row
-from headscope.run.options import BatchSize
-from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank
-from headscope.types import WeighedBy
+from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank, base_relation
 
 FARTHEST = 10
 OFFSETS = tuple(offset for offset in range(-FARTHEST, FARTHEST + 1) if offset)
@@ -29,10 +26,9 @@ _MISS = (False,) * len(OFFSETS)
 def _cases(sentence: ParsedSentence, *, base_relations: bool) -> Iterator[Case]:
     """Every word asks for its syntactic head, but for punctuation and the root."""
     for word, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True)):
-        base = relation.partition(":")[0]
-        if head == ROOT or base == "punct" or sentence.upos[word] == "PUNCT":
+        if head == ROOT or sentence.is_punctuation(word):
             continue
-        label = base if base_relations else relation
+        label = base_relation(relation) if base_relations else relation
         yield Case(label, word, (head,), baselines=_HITS.get(head - word, _MISS))
 
 
@@ -59,6 +55,7 @@ class DependencyResult(PointingResult):
 
 
 @PROBES.register("dependency")
+@dataclass(kw_only=True, eq=False)
 class DependencyProbe(PointingProbe[Treebank]):
     """Which head finds the syntactic head of a word, relation by relation.
 
@@ -68,6 +65,8 @@ class DependencyProbe(PointingProbe[Treebank]):
         probe = DependencyProbe("demo").fit(read_treebank("train.conllu"))
         result = probe.score(read_treebank("dev.conllu"))
         result.table()
+
+    `base_relations` counts subtypes (nmod:poss) as their base relation (nmod).
     """
 
     description = DESCRIPTION
@@ -75,29 +74,7 @@ class DependencyProbe(PointingProbe[Treebank]):
     baseline_labels = OFFSETS
     result_kind = DependencyResult
 
-    def __init__(
-        self,
-        model: ModelName,
-        *,
-        base_relations: bool = False,
-        limit: int | None = None,
-        max_length: int | None = None,
-        batch_size: BatchSize = "auto",
-        faithful: bool = False,
-        weigh: WeighedBy = "looked",
-        progress: bool = False,
-    ) -> None:
-        """`base_relations` counts subtypes (nmod:poss) as their base relation (nmod); else see PointingProbe."""
-        super().__init__(
-            model,
-            limit=limit,
-            max_length=max_length,
-            batch_size=batch_size,
-            faithful=faithful,
-            weigh=weigh,
-            progress=progress,
-        )
-        self.base_relations = base_relations
+    base_relations: bool = False
 
     def texts(self, data: Treebank) -> Iterator[Pointing]:
         """The sentences with their cases."""

@@ -12,19 +12,17 @@ import numpy as np
 from headscope.atlas import Example
 from headscope.errors import OptionError, TextError
 from headscope.facts.description import FEW_CASES, Description
-from headscope.models import ModelName, loaded
+from headscope.models import loaded
 from headscope.probes.halves import HALVES, SCORE, SELECT, Turns
-from headscope.probes.observe import Account, Observer, Tally
+from headscope.probes.observe import Account, Observer, Tally, WordProbe, check_head_in
 from headscope.probes.pointing.answers import Answers, AtWork, AtWorkTally, PredictTally, Question
 from headscope.probes.pointing.cases import ALL, DIRECTIONS, CaseBatch, Pointing, PointingBatch
 from headscope.probes.pointing.result import PointingResult, choose
 from headscope.probes.pointing.tally import PointingTally
-from headscope.probes.result import Source
-from headscope.run.options import BatchSize
 from headscope.stats.documents import FEWEST_DOCUMENTS
 from headscope.text.annotated.files import AnnotatedFiles
 from headscope.text.skipped import Skipped
-from headscope.types import Array, HeadId, StackName, WeighedBy, weigh_option
+from headscope.types import Array, HeadId, StackName
 
 DataT = TypeVar("DataT", bound=AnnotatedFiles)
 
@@ -47,10 +45,13 @@ class Fitted:
     notes: tuple[str, ...] = ()
 
 
-class PointingProbe(ABC, Generic[DataT]):
+@dataclass(kw_only=True, eq=False)
+class PointingProbe(WordProbe, ABC, Generic[DataT]):
     """Chooses the best head for every label, and scores it on texts that took no part in the choice.
 
-    A probe says in `texts` who asks and what would be right, and in `result_kind` what its numbers are called.
+    A probe says in `texts` who asks and what would be right, and in `result_kind` what its numbers are called. Its
+    options are those of WordProbe; `faithful` takes attention from a split word's first piece, as the released code of
+    Clark et al. does.
     """
 
     description: ClassVar[Description]
@@ -63,27 +64,14 @@ class PointingProbe(ABC, Generic[DataT]):
     chosen_things: ClassVar[str] = "best heads"
     """What is chosen on one half, in words."""
 
-    def __init__(
-        self,
-        model: ModelName,
-        *,
-        limit: int | None = None,
-        max_length: int | None = None,
-        batch_size: BatchSize = "auto",
-        faithful: bool = False,
-        weigh: WeighedBy = "looked",
-        progress: bool = False,
-    ) -> None:
-        """A model or its name. `max_length` is the most tokens of a text, by default what the model takes.
-
-        `limit` stops after so many texts. `faithful` takes attention from a split word's first piece, as the released
-        code of Clark et al. does. `weigh="moved"` asks heads by what they move instead of where they look.
-        """
-        self.model = loaded(model)
-        self.limit = limit
-        self.faithful = faithful
+    def __post_init__(self) -> None:
+        self.model = model = loaded(self.model)
         self.observer = Observer(
-            self.model, max_length=max_length, batch_size=batch_size, weigh=weigh, progress=progress
+            model,
+            max_length=self.max_length,
+            batch_size=self.batch_size,
+            weigh=self.weigh,
+            progress=self.progress,
         )
         self._fitted: Fitted | None = None
         self._dealt = ""  # what the halves of the data read last were made of: document, sentence
@@ -191,22 +179,14 @@ class PointingProbe(ABC, Generic[DataT]):
         stack: StackName | None,
     ) -> tuple[Question, StackName]:
         """The question to a head, and the head's stack; what is left open is chosen by what was fitted."""
-        grids = {grid.stack: grid for grid in self.observer.grids}
         directions = self.result_kind.directions
-        if stack is not None and stack not in grids:
-            raise OptionError(
-                f"{self.model.name} has no stack {stack!r} to probe; choose from {', '.join(grids)}"
-            )
+        grid = self.observer.grid(stack)
         if direction is not None and direction not in directions:
             raise OptionError(f"{direction!r} is no direction; choose from {', '.join(directions)}")
-        grid = next(iter(grids.values())) if stack is None else grids[stack]
         wanted = HeadId.parse(head) if isinstance(head, str) else head
-        if wanted is not None and (wanted.layer >= grid.layers or wanted.head >= grid.heads):
-            raise OptionError(
-                f"there is no head {wanted}: the {grid.stack} of {self.model.name} has {grid.layers} layers of "
-                f"{grid.heads} heads, counted from 0"
-            )
-        is_allowed = np.zeros((DIRECTIONS, grid.layers, grid.heads), dtype=bool)
+        if wanted is not None:
+            check_head_in(grid, wanted, f"the {grid.stack} of {self.observer.model.name}")
+        is_allowed = np.zeros((DIRECTIONS, *grid.shape), dtype=bool)
         way = slice(None) if direction is None else directions.index(direction)
         is_allowed[(way, *((...,) if wanted is None else (wanted.layer, wanted.head)))] = True
         means = np.where(is_allowed, 0.0, -np.inf)
@@ -273,16 +253,12 @@ class PointingProbe(ABC, Generic[DataT]):
             raise TextError(
                 f"{data.name} has no case to score: {self._nothing_to_score()}{f' ({skipped})' if skipped else ''}"
             )
-        source = Source.of_annotated(
+        source = done.source(
             data,
-            done,
             options={
                 "chosen_on": fitted.data,
                 "chosen_on_hash": f"sha256:{fitted.data_hash}",
-                "max_length": self.observer.max_length,
-                "faithful": self.faithful,
-                **({} if self.limit is None else {"limit": self.limit}),
-                **weigh_option(self.observer.watch.weigh),
+                **self._settings(self.observer.max_length),
                 **self.options(),
             },
             duration=0.0,
@@ -292,7 +268,7 @@ class PointingProbe(ABC, Generic[DataT]):
         examples = self._exemplars(data, tallies)
         data.skipped = done.skipped
         return self.result_kind(
-            self.model,
+            self.observer.model,
             replace(source, duration=perf_counter() - started),
             tallies,
             self.baseline_labels,

@@ -24,17 +24,14 @@ from typing import ClassVar
 
 from headscope.errors import OptionError
 from headscope.facts.description import PROBES, described_in
-from headscope.models import ModelName
 from headscope.probes.halves import SCORE
 from headscope.probes.pointing.cases import ALL, Pointing
 from headscope.probes.pointing.pairs import Pair, PairBatch
 from headscope.probes.pointing.probe import Fitted, PointingProbe, Reading
 from headscope.probes.pointing.result import Count, PointingResult, Quantity
 from headscope.probes.pointing.tally import PointingTally
-from headscope.run.options import BatchSize
 from headscope.stats.intervals import mean_interval
 from headscope.text.annotated.roles import Argument, Predicate, RoleCorpus
-from headscope.types import WeighedBy
 
 PAPER = {"max_words": 12, "max_argument": 3, "min_distance": 2}
 """What Kovaleva et al. kept of FrameNet."""
@@ -148,6 +145,7 @@ class RelationsResult(PointingResult):
 
 
 @PROBES.register("relations")
+@dataclass(kw_only=True, eq=False)
 class RelationsProbe(PointingProbe[RoleCorpus]):
     """Which head puts attention between predicates and their arguments, role by role.
 
@@ -160,48 +158,29 @@ class RelationsProbe(PointingProbe[RoleCorpus]):
     pairs where a predicate and its argument attend to each other most: right when no other word gets more.
 
     In a model that only looks back, a pair scores 0 in the direction that would look ahead, as does its control.
+
+    Which pairs count: `max_words` is the longest sentence and `max_argument` the longest argument in words,
+    `min_distance` how far the nearest words of predicate and argument must lie apart (neighbours: 1). `core_only`
+    leaves out what is no core element in FrameNet and PropBank's modifiers, ARGM. `paper_filters` are those of Kovaleva
+    et al. for FrameNet: 12, 3 and 2, where nothing else is given.
     """
 
     description = DESCRIPTION
     result_kind = RelationsResult
     batch_kind = PairBatch
 
-    def __init__(
-        self,
-        model: ModelName,
-        *,
-        max_words: int | None = None,
-        max_argument: int | None = None,
-        min_distance: int | None = None,
-        core_only: bool = True,
-        paper_filters: bool = False,
-        limit: int | None = None,
-        max_length: int | None = None,
-        batch_size: BatchSize = "auto",
-        faithful: bool = False,
-        weigh: WeighedBy = "looked",
-        progress: bool = False,
-    ) -> None:
-        """Which pairs count, and how they are shown to the model; for the latter see PointingProbe.
+    max_words: int | None = None
+    max_argument: int | None = None
+    min_distance: int | None = None
+    core_only: bool = True
+    paper_filters: bool = False
 
-        `max_words` is the longest sentence and `max_argument` the longest argument in words, `min_distance` how far
-        the nearest words of predicate and argument must lie apart (neighbours: 1). `core_only` leaves out what is
-        no core element in FrameNet and PropBank's modifiers, ARGM. `paper_filters` are those of Kovaleva et al. for
-        FrameNet: 12, 3 and 2, where nothing else is given.
-        """
-        super().__init__(
-            model,
-            limit=limit,
-            max_length=max_length,
-            batch_size=batch_size,
-            faithful=faithful,
-            weigh=weigh,
-            progress=progress,
-        )
-        limits = {"max_words": max_words, "max_argument": max_argument, "min_distance": min_distance}
-        if paper_filters:
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        limits: dict[str, int | None] = {name: getattr(self, name) for name in PAPER}
+        if self.paper_filters:
             limits = {name: PAPER[name] if value is None else value for name, value in limits.items()}
-        self.filters = Filters(**limits, core_only=core_only)
+        self.filters = Filters(**limits, core_only=self.core_only)
         self._sifted = Sifted(self.filters)
 
     def texts(self, data: RoleCorpus) -> Iterator[Pointing]:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from headscope.probes.halves import HALVES, SCORE, SELECT
-from headscope.probes.means import CaseMeans, Cases, Place
+from headscope.probes.means import CaseMeans, Cases, Place, Rows
 from headscope.probes.observe import Tally
 from headscope.probes.pointing.cases import ALL, DIRECTIONS, Case, CaseBatch, Pointing, PointingBatch
 from headscope.probes.words import word_attention_by
@@ -40,17 +40,21 @@ class Exemplars:
     def __init__(self, *cells: int) -> None:
         """`cells` is the shape of what is told apart for each label, as in `CaseMeans`."""
         self.cells = cells
-        self.labels: dict[str, int] = {}
-        self.score = torch.zeros(0, *cells)  # (label, *cells) highest confidence, less 1 if hard to read
-        self.key = torch.zeros(0, *cells, dtype=torch.long)  # (label, *cells) where
+        # By label, (*cells) each: the highest confidence, less 1 if hard to read, and where that is.
+        self.rows: Rows[str] = Rows(torch.full(cells, -torch.inf), torch.full(cells, _NOWHERE))
 
     def empty(self) -> Self:
         """The same cells, nothing seen."""
         return type(self)(*self.cells)
 
+    @property
+    def labels(self) -> list[str]:
+        """The labels that have cases."""
+        return list(self.rows.keys)
+
     def begin(self, cases: Sequence[tuple[Pointing, Case]]) -> None:
         """Note the cases of a batch, before they are looked at."""
-        self._rows = self._rows_of([case.label for _, case in cases])
+        self._rows = self.rows.of(case.label for _, case in cases)
         self._keys = torch.tensor(
             [(text.number << _WORD_BITS) | case.asking for text, case in cases], dtype=torch.long
         )
@@ -62,72 +66,58 @@ class Exemplars:
         if not len(self._rows):
             return
         wide = (-1, *[1] * (confidence.dim() - 1))
+        scores, keys = self.rows.tables
         # A model may compute in float64.
-        score = (
-            (confidence - self._penalty.view(wide)).to(self.score.dtype).masked_fill(~is_right, -torch.inf)
-        )
+        score = (confidence - self._penalty.view(wide)).to(scores.dtype).masked_fill(~is_right, -torch.inf)
         place = (slice(None), *at)
         index = self._rows.view(wide).expand_as(score)
-        best = torch.full_like(self.score[place], -torch.inf).scatter_reduce(0, index, score, "amax")
+        best = torch.full_like(scores[place], -torch.inf).scatter_reduce(0, index, score, "amax")
         is_best = (score == best[self._rows]) & (score > -torch.inf)
         candidates = torch.where(is_best, self._keys.view(wide), _NOWHERE)
-        where = torch.full_like(self.key[place], _NOWHERE).scatter_reduce(0, index, candidates, "amin")
+        where = torch.full_like(keys[place], _NOWHERE).scatter_reduce(0, index, candidates, "amin")
         self._take(best, where, place)
 
     def merge(self, other: Self) -> None:
         """Look at all that `other` has seen."""
-        rows = self._rows_of(list(other.labels))
+        rows = self.rows.of(other.rows.keys)
         if len(rows):
-            score, key = torch.full_like(self.score, -torch.inf), torch.full_like(self.key, _NOWHERE)
-            score[rows], key[rows] = other.score, other.key
-            self._take(score, key, (slice(None),))
+            score, key = other.rows.tables
+            self._take(score, key, (rows,))
 
     def spot(self, label: str, *cell: int) -> Spot | None:
         """Where the best case of a label and cell is; None when the cell was never right."""
-        if label not in self.labels:
+        if label not in self.rows.keys:
             return None
-        key = int(self.key[(self.labels[label], *cell)])
+        key = int(self.rows.tables[1][(self.rows.keys[label], *cell)])
         return None if key == _NOWHERE else Spot(key >> _WORD_BITS, key & ((1 << _WORD_BITS) - 1))
 
-    def _rows_of(self, labels: list[str]) -> Tensor:
-        """(label,) their rows, new ones if need be."""
-        rows = [self.labels.setdefault(label, len(self.labels)) for label in labels]
-        missing = len(self.labels) - len(self.score)
-        if missing:
-            self.score = torch.cat([self.score, torch.full((missing, *self.cells), -torch.inf)])
-            self.key = torch.cat([self.key, torch.full((missing, *self.cells), _NOWHERE)])
-        return torch.tensor(rows, dtype=torch.long)
-
-    def _take(self, score: Tensor, key: Tensor, place: Place) -> None:
-        mine, my_key = self.score[place], self.key[place]
+    def _take(self, score: Tensor, key: Tensor, place: Place | tuple[Tensor]) -> None:
+        scores, keys = self.rows.tables
+        mine, my_key = scores[place], keys[place]
         # Equal confidence: the earlier case, so that the order of merging makes no difference.
         better = (score > mine) | ((score == mine) & (key < my_key))
-        self.score[place] = torch.where(better, score, mine)
-        self.key[place] = torch.where(better, key, my_key)
+        scores[place] = torch.where(better, score, mine)
+        keys[place] = torch.where(better, key, my_key)
 
 
+@dataclass(eq=False)
 class PointingTally(Tally[Pointing]):
-    """Means over cases by label and half, of what every head does and of what baselines get right."""
+    """Means over cases by label and half, of what every head does and of what baselines get right.
 
-    def __init__(
-        self,
-        grid: HeadGrid,
-        *,
-        batch_kind: type[CaseBatch] = PointingBatch,
-        baselines: int = 0,
-        faithful: bool = False,
-        fewest_documents: int = FEWEST_DOCUMENTS,
-    ) -> None:
-        """`batch_kind` measures; `baselines` is how many each case brings along; else see CaseMeans."""
-        self.grid = grid
-        self.batch_kind = batch_kind
-        self.baselines = baselines
-        self.faithful = faithful
-        self.fewest_documents = fewest_documents
-        cells = (DIRECTIONS, grid.layers, grid.heads)
-        shapes = {**dict.fromkeys(batch_kind.quantities, cells), BASELINE: (baselines,)}
+    `batch_kind` measures; `baselines` is how many each case brings along; `fewest_documents`: see CaseMeans.
+    """
+
+    grid: HeadGrid
+    batch_kind: type[CaseBatch] = PointingBatch
+    baselines: int = 0
+    faithful: bool = False
+    fewest_documents: int = FEWEST_DOCUMENTS
+
+    def __post_init__(self) -> None:
+        cells = (DIRECTIONS, *self.grid.shape)
+        shapes = {**dict.fromkeys(self.batch_kind.quantities, cells), BASELINE: (self.baselines,)}
         self.means = {
-            name: {half: CaseMeans(*shape, fewest_documents=fewest_documents) for half in HALVES}
+            name: {half: CaseMeans(*shape, fewest_documents=self.fewest_documents) for half in HALVES}
             for name, shape in shapes.items()
         }
         self.exemplars = Exemplars(*cells)
@@ -144,16 +134,6 @@ class PointingTally(Tally[Pointing]):
     def baseline(self) -> dict[int, CaseMeans]:
         """What needs no attention, in each half."""
         return self.means[BASELINE]
-
-    def empty(self) -> Self:
-        """A tally of the same kind that has counted nothing."""
-        return type(self)(
-            self.grid,
-            batch_kind=self.batch_kind,
-            baselines=self.baselines,
-            faithful=self.faithful,
-            fewest_documents=self.fewest_documents,
-        )
 
     def begin(self, items: Sequence[Pointing], present: Tensor, tokens: TokenBatch) -> None:
         """Lay out the cases of a batch and score the baselines, which need no attention."""

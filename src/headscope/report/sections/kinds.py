@@ -10,7 +10,7 @@ from headscope.facts.analyses.kinds import COLUMNS, PROBE, how_sure, kind_rows, 
 from headscope.facts.subject import Subject
 from headscope.facts.wording import capital
 from headscope.figures.texts.maps import examples_size
-from headscope.kinds import feature_map
+from headscope.kinds.map import feature_map
 from headscope.report.pictures import Picture, stack_picture
 from headscope.report.section import Section, Table
 

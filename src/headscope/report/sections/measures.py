@@ -17,7 +17,7 @@ from headscope.facts.slices import head_values
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import pattern_name, role_name
 from headscope.facts.wording import listed, share
-from headscope.kinds import head_map
+from headscope.kinds.map import head_map
 from headscope.report.pictures import Picture, stack_picture
 from headscope.report.section import Section, Table
 from headscope.report.sections.analyses import probe_sections

@@ -16,7 +16,7 @@ from headscope.facts.vocabulary import key_name, offset_name, role_name
 from headscope.facts.wording import count
 from headscope.figures.texts.maps import example_maps_size
 from headscope.importance import gradient_importance
-from headscope.kinds import Likeness
+from headscope.kinds.likeness import Likeness
 from headscope.reproduce import ours as read
 from headscope.reproduce.paper import PublishedSection, published
 from headscope.reproduce.study import Study

@@ -62,12 +62,12 @@ class FetchedLengths(Measure):
 
     def result(self) -> dict[str, LabelledArray]:
         """The arrays that SUMMARIES names, and their standard errors."""
-        heads: Coords = {"layer": range(self.grid.layers), "head": range(self.grid.heads)}
+        heads = self.grid.coords
         means = (self.lengths, self.shuffled, self.correlation, self.control)
         arrays: dict[str, LabelledArray] = {}
         for (name, summary), own in zip(SUMMARIES.items(), means, strict=True):
             coords: Coords = {**heads, "role": ROLES} if own.total.ndim > 2 else heads
-            arrays |= own.labelled(name, dims=tuple(coords), coords=coords, description=summary)
+            arrays |= own.labelled(name, coords, summary)
         return arrays
 
 

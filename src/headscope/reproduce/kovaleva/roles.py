@@ -9,7 +9,7 @@ from headscope.atlas import Atlas
 from headscope.reproduce import ours as read
 from headscope.reproduce.paper import PublishedSection
 from headscope.reproduce.table import Figure, Row, Section
-from headscope.stats.intervals import critical
+from headscope.stats.intervals import student
 from headscope.types import Array
 
 _WAYS = {"predicate_to_argument": "to the role", "argument_to_predicate": "to the predicate"}
@@ -35,7 +35,7 @@ class _Cells:
     @property
     def reach(self) -> float:
         """How many standard errors a difference must be away from 0, corrected for all heads and directions."""
-        return critical(self.units, comparisons=max(1, int(np.isfinite(self.spread).sum())))
+        return student(self.units, comparisons=max(1, int(np.isfinite(self.spread).sum())))
 
     @property
     def surely_above(self) -> Array:

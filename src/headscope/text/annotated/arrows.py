@@ -16,9 +16,8 @@ from typing import NamedTuple
 
 from headscope.errors import TextError
 from headscope.text.annotated.files import AnnotatedFiles
-from headscope.text.files import given_files, shown
-from headscope.text.formats.lines import brief, json_kind, json_object, read_records
-from headscope.text.sentences import clean
+from headscope.text.files import given_files
+from headscope.text.formats.lines import brief, check_keys, filled_string, json_object, read_records
 from headscope.text.words import Span, WordText, word_spans
 
 EXPECTED = '{"text": "...", "arrows": [[from, to], ...]}'
@@ -71,15 +70,17 @@ class Arrows(AnnotatedFiles):
     def usable(self) -> Iterator[ArrowText]:
         """The texts that can be used, be there none; all have the number 0."""
         for stream in self._streams():
-            records = read_records(stream, lambda line: json_object(line, EXPECTED), self.skipped)
-            for record in records:
-                yield from self._usable(record, f"{shown(stream.path)}:{stream.line_number}")
+            for record in read_records(stream, lambda line: json_object(line, EXPECTED), self.skipped):
+                yield from self._usable(record, stream.where)
         for place, entry in enumerate(self.records):
             yield from self._usable(entry, f"{self.name}[{place}]")
 
     def _usable(self, record: Mapping[str, object], where: str) -> Iterator[ArrowText]:
         try:
-            text, listed = _fields(record)
+            check_keys(record, ("text", "arrows"), EXPECTED)
+            text, listed = filled_string(record, "text"), record["arrows"]
+            if not isinstance(listed, list | tuple) or not listed:
+                raise TextError(f"arrows is {brief(listed)}; expected [[from, to], ...]")
         except TextError as error:
             self.skipped.add(f"{where}: {error}")
             return
@@ -107,19 +108,6 @@ def as_arrows(arrows: Arrows | str | Path | Iterable[Mapping[str, object]]) -> A
     if isinstance(arrows, Arrows):
         return arrows
     return read_arrows(arrows) if isinstance(arrows, str | Path) else Arrows(records=list(arrows))
-
-
-def _fields(record: Mapping[str, object]) -> tuple[str, list[object]]:
-    if missing := [key for key in ("text", "arrows") if key not in record]:
-        raise TextError(f"no {' and no '.join(missing)}; expected {EXPECTED}")
-    text, arrows = record["text"], record["arrows"]
-    if not isinstance(text, str) or not text.strip():
-        raise TextError(
-            f"text is {json_kind(text) if not isinstance(text, str) else 'empty'}; expected a string"
-        )
-    if not isinstance(arrows, list | tuple) or not arrows:
-        raise TextError(f"arrows is {brief(arrows)}; expected [[from, to], ...]")
-    return clean(text), list(arrows)
 
 
 def _arrow(entry: object, text: str, words: Sequence[Span], used: set[Span]) -> tuple[Span, Span]:

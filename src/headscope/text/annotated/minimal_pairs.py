@@ -6,15 +6,14 @@ Where a line also has "dependent" and "governor", the words (by index from 0) th
 tested; else each head's strongest edge at the word that differs. Other fields are passed over.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from headscope.errors import TextError
 from headscope.text.annotated.files import AnnotatedFiles
-from headscope.text.files import given_files, shown
-from headscope.text.formats.lines import json_kind, json_object, read_records
-from headscope.text.sentences import clean
+from headscope.text.files import given_files
+from headscope.text.formats.lines import check_keys, filled_string, is_index, json_object, read_records
 from headscope.text.words import WordText, word_spans
 
 EXPECTED = '{"sentence_good": "...", "sentence_bad": "..."}'
@@ -50,15 +49,9 @@ class MinimalPairs(AnnotatedFiles):
         """The pairs from the beginning; raises TextError when none can be used."""
         number = 0
         for stream in self._streams():
-            for record in read_records(stream, lambda line: json_object(line, EXPECTED), self.skipped):
-                where = f"{shown(stream.path)}:{stream.line_number}"
-                try:
-                    pair = _pair(record, number, where)
-                except TextError as error:
-                    self.skipped.add(f"{where}: {error}")
-                    continue
+            for pair in read_records(stream, _pair, self.skipped):
+                yield MinimalPair(*pair, number, stream.where)
                 number += 1
-                yield pair
         if not number:
             raise self.skipped.nothing_left(self.name, why=f"holds no pair; expected lines of {EXPECTED}")
 
@@ -68,8 +61,12 @@ def read_minimal_pairs(*paths: str | Path) -> MinimalPairs:
     return MinimalPairs(given_files("read_minimal_pairs", "pairs.jsonl", paths))
 
 
-def _pair(record: Mapping[str, object], number: int, where: str) -> MinimalPair:
-    good, bad = (_sentence(record, key) for key in (GOOD, BAD))
+def _pair(line: str) -> tuple[WordText, WordText, int, tuple[int, int] | None]:
+    """The sentences, the word in which they differ, and the edge."""
+    record = json_object(line, EXPECTED)
+    check_keys(record, (GOOD, BAD), EXPECTED)
+    texts = (filled_string(record, key, "a sentence").strip() for key in (GOOD, BAD))
+    good, bad = (WordText(text, tuple(word_spans(text))) for text in texts)
     if len(good) != len(bad):
         raise TextError(
             f"sentence_good has {len(good)} words and sentence_bad {len(bad)}; a minimal pair differs in one word"
@@ -79,31 +76,14 @@ def _pair(record: Mapping[str, object], number: int, where: str) -> MinimalPair:
     ]
     if len(differs) != 1:
         raise TextError(f"the sentences differ in {len(differs)} words; a minimal pair differs in one")
-    return MinimalPair(good, bad, differs[0], _edge(record, len(good)), number, where)
-
-
-def _sentence(record: Mapping[str, object], key: str) -> WordText:
-    if key not in record:
-        raise TextError(f"no {key}; expected {EXPECTED}")
-    value = record[key]
-    if not isinstance(value, str) or not value.strip():
-        raise TextError(
-            f"{key} is {'empty' if isinstance(value, str) else json_kind(value)}; expected a sentence"
-        )
-    text = clean(value.strip())
-    return WordText(text, tuple(word_spans(text)))
+    return good, bad, differs[0], _edge(record, len(good))
 
 
 def _edge(record: Mapping[str, object], words: int) -> tuple[int, int] | None:
-    ends: Sequence[object] = [record.get(key) for key in ENDS]
+    dependent, governor = ends = [record.get(key) for key in ENDS]
     if ends == [None, None]:
         return None
-    dependent, governor = (
-        end if isinstance(end, int) and not isinstance(end, bool) and 0 <= end < words else None
-        for end in ends
-    )
-    if dependent is None or governor is None or dependent == governor:
-        raise TextError(
-            f"dependent and governor are {ends}; expected two different words from 0 to {words - 1}"
-        )
-    return dependent, governor
+    allowed = range(words)
+    if is_index(dependent, allowed) and is_index(governor, allowed) and dependent != governor:
+        return dependent, governor
+    raise TextError(f"dependent and governor are {ends}; expected two different words from 0 to {words - 1}")

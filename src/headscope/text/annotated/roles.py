@@ -19,7 +19,7 @@ from headscope.errors import TextError
 from headscope.text.annotated.files import AnnotatedFiles
 from headscope.text.files import TextStream, given_files, joined_names, shown
 from headscope.text.formats.framenet import Frames, read_annotations
-from headscope.text.formats.lines import brief, json_object, read_records
+from headscope.text.formats.lines import brief, check_keys, is_index, json_object, read_records
 from headscope.text.sentences import clean
 from headscope.text.skipped import Skipped
 from headscope.text.words import Span, WordText, word_spans
@@ -145,8 +145,7 @@ def _json_rows(stream: TextStream, skipped: Skipped) -> Iterator[_Row]:
     def row(line: str) -> _Row | None:
         nonlocal words, content
         record = json_object(line, _EXPECTED)
-        if missing := [key for key in ("tokens", "predicate", "arguments") if key not in record]:
-            raise TextError(f"no {' and no '.join(missing)}; expected {_EXPECTED}")
+        check_keys(record, ("tokens", "predicate", "arguments"), _EXPECTED)
         tokens = _tokens(record)
         if tokens != words:  # rows of one sentence share its words
             words, content = tokens, WordText.of(tokens)
@@ -162,8 +161,9 @@ def _json_rows(stream: TextStream, skipped: Skipped) -> Iterator[_Row]:
                 skipped.add(f"{stream.where}: argument {number}: {error}")
         if not arguments:
             return None
-        content_and_roles = (content, (predicate,), tuple(arguments), sense, name, _NOT_NUMBERED)
-        return name.rpartition("-")[0], Predicate(*content_and_roles, shown(stream.path), stream.line_number)
+        roles = ((predicate,), tuple(arguments), sense, name)
+        place = (_NOT_NUMBERED, shown(stream.path), stream.line_number)
+        return name.rpartition("-")[0], Predicate(content, *roles, *place)
 
     return filter(None, read_records(stream, row, skipped))
 
@@ -177,8 +177,7 @@ def _tokens(record: dict[str, object]) -> list[str]:
 
 def _index(record: dict[str, object], key: str, allowed: range) -> int:
     value = record.get(key)
-    # True is an int to Python, but no number of a word.
-    if not isinstance(value, int) or isinstance(value, bool) or value not in allowed:
+    if not is_index(value, allowed):
         raise TextError(
             f"{key} is {brief(value)}; expected a whole number from {allowed.start} to {allowed.stop - 1}"
         )
@@ -227,15 +226,9 @@ def _frame_rows(stream: TextStream, frames: Frames, skipped: Skipped) -> Iterato
             if words and predicate and not set(predicate) & set(words):
                 arguments.append(Argument(clean(element.name), words[0], words[-1] + 1, element.is_core))
         if arguments:
-            content_and_roles = (
-                content,
-                predicate,
-                tuple(arguments),
-                frame.frame,
-                frame.sentence,
-                _NOT_NUMBERED,
-            )
-            yield frame.document, Predicate(*content_and_roles, shown(stream.path), frame.line)
+            roles = (predicate, tuple(arguments), frame.frame, frame.sentence)
+            place = (_NOT_NUMBERED, shown(stream.path), frame.line)
+            yield frame.document, Predicate(content, *roles, *place)
 
 
 def _words_in(content: WordText, span: Span) -> list[int]:

@@ -12,7 +12,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headscope.errors import HeadscopeWarning, OptionError
+from headscope.errors import HeadscopeWarning, OptionError, first_line
 from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank, lost_word
 from headscope.text.corpus import Corpus, FilePath, read_text
 from headscope.text.files import shown
@@ -170,15 +170,11 @@ class _Pipeline:
         except MemoryError:
             raise
         except Exception as error:
-            return f"the pipeline failed ({_first_line(error)})"
+            return f"the pipeline failed ({first_line(error)})"
 
 
 def _where(path: str, number: int) -> str:
     return f"{path}, sentence {number}"
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), "") or type(error).__name__
 
 
 def _pipeline_name(annotator: str) -> str:
@@ -198,7 +194,7 @@ def _load(name: str) -> "Language":
         if error.name == "spacy":
             problem = "annotating text needs spaCy, which is not installed"
         else:
-            problem = f"spaCy is installed but cannot be imported ({_first_line(error)})"
+            problem = f"spaCy is installed but cannot be imported ({first_line(error)})"
         raise OptionError(f"{problem}; install it with: pip install 'headscope[spacy]'") from error
     folder = Path(name).expanduser()  # a shell leaves the ~ of spacy:~/folder alone
     is_package = spacy.util.is_package(name)
@@ -215,7 +211,7 @@ def _load(name: str) -> "Language":
         return _loaded(spacy, name if is_package else folder)
     except Exception as error:  # whatever a pipeline's own code raises
         raise OptionError(
-            f"the spaCy pipeline {name!r} cannot be loaded ({_first_line(error)}); see whether it fits this version "
+            f"the spaCy pipeline {name!r} cannot be loaded ({first_line(error)}); see whether it fits this version "
             "of spaCy with: python -m spacy validate"
         ) from error
 
@@ -238,7 +234,7 @@ def _check(pipeline: "Language", name: str) -> None:
     try:
         doc = pipeline(_TRIAL)
     except Exception as error:  # whatever a pipeline's own code raises
-        raise OptionError(f"the spaCy pipeline {name!r} does not work ({_first_line(error)})") from error
+        raise OptionError(f"the spaCy pipeline {name!r} does not work ({first_line(error)})") from error
     lacking = []
     if not doc.has_annotation("DEP"):
         lacking.append("parser (for syntactic heads)")
@@ -305,7 +301,6 @@ def _sentence(
         relations=tuple(
             "root" if head == ROOT else token.dep_ for token, head in zip(words, heads, strict=True)
         ),
-        misc=("_",) * len(words),
         name="",
         document=text.document,
         path=text.path,

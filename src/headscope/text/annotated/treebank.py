@@ -21,6 +21,16 @@ UNKNOWN = "_"
 """A tag or feature that a file does not give."""
 
 
+def base_relation(relation: str) -> str:
+    """A relation without its subtype: nmod of nmod:poss."""
+    return relation.partition(":")[0]
+
+
+def features_of(column: str) -> dict[str, str]:
+    """What a FEATS column says, by name: Number=Plur|Person=3."""
+    return dict(part.partition("=")[::2] for part in column.split("|") if part != UNKNOWN)
+
+
 @dataclass(frozen=True)
 class TaggedSentence:
     """A sentence with what a file says of its words, one entry a word."""
@@ -30,9 +40,8 @@ class TaggedSentence:
     upos: tuple[str, ...]  # UNKNOWN where the file has none, as in the next two
     xpos: tuple[str, ...]
     features: tuple[str, ...]  # as in the FEATS column: Number=Plur|Person=3
-    heads: (
-        tuple[int, ...] | None
-    )  # index of the syntactic head in the sentence, ROOT for none; None without a tree
+    heads: tuple[int, ...] | None
+    """Index of each word's syntactic head in the sentence, ROOT for none; None without a tree."""
     name: str  # its sent_id, or ""
     path: str
     lines: tuple[int, ...]  # where each word stands
@@ -51,7 +60,6 @@ class ParsedSentence(TaggedSentence):
 
     heads: tuple[int, ...]
     relations: tuple[str, ...]
-    misc: tuple[str, ...]  # as in the MISC column
     document: int  # numbered from 0 through all files
     line: int  # where the sentence begins
     lemmas: tuple[str, ...] = ()  # none where a program parsed it
@@ -59,6 +67,10 @@ class ParsedSentence(TaggedSentence):
     def where(self, word: int | None = None) -> str:
         """`file:line` of the sentence or of one of its words, to begin a message with."""
         return f"{self.path}:{self.line if word is None else self.lines[word]}"
+
+    def is_punctuation(self, word: int) -> bool:
+        """Whether a word is punctuation, by its part of speech or its relation."""
+        return self.upos[word] == "PUNCT" or base_relation(self.relations[word]) == "punct"
 
 
 class Treebank(AnnotatedFiles):
@@ -122,7 +134,6 @@ def parse(block: Block, *, document: int, path: str) -> ParsedSentence:
         lemmas=_column(rows, 2),
         heads=heads,
         relations=_column(rows, 7),
-        misc=_column(rows, 9),
         name=block.name,
         document=document,
         path=path,

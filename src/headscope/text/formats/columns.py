@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from headscope.errors import OptionError, TextError, choices
+from headscope.errors import OptionError, TextError, choices, first_line
 from headscope.text.files import shown
 
 COLUMN = "text"
@@ -54,8 +54,3 @@ def library(module: str, what: str) -> Any:
     except ImportError as error:
         package = module.partition(".")[0]
         raise OptionError(f"{what} needs the package {package}: pip install 'headscope[datasets]'") from error
-
-
-def first_line(error: Exception) -> str:
-    """The first line of what an error says."""
-    return str(error).strip().partition("\n")[0]

@@ -100,10 +100,9 @@ class Brackets:
     """
 
     def __init__(self, tell: Tell) -> None:
-        self._tell = tell
-        self._open: dict[
-            tuple[str, tuple[int, int]], list[_Piece]
-        ] = {}  # by entity and part, the latest last
+        self.tell = tell
+        # By entity and part, the latest last.
+        self._open: dict[tuple[str, tuple[int, int]], list[_Piece]] = {}
         self._opened = 0
         self._pieces: list[_Piece] = []
         # Told when their sentence ended: a later closing bracket of theirs is not told a second time.
@@ -122,7 +121,7 @@ class Brackets:
         elif self._never_closed[entity]:
             self._never_closed[entity] -= 1
         else:
-            self._tell(
+            self.tell(
                 f"{where}: closes a mention of entity {entity[:20]!r} that was not opened in this sentence; "
                 "add its opening bracket"
             )
@@ -131,7 +130,7 @@ class Brackets:
         """The mentions of the sentence that ends here."""
         left = [piece for pieces in self._open.values() for piece in pieces]
         for piece in sorted(left, key=lambda piece: piece.number):
-            self._tell(
+            self.tell(
                 f"{piece.where}: opens a mention of entity {piece.entity[:20]!r} that is not closed in this "
                 "sentence; add its closing bracket"
             )
@@ -160,20 +159,20 @@ class Brackets:
     def _span(self, parts: list[_Piece]) -> MentionSpan | None:
         first, last = parts[0], parts[-1]
         if first.part[0] != 1 or last.part[0] != last.part[1]:
-            self._tell(
+            self.tell(
                 f"{first.where}: part {first.part[0]} of {first.part[1]} of a mention of entity "
                 f"{first.entity[:20]!r} without the other parts in this sentence; add them"
             )
             return None
         self._room -= sum(part.end - part.start for part in parts)
         if self._room < 0:
-            self._tell(
+            self.tell(
                 f"{first.where}: mentions of more than {MAX_MENTIONED:,} words in one sentence; split it"
             )
             return None
         words = sorted({word for part in parts for word in range(part.start, part.end)})
         if not words:
-            self._tell(f"{first.where}: a mention of entity {first.entity[:20]!r} that holds no word")
+            self.tell(f"{first.where}: a mention of entity {first.entity[:20]!r} that holds no word")
             return None
         return MentionSpan(first.entity, tuple(words))
 
@@ -187,22 +186,21 @@ def read_column_documents(stream: TextStream, tell: Tell) -> Iterator[MarkedDocu
         for number, line in lines:
             begins = BEGIN.match(line)
             if begins or _END.match(line):
-                _add_columns(document, rows, path, brackets, tell)
+                _add_columns(document, rows, path, brackets)
                 if document.sentences:
                     yield document
                 document = MarkedDocument((begins["name"] or "") if begins else "")
                 rows, brackets = [], Brackets(tell)
-            elif (
-                not line.startswith("#") or len(_columns(line)) >= FEWEST
-            ):  # a document's name may begin with #
+            # A document's name may begin with #.
+            elif not line.startswith("#") or len(_columns(line)) >= FEWEST:
                 rows.append((number, _columns(line)))
-        _add_columns(document, rows, path, brackets, tell)
+        _add_columns(document, rows, path, brackets)
     if document.sentences:
         yield document
 
 
 def _add_columns(
-    document: MarkedDocument, rows: Sequence[tuple[int, list[str]]], path: str, brackets: Brackets, tell: Tell
+    document: MarkedDocument, rows: Sequence[tuple[int, list[str]]], path: str, brackets: Brackets
 ) -> None:
     """Add the sentence that these rows are, unless they do not fit together."""
     if not rows:
@@ -210,10 +208,10 @@ def _add_columns(
     try:
         sentence = _sentence(rows, path)
     except TextError as error:
-        tell(str(error))
+        brackets.tell(str(error))
         return
     for word, (_, columns) in enumerate(rows):
-        _read_column(columns[-1], word, sentence.where(word), brackets, tell)
+        _read_column(columns[-1], word, sentence.where(word), brackets)
     document.add(sentence, brackets.end_sentence())
 
 
@@ -268,14 +266,14 @@ def space_after(words: Sequence[str]) -> list[bool]:
     return spaces
 
 
-def _read_column(value: str, word: int, where: str, brackets: Brackets, tell: Tell) -> None:
+def _read_column(value: str, word: int, where: str, brackets: Brackets) -> None:
     """The brackets of one word."""
     if value in _NOTHING:
         return
     for chunk in value.split("|"):
         bracket = _BRACKET.fullmatch(chunk)
         if bracket is None or not (bracket["open"] or bracket["close"]):
-            tell(
+            brackets.tell(
                 f"{where}: {chunk[:20]!r} in the last column is no bracket; expected (7 to open, 7) to close or -"
             )
             continue
@@ -306,13 +304,13 @@ def read_entity_documents(stream: TextStream, tell: Tell) -> Iterator[MarkedDocu
         except TextError as error:
             tell(str(error))
             continue
-        _read_entities(block, path, brackets, tell, place)
+        _read_entities(block, path, brackets, place)
         document.add(sentence, brackets.end_sentence())
     if document.sentences:
         yield document
 
 
-def _read_entities(block: Block, path: str, brackets: Brackets, tell: Tell, place: int) -> None:
+def _read_entities(block: Block, path: str, brackets: Brackets, place: int) -> None:
     """The brackets of a sentence; those on an empty node stand between the words around it."""
     words = 0  # so many stand before the row
     for row in block.rows:
@@ -320,11 +318,11 @@ def _read_entities(block: Block, path: str, brackets: Brackets, tell: Tell, plac
         misc = row.columns[9].split("|")
         value = next((part.removeprefix(_ENTITY) for part in misc if part.startswith(_ENTITY)), "")
         if value and row.last != row.first:
-            tell(f"{where}: {_ENTITY} on a multiword token; put it on the words below")
+            brackets.tell(f"{where}: {_ENTITY} on a multiword token; put it on the words below")
             continue
         chunks, rest = _chunks(value)
         if rest:
-            tell(
+            brackets.tell(
                 f"{where}: {rest[:20]!r} in {_ENTITY} is no bracket; expected (e1-... to open and e1) to close"
             )
         for chunk in chunks:

@@ -83,9 +83,8 @@ class _Source:
             try:
                 value, end = decoder.raw_decode(self._text, self._place)
             except json.JSONDecodeError as error:
-                if not self._more(
-                    len(self._text) - self._place
-                ):  # twice as much, so that all of it is linear
+                # Twice as much, so that all of it is linear.
+                if not self._more(len(self._text) - self._place):
                     raise self.error(error.msg, error.pos) from error
                 continue
             except (ValueError, RecursionError) as error:  # a number or a nesting beyond what Python takes

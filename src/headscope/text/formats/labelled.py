@@ -97,9 +97,8 @@ def _from_columns(stream: TextStream, skipped: Skipped) -> Iterator[Record]:
         cells = line.split("\t")
         if len(cells) != len(names):
             raise TextError(f"{len(cells)} columns where {len(names)} were expected")
-        return _record(
-            dict(zip(reversed(names), reversed(cells), strict=True))
-        )  # of equal names the first counts
+        # Of equal names the first counts.
+        return _record(dict(zip(reversed(names), reversed(cells), strict=True)))
 
     return read_records(stream, parse, skipped, lines=lines)
 

@@ -1,8 +1,8 @@
 """One record a line: JSON objects, or two tab-separated columns. Blank lines are skipped."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeGuard, TypeVar
 
 from headscope.errors import TextError
 from headscope.text.files import TextStream
@@ -14,6 +14,14 @@ T = TypeVar("T")
 
 _EXPECTED = '{"text": "..."} or {"text_a": "...", "text_b": "..."}'
 _EXPECTED_PAIR = '{"text_a": "...", "text_b": "..."}'
+_KINDS: Mapping[type, str] = {
+    type(None): "null",
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+    list: "an array",
+}
 _KEYS_SHOWN = 5
 _LONGEST_SHOWN = 40
 
@@ -58,21 +66,29 @@ def json_object(text: str, expected: str) -> dict[str, object]:
     return value
 
 
+def check_keys(record: Mapping[str, object], keys: Sequence[str], expected: str) -> None:
+    """Raise TextError for a record that lacks one of the keys."""
+    if missing := [key for key in keys if key not in record]:
+        raise TextError(f"no {' and no '.join(missing)}; expected {expected}")
+
+
+def filled_string(record: Mapping[str, object], key: str, expected: str = "a string") -> str:
+    """The text of a record's key, cleaned; TextError for anything else, and for an empty one."""
+    value = record[key]
+    if not isinstance(value, str) or not value.strip():
+        problem = "empty" if isinstance(value, str) else json_kind(value)
+        raise TextError(f"{key} is {problem}; expected {expected}")
+    return clean(value)
+
+
+def is_index(value: object, allowed: range) -> TypeGuard[int]:
+    """Whether it is one of these whole numbers. True is an int to Python, but no number of a word."""
+    return isinstance(value, int) and not isinstance(value, bool) and value in allowed
+
+
 def json_kind(value: object) -> str:
     """What JSON calls a value."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a string"
-        case list():
-            return "an array"
-        case _:
-            return "an object"
+    return _KINDS.get(type(value), "an object")
 
 
 def brief(value: object) -> str:

@@ -25,14 +25,6 @@ class WordVectors:
     skipped: Skipped
     """Lines that could not be used."""
 
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    @property
-    def width(self) -> int:
-        """How many numbers a vector has."""
-        return int(self.values.shape[1])
-
     def find(self, word: str) -> Array | None:
         """(dimension,) the vector of the word as it is spelled, or else of its lower-case form; None for neither."""
         number = self.numbers.get(word)

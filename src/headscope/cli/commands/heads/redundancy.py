@@ -9,7 +9,7 @@ from headscope.cli.session import session
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
-    from headscope.kinds import Likeness
+    from headscope.kinds.likeness import Likeness
     from headscope.types import HeadId
 
 
