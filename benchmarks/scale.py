@@ -22,8 +22,9 @@ from headscope.capture import survey
 from headscope.measures.base import TextMean
 from headscope.run import checkpoint
 from headscope.run.checkpoint import checkpoint as checkpointing
+from headscope.run.cluster import cluster
 from headscope.run.merging import MergeTree
-from headscope.run.on_ray import OnRay, cluster
+from headscope.run.on_ray import OnRay
 from headscope.run.one_pass import TEXTS_A_SHARD, in_chunks, run_pass
 from headscope.run.reader import Reader, ReadText
 from headscope.run.states import dump_state, load_state

@@ -34,8 +34,8 @@ from headscope.probes import parser_table as parser_table
 from headscope.probes.explained import explained_with_syntax as explained_with_syntax
 from headscope.probes.patterns import find_patterns as find_patterns
 from headscope.report import write_report as write_report
-from headscope.run import analyze as analyze
 from headscope.run.checkpoint import checkpoint as checkpoint
+from headscope.run.local import analyze as analyze
 from headscope.search import find as find
 from headscope.tasks import task_for as task_for
 from headscope.tasks import with_head as with_head

@@ -20,7 +20,7 @@ from headscope.pages.quantise import FINE_WEIGHTS, quantise_signed
 from headscope.pages.seen import Observed, can_weigh, map_key, observe
 from headscope.pages.shapes import Neurons, Seen, SeenRequest
 from headscope.pages.views import view_json
-from headscope.run import analyze
+from headscope.run.local import analyze
 from headscope.server.arrows import drawn, search
 from headscope.server.edited import edited, in_words
 from headscope.server.embedding import embedding_change
