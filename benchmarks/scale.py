@@ -24,8 +24,9 @@ from headscope.run.one_pass import TEXTS_A_SHARD, in_chunks, run_pass
 from headscope.run.reading.reader import Reader, ReadText
 from headscope.run.shards import checkpoint
 from headscope.run.shards.checkpoint import checkpoint as checkpointing
+from headscope.run.shards.cluster import cluster
 from headscope.run.shards.merging import MergeTree
-from headscope.run.shards.on_ray import OnRay, cluster
+from headscope.run.shards.on_ray import OnRay
 from headscope.run.shards.states import dump_state, load_state
 from headscope.run.watch import Watch
 from headscope.text.corpus import as_corpus

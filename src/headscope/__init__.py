@@ -4,8 +4,9 @@ The public names, loaded when first used, so that `import headscope` and the com
 listed once, in `__init__.pyi`, where type checkers look for them.
 """
 
-from importlib import import_module
 from typing import Any
+
+from headscope.loading import load_module
 
 with open(f"{__file__}i", encoding="utf-8") as _stub:  # noqa: PTH123  # pathlib is slow to load
     _MODULES = {words[3]: words[1] for words in map(str.split, _stub) if words[:1] == ["from"]}
@@ -17,12 +18,12 @@ __all__ = list(dict(sorted(_MODULES.items())))  # pyright: ignore
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return import_module("importlib.metadata").version("headscope")  # slow to load
+        return load_module("importlib.metadata").version("headscope")  # slow to load
     if name not in _MODULES:
         raise AttributeError(f"module 'headscope' has no attribute {name!r}")
     if name == "figures":
-        return import_module("headscope.figures")
-    value = globals()[name] = getattr(import_module(_MODULES[name]), _SPELLED.get(name, name))
+        return load_module("headscope.figures")
+    value = globals()[name] = getattr(load_module(_MODULES[name]), _SPELLED.get(name, name))
     return value
 
 

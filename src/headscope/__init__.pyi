@@ -34,7 +34,7 @@ from headscope.probes import parser_table as parser_table
 from headscope.probes.explained import explained_with_syntax as explained_with_syntax
 from headscope.probes.patterns import find_patterns as find_patterns
 from headscope.report import write_report as write_report
-from headscope.run import analyze as analyze
+from headscope.run.local import analyze as analyze
 from headscope.run.shards.checkpoint import checkpoint as checkpoint
 from headscope.search import find as find
 from headscope.tasks import task_for as task_for

@@ -1,11 +1,14 @@
 """Sentences into segments."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from tests.helpers.tiny import byte_tokenizer, wordpiece_tokenizer
 
 from headscope.text.encode import TextEncoder
 from headscope.text.items import Sentence, TextPair
-from headscope.text.segments import TOGETHER, fitting_parts, in_pieces, segments
+from headscope.text.segments import TOGETHER, fitting_parts, segments, tokenized
 
 ENCODER = TextEncoder(wordpiece_tokenizer(), "pair", 13)  # room for ten tokens of text
 
@@ -76,10 +79,40 @@ def test_sentences_asked_for_together_are_packed_the_same(count: int) -> None:
         else Sentence("the cats sat. " * (number % 5), number // 9)
         for number in range(count)
     ]
-    ahead = list(in_pieces(items, ENCODER))
+    ahead = list(tokenized(items, ENCODER))
     assert ahead == items
-    assert all(item.pieces == ENCODER.pieces(item.text) for item in ahead if isinstance(item, Sentence))
+    assert all(item.tokens is not None for item in ahead if isinstance(item, Sentence))
     assert list(segments(ahead, ENCODER)) == pack(*items)
+
+
+@pytest.mark.parametrize("layout", ["pair", "joined", "source-target"])
+@pytest.mark.parametrize("tokenizer", [wordpiece_tokenizer, byte_tokenizer])
+def test_what_is_known_of_sentences_changes_nothing(tokenizer: Any, layout: Any) -> None:
+    encoder = TextEncoder(tokenizer(), layout, 40, decoder_start=0, start=True)
+    texts = ["the cats sat.", "", "a dog " * 30, "it saw.", "the mat was red."]
+    items = [Sentence(text, number // 2) for number, text in enumerate(texts)]
+    known = list(segments(tokenized(items, encoder), encoder))
+    assert [pair.tokens is None for pair in known] != [True] * len(known)
+    assert known == list(segments(items, encoder))
+    assert encoder.encode_all(known) == [encoder.encode(replace(pair, tokens=None)) for pair in known]
+
+
+def test_no_sentence_goes_through_the_tokenizer_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str | tuple[str, str]] = []
+    original = TextEncoder._tokenized
+
+    def noting(self: TextEncoder, texts: Any, **options: Any) -> Any:
+        asked.extend(texts)
+        return original(self, texts, **options)
+
+    encoder = TextEncoder(wordpiece_tokenizer(), "pair", 13)
+    monkeypatch.setattr(TextEncoder, "_tokenized", noting)
+    texts = ["the cat sat.", "a dog saw it."]
+    found = segments(
+        tokenized([Sentence(text, number) for number, text in enumerate(texts)], encoder), encoder
+    )
+    encoder.encode_all(list(found))
+    assert asked == texts
 
 
 def test_an_error_among_sentences_read_together_comes_after_those_before_it() -> None:
@@ -88,7 +121,7 @@ def test_an_error_among_sentences_read_together_comes_after_those_before_it() ->
         yield Sentence("a dog.", 0)
         raise OSError("gone")
 
-    stream = in_pieces(broken(), ENCODER)
+    stream = tokenized(broken(), ENCODER)
     assert [next(stream).text, next(stream).text] == ["a cat.", "a dog."]  # type: ignore[union-attr]
     with pytest.raises(OSError, match="gone"):
         next(stream)

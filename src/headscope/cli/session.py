@@ -12,6 +12,7 @@ from headscope.cli.console import envelope, only_own_notes, print_json, status
 from headscope.cli.failures import InterruptedByUserError
 from headscope.cli.options import Common
 from headscope.errors import OptionError
+from headscope.run.shards.cluster import cluster
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
@@ -157,10 +158,6 @@ def _engine(common: Common) -> "Iterator[Engine | None]":
     if common.checkpoint is None and common.ray is None:
         yield None
         return
-    # Loads torch, which --help does without.
-    from headscope.run.shards.checkpoint import checkpoint
-    from headscope.run.shards.on_ray import cluster
-
     with ExitStack() as stack:
         engine: Engine | None = None
         if common.ray is not None:
@@ -168,6 +165,9 @@ def _engine(common: Common) -> "Iterator[Engine | None]":
         if common.checkpoint is None:
             yield engine
             return
+        # Loads torch, which --help does without, and a cluster need not wait for.
+        from headscope.run.shards.checkpoint import checkpoint
+
         given = {name: value for name, value in common.context.params.items() if name not in NOT_COUNTED}
         told = _told_apart({"command": common.command, **given})
         kept = stack.enter_context(checkpoint(common.checkpoint, **told))

@@ -11,7 +11,7 @@ from headscope.atlas.files import MOVED
 from headscope.kinds.patterns import PATTERNS, PatternShares
 from headscope.models import ModelName, loaded
 from headscope.probes.result import ProbeResult, Row
-from headscope.run import analyze
+from headscope.run.local import analyze
 from headscope.run.provenance import Source
 from headscope.text.corpus import Corpus, Text
 from headscope.text.items import TextPair

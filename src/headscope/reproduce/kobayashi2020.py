@@ -15,7 +15,7 @@ from headscope.reproduce.kobayashi.lengths import FetchedLengths
 from headscope.reproduce.paper import PublishedSection, published
 from headscope.reproduce.study import BatchSize, Material, ModelOrAtlas, Paper, Study
 from headscope.reproduce.table import Figure, Reproduction, Row, Section
-from headscope.run import analyze
+from headscope.run.local import analyze
 from headscope.text.corpus import Corpus
 
 PUBLISHED = published("kobayashi2020")

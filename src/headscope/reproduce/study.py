@@ -14,7 +14,7 @@ from headscope.errors import ModelError, OptionError, TextError
 from headscope.measures import MEASURES
 from headscope.models import Model, loaded
 from headscope.reproduce.table import Reproduction
-from headscope.run import analyze
+from headscope.run.local import analyze
 from headscope.tasks import Task, task_for, with_head
 from headscope.tasks.base import TASKS
 from headscope.text.annotated.coreference import CoreferenceCorpus

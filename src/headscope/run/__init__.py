@@ -1,5 +1,1 @@
-"""Running the main job."""
-
-from headscope.run.local import analyze
-
-__all__ = ["analyze"]
+"""Texts through models: shards, who counts them, and what is kept of them."""

@@ -22,7 +22,7 @@ from headscope.tasks.heads import Head, check_causal
 from headscope.tasks.metric import Mean, Metric, Perplexity
 from headscope.text.corpus import Corpus, read_text
 from headscope.text.encode import EncodedInput, TextEncoder, special_ids, with_tokens
-from headscope.text.segments import segments
+from headscope.text.segments import segments, tokenized
 from headscope.text.skipped import Skipped
 from headscope.types import Layout
 
@@ -103,7 +103,8 @@ class LanguageModelling(TokenTask):
         encoder = TextEncoder(model.tokenizer, self.layout, length, start=model.start)
         rows: list[Row] = []
         documents: list[int] = []
-        for number, pair in enumerate(islice(segments(self.texts, encoder), self.limit)):
+        texts = segments(tokenized(self.texts, encoder), encoder)
+        for number, pair in enumerate(islice(texts, self.limit)):
             shown, labels = self.hide(encoder.encode(pair), model)
             if all(label == IGNORED for label in labels):
                 skipped.add(f"{self.data}: segment {number}: no token to predict")

@@ -6,12 +6,9 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from headscope.errors import OptionError
-from headscope.text.items import TextPair
+from headscope.text.items import TextPair, Tokens
 from headscope.text.words import Span, WordText, pieces_to_words, word_spans
 from headscope.types import CLS, COMMA, OTHER, PERIOD, SEP, Layout
-
-Tokens = tuple[list[int], list[Span], list[int]]
-"""Of each token its id, the characters it stands for, and the number of its text; -1 for what is added."""
 
 PERIODS = frozenset(".。．｡।۔")
 COMMAS = frozenset(",，、،､")
@@ -142,9 +139,9 @@ class TextEncoder:
             return spans
         return [span for span, token in zip(spans, encoding.ids, strict=True) if token not in self.markers]
 
-    def pieces_of(self, texts: Sequence[str]) -> Iterator[list[Span]]:
-        """The pieces of each text; one call of the tokenizer for all."""
-        yield from (encoding.offsets for encoding in self._tokenized(texts, add_special_tokens=False))
+    def tokens_of(self, texts: Sequence[str]) -> Iterator[Tokens]:
+        """The tokens of each text alone, with what the tokenizer adds; one call of it for all."""
+        yield from map(looked_at, self._tokenized(texts))
 
     def encode(self, pair: TextPair) -> EncodedInput:
         """Tokens of one input, cut longest text first."""
@@ -152,19 +149,19 @@ class TextEncoder:
 
     def encode_all(self, pairs: Sequence[TextPair]) -> list[EncodedInput]:
         """Tokens of each input, cut longest text first; one call of the tokenizer for all."""
+        known = [pair.tokens for pair in pairs]
         if self.layout == "pair":
-            return [
-                EncodedInput(source) for source in self._encode([(pair.first, pair.second) for pair in pairs])
-            ]
+            texts = self._encode([(pair.first, pair.second) for pair in pairs], known=known)
+            return [EncodedInput(text) for text in texts]
         if self.layout == "joined":
             joined = [pair.first if pair.second is None else f"{pair.first} {pair.second}" for pair in pairs]
             boundaries = [
                 len(text) if pair.second is None else len(pair.first)
                 for pair, text in zip(pairs, joined, strict=True)
             ]
-            texts = self._encode([(text, None) for text in joined], boundaries=boundaries)
+            texts = self._encode([(text, None) for text in joined], boundaries=boundaries, known=known)
             return [EncodedInput(text) for text in texts]
-        sources = self._encode([(pair.first, None) for pair in pairs])
+        sources = self._encode([(pair.first, None) for pair in pairs], known=known)
         alone = [pair.second is None for pair in pairs]
         others = iter(self._encode([(pair.second, None) for pair in pairs if pair.second is not None]))
         return [
@@ -199,26 +196,34 @@ class TextEncoder:
         *,
         boundaries: Sequence[int | None] | None = None,
         words: Sequence[Span] | None = None,
+        known: Sequence[Tokens | None] | None = None,
     ) -> list[EncodedText]:
         """The tokens of texts, or of first and second texts.
 
         `boundaries` are where a second text begins inside a joined one; `words` are those of all first texts, if
-        they are known.
+        they are known; `known` are the tokens of texts that fit, of which the tokenizer need not be asked again.
         """
+        unknown = [None] * len(texts)
+        boundaries, known = boundaries or unknown, known or unknown
         short = [
-            (self._shortened(first), None if second is None else self._shortened(second))
-            for first, second in texts
+            (first, second)
+            if tokens
+            else (self._shortened(first), None if second is None else self._shortened(second))
+            for (first, second), tokens in zip(texts, known, strict=True)
         ]
-        encodings = self._tokenized(
-            [(first, second) if second else first for first, second in short],
+        asked = self._tokenized(
+            [
+                (first, second) if second else first
+                for (first, second), tokens in zip(short, known, strict=True)
+                if not tokens
+            ],
             truncation="longest_first",
             max_length=self.max_length - self.added,
         )
+        answers = ((looked_at(encoding), bool(encoding.overflowing)) for encoding in asked)
         return [
-            self._read(encoding, *pair, boundary=boundary, words=words)
-            for encoding, pair, boundary in zip(
-                encodings, short, boundaries or [None] * len(short), strict=True
-            )
+            self._read(*((tokens, False) if tokens else next(answers)), *pair, boundary=boundary, words=words)
+            for tokens, pair, boundary in zip(known, short, boundaries, strict=True)
         ]
 
     def _tokenized(self, texts: Sequence[str | tuple[str, str]], **options: Any) -> list[Any]:
@@ -233,15 +238,16 @@ class TextEncoder:
 
     def _read(
         self,
-        encoding: Any,
+        tokens: Tokens,
+        cut: bool,
         first: str,
         second: str | None,
         *,
         boundary: int | None,
         words: Sequence[Span] | None,
     ) -> EncodedText:
-        """What the tokenizer made of a text or pair, described."""
-        ids, offsets, sequence = self._begun(looked_at(encoding))
+        """What the tokenizer made of a text or pair, described; `cut` says whether they lost their end."""
+        ids, offsets, sequence = self._begun(tokens)
         # What was cut off need not be looked at.
         ends = [
             max(
@@ -253,7 +259,7 @@ class TextEncoder:
         spans = [word_spans(text) for text in texts]
         if words is not None:
             spans[0] = [(start, end) for start, end in words if start < len(texts[0])]
-        encoded = self._described((ids, offsets, sequence), texts, spans, cut=bool(encoding.overflowing))
+        encoded = self._described((ids, offsets, sequence), texts, spans, cut=cut)
         if boundary is None:
             return encoded
         starts = zip(sequence, offsets, strict=True)

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, field
 
+Tokens = tuple[list[int], list[tuple[int, int]], list[int]]
+"""Of each token its id, the characters it stands for, and the number of its text; -1 for what is added."""
+
 
 @dataclass(frozen=True)
 class Sentence:
@@ -9,8 +12,8 @@ class Sentence:
 
     text: str
     document: int
-    pieces: list[tuple[int, int]] | None = field(default=None, compare=False, repr=False)
-    """The characters each of its tokens stands for, once a tokenizer was asked."""
+    tokens: Tokens | None = field(default=None, compare=False, repr=False)
+    """What the tokenizer makes of it alone, once it was asked."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,8 @@ class TextPair:
     second: str | None = None
     document: int | None = field(default=None, compare=False)
     """The document it was cut from; None for one that was given as it is."""
+    tokens: Tokens | None = field(default=None, compare=False, repr=False)
+    """What the tokenizer makes of it; known where it is one sentence, which fits the model."""
 
 
 Item = Sentence | TextPair

@@ -3,7 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import ExitStack
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ from tests.run.test_one_pass import Seen, count, in_threes
 from headscope.errors import HeadscopeWarning, OptionError, RunError
 from headscope.run.one_pass import HERE, run_pass, running_on
 from headscope.run.shards.checkpoint import checkpoint
-from headscope.run.shards.on_ray import OnRay, cluster
+from headscope.run.shards.cluster import cluster
+from headscope.run.shards.on_ray import OnRay
 
 ray = pytest.importorskip("ray")
 __all__ = ["small_shards"]
@@ -29,16 +30,29 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def two() -> Iterator[OnRay]:
-    """Two workers; on every thread of theirs as in this process."""
+def local() -> Iterator[OnRay]:
+    """A cluster with room for two workers."""
     os.environ["PYTHONPATH"] = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
-    with ExitStack() as stack:
+    with cluster(workers=2) as engine:
         try:
-            engine = stack.enter_context(cluster(workers=2))
+            engine._started.result()
         except RunError as error:  # by Ray's own deadlines, on a machine that is too busy
             pytest.skip(str(error))
         with running_on(HERE):
             yield engine
+
+
+@pytest.fixture
+def two(local: OnRay) -> OnRay:
+    """Two workers that are there: until one is, this process counts, too."""
+    return ready(local)
+
+
+def ready(engine: OnRay) -> OnRay:
+    with running_on(engine):
+        run_pass(range(3), Seen(), count, batches=in_threes)
+    ray.get(engine._taking)
+    return engine
 
 
 @pytest.fixture(autouse=True)
@@ -64,11 +78,53 @@ def test_two_workers_give_the_bits_of_none(name: str, two: OnRay, tmp_path: Path
 
 
 def test_one_worker_gives_the_bits_of_none(two: OnRay, tmp_path: Path) -> None:
-    expected, one = ANALYSES["analyze"](tmp_path), OnRay(1)
+    expected, one = ANALYSES["analyze"](tmp_path), OnRay(1, none_yet())
     two.close()  # there are CPUs for two
-    with running_on(one):
+    with running_on(ready(one)):
         same_bits(ANALYSES["analyze"](tmp_path), expected)
     one.close()
+
+
+def none_yet() -> Future[list[Any]]:
+    """A cluster that is there, and has no worker."""
+    future: Future[list[Any]] = Future()
+    future.set_result([])
+    return future
+
+
+def whose(part: Seen, batch: list[int]) -> None:
+    part.texts += [os.getpid()] * len(batch)
+    part.total += sum(batch)
+
+
+def test_until_the_cluster_is_there_this_process_counts() -> None:
+    with running_on(OnRay(2, Future())):
+        found = run_pass(range(20), Seen(), whose, batches=in_threes)
+    assert (found.texts, found.total) == ([os.getpid()] * 20, sum(range(20)))
+
+
+def test_workers_go_on_where_this_process_was(two: OnRay) -> None:
+    late: Future[list[Any]] = Future()
+    engine = OnRay(2, late)
+    engine._taking = two._taking
+
+    def texts() -> Iterator[int]:
+        for number in range(20):
+            if number == 6:
+                late.set_result(two._workers)
+            yield number
+
+    with running_on(engine):
+        found = run_pass(texts(), Seen(), whose, batches=in_threes)
+    assert found.total == sum(range(20))
+    assert [pid == os.getpid() for pid in found.texts] == [True] * 8 + [False] * 12
+
+
+def test_a_cluster_that_does_not_start_ends_the_run() -> None:
+    failed: Future[list[Any]] = Future()
+    failed.set_exception(RunError("Ray could not be started"))
+    with running_on(OnRay(2, failed)), pytest.raises(RunError, match="could not be started"):
+        run_pass(range(20), Seen(), count, batches=in_threes)
 
 
 def test_workers_have_as_much_of_a_core_as_this_process(two: OnRay, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
@@ -13,7 +13,7 @@ from headscope.run.reading.sample import SentenceSample
 from headscope.text.corpus import Corpus
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
-from headscope.text.segments import TOGETHER, in_pieces, segments
+from headscope.text.segments import TOGETHER, segments, tokenized
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,13 @@ class Reader:
     def __iter__(self) -> Iterator[ReadText]:
         self._begin()
         # The tap comes after what reads ahead: it counts what is used.
-        items = self.sample.tapped(in_pieces(self.corpus.items(faithful=self.faithful), self.encoder))
+        items = self.sample.tapped(tokenized(self.corpus.items(faithful=self.faithful), self.encoder))
         document: int | None = None
         for pairs in in_chunks(TOGETHER)(islice(segments(items, self.encoder), self.limit)):
             for pair, encoded in zip(pairs, self.encoder.encode_all(pairs), strict=True):
                 if pair.document is None:  # given as it is
                     self.sample.offer(pair)
-                text = ReadText(self.read, pair, encoded)
+                text = ReadText(self.read, replace(pair, tokens=None) if pair.tokens else pair, encoded)
                 self.documents += text.document != document
                 document = text.document
                 self._account(text)

@@ -5,60 +5,54 @@ fresh state for each shard. The driver takes the state of a shard once. A worker
 handed out again: what the dead one had counted never left it.
 """
 
-import logging
-import os
 import warnings
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
-from importlib import import_module
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 import torch
 
 from headscope.errors import HeadscopeWarning, OptionError, RunError
+from headscope.loading import load_module
 from headscope.models import Model
 from headscope.run.one_pass import Accept, B, Job, S, Shard, T, Told, running_on
-from headscope.run.shards.states import dump_state, load_state
+from headscope.run.shards.cluster import one_line, start_worker
+from headscope.run.shards.states import load_state
 
 AHEAD = 2
 """How many shards each worker is given at a time: one to count, the other to go on with at once."""
 MOST_TRIES = 4
 """How many workers may die over one shard."""
-LOCAL = "local"
-SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
-"""Ray tells nobody of its use, and lets workers have as much of a core as this process; by itself it would put them
-behind all other programs."""
-
-
-class _Worker:
-    """What runs in a worker's process."""
-
-    def __init__(self, threads: int) -> None:
-        torch.set_num_threads(threads)
-
-    def take(self, job: Job[Any, Any, Any]) -> None:
-        """Hold what the next shards are counted by."""
-        self.job = job
-
-    def count(self, shard: Shard[Any]) -> bytes:
-        """The state of a shard, as bytes: exactly what a checkpoint would keep."""
-        return dump_state(self.job.run(shard))
 
 
 class OnRay:
     """An engine: `workers` actors on the cluster count shards; see `Engine`."""
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, started: "Future[list[Any]]") -> None:
+        """`started` are workers that load what they need, once the cluster is there."""
         self.workers = workers
-        self.ray = _ray()
         self.gpus = 0.0
         """How much of a GPU each worker takes."""
-        self._workers: list[Any] = []
+        self._started = started
+        self._taking: list[Any] = []
+        """What workers promise when they are new: to have taken their first job."""
+
+    @property
+    def ray(self) -> Any:
+        """The package, which the cluster's thread may still be loading."""
+        return load_module("ray")
+
+    @property
+    def _workers(self) -> list[Any]:
+        """All workers; waits for the cluster."""
+        return self._started.result()
 
     def model(self, model: Model) -> None:
         """Note that the run uses this model: where it is on a GPU here, it is on one in each worker."""
         if model.device.type == "cuda":
+            self._started.result()  # waits for the cluster
             self.gpus = min(1.0, self.ray.cluster_resources().get("GPU", 0.0) / self.workers)
             if not self.gpus:
                 raise OptionError(
@@ -68,18 +62,24 @@ class OnRay:
     def run(
         self, parts: Iterable[Shard[T]], job: Job[T, B, S], accept: Accept[T, S], told: Told[B], *, keep: bool
     ) -> None:
-        """Hand the shards out as they are read, and accept each as it comes back."""
-        stream = iter(parts)
-        first = next(stream, None)
-        if first is None:
-            return
-        self._begin(job)
+        """Hand the shards out as they are read, and accept each as it comes back.
+
+        Until the first worker is there, this process, which has the model, counts too.
+        """
         waiting: dict[Any, tuple[Shard[T], Any]] = {}  # by what is promised: the shard, and its worker
         tries: dict[int, int] = {}
-        unread = chain([first], stream)
+        unread, begun = iter(parts), False
         while True:
-            for shard in islice(unread, AHEAD * self.workers - len(waiting)):
+            if not begun and self._started.done():
+                begun = True
+                self._begin(job)
+            counting = begun and self._counting()
+            ahead = (AHEAD if counting else 1) * self.workers if begun else 0
+            for shard in islice(unread, ahead - len(waiting)):
                 self._give(shard, waiting)
+            if not counting and (own := next(unread, None)) is not None:
+                accept(own, job.run(own, told))
+                continue
             if not waiting:
                 return
             (ready, *_), _ = self.ray.wait(list(waiting), num_returns=1)
@@ -99,18 +99,17 @@ class OnRay:
     def _begin(self, job: Job[Any, Any, Any]) -> None:
         """Have the workers take the job, which travels once, however many they are."""
         self._job = self.ray.put(job)
-        missing = self.workers - len(self._workers)
-        self._workers += [self._started() for _ in range(missing)]
-        for worker in self._workers[: self.workers - missing]:
-            worker.take.remote(self._job)
+        while len(self._workers) < self.workers:
+            self._workers.append(start_worker(self.ray, gpus=self.gpus))
+        promised = [self._take(worker) for worker in self._workers]
+        self._taking = self._taking or promised
 
-    def _started(self) -> Any:
-        kind = self.ray.remote(_Worker).options(
-            num_cpus=1, num_gpus=self.gpus, max_restarts=0, max_task_retries=0
-        )
-        worker = kind.remote(torch.get_num_threads())  # as many as here: the same bits
-        worker.take.remote(self._job)
-        return worker
+    def _take(self, worker: Any) -> Any:
+        return worker.take.remote(self._job, torch.get_num_threads())  # as many as here: the same bits
+
+    def _counting(self) -> bool:
+        """Whether any worker has started."""
+        return bool(self.ray.wait(self._taking, num_returns=1, timeout=0)[0])
 
     def _give(self, shard: Shard[T], waiting: dict[Any, tuple[Shard[T], Any]]) -> None:
         """Hand a shard to the worker with the least to do, and note what it promises."""
@@ -121,13 +120,15 @@ class OnRay:
     def _replace(self, dead: Any) -> None:
         """Another worker in the place of one that died, unless that was done for another of its shards."""
         if dead in self._workers:
-            self._workers[self._workers.index(dead)] = self._started()
+            self._workers[self._workers.index(dead)] = worker = start_worker(self.ray, gpus=self.gpus)
+            self._take(worker)
 
     def close(self) -> None:
         """Give the workers' memory back; the next pass starts others."""
         for worker in self._workers:
             self.ray.kill(worker)
-        self._workers = []
+        self._workers.clear()
+        self._taking = []
 
     def _again(self, shard: Shard[Any], tries: dict[int, int], error: Exception) -> None:
         tries[shard.place] = tries.get(shard.place, 1) + 1
@@ -139,52 +140,9 @@ class OnRay:
         warnings.warn("a worker died; another one counts its shard", HeadscopeWarning, stacklevel=2)
 
 
-def one_line(error: Exception) -> str:
-    """The first line of what an error says."""
-    return str(error).strip().partition("\n")[0]
-
-
-def _ray() -> Any:
-    try:
-        return import_module("ray")
-    except ImportError as error:
-        raise OptionError("--ray needs the package ray: pip install 'headscope[ray]'") from error
-
-
-def _start(ray: Any, address: str, options: dict[str, Any]) -> None:
-    """Connect; on a busy machine a new cluster now and then misses Ray's own deadlines, and is started again."""
-    for last in (False, False, True):
-        try:
-            ray.init(**options)
-            return
-        except ConnectionError as error:
-            raise OptionError(f"--ray {address}: no Ray cluster answers there ({error})") from error
-        except Exception as error:  # Ray raises a bare Exception
-            if last or address != LOCAL:
-                raise RunError(f"--ray {address}: Ray could not be started ({one_line(error)})") from error
-            ray.shutdown()
-
-
 @contextmanager
-def cluster(address: str = LOCAL, *, workers: int) -> Iterator[OnRay]:
-    """An engine on the cluster at the address; `local` starts one on this machine, for this run alone."""
-    if workers < 1:
-        raise OptionError(f"workers must be at least 1, not {workers}")
-    for name, value in SETTINGS.items():
-        os.environ.setdefault(name, value)
-    engine = OnRay(workers)
-    ray = engine.ray
-    options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
-    if address == LOCAL:
-        options |= {"num_cpus": workers, "include_dashboard": False}
-    else:
-        options |= {"address": address}
-    _start(ray, address, options)
-    try:
-        have = int(ray.cluster_resources().get("CPU", 0))
-        if have < workers:
-            raise OptionError(f"--workers {workers}: the cluster has {have} CPUs, and each worker takes one")
-        with running_on(engine):
-            yield engine
-    finally:
-        ray.shutdown()
+def running_workers(workers: int, started: "Future[list[Any]]") -> Iterator[OnRay]:
+    """Inside, so many workers run passes; see `cluster`."""
+    engine = OnRay(workers, started)
+    with running_on(engine):
+        yield engine

@@ -19,7 +19,7 @@ from headscope.pages.quantise import FINE_WEIGHTS, quantise_signed
 from headscope.pages.seen import Observed, can_weigh, map_key, observe
 from headscope.pages.shapes.views import Neurons, Seen, SeenRequest
 from headscope.pages.views import view_json
-from headscope.run import analyze
+from headscope.run.local import analyze
 from headscope.server.answers.arrows import drawn, search
 from headscope.server.answers.edited import edited, in_words
 from headscope.server.answers.embedding import embedding_change
