@@ -1,7 +1,6 @@
 """One browser, one server and one notebook for all tests in a real browser."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from tests.browser import material
 from tests.browser.material import LINES, NASTY, TEXTS, Written, write
 from tests.browser.watching import PATIENCE, Open, watching
+from tests.conftest import CHROMIUM
 
 from headscope.pages.arrays import from_attentions
 from headscope.pages.atlas import write_atlas_view
@@ -37,10 +37,10 @@ SERVED = ("bert", "twelve", "gpt2", "llama", "t5")
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Debian's chromium; where it is missing, none of these tests is collected (tests/conftest.py)."""
+    """Where there is none, none of these tests is collected (tests/conftest.py)."""
     with sync_playwright() as playwright:
         # As root, in a container, there is no sandbox to be had; the pages are our own.
-        launched = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield launched
         launched.close()
 
