@@ -102,9 +102,8 @@ def test_back_goes_over_texts_models_and_heads(from_server: Open) -> None:
     page.locator("button[data-side=query][data-index='2']").click()
     look(page, "A dog sat")
     expect(page.locator("button[aria-pressed=true][data-side]")).to_have_count(0)
-    page.get_by_label("Next layer").evaluate(
-        "button => { button.click(); button.click() }"
-    )  # at once: one step
+    twice = "async button => { button.click(); await new Promise(setTimeout); button.click() }"
+    page.get_by_label("Next layer").evaluate(twice)  # at once, so that it is one step
     expect(page.locator(".hs-head")).to_have_attribute("data-layer", "2")
     page.get_by_label("Model", exact=True).select_option("gpt2")
     page.get_by_role("button", name="Look", exact=True).click()

@@ -7,6 +7,7 @@ only difference to `python -c code words...`; where that matters, a test takes `
 import os
 import signal
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -16,8 +17,8 @@ from pathlib import Path
 COMMAND = "from headscope.cli.main import run; run()"
 """The `headscope` command."""
 
-_forked = get_context("forkserver")
-_forked.set_forkserver_preload(
+FORKED = get_context("forkserver")
+FORKED.set_forkserver_preload(
     [
         "headscope.cli.main",
         "headscope.run",
@@ -27,6 +28,7 @@ _forked.set_forkserver_preload(
         "transformers.models.bert.modeling_bert",
     ]
 )
+"""Where `multiprocessing` takes its processes from."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,15 @@ class Program:
     @property
     def is_running(self) -> bool:
         return self.process.is_alive()
+
+    def first_line(self, timeout: float = 120) -> str:
+        """The first line that it prints, once that is there."""
+        end = time.monotonic() + timeout
+        while not self.out.endswith("\n"):
+            assert self.is_running, self.err
+            assert time.monotonic() < end, f"nothing was printed in {timeout} s: {self.err}"
+            time.sleep(0.02)
+        return self.out.splitlines()[0]
 
     def send(self, sign: signal.Signals) -> None:
         assert self.process.pid is not None
@@ -69,7 +80,7 @@ def start(
     for path in streams.values():
         Path(path).write_bytes(b"")
     arguments = (code, [str(word) for word in words], streams, dict(env or {}))
-    process = _forked.Process(target=_run, args=arguments, daemon=True)  # ends with the tests at the latest
+    process = FORKED.Process(target=_run, args=arguments, daemon=True)  # ends with the tests at the latest
     process.start()
     return Program(process, folder)
 

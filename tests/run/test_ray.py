@@ -44,6 +44,15 @@ def two() -> Iterator[OnRay]:
             yield engine
 
 
+@pytest.fixture
+def one(two: OnRay) -> Iterator[OnRay]:
+    """One worker, on the same cluster."""
+    two.close()  # there are CPUs for two
+    engine = OnRay(1)
+    yield engine
+    engine.close()
+
+
 @pytest.fixture(autouse=True)
 def _fresh_models() -> None:
     """A model that other tests have hung hooks on does not travel."""
@@ -116,18 +125,6 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_counts_twice(two: OnRay
     assert (found.texts, found.total) == (list(range(40)), sum(range(40)))
 
 
-def test_a_shard_that_kills_every_worker_ends_the_run(two: OnRay, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headscope.run.on_ray.MOST_TRIES", 2)
-
-    def deadly(part: Seen, batch: list[int]) -> None:
-        if 7 in batch:
-            os.kill(os.getpid(), signal.SIGKILL)
-        count(part, batch)
-
-    with running_on(two), pytest.raises(RunError, match="2 workers died over shard 1"):
-        run_pass(range(12), Seen(), deadly, batches=in_threes)
-
-
 def test_an_error_in_a_worker_is_told_as_it_is(two: OnRay) -> None:
     def wrong(part: Seen, batch: list[int]) -> None:
         raise OptionError("no such thing")
@@ -136,12 +133,22 @@ def test_an_error_in_a_worker_is_told_as_it_is(two: OnRay) -> None:
         run_pass(range(20), Seen(), wrong, batches=in_threes)
 
 
-def test_one_worker_gives_the_bits_of_none(two: OnRay, tmp_path: Path) -> None:
-    expected, one = ANALYSES["analyze"](tmp_path), OnRay(1)
-    two.close()  # there are CPUs for two
+def test_one_worker_gives_the_bits_of_none(one: OnRay, tmp_path: Path) -> None:
+    expected = ANALYSES["analyze"](tmp_path)
     with running_on(one):
         same_bits(ANALYSES["analyze"](tmp_path), expected)
-    one.close()
+
+
+def test_a_shard_that_kills_every_worker_ends_the_run(one: OnRay, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headscope.run.on_ray.MOST_TRIES", 2)
+
+    def deadly(part: Seen, batch: list[int]) -> None:
+        if 7 in batch:
+            os.kill(os.getpid(), signal.SIGKILL)
+        count(part, batch)
+
+    with running_on(one), pytest.raises(RunError, match="2 workers died over shard 1"):
+        run_pass(range(12), Seen(), deadly, batches=in_threes)
 
 
 def test_no_cluster_there() -> None:

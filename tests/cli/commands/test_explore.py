@@ -14,7 +14,6 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 from tests.cli.conftest import Run
 from tests.helpers.programs import COMMAND, start
-from tests.helpers.serving import wait
 
 from headscope import server
 
@@ -140,9 +139,7 @@ def ask(link: str, path: str, token: str | None = None, **headers: str) -> tuple
 @pytest.mark.slow
 def test_a_real_server_answers_and_stops_at_ctrl_c(model: Path, tmp_path: Path) -> None:
     program = start(COMMAND, "explore", model, "--no-open", folder=tmp_path)
-    wait(lambda: program.out.endswith("\n") or not program.is_running, seconds=120)
-    assert program.is_running, program.err
-    link = program.out.strip()
+    link = program.first_line()
     try:
         token = LINK.fullmatch(link)[3]  # type: ignore[index]
         assert ask(link, "/")[0] == 200
