@@ -2,6 +2,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# Where a machine forbids it, every process compiles headscope again, and the tests start two hundred.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test wheel-test test-gpu bench bench-gpu docs models web web-lint check generated clean fuzz
 

@@ -5,6 +5,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +15,24 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test asks the hub; before any
 if shutil.which("nvidia-smi") is None:
     os.environ["TRITON_INTERPRET"] = "1"  # kernels run on the CPU, slowly; before anything imports triton
 
-import torch
-from tests.helpers.tiny import saved, tiny
-from threadpoolctl import threadpool_limits
-
 BROWSER_IS_REQUIRED = "HEADSCOPE_TESTS_NEED_BROWSER"
 """Set by CI, where tests in a real browser must not be left out."""
 
-has_browser = shutil.which("chromium") is not None
-if not has_browser and os.environ.get(BROWSER_IS_REQUIRED):
-    raise pytest.UsageError("tests in a real browser need chromium: apt-get install chromium")
-collect_ignore_glob = [] if has_browser else ["browser/*"]
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+"""The real browser: the same engine without windows, where that is there, needs a third of the time."""
+if CHROMIUM is None and os.environ.get(BROWSER_IS_REQUIRED):
+    raise pytest.UsageError("tests in a real browser need one: apt-get install chromium-headless-shell")
+collect_ignore_glob = [] if CHROMIUM else ["browser/*"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """One thread a worker: two workers with two threads each on two cores take far longer than with one."""
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        os.environ["OMP_NUM_THREADS"] = "1"  # for the commands that tests start, and what is loaded later
-        threadpool_limits(1)  # for what is loaded already
-        torch.set_num_threads(1)
+    """One thread a worker: two workers with two threads each on two cores take far longer than with one.
+
+    Told here, before the workers start and load torch: this file loads neither it nor headscope, so that who only
+    hands out tests begins at once.
+    """
+    if config.getoption("numprocesses", None):
+        os.environ["OMP_NUM_THREADS"] = "1"
 
 
 def together(nodeid: str) -> str:
@@ -73,9 +73,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what was left out, in one line."""
-    if not has_browser:
+    if CHROMIUM is None:
         terminalreporter.write_line(
-            "The tests in a real browser were left out: chromium was not found (apt-get install chromium)."
+            "The tests in a real browser were left out: there is none (apt-get install chromium-headless-shell)."
         )
 
 
@@ -94,6 +94,16 @@ def few_fits() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_command_line() -> Iterator[None]:
+    """The commands are put together once, not whenever a test runs one: it takes as long as many of them do."""
+    from typer import testing
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(testing, "_get_command", cache(testing._get_command))
+        yield
+
+
 @pytest.fixture
 def no_log_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine a run would tell how far it is, between the lines that tests look at."""
@@ -103,5 +113,7 @@ def no_log_lines(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A random BERT of 3 x 4 heads that takes 64 tokens, as save_pretrained writes it."""
+    from tests.helpers.tiny import saved, tiny
+
     folder = tmp_path_factory.mktemp("models") / "tiny-bert"
     return saved(tiny("bert"), folder)

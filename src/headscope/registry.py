@@ -1,6 +1,7 @@
 """One typed registry: built-ins join by decorator, third parties by entry point."""
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -29,8 +30,9 @@ BUILT_IN = {
 """The names that come with headscope: for the command line, which lists and checks names before torch is loaded."""
 
 
+@cache
 def entry_points(group: str) -> "Iterable[EntryPoint]":
-    """What installed packages declare in this group."""
+    """What installed packages declare in this group; looked for once, which takes as long as a small command."""
     metadata = import_module("importlib.metadata")  # slow to load
     found: Iterable[EntryPoint] = metadata.entry_points(group=group)
     return found

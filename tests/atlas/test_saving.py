@@ -1,7 +1,6 @@
 """Nothing is lost when an atlas is written: not what others wrote, the mode, nor the old file when writing fails."""
 
 import errno
-import multiprocessing
 import os
 import signal
 import stat
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.atlas.test_atlas import array
+from tests.helpers.programs import FORKED
 
 import headscope as hs
 from headscope.atlas import Atlas, check_writable, replacing, update
@@ -73,9 +73,8 @@ def _add(path: Path, probe: str, go: object) -> None:
 
 
 def test_many_processes_at_once(path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    go = context.Event()
-    workers = [context.Process(target=_add, args=(path, f"p{number}", go)) for number in range(4)]
+    go = FORKED.Event()
+    workers = [FORKED.Process(target=_add, args=(path, f"p{number}", go)) for number in range(4)]
     for worker in workers:
         worker.start()
     go.set()

@@ -1,10 +1,6 @@
 """One browser, one server and one notebook for all tests in a real browser."""
 
-import os
-import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +11,8 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from tests.browser import material
 from tests.browser.material import LINES, NASTY, TEXTS, Written, write
 from tests.browser.watching import PATIENCE, Open, watching
+from tests.conftest import CHROMIUM
+from tests.helpers.programs import COMMAND, start
 from tests.helpers.tiny import saved
 
 from headscope.pages.arrays import from_attentions
@@ -25,13 +23,13 @@ from headscope.report import write_report
 
 expect.set_options(timeout=PATIENCE)
 
-EXPLORE = """
-import sys
+EXPLORE = f"""
+import os, sys
 from tests.helpers import own_view
-from headscope.cli.main import run
 own_view.register()
-sys.argv[1:1] = ["explore"]
-run()
+os.chdir(sys.argv[1])
+sys.argv[1] = "explore"
+{COMMAND}
 """
 SERVED = ("bert", "twelve", "gpt2", "llama", "t5")
 """Models of the server besides demo, as folders."""
@@ -39,10 +37,10 @@ SERVED = ("bert", "twelve", "gpt2", "llama", "t5")
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Debian's chromium; where it is missing, none of these tests is collected (tests/conftest.py)."""
+    """Where there is none, none of these tests is collected (tests/conftest.py)."""
     with sync_playwright() as playwright:
         # As root, in a container, there is no sandbox to be had; the pages are our own.
-        launched = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield launched
         launched.close()
 
@@ -79,23 +77,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         saved(material.model(name), folder / name)
     material.atlas().save(folder / "made-up.nc")
     material.other_atlas().save(folder / "other.nc")
-    said = folder / "stderr"
-    with said.open("w") as stderr:
-        process = subprocess.Popen(
-            [sys.executable, "-c", EXPLORE, "demo", *SERVED, "made-up.nc", "other.nc", "--no-open"],
-            cwd=folder,
-            env=os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-        )
-    assert process.stdout is not None
-    with process:
-        link = process.stdout.readline().strip()
-        assert link, said.read_text()
-        yield Server(link)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+    words = ("demo", *SERVED, "made-up.nc", "other.nc", "--no-open")
+    program = start(EXPLORE, folder, *words, folder=folder)
+    yield Server(program.first_line())
+    program.send(signal.SIGINT)
+    assert program.ended(20) == 0
 
 
 @pytest.fixture

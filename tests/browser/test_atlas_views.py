@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.material import HEADS, LAYERS, atlas
-from tests.browser.watching import Open, number, settled
+from tests.browser.watching import Open, addressed, number
 
 import headscope as hs
 from headscope.pages.atlas import atlas_data
@@ -91,8 +91,7 @@ def test_another_colouring_is_found_by_its_name(atlas_file: Path, from_file: Ope
     page.locator(".at-chosen").click()
     page.get_by_label("Search the colourings").fill("entropy")
     page.locator(".at-option").first.click()
-    settled(page)
-    assert "colour=entropy:query_role" in page.url
+    addressed(page, "colour=entropy:query_role")
 
 
 def test_a_heads_page_has_the_heads_numbers(atlas_file: Path, from_file: Open) -> None:
@@ -188,8 +187,7 @@ def test_any_two_measures_span_a_plane(atlas_file: Path, from_file: Open) -> Non
     before = points.first.get_attribute("cx")
     page.get_by_label("Next colouring").nth(1).click()  # the first is the colour, the second what is across
     expect(points.first).not_to_have_attribute("cx", str(before))
-    settled(page)
-    assert "x-across=" in page.url
+    addressed(page, "x-across=")
 
 
 def test_the_picture_and_its_numbers_can_be_saved(atlas_file: Path, from_file: Open) -> None:

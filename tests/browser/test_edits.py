@@ -5,7 +5,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import Server
 from tests.browser.material import Written, demo
-from tests.browser.watching import Open, settled, watching
+from tests.browser.watching import Open, addressed, watching
 from tests.browser.weights import at_cell
 
 import headscope as hs
@@ -51,8 +51,7 @@ def test_the_matrix_shows_before_after_and_difference(from_server: Open, maps: d
         largest = np.unravel_index(np.abs(maps[name]).argmax(), maps[name].shape)
         query, key = map(int, largest)
         assert at_cell(page, query, key) == pytest.approx(maps[name][query, key], abs=1e-4)
-    settled(page)
-    assert "x-shows=difference" in page.url
+    addressed(page, "x-shows=difference")
 
 
 def test_digits_of_the_legend_are_within_the_error(from_server: Open, maps: dict[str, np.ndarray]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 from tests.browser.material import BEFORE, HEADS, LAYERS, NASTY, atlas, clear_atlas
-from tests.browser.watching import NARROW, Open, number, settled
+from tests.browser.watching import NARROW, Open, addressed, number
 
 import headscope as hs
 from headscope.atlas import Atlas
@@ -60,9 +60,8 @@ def test_findings_lead_to_their_heads(from_server: Open) -> None:
     assert name == first_head(atlas())
     link.click()
     expect(page.get_by_role("article", name=f"Head {name}", exact=True)).to_be_visible()
-    settled(page)
     layer, head = name.split(".")
-    assert f"layer={layer}&heads={head}" in page.url
+    addressed(page, f"layer={layer}&heads={head}")
 
 
 @pytest.mark.parametrize(
@@ -76,8 +75,7 @@ def test_a_head_is_looked_at_in_the_atlass_own_model(
     card(page).get_by_role("button", name="head view").click()
     expect(page.locator(".hs-head")).to_have_attribute("data-layer", "3")
     expect(page.get_by_role("contentinfo")).to_contain_text(f"{model} (")
-    settled(page)
-    assert f"model={model}" in page.url
+    addressed(page, f"model={model}")
     assert "token=" not in page.url
 
 
@@ -163,7 +161,8 @@ def test_links_of_the_report_on_a_telephone(report_file: Path, from_file: Open) 
     opened = page.get_by_role("article", name=f"Head {name}", exact=True)
     expect(opened).to_be_visible()
     wait_until_in_sight(page, opened)
-    settled(page)
+    layer, head = name.split(".")
+    addressed(page, f"layer={layer}&heads={head}")
     copy = from_file(page.url, viewport=NARROW)
     expect(opened).to_be_visible()
     wait_until_in_sight(copy, copy.get_by_role("article", name=f"Head {name}", exact=True))
@@ -240,10 +239,7 @@ def test_a_page_begins_with_what_the_head_does_and_shows_it_at_work(folder: Path
 def test_switch_it_off(atlas_file: Path, from_file: Open, from_server: Open) -> None:
     page = from_server("view=atlas&atlas=made-up&layer=1&heads=2")
     card(page).get_by_role("button", name="Switch it off").click()
-    settled(page)
-    assert "view=try" in page.url
-    assert "x-off=1.2" in page.url
-    assert "model=demo" in page.url
+    addressed(page, "view=try", "x-off=1.2", "model=demo")
     expect(page.get_by_role("textbox", name=re.compile("heads", re.IGNORECASE))).to_have_value("1.2")
     page = from_file(f"{atlas_file.as_uri()}#view=atlas&layer=1&heads=2")
     card(page).get_by_role("button", name="Switch it off").click()

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from tests.browser.material import Written, to_words
-from tests.browser.watching import Open, number, settled
+from tests.browser.watching import Open, addressed, number, settled
 from tests.browser.weights import CLOSE, HEAD, LAYER, QUERY, at_cell
 
 
@@ -35,8 +35,7 @@ def test_colours_can_be_scaled_to_the_largest_weight(demo_file: Written, from_fi
     page.get_by_role("button", name="to max").click()
     legend = page.get_by_role("img", name="Colours from 0 to weight")
     assert float(str(legend.get_attribute("aria-label")).split()[-1]) == pytest.approx(exact.max(), abs=CLOSE)
-    settled(page)
-    assert "scale=max" in page.url
+    addressed(page, "scale=max")
 
 
 def test_the_matrix_reads_out_weights(demo_file: Written, from_file: Open) -> None:

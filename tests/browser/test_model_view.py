@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 from tests.browser.material import Written, demo
-from tests.browser.watching import Open, go, settled
+from tests.browser.watching import Open, addressed, go
 from tests.browser.weights import CLOSE, at_cell
 
 from headscope.pages.looking import Looked
@@ -20,9 +20,7 @@ def test_a_thumbnail_opens_its_head(demo_file: Written, from_file: Open) -> None
     expect(page.locator(".hs-matrix[data-layer='7'][data-head='4']")).to_be_visible()
     exact = demo_file.observed.layer("encoder", 7)[4]
     assert at_cell(page, 2, 1) == pytest.approx(exact[2, 1], abs=CLOSE)
-    settled(page)
-    assert "layer=7" in page.url
-    assert "heads=4" in page.url
+    addressed(page, "layer=7", "heads=4")
 
 
 def test_the_model_view_shows_the_head_that_is_pointed_at(demo_file: Written, from_file: Open) -> None:

@@ -7,7 +7,7 @@ import torch
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import Server
 from tests.browser.material import demo
-from tests.browser.watching import Open, go, number, settled, watching
+from tests.browser.watching import Open, addressed, go, number, watching
 from transformers import AutoModelForMaskedLM
 
 import headscope as hs
@@ -66,8 +66,7 @@ def test_predictions_before_and_after(masked: hs.Model, from_server: Open) -> No
     expect(page.locator(".ti-summary")).to_contain_text("layer 2, 7.1 looking evenly")
     with hs.edit(masked, "layer 2, 7.1", how="uniform"):
         same(shown(page, "after"), guesses(masked))
-    settled(page)
-    assert "x-off=layer+2,+7.1" in page.url
+    addressed(page, "x-off=layer+2,+7.1")
 
 
 def test_what_cannot_be_done_is_said(from_server: Open) -> None:

@@ -102,8 +102,14 @@ def go(page: Page, fragment: str) -> None:
     page.evaluate("fragment => { location.hash = fragment }", fragment)
 
 
+def addressed(page: Page, *parts: str) -> None:
+    """Wait until the address names these: it is written a moment after a change."""
+    for part in parts:
+        expect(page).to_have_url(re.compile(re.escape(part)))
+
+
 def settled(page: Page) -> None:
-    """Wait until the address says what is shown: it is written a moment after a change.
+    """Wait until nothing is about to change, neither the page nor its address; for what is not there to be waited for.
 
     The page's own clock is asked, after its next frame: on a busy machine ours would run ahead of it.
     """

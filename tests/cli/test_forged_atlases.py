@@ -95,12 +95,15 @@ def leaves(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, Any
         yield " ".join(words), command
 
 
+COMMANDS = list(leaves(get_command(app)))
+
+
 def ways_in(atlas: Path, good: Path) -> dict[str, list[object]]:
     """For each argument and option of any command that takes an atlas, what to type for this one to be read there."""
     known = {**commands("bert", good.parent), "reproduce all": ["reproduce", "all", good.parent / "bert"]}
     known["ablate"] = ["types" if word == "layers" else word for word in known["ablate"]]
     ways: dict[str, list[object]] = {}
-    for name, command in leaves(get_command(app)):
+    for name, command in COMMANDS:
         for parameter in command.params:
             metavar = str(parameter.metavar)
             if parameter.param_type_name == "argument" and takes_atlas(name, metavar):

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 from tests.cli.conftest import CORPUS, Run
 from tests.helpers.tasks import headed
 from tests.helpers.tiny import saved, tiny
@@ -39,7 +38,7 @@ COMMANDS = {
     "reproduce kobayashi2020": f"MODEL {MEASURED} --limit 2",
     "reproduce kovaleva2019": f"MODEL {MEASURED} --limit 2",
     "reproduce vig2019": "ATLAS",
-    "reproduce all": "ATLAS --page PAGE",
+    "reproduce all": "ATLAS --page PLAIN",
     "patterns": f"MODEL {MEASURED} --limit 1",
     "known": "DECODER --made 2 --length 5",
     "writes": f"DECODER {MEASURED} --limit 2 --head 1.2",
@@ -111,18 +110,25 @@ PARTS = {
 
 def problems(told: dict[str, Any], part: str) -> list[str]:
     """Where the object departs from one part of the schema, and from the whole."""
+    from jsonschema import Draft202012Validator  # two seconds, which collecting tests does without
+
     named = Draft202012Validator({**SCHEMA, "anyOf": [{"$ref": f"#/$defs/{part}"}]})
     found = [f"{error.json_path}: {error.message} {error.context}" for error in named.iter_errors(told)]
     return [*found, *(error.message for error in Draft202012Validator(SCHEMA).iter_errors(told))]
+
+
+def words_of(name: str, places: dict[str, Path], folder: Path) -> list[object]:
+    """What to type after a command's name; new files go into the folder."""
+    new = {"NEW": "new.nc", "PICTURE": "map.svg", "PAGE": "page.html", "PLAIN": "page.md", "FOLDER": "demo"}
+    files = places | {word: folder / file for word, file in new.items()}
+    return [files.get(word, word) for word in COMMANDS[name].split()]
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_every_command_keeps_to_the_schema(
     run: Run, places: dict[str, Path], tmp_path: Path, name: str
 ) -> None:
-    new = {"NEW": tmp_path / "new.nc", "PICTURE": tmp_path / "map.svg", "PAGE": tmp_path / "page.html"}
-    new["FOLDER"] = tmp_path / "demo"
-    words = [(places | new).get(word, word) for word in COMMANDS[name].split()]
+    words = words_of(name, places, tmp_path)
     result = run(*name.split(), *words, "--json")
     assert (result.exit_code, result.stderr) == (0, "")
     told = json.loads(result.stdout)
@@ -135,9 +141,7 @@ def test_every_command_keeps_to_the_schema(
 
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_every_answer_fits_a_screen(run: Run, places: dict[str, Path], tmp_path: Path, name: str) -> None:
-    new = {"NEW": tmp_path / "new.nc", "PICTURE": tmp_path / "map.svg", "PAGE": tmp_path / "page.html"}
-    new["FOLDER"] = tmp_path / "demo"
-    result = run(*name.split(), *((places | new).get(word, word) for word in COMMANDS[name].split()))
+    result = run(*name.split(), *words_of(name, places, tmp_path))
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
     assert len(lines) + result.stderr.count("note: ") <= MOST_LINES
@@ -170,6 +174,8 @@ def test_failures_keep_to_the_schema(run: Run, words: tuple[str, ...], command: 
 
 
 def test_every_command_is_published_and_tested() -> None:
+    from jsonschema import Draft202012Validator
+
     def names(group: Any, before: tuple[str, ...] = ()) -> list[str]:
         found = []
         for name, command in group.commands.items():

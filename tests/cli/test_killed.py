@@ -1,15 +1,13 @@
 """Commands that are killed, and go on from their checkpoint: real processes, real signals."""
 
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.helpers.programs import Program, start
 from tests.helpers.sharded import TEXTS, arrays_of
 from tests.helpers.tasks import headed
 from tests.helpers.tiny import saved, tiny
@@ -41,43 +39,35 @@ run()
 """
 
 
-def command(*words: object, pause: float = 0.0) -> subprocess.Popen[str]:
-    start = [sys.executable, "-c", SMALL.format(pause=pause)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    return subprocess.Popen(
-        [*start, *map(str, words)],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def command(kept: Path, *words: object, pause: float = 0.0) -> Program:
+    """One that keeps its shards in a folder, and what it says beside that."""
+    code, options = SMALL.format(pause=pause), ("--checkpoint", kept)
+    return start(code, *words, *options, folder=kept.parent, env={"OMP_NUM_THREADS": "1"})
 
 
-def finished(*words: object) -> str:
-    process = command(*words)
-    out, err = process.communicate(timeout=300)
-    assert process.returncode == 0, err
-    return out + err
+def finished(kept: Path, *words: object) -> None:
+    program = command(kept, *words)
+    assert program.ended() == 0, program.err
 
 
-def stopped_by(sign: signal.Signals, folder: Path, shards: int, *words: object) -> tuple[int, str]:
+def stopped_by(sign: signal.Signals, kept: Path, shards: int, *words: object) -> tuple[int, str]:
     """The exit code of a command that gets the signal once it has kept so many shards, and what it said."""
-    process = command(*words, "--checkpoint", folder, pause=0.3)
+    program = command(kept, *words, pause=0.3)
     until = time.monotonic() + 240
-    while len(list(folder.glob("pass-*/*.shard"))) < shards:
-        if process.poll() is not None:
-            _, err = process.communicate()
-            if "Ray could not be started" in err:  # by Ray's own deadlines, on a machine that is too busy
-                pytest.skip(err)
-            raise AssertionError(err)
+    while len(list(kept.glob("pass-*/*.shard"))) < shards:
+        if not program.is_running:
+            if (
+                "Ray could not be started" in program.err
+            ):  # by Ray's own deadlines, on a machine that is too busy
+                pytest.skip(program.err)
+            raise AssertionError(program.err)
         if "--ray" in words and time.monotonic() > until:
-            process.kill()
+            program.send(signal.SIGKILL)
             pytest.skip("Ray did not start within four minutes: the machine is too busy")
         assert time.monotonic() < until
         time.sleep(0.02)
-    process.send_signal(sign)
-    _, err = process.communicate(timeout=60)
-    return process.returncode, err
+    program.send(sign)
+    return program.ended(), program.err
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +122,7 @@ def test_a_killed_command_goes_on_and_gives_the_same_bits(
     assert code == -signal.SIGKILL
     assert not (tmp_path / "resumed.nc").exists()
     before = {path: path.stat().st_mtime_ns for path in kept.glob("pass-*/*.shard")}
-    finished(*words, "-o", tmp_path / "resumed.nc", "--checkpoint", kept)
+    finished(kept, *words, "-o", tmp_path / "resumed.nc")
     assert all(path.stat().st_mtime_ns == written for path, written in before.items())
     same_bits(tmp_path / "resumed.nc", whole(name))
 
@@ -153,7 +143,7 @@ def test_a_killed_driver_of_a_cluster_goes_on_and_gives_the_same_bits(
     ray = ("--ray", "--workers", 1)
     code, _ = stopped_by(signal.SIGKILL, kept, 2, *words, "-o", tmp_path / "resumed.nc", *ray)
     assert code == -signal.SIGKILL
-    finished(*words, "-o", tmp_path / "resumed.nc", "--checkpoint", kept)
+    finished(kept, *words, "-o", tmp_path / "resumed.nc")
     same_bits(tmp_path / "resumed.nc", whole("analyze"))
 
 

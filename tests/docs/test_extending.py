@@ -1,16 +1,14 @@
 """The guide to extending headscope, word by word: its code as a package, its commands, and what they promise."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import CORPUS
 from tests.helpers.pages import embedded_data
+from tests.helpers.programs import start
 
 import headscope as hs
 from headscope.atlas import Atlas
@@ -24,13 +22,16 @@ COMMANDS = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 ENTRY_POINTS = re.compile(r"whose `pyproject.toml` declares\n\n```toml\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 RUN = """
-import shlex, sys
+import os, shlex, sys
 from headscope.cli.main import app
-for line in sys.stdin:
-    print("$", line, end="", flush=True)
+installed, here, *commands = sys.argv[1:]
+sys.path.insert(0, installed)
+os.chdir(here)
+for line in commands:
+    print("$", line, flush=True)
     app(shlex.split(line)[1:], standalone_mode=False)
 """
-"""Every line of standard input as a command, in one process: what takes time is loading torch."""
+"""Where a package is installed, and the commands to run in a folder, all in one process."""
 
 
 def write_package(folder: Path, guide: str) -> None:
@@ -63,17 +64,9 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     treebank = hs.sample_path("treebank").read_text(encoding="utf-8")
     (here / "dev.conllu").write_text(treebank, encoding="utf-8")
     commands = [line for block in COMMANDS.findall(guide) for line in block.splitlines()]
-    done = subprocess.run(
-        [sys.executable, "-c", RUN],
-        input="\n".join(commands),
-        cwd=here,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(installed), *sys.path])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    printed = re.split(r"^\$ .*\n", done.stdout, flags=re.MULTILINE)[1:]
+    program = start(RUN, installed, here, *commands, folder=installed)
+    assert program.ended() == 0, program.err
+    printed = re.split(r"^\$ .*\n", program.out, flags=re.MULTILINE)[1:]
     return {"here": str(here), **dict(zip(commands, printed, strict=True))}
 
 

@@ -1,15 +1,14 @@
 """The examples run as they are, on the demo model."""
 
-import os
 import re
 import runpy
-import subprocess
 import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.helpers.programs import start
 
 import headscope as hs
 
@@ -37,20 +36,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return called
 
 
-def run_alone(script: Path, folder: Path) -> str:
-    """The same in a process of its own, for scripts that add to headscope: other tests must not meet what they add."""
-    done = subprocess.run(
-        [sys.executable, script],
-        cwd=folder,
-        env={**os.environ, "MPLBACKEND": "agg", "HF_HUB_OFFLINE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.fixture
 def few_words(tmp_path: Path) -> Path:
     """A short text, so that an example that takes one is quick."""
@@ -75,7 +60,10 @@ def test_compare_layers(run: Run, tmp_path: Path) -> None:
 
 
 def test_own_measure(tmp_path: Path) -> None:
-    assert "the sharpest head is 2.5" in run_alone(EXAMPLES / "own_measure.py", tmp_path)
+    """In a process of its own: other tests must not meet what it adds to headscope."""
+    program = start((EXAMPLES / "own_measure.py").read_text(encoding="utf-8"), folder=tmp_path)
+    assert program.ended() == 0, program.err
+    assert "the sharpest head is 2.5" in program.out
 
 
 def test_python_guide(run: Run, tmp_path: Path) -> None:

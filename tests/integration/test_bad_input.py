@@ -4,19 +4,17 @@ import errno
 import fcntl
 import os
 import pty
-import resource
 import select
 import signal
 import struct
-import subprocess
-import sys
 import termios
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 import torch
 import transformers
+from tests.helpers.programs import COMMAND, start
 from tests.helpers.tiny import saved, tiny
 from typer.testing import CliRunner, Result
 
@@ -25,7 +23,8 @@ from headscope.cli.main import app
 
 Analyze = Callable[..., Result]
 QUICK = ("--max-length", "64", "--measures", "entropy")
-PROGRAM = (sys.executable, "-c", "from headscope.cli.main import run; run()")
+MAY_NOT_GROW = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); {COMMAND}"
+"""The command, where no file may be longer."""
 
 
 @pytest.fixture
@@ -199,20 +198,8 @@ def test_a_file_as_model(analyze: Analyze, text: Path, place: Path) -> None:
     assert_refused(analyze(text, model=text), "is a file; give the folder", place)
 
 
-@pytest.mark.slow
-def test_a_name_found_nowhere(text: Path, place: Path) -> None:
-    # In a process of its own: whether the hub may be asked is read when its library is first imported.
-    result = subprocess.run(
-        [*PROGRAM, "analyze", "no-such/model", "--text", text, "-o", place / "out.nc"],
-        env={**os.environ, "HF_HUB_OFFLINE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.returncode == 2
-    assert result.stderr.startswith("headscope: error: 'no-such/model' is not a demo model (demo, ")
-    assert result.stderr.count("\n") == 1
-    assert list(place.iterdir()) == []
+def test_a_name_found_nowhere(analyze: Analyze, text: Path, place: Path) -> None:
+    assert_refused(analyze(text, model="no-such/model"), "'no-such/model' is not a demo model (demo, ", place)
 
 
 def test_pickled_weights_need_consent(analyze: Analyze, text: Path, place: Path, folder: Path) -> None:
@@ -256,19 +243,14 @@ def test_no_space_left(analyze: Analyze, text: Path, place: Path, monkeypatch: p
 
 
 @pytest.mark.slow
-def test_a_file_that_may_not_grow(tiny_folder: Path, text: Path, place: Path) -> None:
+def test_a_file_that_may_not_grow(tiny_folder: Path, text: Path, place: Path, tmp_path: Path) -> None:
     """The real thing: the system refuses the write half-way."""
-    result = subprocess.run(
-        [*PROGRAM, "analyze", tiny_folder, "--text", text, *QUICK, "-o", place / "out.nc"],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.returncode == 1
-    assert result.stdout == ""
-    assert "out.nc could not be written, nothing was left behind: File too large" in result.stderr
-    assert result.stderr.count("\n") == 1
+    words = ("analyze", tiny_folder, "--text", text, *QUICK, "-o", place / "out.nc")
+    program = start(MAY_NOT_GROW, *words, folder=tmp_path)
+    assert program.ended() == 1
+    assert program.out == ""
+    assert "out.nc could not be written, nothing was left behind: File too large" in program.err
+    assert program.err.count("\n") == 1
     assert list(place.iterdir()) == []
 
 
@@ -276,9 +258,8 @@ def test_a_file_that_may_not_grow(tiny_folder: Path, text: Path, place: Path) ->
 def test_ctrl_c_half_way(tiny_folder: Path, tmp_path: Path, place: Path) -> None:
     path = tmp_path / "endless.txt"
     path.write_text("The cat sat on the mat. The dog saw it, and it was red.\n\n" * 60_000, encoding="utf-8")
-    seen, code = _interrupted_when(
-        "texts/s", [*PROGRAM, "analyze", tiny_folder, "--text", path, *QUICK, "-o", place / "out.nc"]
-    )
+    words = ("analyze", tiny_folder, "--text", path, *QUICK, "-o", place / "out.nc")
+    seen, code = _interrupted_when("texts/s", words, tmp_path)
     assert code == 130
     assert seen.count("headscope: error: ") == 1
     assert seen.rstrip().endswith("headscope: error: interrupted; no half-written file was left")
@@ -293,29 +274,18 @@ def _raising(error: Exception) -> Callable[..., object]:
     return refuse
 
 
-def _interrupted_when(sign: str, command: list[object]) -> tuple[str, int]:
+def _interrupted_when(sign: str, words: Sequence[object], folder: Path) -> tuple[str, int]:
     """Run on a terminal, press Ctrl-C once `sign` is on it; what stood there, and the exit code."""
     screen, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
-    process = subprocess.Popen(
-        [str(word) for word in command],
-        stdout=terminal,
-        stderr=terminal,
-        # Where the tests themselves run in the background, Ctrl-C is ignored, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  # no threads here
-    )
-    os.close(terminal)
+    program = start(COMMAND, *words, folder=folder, terminal=os.ttyname(terminal))
     seen, is_pressed = "", False
-    try:
-        while select.select([screen], [], [], 120)[0] and (piece := os.read(screen, 4096)):
-            seen += piece.decode(errors="replace")
-            if sign in seen and not is_pressed:
-                is_pressed = True
-                process.send_signal(signal.SIGINT)
-    except OSError:  # Linux says so when the last process leaves the terminal
-        pass
-    finally:
-        os.close(screen)
-        if not is_pressed:  # it hangs, or never got so far
-            process.kill()
-    return seen, process.wait(timeout=30)
+    while program.is_running or select.select([screen], [], [], 0)[0]:
+        if select.select([screen], [], [], 0.1)[0]:
+            seen += os.read(screen, 4096).decode(errors="replace")
+        if sign in seen and not is_pressed:
+            is_pressed = True
+            program.send(signal.SIGINT)
+    os.close(terminal)
+    os.close(screen)
+    return seen, program.ended()

@@ -5,6 +5,7 @@ import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup, escape
@@ -87,17 +88,17 @@ def picture(
     with rc_context(VECTOR_SETTINGS), warnings.catch_warnings():
         # Text stays text, so that the reader's fonts matter, not ours.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from", category=UserWarning)
+        canvas: Any = FigureCanvasSVG(figure)  # matplotlib gives its methods no types
         _lay_out(figure)
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        canvas.print_svg(buffer, metadata={"Date": None, "Creator": None})
     svg = _inline(buffer.getvalue(), f"{title}. {caption}", least=least, is_text=is_text)
     return Picture(title, caption, svg, is_wide)
 
 
 def _lay_out(figure: Figure) -> None:
-    """Find the figure's margins now: `savefig` would draw the whole figure once more for them, and throw it away."""
+    """Find the figure's margins once: `savefig` would draw all of it for them, throw it away, and draw it again."""
     engine = figure.get_layout_engine()
     if engine is not None:
-        FigureCanvasSVG(figure)  # whose text is as wide as in the file
         engine.execute(figure)
         figure.set_layout_engine("none")
 

@@ -31,7 +31,10 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def local() -> Iterator[OnRay]:
-    """A cluster with room for two workers."""
+    """A cluster with room for two workers.
+
+    A worker takes seconds to start, so tests that lose workers stand behind those that leave them as they are.
+    """
     os.environ["PYTHONPATH"] = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
     with cluster(workers=2) as engine:
         try:
@@ -53,6 +56,15 @@ def ready(engine: OnRay) -> OnRay:
         run_pass(range(3), Seen(), count, batches=in_threes)
     ray.get(engine._taking)
     return engine
+
+
+@pytest.fixture
+def one(two: OnRay) -> Iterator[OnRay]:
+    """One worker, on the same cluster."""
+    two.close()  # there are CPUs for two
+    engine = OnRay(1, none_yet())
+    yield ready(engine)
+    engine.close()
 
 
 @pytest.fixture(autouse=True)
@@ -77,12 +89,19 @@ def test_two_workers_give_the_bits_of_none(name: str, two: OnRay, tmp_path: Path
         same_bits(ANALYSES[name](tmp_path), expected)
 
 
-def test_one_worker_gives_the_bits_of_none(two: OnRay, tmp_path: Path) -> None:
-    expected, one = ANALYSES["analyze"](tmp_path), OnRay(1, none_yet())
-    two.close()  # there are CPUs for two
-    with running_on(ready(one)):
+def test_what_workers_counted_can_be_kept(two: OnRay, tmp_path: Path) -> None:
+    expected = ANALYSES["analyze"](tmp_path)
+    with running_on(two), checkpoint(tmp_path / "kept"):
         same_bits(ANALYSES["analyze"](tmp_path), expected)
-    one.close()
+    with running_on(Nobody()), checkpoint(tmp_path / "kept"):
+        same_bits(ANALYSES["analyze"](tmp_path), expected)
+
+
+class Nobody:
+    """An engine for runs that have nothing left to count."""
+
+    def run(self, parts: Any, job: Any, accept: Any, told: Any, *, keep: bool) -> None:
+        assert not list(parts)
 
 
 def none_yet() -> Future[list[Any]]:
@@ -135,6 +154,17 @@ def test_workers_have_as_much_of_a_core_as_this_process(two: OnRay, tmp_path: Pa
         assert run_pass(range(3), Seen(), niceness, batches=in_threes).texts == [os.nice(0)]
 
 
+def test_a_worker_short_of_memory_halves_its_batch(two: OnRay) -> None:
+    def scarce(part: Seen, batch: list[int]) -> None:
+        count(part, batch)
+        if len(batch) > 1:
+            raise torch.OutOfMemoryError("out of memory")
+
+    with running_on(two):
+        found = run_pass(range(20), Seen(), scarce, batches=in_threes)
+    assert (found.texts, found.total) == (list(range(20)), sum(range(20)))
+
+
 def dies_once(mark: Path) -> Any:
     def counted(part: Seen, batch: list[int]) -> None:
         count(part, batch)
@@ -151,29 +181,6 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_counts_twice(two: OnRay
     assert (found.texts, found.total) == (list(range(40)), sum(range(40)))
 
 
-def test_a_shard_that_kills_every_worker_ends_the_run(two: OnRay, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headscope.run.shards.on_ray.MOST_TRIES", 2)
-
-    def deadly(part: Seen, batch: list[int]) -> None:
-        if 7 in batch:
-            os.kill(os.getpid(), signal.SIGKILL)
-        count(part, batch)
-
-    with running_on(two), pytest.raises(RunError, match="2 workers died over shard 1"):
-        run_pass(range(12), Seen(), deadly, batches=in_threes)
-
-
-def test_a_worker_short_of_memory_halves_its_batch(two: OnRay) -> None:
-    def scarce(part: Seen, batch: list[int]) -> None:
-        count(part, batch)
-        if len(batch) > 1:
-            raise torch.OutOfMemoryError("out of memory")
-
-    with running_on(two):
-        found = run_pass(range(20), Seen(), scarce, batches=in_threes)
-    assert (found.texts, found.total) == (list(range(20)), sum(range(20)))
-
-
 def test_an_error_in_a_worker_is_told_as_it_is(two: OnRay) -> None:
     def wrong(part: Seen, batch: list[int]) -> None:
         raise OptionError("no such thing")
@@ -182,19 +189,22 @@ def test_an_error_in_a_worker_is_told_as_it_is(two: OnRay) -> None:
         run_pass(range(20), Seen(), wrong, batches=in_threes)
 
 
-def test_what_workers_counted_can_be_kept(two: OnRay, tmp_path: Path) -> None:
+def test_one_worker_gives_the_bits_of_none(one: OnRay, tmp_path: Path) -> None:
     expected = ANALYSES["analyze"](tmp_path)
-    with running_on(two), checkpoint(tmp_path / "kept"):
-        same_bits(ANALYSES["analyze"](tmp_path), expected)
-    with running_on(Nobody()), checkpoint(tmp_path / "kept"):
+    with running_on(one):
         same_bits(ANALYSES["analyze"](tmp_path), expected)
 
 
-class Nobody:
-    """An engine for runs that have nothing left to count."""
+def test_a_shard_that_kills_every_worker_ends_the_run(one: OnRay, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headscope.run.shards.on_ray.MOST_TRIES", 2)
 
-    def run(self, parts: Any, job: Any, accept: Any, told: Any, *, keep: bool) -> None:
-        assert not list(parts)
+    def deadly(part: Seen, batch: list[int]) -> None:
+        if 7 in batch:
+            os.kill(os.getpid(), signal.SIGKILL)
+        count(part, batch)
+
+    with running_on(one), pytest.raises(RunError, match="2 workers died over shard 1"):
+        run_pass(range(12), Seen(), deadly, batches=in_threes)
 
 
 def test_no_cluster_there() -> None:

@@ -2,8 +2,6 @@ import json
 import re
 import signal
 import socket
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 import webbrowser
@@ -15,6 +13,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 from tests.cli.conftest import Run
+from tests.helpers.programs import COMMAND, start
 
 from headscope import server
 
@@ -138,28 +137,18 @@ def ask(link: str, path: str, token: str | None = None, **headers: str) -> tuple
 
 
 @pytest.mark.slow
-def test_a_real_server_answers_and_stops_at_ctrl_c(model: Path) -> None:
-    command = [
-        sys.executable,
-        "-c",
-        "from headscope.cli.main import run; run()",
-        "explore",
-        str(model),
-        "--no-open",
-    ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        link = process.stdout.readline().strip()
-        try:
-            token = LINK.fullmatch(link)[3]  # type: ignore[index]
-            assert ask(link, "/")[0] == 200
-            assert ask(link, "/api/about")[0] == 401
-            assert ask(link, "/api/about", token, Host="evil.example")[0] == 421
-            code, about = ask(link, "/api/about", token)
-            assert (code, json.loads(about)["models"][0]["name"]) == (200, model.name)
-        finally:
-            process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
-    assert process.returncode == 0
-    assert said.endswith("stopped\n")
-    assert "Traceback" not in said
+def test_a_real_server_answers_and_stops_at_ctrl_c(model: Path, tmp_path: Path) -> None:
+    program = start(COMMAND, "explore", model, "--no-open", folder=tmp_path)
+    link = program.first_line()
+    try:
+        token = LINK.fullmatch(link)[3]  # type: ignore[index]
+        assert ask(link, "/")[0] == 200
+        assert ask(link, "/api/about")[0] == 401
+        assert ask(link, "/api/about", token, Host="evil.example")[0] == 421
+        code, about = ask(link, "/api/about", token)
+        assert (code, json.loads(about)["models"][0]["name"]) == (200, model.name)
+    finally:
+        program.send(signal.SIGINT)
+    assert program.ended(30) == 0
+    assert program.err.endswith("stopped\n")
+    assert "Traceback" not in program.err

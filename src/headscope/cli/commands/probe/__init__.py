@@ -54,7 +54,7 @@ class ProbeGroup(TyperGroup):
         """The command of a probe."""
         if cmd_name not in self.commands and cmd_name in known_names("probe"):
             example = f"headscope probe {cmd_name} demo --data FILE -o atlas.nc"
-            self.commands[cmd_name] = usage.single(cmd_name, registered(cmd_name), example)
+            return usage.single(cmd_name, registered(cmd_name), example)
         return super().get_command(ctx, cmd_name)
 
 
