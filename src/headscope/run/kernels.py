@@ -34,6 +34,7 @@ _ROUNDING = {torch.float32: 1e-4}
 _ROUNDING_IN_HALF = 3e-2
 
 LOUDER = 30.0
+"""How much longer queries are made to see whether scores are capped."""
 
 
 def kernels_note(watch: Watch, *, wanted: bool, faithful: bool) -> str:
