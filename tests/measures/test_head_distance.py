@@ -13,6 +13,7 @@ from headscope.measures.head_distance import (
     compared_queries,
     divergence_sums,
     evenly_sampled,
+    without_first,
 )
 from headscope.types import HeadGrid
 
@@ -29,7 +30,7 @@ def reference(text: Text, *, smooth: float = 0.0) -> np.ndarray:
     return out
 
 
-def without_first(text: Text) -> np.ndarray:
+def by_the_rest(text: Text) -> np.ndarray:
     """(head, head) mean divergence over all queries but the first, of attention without the first token."""
     maps = text.maps.numpy().astype(float).reshape(-1, len(text), len(text))[:, 1:, 1:]
     maps = maps / maps.sum(-1, keepdims=True)
@@ -43,7 +44,7 @@ def test_against_scipy(causal: bool) -> None:
     grid = HeadGrid("decoder" if causal else "encoder", 3, 2, causal=causal)
     texts = random_texts(grid, [21, 9, 2, 40])
     result = measured(HeadDistance, grid, [texts[:3], texts[3:]]).result()["head_distance"]
-    expected = np.mean([without_first(text) if causal else reference(text) / len(text) for text in texts], 0)
+    expected = np.mean([by_the_rest(text) if causal else reference(text) / len(text) for text in texts], 0)
     np.testing.assert_allclose(result.values, expected, atol=1e-5, rtol=0)
     assert ("without the first token" in result.description) is causal
     assert result.dims == ("head_a", "head_b")
@@ -133,6 +134,13 @@ def test_in_a_decoder_heads_that_rest_on_the_first_token_are_told_apart_by_the_r
     assert values[0, 2] > 0.05
     published = measured(HeadDistance, grid, [[text]], faithful=True).result()["head_distance"].values
     assert published[0, 1] > 0.5
+
+
+def test_what_is_left_of_a_row_is_nothing_where_it_has_no_digits() -> None:
+    left = torch.tensor([0.0, 1.0, 3.0])
+    rows = torch.stack([left * 1e-20, left * 1e-38, left * 1e-40]) + torch.tensor([1.0, 0.0, 0.0])
+    expected = torch.tensor([[0.25, 0.75], [0.0, 0.0], [0.0, 0.0]])
+    torch.testing.assert_close(without_first(rows), expected)
 
 
 def test_stacks_of_many_heads_compare_fewer_queries() -> None:

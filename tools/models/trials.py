@@ -6,6 +6,7 @@ from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from tools.models.build import tiny_network, tokenizer
 from torch import Tensor, nn
@@ -21,6 +22,7 @@ from headscope.models.stacks import Place
 from headscope.models.towers import text_tower
 from headscope.pages.neurons import read_neurons
 from headscope.pages.seen import observe
+from headscope.run.watch import USED
 from headscope.tasks import LanguageModelling, MaskedLanguageModelling, NextToken, has_head
 from headscope.text.corpus import as_corpus
 
@@ -262,8 +264,16 @@ def explain(capture: Capture) -> None:
 
 
 def analyze(capture: Capture) -> None:
-    """Every measure on a few texts."""
-    hs.analyze(capture.model, TEXTS, max_length=32)
+    """Every measure on a few texts; where kernels computed attention, the model's own function gives the same."""
+    atlas = hs.analyze(capture.model, TEXTS, max_length=32)
+    if atlas.provenance["options"]["kernels"] != USED:
+        return
+    own = hs.analyze(capture.model, TEXTS, max_length=32, kernels=False)
+    for stack in own.stacks:
+        mine = atlas.stack(stack)
+        for name, array in own.stack(stack).items():
+            if array.values.dtype.kind == "f":
+                _compare_arrays(mine[name].values, array.values, f"{name} of the {stack}")
 
 
 def view(capture: Capture) -> None:
@@ -301,6 +311,12 @@ def _real(inputs: Mapping[str, Tensor], stack: str) -> Tensor:
     """(text, query) True for tokens, False for padding."""
     is_target = stack != "encoder" and "decoder_attention_mask" in inputs
     return inputs["decoder_attention_mask" if is_target else "attention_mask"].bool()
+
+
+def _compare_arrays(array: np.ndarray, expected: np.ndarray, what: str) -> None:
+    apart = np.nanmax(np.abs(array - expected), initial=0) / max(np.nanmax(np.abs(expected), initial=0), 1e-3)
+    if not apart <= ROUNDING or (np.isnan(array) != np.isnan(expected)).any():
+        raise WrongError(f"by kernels {what} is off by {apart:.2g} of its largest number")
 
 
 def _compare(tensor: Tensor, expected: Tensor, what: str) -> None:

@@ -167,12 +167,17 @@ def compared_queries(grid: HeadGrid) -> int:
     return max(LEAST_QUERIES, SAMPLED_QUERIES * SAMPLED_HEADS**2 // heads**2)
 
 
+NOTHING = 1e-30
+"""Less than this is nothing: numbers near the smallest that there are have few digits, and other roads give others."""
+
+
 def without_first(maps: Tensor) -> Tensor:
     """(..., query, key) attention without the first key, as shares of what is left of a row; 0 where nothing is."""
     if maps.shape[-1] < 2:
         return torch.zeros_like(maps)
     rest = maps[..., 1:]
-    return rest / rest.sum(-1, keepdim=True).clamp_min(torch.finfo(maps.dtype).tiny)
+    total = rest.sum(-1, keepdim=True)
+    return rest / total.masked_fill_(total < NOTHING, torch.inf)
 
 
 Sampler = Callable[[TokenBatch], tuple[Tensor, Tensor]]

@@ -55,7 +55,7 @@ class CompiledStack(FusedStack):
         if asked.root is not None and self._given is not None:
             vectors = output @ asked.root.coarse
             cpu.given_sums(vectors, self._tokens.kinds, asked.residual, first, self._given)
-        return CompiledCall(inputs, output.transpose(1, 2))
+        return CompiledCall(inputs, output.transpose(1, 2).contiguous())  # some models view it
 
     def left(self, layer: int) -> "_Left":
         """What is left of one layer, or of ALL_LAYERS."""
