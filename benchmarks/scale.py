@@ -2,7 +2,7 @@
 
 python benchmarks/scale.py read --texts 10000000    # reader, encoder and merge, without a model
 python benchmarks/scale.py merge --shards 10000     # states of all measures of the demo model
-python benchmarks/scale.py checkpoint --texts 2048  # the same run without and with --checkpoint
+python benchmarks/scale.py checkpoint --texts 2048  # the same run twice without and once with --checkpoint
 python benchmarks/scale.py ray --texts 2000         # the same run without and with Ray, one and two workers
 """
 
@@ -42,6 +42,8 @@ WORDS = (
     "all of it",
 )
 VERBS = ("saw", "took", "left", "wanted", "found", "knew")
+KINDS = ("without", "without again", "with")
+"""Runs that are compared for what a checkpoint costs."""
 
 
 def made_texts(count: int) -> Iterator[str]:
@@ -118,7 +120,10 @@ def _run(texts: int, stack: ExitStack, file: Path | None = None) -> tuple[float,
 
 
 def checkpoints(texts: int, rounds: int) -> None:
-    """Runs without and with a checkpoint by turns, in seconds of a core, and what the checkpoint itself took."""
+    """Runs with a checkpoint between two without, in seconds of a core, and what the checkpoint itself took.
+
+    How far the two without are apart says what a difference is worth.
+    """
     spent, put = 0.0, checkpoint._Pass.put
 
     def timed(self, shard, state):  # type: ignore[no-untyped-def]
@@ -129,22 +134,25 @@ def checkpoints(texts: int, rounds: int) -> None:
         spent += process_time() - started
 
     checkpoint._Pass.put = timed
-    ratios, shares = [], []
-    _run(min(texts, 64), ExitStack())
+    ratios, apart, shares = [], [], []
+    _run(texts, ExitStack())
     for number in range(rounds):
-        used = {}
-        for keeps in (False, True) if number % 2 else (True, False):
+        used = dict.fromkeys(KINDS, 0.0)
+        for kind in KINDS[number % 3 :] + KINDS[: number % 3]:  # no kind always comes first
             with tempfile.TemporaryDirectory() as folder:
                 stack, spent = ExitStack(), 0.0
-                if keeps:
+                if kind == "with":
                     stack.enter_context(checkpointing(Path(folder) / "kept"))
-                _, used[keeps] = _run(texts, stack)
-                if keeps:
-                    shares.append(spent / used[keeps])
-        ratios.append(used[True] / used[False] - 1)
-        seconds = f"{used[False]:.2f} s of a core without, {used[True]:.2f} s with"
+                _, used[kind] = _run(texts, stack)
+                if kind == "with":
+                    shares.append(spent / used[kind])
+        first, again, kept = (used[kind] for kind in KINDS)
+        ratios.append(2 * kept / (first + again) - 1)
+        apart.append(again / first - 1)
+        seconds = f"{first:.2f} and {again:.2f} s of a core without, {kept:.2f} s with"
         print(f"{texts} texts: {seconds}, {ratios[-1]:+.1%}; keeping took {shares[-1]:.2%}", flush=True)
-    print(f"medians: {median(ratios):+.2%} by turns, keeping {median(shares):.2%}")
+    runs = f"{median(ratios):+.2%} with; two runs without are {median(map(abs, apart)):.2%} apart"
+    print(f"medians: {runs}; keeping {median(shares):.2%}")
 
 
 def on_ray(texts: int, rounds: int, file: Path | None) -> None:

@@ -56,6 +56,11 @@ def test_the_command_line_starts_without_web_and_plots(tmp_path: Path) -> None:
     assert loaded("import headscope.cli.main", tmp_path).isdisjoint({"torch", *WEB, *PLOTTING, *EXTRAS})
 
 
+@pytest.mark.parametrize("name", ["write_report", "figures"])
+def test_pages_and_pictures_begin_without_what_only_maps_need(tmp_path: Path, name: str) -> None:
+    assert loaded(f"import headscope as hs; hs.{name}", tmp_path).isdisjoint({"torch", "sklearn", *WEB})
+
+
 @pytest.mark.slow
 def test_an_analysis_loads_no_web_code_no_plots_and_no_extras(tiny_folder: Path, tmp_path: Path) -> None:
     """Extras that are not there are not missed, and those that are there are not loaded unasked."""

@@ -217,7 +217,9 @@ def test_a_page_begins_with_what_the_head_does_and_shows_it_at_work(folder: Path
     page = from_file(f"{path.as_uri()}#view=atlas&layer=1&heads=2")
     parts = card(page).locator("> *")
     line = page.get_by_role("list", name="What it does").get_by_role("listitem").first
-    expect(line).to_contain_text("Finds the noun of a determiner: 91.0%, the best fixed offset 58.0%.")
+    expect(line).to_contain_text(
+        "Finds the noun of a determiner: 91.0% of all 900 cases, the best fixed offset 58.0%."
+    )
     bar = line.get_by_role("img").get_attribute("aria-label") or ""
     assert re.fullmatch(
         r"share of right guesses: 0\.910 \(0\.8\d+ to 0\.9\d+\); best fixed offset: 0\.580", bar

@@ -142,7 +142,8 @@ def test_what_a_rule_does_as_well_is_what_it_is_not() -> None:
     card = hs.card(scored(0.8, 0.85), "1.2")
     assert (card.finds, card.is_not) == (
         (),
-        "Finds the verb of a subject, but no more often than a rule: 80.0%, the best fixed offset 85.0%.",
+        "Finds the verb of a subject, but no more often than a rule: 80.0% of all 900 cases, the best "
+        "fixed offset 85.0%.",
     )
     clear = hs.card(scored(0.8, 0.3), "1.2")
     assert [claim.label for claim in clear.finds] == ["nsubj"]

@@ -4,14 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sklearn import manifold
 from sklearn.cluster import KMeans
-from sklearn.manifold import TSNE
 from tests.helpers.atlases import random_atlas
 from tests.helpers.kinds import kinds_atlas
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from headscope.errors import HeadscopeWarning
-from headscope.kinds import map as maps
 from headscope.kinds.kinds import head_types
 from headscope.kinds.map import feature_map, head_map
 
@@ -47,8 +46,8 @@ def test_one_thread_for_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_thread_for_maps(monkeypatch: pytest.MonkeyPatch) -> None:
-    by_distance = watched(monkeypatch, maps, "smacof")
-    by_features = watched(monkeypatch, TSNE, "fit_transform")
+    by_distance = watched(monkeypatch, manifold, "smacof")
+    by_features = watched(monkeypatch, manifold.TSNE, "fit_transform")
     with threadpool_limits(2):
         head_map(random_atlas())
         feature_map(kinds_atlas())

@@ -130,8 +130,8 @@ class Card:
 def card(atlas: Atlas, head: HeadId | str, *, stack: str | None = None) -> Card:
     """What a head does, such as "7.4" or "encoder:7.4"; said is only what is clear of its control.
 
-    For example: Finds the verb of an object: 87.5%, the best fixed offset 40.9%. Without it: loss +0.083 nats (0.050 to
-    0.117).
+    For example: Finds the verb of an object: 87.5% of all 208 cases, the best fixed offset 40.9%. Without it: loss
+    +0.083 nats (0.050 to 0.117).
     """
     named, text = split_stack(str(head))
     wanted, stack = HeadId.parse(text), named or stack or atlas.stacks[0]
@@ -251,11 +251,14 @@ def _tempting(scores: Sequence[tuple[Description, HeadScore]]) -> str:
 
 
 def _beside(described: Description, score: HeadScore, rule: Score) -> str:
+    """The head's score over all cases, which are more than those that best heads are scored on, and that of a rule."""
+    cases = "" if score.cases is None else f" all {count(score.cases, 'case')}"
     if described.is_difference:
-        of = "" if score.score.unit else " of attention"
-        return f"{score.score.text}{of}, {rule.name} {rule.text}"
+        of, over = "" if score.score.unit else " of attention", cases and f" in{cases}"
+        return f"{score.score.text}{of}{over}, {rule.name} {rule.text}"
     phrases = {baseline.name: baseline.phrase for baseline in described.baselines}
-    return f"{share(score.score.value)}, {phrases.get(rule.name, rule.name)} {share(rule.value)}"
+    over = cases and f" of{cases}"
+    return f"{share(score.score.value)}{over}, {phrases.get(rule.name, rule.name)} {share(rule.value)}"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Clusters of heads by their distance features: k-means or Gaussian mixtures, and how well they are separated."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,7 +9,6 @@ from scipy.special import softmax
 from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 from sklearn.mixture import GaussianMixture
-from threadpoolctl import threadpool_limits
 
 from headscope.errors import OptionError
 from headscope.stats.permutation import p_value
@@ -32,16 +30,6 @@ DIFFERENCE = 0.05
 _LEAST_SHARE = 1e-4
 # A component of a mixture may shrink to one head; this keeps its variance away from zero (features are shares).
 _LEAST_VARIANCE = 1e-4
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """For thousands of fits to a few hundred heads: each is over before a second thread has begun to help.
-
-    On a machine that others use too, a fit would wait for that thread every time.
-    """
-    with threadpool_limits(1):
-        yield
 
 
 @dataclass(frozen=True)

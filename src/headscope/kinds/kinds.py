@@ -19,7 +19,6 @@ from headscope.kinds.clusters import (
     Method,
     Separation,
     cluster,
-    one_thread,
     separation,
     silhouette,
 )
@@ -32,6 +31,7 @@ from headscope.kinds.stability import (
     stability_over_heads,
     stability_over_texts,
 )
+from headscope.kinds.threads import one_thread
 from headscope.types import Array, Coords, LabelledArray, WeighedBy, weigh_option
 
 PUBLISHED_SHARES = {"dense": 0.2604, "diagonal": 0.2556, "dense&vertical": 0.3411, "vertical": 0.1328}

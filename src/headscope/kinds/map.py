@@ -2,16 +2,18 @@
 
 import numpy as np
 import xarray as xr
-from sklearn.manifold import TSNE, smacof
 
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError
-from headscope.kinds.clusters import one_thread
 from headscope.kinds.features import head_features
 from headscope.kinds.likeness import MANY_HEADS, Likeness
+from headscope.kinds.threads import one_thread
+from headscope.loading import load_module
 from headscope.remembered import once
 from headscope.types import Array, HeadId
 
+MANIFOLD = "sklearn.manifold"
+"""Loaded where a map is made: it takes as long as all else that a report needs, and most atlases have no map."""
 RANDOM_STARTS = 8
 FEWER_STARTS = 2
 HEAT_ITERATIONS = 60
@@ -55,7 +57,7 @@ def feature_map(atlas: Atlas, *, stack: str | None = None, seed: int = 0) -> xr.
     if count < FEWEST_HEADS:
         raise AtlasError(f"t-SNE needs at least {FEWEST_HEADS} heads, the {features.stack} has {count}")
     perplexity = min(PERPLEXITY, (count - 1) / 3)
-    search = TSNE(
+    search = load_module(MANIFOLD).TSNE(
         2,
         perplexity=perplexity,
         init="pca",
@@ -115,7 +117,7 @@ def _classical(wanted: Array) -> Array:
 def _majorised(wanted: Array, start: Array, iterations: int) -> Array:
     # smacof and not the MDS class, whose options were renamed between the versions we support.
     options = {"n_init": 1, "max_iter": iterations, "eps": TOLERANCE, "normalized_stress": False}
-    places, _ = smacof(wanted, metric=True, init=start, **options)
+    places, _ = load_module(MANIFOLD).smacof(wanted, metric=True, init=start, **options)
     return np.asarray(places)
 
 

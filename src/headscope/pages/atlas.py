@@ -19,6 +19,7 @@ from headscope.facts.head_arrays import Choice
 from headscope.facts.slices import HeadValues
 from headscope.facts.titles import AtlasWords
 from headscope.facts.vocabulary import own_name
+from headscope.kinds.map import feature_map, head_map
 from headscope.pages.head.explained import stacked_heads
 from headscope.pages.head.page import grid_shape, head_page
 from headscope.pages.page import about, page_html, view_chunk, view_infos, view_key
@@ -344,8 +345,6 @@ def _rank(name: str, labels: list[str]) -> str:
 
 def _maps(atlas: Atlas, stack: str, shape: tuple[int, int]) -> Iterator[HeadMap]:
     """Places of all heads, by multidimensional scaling and by t-SNE; what cannot be drawn is left out."""
-    from headscope.kinds.map import feature_map, head_map  # noqa: PLC0415 - loads scikit-learn, which only maps need
-
     labels = [str(HeadId(layer, head)) for layer in range(shape[0]) for head in range(shape[1])]
     for key, title, said, needs, draw in (
         ("mds", "MDS", _MDS, "head_distance", head_map),

@@ -171,7 +171,9 @@ def test_examples_are_this_heads_right_ones_first() -> None:
 def test_cases_of_what_the_card_says_come_first() -> None:
     found = [example(guess=3, name="wrong"), example(label="nmod", name="other"), example()]
     page = head_page(with_rules(with_dependency(random_atlas(), examples=found)), "encoder", 1, 2)
-    assert page.card[0].text.startswith("Finds the noun of a determiner: 91.0%, the best fixed offset 58.0%")
+    assert page.card[0].text == (
+        "Finds the noun of a determiner: 91.0% of all 900 cases, the best fixed offset 58.0%."
+    )
     assert page.card[0].bar is not None
     assert (page.card[0].bar.value, page.card[0].bar.mark) == (0.91, 0.58)
     [shown] = page.at_work

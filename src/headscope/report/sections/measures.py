@@ -3,7 +3,7 @@
 Maps of all heads are in the interactive atlas; here is what that does not show.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from headscope.atlas.files import MOVED
 from headscope.errors import AtlasError
 from headscope.facts.analyses.explained import explained_sentences
 from headscope.facts.analyses.kinds import near_identical
-from headscope.facts.card import cards
+from headscope.facts.card import Card, cards
 from headscope.facts.slices import head_values
 from headscope.facts.subject import Subject
 from headscope.facts.vocabulary import pattern_name, role_name
@@ -57,15 +57,23 @@ def _cards(subject: Subject) -> Iterator[Section]:
     said = [card for card in every if card.claims]
     if said:
         rows = tuple((str(card.head), card.text) for card in said)
+        rest = ["Of the other heads nothing that was measured stands out."] if len(said) < len(every) else []
         yield Section(
             "cards",
             "What does each head do?",
             "At most five sentences per head: what it does if that is clear of its control, what a rule does as well, "
             "how much of it names explain, and what the model loses without it.",
             tables=[Table(f"Cards of {len(said)} of {len(every)} heads", ("Head", "Card"), rows)],
-            notes=["Of the other heads nothing that was measured stands out."]
-            if len(said) < len(every)
-            else [],
+            notes=[*_on_samples(said), *rest],
+        )
+
+
+def _on_samples(said: Sequence[Card]) -> Iterator[str]:
+    """Why a card and a finding may give one head two scores."""
+    if any(claim.probe for card in said for claim in card.claims):
+        yield (
+            "A card scores a head on all cases of a probe; findings and tables score the best head on those cases "
+            "alone that it was not chosen on."
         )
 
 
