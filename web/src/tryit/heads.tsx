@@ -9,7 +9,7 @@ import { colour } from "../atlas/settings";
 import type { AtlasData } from "../data/api";
 import { kindColour } from "../parts/colour";
 import { Busy, Switch, Trouble } from "../parts/controls";
-import { type Grid, HeadGrid } from "../parts/headgrid";
+import { type Grid, HeadGrid, inNetwork } from "../parts/headgrid";
 import { useSize } from "../parts/hooks";
 import type { How } from "../shell/edit";
 import * as settings from "../shell/edit";
@@ -189,7 +189,7 @@ function Switches({ grid, look, heads, room, titled, toggle, setOver }: Switches
     [heads, count],
   );
   const describe = (index: number): string =>
-    `${look === null ? `Head ${nameOf(index)}` : described(look, index)} · ${isOff(index) ? "off" : "on"}`;
+    `${look === null ? `Head ${nameOf(index)}${inNetwork(grid, Math.floor(index / grid.heads))}` : described(look, index)} · ${isOff(index) ? "off" : "on"}`;
   return (
     <>
       {titled && <p class="hp-what">{grid.name}</p>}
