@@ -23,7 +23,7 @@ const SMALLEST_BRUSH = 4; // pixels: less is a click
 
 /** As large as the room allows, with the choice of a map above it. */
 function sideIn({ width, height }: Size): number {
-  return Math.max(260, Math.min(width, 900, Math.max(340, height - 34)));
+  return Math.floor(Math.max(260, Math.min(width, 900, Math.max(340, height - 34))));
 }
 
 /** The two numbers of a head that its place stands for; keys of colourings. */

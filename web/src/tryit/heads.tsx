@@ -114,8 +114,10 @@ interface ColoursProps {
 
 /** What the colours are, and the heads that have most of it. */
 function Colours({ look, dark, ofText, several, setState, write }: ColoursProps) {
-  const [count, setCount] = useState(10);
   const { colouring, stack } = look;
+  const total = stack.layers * stack.heads;
+  const [asked, setCount] = useState(10);
+  const count = Math.min(asked, total);
   if (colouring === null) return null;
   const named = (end: string) => `${several ? `${stack.name} ` : ""}${end} ${count} by ${colouring.rank}`;
   return (
@@ -145,7 +147,7 @@ function Colours({ look, dark, ofText, several, setState, write }: ColoursProps)
           <input
             type="number"
             min="1"
-            max={stack.layers * stack.heads}
+            max={total}
             aria-label="How many heads"
             value={count}
             onInput={(event) => setCount(event.currentTarget.valueAsNumber || 1)}
