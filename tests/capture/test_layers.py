@@ -83,3 +83,5 @@ def test_a_hybrid_is_told_with_its_own_numbers(tmp_path: Path) -> None:
     assert embedded.head_pages["decoder/1/2"].card[-1].text == "Its layer is layer 3 of the network."
     ticks = hs.figures.head_grid(atlas, "entropy", select={"query_role": "all"}).get_yticklabels()
     assert [tick.get_text() for tick in ticks] == ["0 (1)", "1 (3)"]
+    ticks = hs.figures.entropy_by_layer(atlas).get_xticklabels()
+    assert [tick.get_text() for tick in ticks] == ["0 (1)", "1 (3)"]
