@@ -59,12 +59,9 @@ def ready(engine: OnRay) -> OnRay:
 
 
 @pytest.fixture
-def one(two: OnRay) -> Iterator[OnRay]:
-    """One worker, on the same cluster."""
-    two.close()  # there are CPUs for two
-    engine = OnRay(1, none_yet())
-    yield ready(engine)
-    engine.close()
+def one(two: OnRay) -> OnRay:
+    """One worker: the first of two."""
+    return ready(OnRay(1, started([two._workers[0]])))
 
 
 @pytest.fixture(autouse=True)
@@ -89,6 +86,12 @@ def test_two_workers_give_the_bits_of_none(name: str, two: OnRay, tmp_path: Path
         same_bits(ANALYSES[name](tmp_path), expected)
 
 
+def test_one_worker_gives_the_bits_of_none(one: OnRay, tmp_path: Path) -> None:
+    expected = ANALYSES["analyze"](tmp_path)
+    with running_on(one):
+        same_bits(ANALYSES["analyze"](tmp_path), expected)
+
+
 def test_what_workers_counted_can_be_kept(two: OnRay, tmp_path: Path) -> None:
     expected = ANALYSES["analyze"](tmp_path)
     with running_on(two), checkpoint(tmp_path / "kept"):
@@ -104,10 +107,10 @@ class Nobody:
         assert not list(parts)
 
 
-def none_yet() -> Future[list[Any]]:
-    """A cluster that is there, and has no worker."""
+def started(workers: list[Any]) -> Future[list[Any]]:
+    """A cluster that is there, with these workers."""
     future: Future[list[Any]] = Future()
-    future.set_result([])
+    future.set_result(workers)
     return future
 
 
@@ -181,30 +184,24 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_counts_twice(two: OnRay
     assert (found.texts, found.total) == (list(range(40)), sum(range(40)))
 
 
+def test_a_shard_that_kills_every_worker_ends_the_run(one: OnRay, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headscope.run.shards.on_ray.MOST_TRIES", 2)
+
+    def deadly(part: Seen, batch: list[int]) -> None:
+        if 1 in batch:
+            os.kill(os.getpid(), signal.SIGKILL)
+        count(part, batch)
+
+    with running_on(one), pytest.raises(RunError, match="2 workers died over shard 0"):
+        run_pass(range(12), Seen(), deadly, batches=in_threes)
+
+
 def test_an_error_in_a_worker_is_told_as_it_is(two: OnRay) -> None:
     def wrong(part: Seen, batch: list[int]) -> None:
         raise OptionError("no such thing")
 
     with running_on(two), pytest.raises(OptionError, match="no such thing"):
         run_pass(range(20), Seen(), wrong, batches=in_threes)
-
-
-def test_one_worker_gives_the_bits_of_none(one: OnRay, tmp_path: Path) -> None:
-    expected = ANALYSES["analyze"](tmp_path)
-    with running_on(one):
-        same_bits(ANALYSES["analyze"](tmp_path), expected)
-
-
-def test_a_shard_that_kills_every_worker_ends_the_run(one: OnRay, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headscope.run.shards.on_ray.MOST_TRIES", 2)
-
-    def deadly(part: Seen, batch: list[int]) -> None:
-        if 7 in batch:
-            os.kill(os.getpid(), signal.SIGKILL)
-        count(part, batch)
-
-    with running_on(one), pytest.raises(RunError, match="2 workers died over shard 1"):
-        run_pass(range(12), Seen(), deadly, batches=in_threes)
 
 
 def test_no_cluster_there() -> None:

@@ -83,12 +83,15 @@ class OnRay:
             if not waiting:
                 return
             (ready, *_), _ = self.ray.wait(list(waiting), num_returns=1)
-            shard, worker = waiting.pop(ready)
+            shard, worker = waiting[ready]
+            at = next(first for first, its in waiting.values() if its is worker)
+            del waiting[ready]
             try:
                 data = self.ray.get(ready)
             except self.ray.exceptions.RayActorError as error:
-                self._again(shard, tries, error)
-                self._replace(worker)
+                if worker in self._workers:  # another of its shards has not told of its death yet
+                    self._again(at, tries, error)
+                    self._replace(worker)
                 self._give(shard, waiting)
             except self.ray.exceptions.RayTaskError as error:
                 self.close()  # the others have nothing left to count for
@@ -118,10 +121,9 @@ class OnRay:
         waiting[worker.count.remote(shard)] = (shard, worker)
 
     def _replace(self, dead: Any) -> None:
-        """Another worker in the place of one that died, unless that was done for another of its shards."""
-        if dead in self._workers:
-            self._workers[self._workers.index(dead)] = worker = start_worker(self.ray, gpus=self.gpus)
-            self._take(worker)
+        """Another worker in the place of one that died."""
+        self._workers[self._workers.index(dead)] = worker = start_worker(self.ray, gpus=self.gpus)
+        self._take(worker)
 
     def close(self) -> None:
         """Give the workers' memory back; the next pass starts others."""
@@ -131,6 +133,7 @@ class OnRay:
         self._taking = []
 
     def _again(self, shard: Shard[Any], tries: dict[int, int], error: Exception) -> None:
+        """Note that a worker died over this shard, at which it was; too many end the run."""
         tries[shard.place] = tries.get(shard.place, 1) + 1
         if tries[shard.place] > MOST_TRIES:
             raise RunError(
