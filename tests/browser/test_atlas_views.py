@@ -163,6 +163,28 @@ def test_brushing_the_map_selects_in_the_atlas(atlas_file: Path, from_file: Open
     expect(kept).to_have_count(LAYERS * HEADS)
 
 
+def test_the_head_that_is_pointed_at_lies_on_top_and_the_others_stay(
+    atlas_file: Path, from_file: Open
+) -> None:
+    page = from_file(f"{atlas_file.as_uri()}#view=map&layer=1&heads=2")
+    points = page.locator(".mp-point")
+    expect(points).to_have_count(LAYERS * HEADS)
+    page.evaluate(
+        """() => {
+          window.touched = 0;
+          const count = (changes) => { window.touched += changes.length; };
+          const look = { attributes: true };
+          for (const point of document.querySelectorAll(".mp-point")) new MutationObserver(count).observe(point, look);
+        }"""
+    )
+    page.locator(".mp-point[data-head='3.3']").hover(force=True)
+    expect(page.locator(".mp-hovered")).to_have_count(1)
+    expect(page.locator(".mp-current")).to_have_attribute("data-head", "1.2")
+    page.mouse.move(1, 1)
+    expect(page.locator(".mp-hovered")).to_have_count(0)
+    assert page.evaluate("window.touched") == 0
+
+
 def test_arrows_move_through_the_atlas(atlas_file: Path, from_file: Open) -> None:
     page = from_file(f"{atlas_file.as_uri()}#view=atlas&layer=1&heads=2")
     page.locator("svg.hg").focus()

@@ -109,6 +109,20 @@ def test_equal_tokens_are_told_apart(head_page: Page, demo_file: Written) -> Non
     assert again
 
 
+def test_a_decoders_strongest_links_are_not_those_of_its_first_token(
+    files: dict[str, Written], from_file: Open
+) -> None:
+    page = from_file(f"{files['llama'].address}#view=head&layer=0")
+    links = page.locator(".hs-between")
+    expect(links.first).to_be_visible()
+    first = files["llama"].observed.source.pieces[0]
+    assert not [link for link in links.all_inner_texts() if first in link]
+    expect(page.get_by_text("Without those of the first token")).to_be_visible()
+    page.goto(f"{files['bert'].address}#view=head&layer=0")
+    expect(links.first).to_be_visible()
+    expect(page.get_by_text("Without those of the first token")).to_have_count(0)
+
+
 def test_cross_attention_has_two_texts(files: dict[str, Written], from_file: Open) -> None:
     observed = files["t5"].observed
     exact = observed.layer("cross", 1)

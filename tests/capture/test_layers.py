@@ -66,7 +66,9 @@ def test_a_hybrid_is_told_with_its_own_numbers(tmp_path: Path) -> None:
     assert atlas["entropy"]["module_layer"].values.tolist() == [1, 3]
     assert words in [str(finding) for finding in hs.findings(atlas)]
     assert "Its layer is layer 3 of the network." in hs.card(atlas, "1.2").text
-    assert words in observe(model, TEXTS[0]).note
+    observed = observe(model, TEXTS[0])
+    assert words in observed.note
+    assert observed.stacks[0].module_layers == [1, 3]
     shown = CliRunner().invoke(app, ["show", str(tmp_path / "a.nc"), "entropy", "--json"])
     rows = json.loads(shown.stdout)["rows"]
     assert {(row["layer"], row["module_layer"]) for row in rows} == {(0, 1), (1, 3)}
@@ -77,6 +79,9 @@ def test_a_hybrid_is_told_with_its_own_numbers(tmp_path: Path) -> None:
     embedded = embedded_atlas(atlas)
     assert embedded.atlas is not None
     assert words in embedded.atlas.about
+    assert embedded.atlas.stacks[0].module_layers == [1, 3]
     assert embedded.head_pages["decoder/1/2"].card[-1].text == "Its layer is layer 3 of the network."
     ticks = hs.figures.head_grid(atlas, "entropy", select={"query_role": "all"}).get_yticklabels()
+    assert [tick.get_text() for tick in ticks] == ["0 (1)", "1 (3)"]
+    ticks = hs.figures.entropy_by_layer(atlas).get_xticklabels()
     assert [tick.get_text() for tick in ticks] == ["0 (1)", "1 (3)"]

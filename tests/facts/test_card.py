@@ -97,7 +97,8 @@ def test_a_head_that_is_not_there() -> None:
 
 def test_how_much_names_explain_is_said_beside_the_control() -> None:
     assert hs.card(looking(0.9, explained_share=0.8), "1.2").explained == (
-        "Names explain 80.0% of it (78.0 to 82.0%; with another text's names 5.0%), most of all 1 token back."
+        "Names explain 80.0% of it (78.0 to 82.0%; with another text's names 5.0%), "
+        "most of all the name “1 token back”."
     )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from tests.helpers.atlases import example, per_head, provenance
 
 from headscope.atlas import Atlas, Typical
-from headscope.facts.sentences import Look, Sentence, best_sentence
+from headscope.facts.sentences import Look, Sentence, best_sentence, strongest_looks
 from headscope.types import HeadId
 
 HEAD = HeadId(1, 2)
@@ -42,7 +42,13 @@ def test_an_example_is_looks_of_the_word_that_asks() -> None:
 def test_where_the_asking_word_is_looked_at_arrows_turn_round() -> None:
     sentence = Sentence.of_example(example(direction="head_to_dependent", guess=1))
     assert sentence.looks[0] == Look(1, 0, 0.06)
-    assert sentence.roles == {0: "query", 1: "guess", 2: "right"}
+    assert sentence.roles == {0: "looked at", 1: "guess", 2: "right"}
+
+
+def test_the_first_token_of_a_decoder_which_sees_itself_alone_comes_last() -> None:
+    words = ("<s>", "The", "cat", "sat")
+    typical = Typical(HEAD, words, None, (0, 0, 1, 2), (1.0, 0.9, 0.8, 0.7), 0.9)
+    assert strongest_looks(typical) == [1, 2, 3, 0]
 
 
 def test_a_typical_sentence_leads_with_a_look_at_another_word() -> None:

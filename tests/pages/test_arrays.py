@@ -57,6 +57,7 @@ def test_anything_that_holds_numbers(given: Any) -> None:
         "queries": "source",
         "keys": "source",
         "causal": False,
+        "module_layers": [],
     }
     assert observed.source.words == ["the", "dogs"]
     assert observed.source.word == [-1, 0, 1, 1, -1]

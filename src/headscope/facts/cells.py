@@ -74,9 +74,9 @@ def _written(column: Column, value: object, nothing: str) -> str:
     if known is None:
         return _word(column, value)
     writers: dict[str, Callable[[float], str]] = {
-        "percent": lambda share: f"{share:.{column.digits}%}",
-        "points": lambda points: f"{100 * points:+.{column.digits}f}",
-        "number": lambda value: f"{value:.{column.digits}f}",
+        "percent": lambda share: f"{share:z.{column.digits}%}",
+        "points": lambda points: f"{100 * points:+z.{column.digits}f}",
+        "number": lambda value: f"{value:z.{column.digits}f}",
         "p_value": lambda p: "< 0.001" if p < 0.001 else f"{p:.3f}",
         "signed": signed,
     }

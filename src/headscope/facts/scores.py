@@ -46,7 +46,7 @@ class Score:
         """Its interval in the same form; empty where it is not known."""
         if self.low is None or self.high is None:
             return ""
-        return f"{self.low:.2f} to {self.high:.2f}" if self.unit else interval(self.low, self.high)
+        return f"{self.low:z.2f} to {self.high:z.2f}" if self.unit else interval(self.low, self.high)
 
     @property
     def interval(self) -> tuple[float, float] | None:

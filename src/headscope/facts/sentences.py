@@ -37,7 +37,8 @@ class Sentence:
     words: tuple[str, ...]
     looks: tuple[Look, ...]
     roles: Mapping[int, str] = field(default_factory=dict)
-    """What words are in a probe's case: `asks`, `found`, `guess`, `right`."""
+    """What words are in a probe's case: `query` or, where it is the one that others look at, `looked at`; `found`,
+    `guess`, `right`."""
 
     @property
     def said(self) -> str:
@@ -58,7 +59,8 @@ class Sentence:
             for word in others
         ]
         roles = dict.fromkeys(example.right, "right")
-        roles |= {guess: "found" if example.is_right else "guess"} | {asking: "query"}
+        roles |= {guess: "found" if example.is_right else "guess"}
+        roles[asking] = "looked at" if example.is_inward else "query"
         return cls(example.words, tuple(looks), roles)
 
     @classmethod
@@ -119,9 +121,13 @@ def strongest_looks(sentence: Typical) -> list[int]:
     """The words whose looks are strongest, strongest first.
 
     Half of the looks at least go from word to word, where such are not much weaker than those to special tokens; the
-    same words are not told twice.
+    same words are not told twice. A special token's look at itself comes last: a decoder's first token has no choice.
     """
-    order = sorted(range(len(sentence.words)), key=lambda word: -sentence.weights[word])
+    idle = [
+        sentence.keys is None and place == word and is_special(sentence.words[word])
+        for word, place in enumerate(sentence.looks_at)
+    ]
+    order = sorted(range(len(sentence.words)), key=lambda word: (idle[word], -sentence.weights[word]))
     pairs: dict[tuple[str, str], int] = {}
     targets = sentence.targets  # put together at each asking
     for word in order:

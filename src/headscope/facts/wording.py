@@ -50,12 +50,12 @@ def share(value: float, stderr: float | None = None) -> str:
 
 def interval(low: float | None, high: float | None) -> str:
     """A 95 % interval of a share, in per cent."""
-    return "" if low is None or high is None else f"{100 * low:.1f} to {high:.1%}"
+    return "" if low is None or high is None else f"{100 * low:z.1f} to {high:z.1%}"
 
 
 def amount(value: float, stderr: float | None = None, *, units: str, digits: int = 2) -> str:
     """A number with its unit and standard error."""
-    return f"{value:,.{digits}f}{_error(stderr, digits)} {units}".rstrip()
+    return f"{value:z,.{digits}f}{_error(stderr, digits)} {units}".rstrip()
 
 
 def _error(stderr: float | None, digits: int) -> str:

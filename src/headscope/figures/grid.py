@@ -16,6 +16,7 @@ from headscope.figures.style.theme import (
     count_ticks,
     dress,
     finite,
+    layer_names,
     size_in_points,
     write,
 )
@@ -51,7 +52,7 @@ def head_grid(
     ax = draw_values(picked, title=title, limits=limits or _limits(atlas, picked), ax=ax)
     if numbers := atlas.module_layers(picked.stack):
         ticks = count_ticks(len(numbers), most=16)
-        ax.set_yticks(ticks, [f"{tick} ({numbers[tick]})" for tick in ticks])
+        ax.set_yticks(ticks, layer_names(ticks, numbers))
     return ax
 
 

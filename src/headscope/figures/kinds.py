@@ -9,7 +9,16 @@ from headscope.atlas import Atlas
 from headscope.errors import AtlasError
 from headscope.facts.slices import stack_with
 from headscope.figures.style.colours import INK, KINDS, PAPER, SERIES
-from headscope.figures.style.theme import TICK_SIZE, axes, count_ticks, dress, layer_size, legend, open_plot
+from headscope.figures.style.theme import (
+    TICK_SIZE,
+    axes,
+    count_ticks,
+    dress,
+    layer_names,
+    layer_size,
+    legend,
+    open_plot,
+)
 from headscope.kinds.features import head_features
 from headscope.types import Array
 
@@ -68,13 +77,14 @@ def feature_boxes(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = N
 
 def kinds_by_layer(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = None) -> Axes:
     """How many heads of each kind every layer has, stacked."""
-    _, order, kind = kinds_of(atlas, stack)
+    name, order, kind = kinds_of(atlas, stack)
     layers, heads = kind.shape
     ax = axes(ax, size=layer_size(layers, 3.0))
     counts = np.stack([(kind == own).sum(1) for own in order], -1)  # (layer, kind)
     _stacked(ax, range(layers), counts, kind_colours(order))
     dress(ax, title="Kinds of heads by layer", x="layer", y="heads")
-    ax.set_xticks(count_ticks(layers, most=24))
+    ticks = count_ticks(layers, most=24)
+    ax.set_xticks(ticks, layer_names(ticks, atlas.module_layers(name)))
     ax.set_ylim(0, heads)
     legend(ax, columns=min(4, len(order)))
     return ax
@@ -82,7 +92,8 @@ def kinds_by_layer(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = 
 
 def patterns_by_layer(atlas: Atlas, *, stack: str | None = None, ax: Axes | None = None) -> Axes:
     """What share of each layer's attention maps shows each pattern, stacked; the last bar is all layers together."""
-    arrays = atlas.stack(stack_with(atlas, "pattern_share_layer", stack))
+    name = stack_with(atlas, "pattern_share_layer", stack)
+    arrays = atlas.stack(name)
     by_layer = arrays["pattern_share_layer"].transpose("layer", "pattern")
     layers = len(by_layer)
     ax = axes(ax, size=(float(np.clip(0.35 * layers + 2.6, 4.6, 9)), 3.2))
@@ -91,7 +102,7 @@ def patterns_by_layer(atlas: Atlas, *, stack: str | None = None, ax: Axes | None
     _stacked(ax, places, shares, dict(zip(map(str, by_layer["pattern"].values), SERIES, strict=False)))
     dress(ax, title="Patterns of attention maps by layer", x="layer", y="share of maps")
     ticks = count_ticks(layers, most=24)
-    ax.set_xticks([*ticks, places[-1]], [*map(str, ticks), "all"])
+    ax.set_xticks([*ticks, places[-1]], [*layer_names(ticks, atlas.module_layers(name)), "all"])
     ax.set_ylim(0, 1)
     legend(ax, columns=5)
     return ax

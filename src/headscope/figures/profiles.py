@@ -20,6 +20,7 @@ from headscope.figures.style.theme import (
     dress,
     finite,
     label_points,
+    layer_names,
     layer_size,
     legend,
     open_plot,
@@ -92,7 +93,8 @@ def distance_profile(
     middles = (np.arange(len(windows)) + 0.5) / len(windows) * 100
     ax = axes(ax, size=SIZE)
     if heads is None:
-        _layer_lines(ax, middles, dataset["distance_features"].sel(feature=windows).mean("head").values)
+        means = dataset["distance_features"].sel(feature=windows).mean("head").values
+        _layer_lines(ax, middles, means, layer_names(range(len(means)), atlas.module_layers(name)))
     else:
         _head_lines(ax, dataset, "distance_features", heads, (middles, {"feature": windows}))
     even = dataset.get("distance_features_uniform")
@@ -171,12 +173,12 @@ def _head_lines(
             ax.fill_between(x, values - error, values + error, color=colour, alpha=0.2, linewidth=0)
 
 
-def _layer_lines(ax: Axes, x: Array, means: Array) -> None:
-    """`means` is (layer, window)."""
+def _layer_lines(ax: Axes, x: Array, means: Array, names: Sequence[str]) -> None:
+    """`means` is (layer, window), `names` are the layers'."""
     named = count_ticks(len(means), most=MOST_IN_LEGEND)
     colours = layer_colours(len(means)) if len(means) > 1 else [ACCENT]
     for layer, (row, colour) in enumerate(zip(means, colours, strict=True)):
-        label = str(layer) if layer in named else "_nolegend_"
+        label = names[layer] if layer in named else "_nolegend_"
         ax.plot(x, row, color=colour, linewidth=1.4, label=label)
 
 
@@ -196,7 +198,8 @@ def _dots(atlas: Atlas, picked: HeadValues, ax: Axes | None, *, y: str) -> Axes:
     ax.plot(range(layers), means, "o-", color=INK, linewidth=1.3, markersize=3.2, label="layer mean")
     dress(ax, title=slice_title(atlas, picked), x="layer", y=y)
     open_plot(ax)
-    ax.set_xticks(count_ticks(layers, most=16))
+    ticks = count_ticks(layers, most=16)
+    ax.set_xticks(ticks, layer_names(ticks, atlas.module_layers(picked.stack)))
     ax.set_xlim(-0.7, layers - 0.3)
     ax.set_ylim(0, max(ax.get_ylim()[1], 1e-6))
     ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))

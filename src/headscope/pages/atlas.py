@@ -151,6 +151,7 @@ def _stack(
         name=name,
         layers=shape[0],
         heads=shape[1],
+        module_layers=list(atlas.module_layers(name)),
         colourings=every,
         first_colouring=None if first is None else first.key,
         first_measures=(across.key, up.key) if across and up else None,

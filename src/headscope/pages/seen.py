@@ -324,6 +324,7 @@ def shape_of(model: Model, grid: HeadGrid) -> StackShape:
         queries="target" if of_target else "source",
         keys="target" if of_target and not grid.cross else "source",
         causal=grid.causal,
+        module_layers=list(grid.module_layers),
     )
 
 

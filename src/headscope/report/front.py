@@ -49,7 +49,8 @@ def _grid(atlas: Atlas) -> Picture | None:
         return None
     best = telling.order()[0]
     spread = float(np.nanstd(telling.values))
-    told = f"{100 * spread:.0f} points of attention" if telling.is_share else f"{spread:.2g}"
+    points = f"{100 * spread:.0f}" if spread >= 0.01 else f"{100 * spread:.1g}"
+    told = f"{points} points of attention" if telling.is_share else f"{spread:.2g}"
     return stack_picture(
         Subject(atlas, telling.stack),
         figures.head_grid,

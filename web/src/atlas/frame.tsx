@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { StackedHeads } from "../headpage/stacked";
 import { SelectionBar } from "../map/selection";
 import { Busy, Field, Switch, Trouble } from "../parts/controls";
-import { moved } from "../parts/headgrid";
+import { inNetwork, moved } from "../parts/headgrid";
 import { type Size, useSize } from "../parts/hooks";
 import { Save, standalone } from "../parts/save";
 import { useKeys } from "../shell/keys";
@@ -52,7 +52,7 @@ export const ATLAS_KEYS = [
 /** A head in words: its name, its value, and its kind. */
 export function described(look: AtlasLook, index: number): string {
   const { colouring, stack } = look;
-  const name = `Head ${nameOf(stack, index)}`;
+  const name = `Head ${nameOf(stack, index)}${inNetwork(stack, Math.floor(index / stack.heads))}`;
   if (colouring === null) return name;
   const kind = labelsOf(
     stack.colourings.filter((one) => one !== colouring && one.key === "head_type"),

@@ -53,6 +53,7 @@ export interface AtlasStack {
   name: string;
   layers: number;
   heads: number;
+  module_layers?: number[];
   colourings: Colouring[];
   first_colouring?: string | null;
   first_measures?: [string, string] | null;
@@ -436,6 +437,7 @@ export interface StackShape {
   queries: "source" | "target";
   keys: "source" | "target";
   causal: boolean;
+  module_layers?: number[];
 }
 
 /** Shares of heads that add up to 1, each drawn as one bar; the last name is for what has none. */

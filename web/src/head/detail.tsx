@@ -16,6 +16,8 @@ interface Props {
   grids: WeightGrid[];
   active: Active | null;
   layer: number;
+  /** Whether tokens look back only. */
+  causal: boolean;
   threshold: number;
   dark: boolean;
   pin: (side: Active["side"], index: number) => void;
@@ -134,20 +136,26 @@ function useTwice({ queries, keys }: Axes): { query: boolean[]; key: boolean[] }
   return useMemo(() => ({ query: repeated(queries), key: repeated(keys) }), [queries, keys]);
 }
 
-function Strongest({ axes, heads, grids, layer, threshold, dark, pin }: Props) {
+/** In a decoder without the links of the first token, where heads rest that have nothing to do, and which sees itself alone. */
+function Strongest({ axes, heads, grids, layer, causal, threshold, dark, pin }: Props) {
   const [links, setLinks] = useState<Link[]>([]);
   const twice = useTwice(axes);
+  const isChange = axes.amount === "change";
+  const withoutFirst = causal && !isChange && axes.keys.length > 1;
   // After the picture: the lines must not wait for it.
   useEffect(() => {
     const timer = setTimeout(() => {
       const rows = { from: 0, to: Math.max(axes.queries.length, axes.keys.length) };
-      setLinks(strongest(grids, { ...axes, threshold, rows, only: null, limit: 0 }, MOST));
+      const allowed = (tokens: readonly boolean[]) =>
+        tokens.map((token, index) => token && !(withoutFirst && index === 0));
+      const [query, key] = [allowed(axes.query), allowed(axes.key)];
+      setLinks(strongest(grids, { query, key, threshold, rows, only: null, limit: 0 }, MOST));
     }, 30);
     return () => clearTimeout(timer);
-  }, [grids, axes, threshold]);
+  }, [grids, axes, threshold, withoutFirst]);
   return (
     <>
-      <h3>{axes.amount === "change" ? "Largest changes" : "Strongest links"}</h3>
+      <h3>{isChange ? "Largest changes" : "Strongest links"}</h3>
       <table class="hs-weights">
         <tbody>
           {links.map((link) => (
@@ -171,6 +179,13 @@ function Strongest({ axes, heads, grids, layer, threshold, dark, pin }: Props) {
           ))}
         </tbody>
       </table>
+      {withoutFirst && (
+        <p class="hs-muted">
+          Without those of the first token, “
+          <Token axis={axes.keys} twice={[]} index={0} />
+          ”, where heads rest.
+        </p>
+      )}
       <p class="hs-muted">
         {links.length === 0
           ? `No ${axes.amount} is as large as the threshold.`

@@ -71,7 +71,7 @@ function HeadView({ source, seen, state, setState, dark, across }: ViewProps) {
         searched={state.q}
         held={held === null ? null : { side: state.side, index: held }}
       />
-      <HeadDetail {...{ axes, active, threshold, dark, pin }} {...shown} layer={maps.layer}>
+      <HeadDetail {...{ axes, active, threshold, dark, pin }} {...shown} layer={maps.layer} causal={stack.causal}>
         {seen!.signed && <SignedBar {...{ dark }} seen={seen!} />}
         <Save
           name={`${subjectOf(seen!)} layer ${maps.layer}`}

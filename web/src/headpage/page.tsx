@@ -73,7 +73,7 @@ export function HeadCard(given: HeadCardProps) {
       </div>
       <Examples
         title="Where it finds relations"
-        about="The framed word is the query. Green: right; orange: wrong; underlined: the right word."
+        about="The framed word is the one that is asked about. Green: right; orange: wrong; underlined: the right word."
         examples={page.examples ?? []}
       />
       {page.notes?.map((note) => (

@@ -23,7 +23,7 @@ const SMALLEST_BRUSH = 4; // pixels: less is a click
 
 /** As large as the room allows, with the choice of a map above it. */
 function sideIn({ width, height }: Size): number {
-  return Math.max(260, Math.min(width, 900, Math.max(340, height - 34)));
+  return Math.floor(Math.max(260, Math.min(width, 900, Math.max(340, height - 34))));
 }
 
 /** The two numbers of a head that its place stands for; keys of colourings. */
@@ -42,11 +42,12 @@ function Picture(given: PlotProps) {
   const numbers = colourings.filter(({ kind }) => kind === "number");
   const offered = first_measures ? [...maps, MEASURES] : maps;
   const chosen = offered.find(({ key }) => key === map.of(state)) ?? offered[0];
+  const side = sideIn(size);
+  const places = useMemo(() => placedIn(chosen?.points ?? [], side), [chosen, side]);
   if (chosen === undefined)
     return (
       <p class="hs-trouble">This stack has no map: its heads are too few, or their distances were not measured.</p>
     );
-  const side = sideIn(size);
   return (
     <>
       {offered.length > 1 && (
@@ -60,7 +61,7 @@ function Picture(given: PlotProps) {
       {chosen.points === null ? (
         <TwoMeasures {...given} numbers={numbers} side={side} />
       ) : (
-        <Scatter {...given} places={placedIn(chosen.points, side)} side={side} title={`${chosen.title} map`} />
+        <Scatter {...given} {...{ places, side }} title={`${chosen.title} map`} />
       )}
       <p class="at-about">{chosen.about} Drag a rectangle to select heads.</p>
       <HeadGrid
@@ -87,9 +88,7 @@ function TwoMeasures({ numbers, side, ...given }: PlotProps & { numbers: readonl
   const [first, second] = look.stack.first_measures ?? [];
   const x = named(across.of(state)) ?? named(first) ?? numbers[0]!;
   const y = named(up.of(state)) ?? named(second) ?? numbers[0]!;
-  const axes = { x: axisOf(x.values, side, false), y: axisOf(y.values, side, true) };
-  const places = x.values.map((value, index): Point => [along(axes.x, value), along(axes.y, y.values[index] ?? null)]);
-  const missing = places.filter((place) => !place.every(Number.isFinite)).length;
+  const { axes, places, missing } = useMemo(() => placedBy(x.values, y.values, side), [x, y, side]);
   return (
     <>
       <Field label="Across">
@@ -125,6 +124,12 @@ function TwoMeasures({ numbers, side, ...given }: PlotProps & { numbers: readonl
       {missing > 0 && <p class="at-about">{missing} heads have no value for one of the two and are not drawn.</p>}
     </>
   );
+}
+
+function placedBy(across: Colouring["values"], up: Colouring["values"], side: number) {
+  const axes = { x: axisOf(across, side, false), y: axisOf(up, side, true) };
+  const places = across.map((value, index): Point => [along(axes.x, value), along(axes.y, up[index] ?? null)]);
+  return { axes, places, missing: places.filter((place) => !place.every(Number.isFinite)).length };
 }
 
 function titled({ title, unit }: Colouring): string {
@@ -213,52 +218,59 @@ function Scatter({
 
 type PlacedProps = Pick<PlotProps, "look" | "hovered"> & { places: readonly Point[] };
 
-/** Those that the filter keeps lie on top. */
+/** Those that the filter keeps lie on top, and above all the one that is pointed at: the others stay as they are. */
 function Points({ look, hovered, places }: PlacedProps) {
-  const order = useMemo(
-    () => places.map((_, index) => index).sort((a, b) => Number(look.bright[a]) - Number(look.bright[b])),
-    [places, look.bright],
-  );
   const radius = places.length > 2000 ? 2 : places.length > 300 ? 4 : 6;
   const pale = Math.min(radius, 2.5);
+  const isPlaced = (index: number): boolean => places[index]?.every(Number.isFinite) ?? false;
+  const circle = (index: number, className: string, r: number) => (
+    <circle
+      key={index}
+      data-head={nameOf(look.stack, index)}
+      class={`${className}${look.colours[index] ? "" : " hg-none"}${look.selected.has(nameOf(look.stack, index)) ? " mp-selected" : ""}`}
+      cx={places[index]?.[0]}
+      cy={places[index]?.[1]}
+      r={r}
+      fill={look.colours[index] || undefined}
+    />
+  );
+  const drawn = useMemo(() => {
+    const order = places.map((_, index) => index).filter(isPlaced);
+    order.sort((a, b) => Number(look.bright[a]) - Number(look.bright[b]));
+    // One node, which is passed over as a whole while the pointer moves.
+    return (
+      <>
+        {order.map((index) => {
+          const bright = look.bright[index] ? "mp-point" : "mp-point hg-pale";
+          return index === look.current
+            ? circle(index, `${bright} mp-current`, radius + 2)
+            : circle(index, bright, look.bright[index] ? radius : pale);
+        })}
+      </>
+    );
+  }, [places, look]);
   return (
     <>
-      {order.map((index) => {
-        if (!places[index]!.every(Number.isFinite)) return null;
-        const name = nameOf(look.stack, index);
-        const classes = ["mp-point"];
-        if (!look.colours[index]) classes.push("hg-none");
-        if (!look.bright[index]) classes.push("hg-pale");
-        if (look.selected.has(name)) classes.push("mp-selected");
-        if (index === look.current) classes.push("mp-current");
-        return (
-          <circle
-            key={index}
-            data-head={name}
-            class={classes.join(" ")}
-            cx={places[index]?.[0]}
-            cy={places[index]?.[1]}
-            r={index === hovered || index === look.current ? radius + 2 : look.bright[index] ? radius : pale}
-            fill={look.colours[index] || undefined}
-          />
-        );
-      })}
+      {drawn}
+      {hovered !== null && hovered !== look.current && isPlaced(hovered) && circle(hovered, "mp-hovered", radius + 2)}
     </>
   );
 }
 
 /** The names of the heads that are pointed at, open or selected, unless these are too many to read. */
 function Labels({ look, hovered, places, side }: PlacedProps & { side: number }) {
-  const few = look.selected.size <= MOST_LABELS;
+  const named = new Set([hovered, look.current]);
+  if (look.selected.size > 0 && look.selected.size <= MOST_LABELS)
+    for (const index of places.keys()) if (look.selected.has(nameOf(look.stack, index))) named.add(index);
   return (
     <>
-      {places.map(([x, y], index) => {
-        const name = nameOf(look.stack, index);
-        if (index !== hovered && index !== look.current && !(few && look.selected.has(name))) return null;
+      {[...named].map((index) => {
+        const [x, y] = places[index ?? -1] ?? [Number.NaN, 0];
+        if (index === null || !Number.isFinite(x + y)) return null;
         const anchor = x < 20 ? "start" : x > side - 20 ? "end" : "middle";
         return (
           <text key={index} class="mp-label" x={x} y={y < 20 ? y + 20 : y - 10} text-anchor={anchor}>
-            {name}
+            {nameOf(look.stack, index)}
           </text>
         );
       })}

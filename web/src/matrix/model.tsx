@@ -1,9 +1,11 @@
 /** Model view: every layer and head as a small map. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { StackShape } from "../data/api";
 import { cardOf, stackOf } from "../data/source";
 import { useAxes } from "../data/weights";
 import { prepare } from "../parts/canvas";
 import { CardLine, Trouble } from "../parts/controls";
+import { inNetwork, layerName, marginOf } from "../parts/headgrid";
 import { inWords, useSize } from "../parts/hooks";
 import { leastDrawn, stepped } from "../shell/choices";
 import { useKeys } from "../shell/keys";
@@ -19,7 +21,6 @@ const ROOMY = 44; // pixels a map, when there is room across: rather scroll than
 const GAP = 5; // pixels between maps
 const PREVIEW = 420; // pixels at least for the map beside them; where there is less, none is there
 const LONG = 40; // milliseconds of drawing without a rest
-const SIDE = 26; // for the numbers of layers
 const TOP = 18; // for the numbers of heads
 
 function ModelView({ source, seen, state, setState, dark }: ViewProps) {
@@ -33,11 +34,12 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
   useEffect(() => setOver(null), [seen, stack]);
   const [trouble, setTrouble] = useState<string | null>(null);
   const beside = width >= 2 * PREVIEW;
-  const across = (width - SIDE - PADDING - (beside ? PREVIEW : 0)) / stack.heads;
+  const margin = marginOf(stack);
+  const across = (width - margin - PADDING - (beside ? PREVIEW : 0)) / stack.heads;
   const down = Math.max(ROOMY, (height - TOP - PADDING) / stack.layers);
   const step = Math.floor(Math.max(28, Math.min(120, across, down)));
   const size = step - GAP;
-  const wide = SIDE + step * stack.heads;
+  const wide = margin + step * stack.heads;
   const high = TOP + step * stack.layers;
   const head = state.heads[0] ?? 0;
   const threshold = leastDrawn(modelView, state, seen!, stack);
@@ -74,7 +76,7 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
         for (let each = 0; each < stack.heads; each++) {
           const image = thumbnail(maps, each, axes, sharp, seen!.levels, paint);
           context.imageSmoothingEnabled = false;
-          context.drawImage(image, SIDE + each * step, TOP + layer * step, size, size);
+          context.drawImage(image, margin + each * step, TOP + layer * step, size, size);
         }
         if (performance.now() - rested > LONG) {
           await new Promise((resolve) => setTimeout(resolve)); // lets the page answer in between
@@ -110,7 +112,7 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
           <div class="hs-model-inner" style={{ width: `${wide}px`, height: `${high}px` }}>
             {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: this canvas takes no focus, the buttons above it do */}
             <canvas ref={canvas} aria-hidden="true" />
-            <Numbers layers={stack.layers} heads={stack.heads} step={step} />
+            <Numbers stack={stack} step={step} />
             {Array.from({ length: stack.layers * stack.heads }, (_, at) => {
               const layer = Math.floor(at / stack.heads);
               const which = at % stack.heads;
@@ -123,10 +125,10 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
                   tabIndex={chosen ? 0 : -1}
                   aria-current={chosen}
                   aria-label={[`Head ${layer}.${which}: enlarge`, card(layer, which)].filter(Boolean).join(". ")}
-                  title={`Head ${layer}.${which}\n${card(layer, which)}`.trim()}
+                  title={`Head ${layer}.${which}${inNetwork(stack, layer)}\n${card(layer, which)}`.trim()}
                   data-head={`${layer}.${which}`}
                   style={{
-                    left: `${SIDE + which * step}px`,
+                    left: `${margin + which * step}px`,
                     top: `${TOP + layer * step}px`,
                     width: `${size}px`,
                     height: `${size}px`,
@@ -152,26 +154,27 @@ function ModelView({ source, seen, state, setState, dark }: ViewProps) {
   );
 }
 
-function Numbers({ layers, heads, step }: { layers: number; heads: number; step: number }) {
+function Numbers({ stack, step }: { stack: StackShape; step: number }) {
+  const margin = marginOf(stack);
   const size = step - GAP;
   return (
     <div aria-hidden="true">
-      {Array.from({ length: heads }, (_, head) => (
+      {Array.from({ length: stack.heads }, (_, head) => (
         <span
           key={`h${head}`}
           class="hs-axis"
-          style={{ left: `${SIDE + head * step}px`, top: "0", width: `${size}px` }}
+          style={{ left: `${margin + head * step}px`, top: "0", width: `${size}px` }}
         >
           {head}
         </span>
       ))}
-      {Array.from({ length: layers }, (_, layer) => (
+      {Array.from({ length: stack.layers }, (_, layer) => (
         <span
           key={`l${layer}`}
           class="hs-axis"
-          style={{ left: "0", top: `${TOP + layer * step + size / 2 - 8}px`, width: `${SIDE - 4}px` }}
+          style={{ left: "0", top: `${TOP + layer * step + size / 2 - 8}px`, width: `${margin - 4}px` }}
         >
-          {layer}
+          {layerName(stack, layer)}
         </span>
       ))}
     </div>

@@ -159,7 +159,7 @@ function Matrix(props: MatrixProps) {
             {...handlers}
           />
         </div>
-        <HeadDetail {...{ axes, active, layer, threshold, dark, pin }} {...shown} />
+        <HeadDetail {...{ axes, active, layer, threshold, dark, pin }} {...shown} causal={stack.causal} />
       </div>
     </div>
   );

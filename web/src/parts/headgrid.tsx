@@ -8,6 +8,25 @@ export interface Grid {
   name: string;
   layers: number;
   heads: number;
+  /** The numbers that layers have in the network, where these are others: not every layer of a hybrid attends. */
+  module_layers?: number[];
+}
+
+/** A layer by its number, with the one that it has in the network where that is another. */
+export function layerName({ module_layers }: Grid, layer: number): string {
+  const number = module_layers?.[layer];
+  return number === undefined ? String(layer) : `${layer} (${number})`;
+}
+
+/** The same in words, behind the name of a head; nothing where there is one number. */
+export function inNetwork({ module_layers }: Grid, layer: number): string {
+  const number = module_layers?.[layer];
+  return number === undefined ? "" : ` (layer ${number} of the network)`;
+}
+
+/** Pixels for the numbers of layers. */
+export function marginOf({ module_layers }: Grid): number {
+  return module_layers?.length ? 2 * MARGIN : MARGIN;
 }
 
 export interface HeadGridProps {
@@ -47,7 +66,7 @@ const READABLE: Cell = { wide: 36, high: 22 };
 
 /** The side of a square such that the grid fits, within reason. */
 export function sideOf(grid: Grid, room: number, largest: number): number {
-  const byWidth = Math.floor((room - MARGIN - 2) / Math.max(1, grid.heads));
+  const byWidth = Math.floor((room - marginOf(grid) - 2) / Math.max(1, grid.heads));
   const byHeight = Math.floor(620 / Math.max(1, grid.layers));
   return Math.max(9, Math.min(largest, byWidth, Math.max(byHeight, 14)));
 }
@@ -59,7 +78,7 @@ export interface Cell {
 
 /** Cells that fill a width and a height: never higher than wide, and not much wider than high. */
 export function cellOf(grid: Grid, room: number, tall: number): Cell {
-  const byWidth = Math.floor((room - MARGIN - 2) / Math.max(1, grid.heads));
+  const byWidth = Math.floor((room - marginOf(grid) - 2) / Math.max(1, grid.heads));
   const byHeight = Math.floor((tall - MARGIN) / Math.max(1, grid.layers));
   const high = Math.max(14, Math.min(HIGHEST, byHeight, Math.max(9, byWidth)));
   return { wide: Math.max(9, Math.min(byWidth, Math.round(1.45 * high))), high };
@@ -67,7 +86,7 @@ export function cellOf(grid: Grid, room: number, tall: number): Cell {
 
 /** The width of a grid with such cells. */
 export function gridWidth(grid: Grid, cell: Cell): number {
-  return MARGIN + grid.heads * cell.wide + 2;
+  return marginOf(grid) + grid.heads * cell.wide + 2;
 }
 
 /** Dark or light: what can be read on a colour. */
@@ -96,15 +115,16 @@ export function moved(index: number | null, key: string, grid: Grid): number | n
 export function HeadGrid(props: HeadGridProps) {
   const { grid, colours, bright, framed, current, room, label, describe, onHover, onChoose, onLayer } = props;
   const svg = useRef<SVGSVGElement>(null);
+  const margin = marginOf(grid);
   const side = props.tall === undefined ? sideOf(grid, room, props.largest ?? 40) : 0;
   const { wide, high } = props.tall === undefined ? { wide: side, high: side } : cellOf(grid, room, props.tall);
   const gap = Math.min(wide, high) >= 16 ? 2 : 1;
   const texts = wide >= READABLE.wide && high >= READABLE.high ? (props.texts ?? NO_TEXTS) : NO_TEXTS;
-  const left = (index: number): number => MARGIN + (index % grid.heads) * wide;
+  const left = (index: number): number => margin + (index % grid.heads) * wide;
   const top = (index: number): number => MARGIN - 8 + Math.floor(index / grid.heads) * high;
   const indexAt = (event: MouseEvent): number | null => {
     const frame = svg.current?.getBoundingClientRect();
-    const head = Math.floor((event.clientX - (frame?.left ?? 0) - MARGIN) / wide);
+    const head = Math.floor((event.clientX - (frame?.left ?? 0) - margin) / wide);
     const layer = Math.floor((event.clientY - (frame?.top ?? 0) - MARGIN + 8) / high);
     return head >= 0 && head < grid.heads && layer >= 0 && layer < grid.layers ? layer * grid.heads + head : null;
   };
@@ -116,39 +136,43 @@ export function HeadGrid(props: HeadGridProps) {
     event.preventDefault();
     event.stopPropagation();
   };
+  // One node, which is passed over as a whole while nothing of it changes: there may be thousands of cells.
   const cells = useMemo(
-    () =>
-      Array.from({ length: grid.layers * grid.heads }, (_, index) => {
-        // Small, whatever the colour: paleness alone would read as a value.
-        const inset = bright[index] ? 0 : Math.round(0.34 * Math.min(wide, high));
-        const text = bright[index] ? texts[index] : "";
-        return (
-          <g key={index}>
-            <rect
-              data-head={`${Math.floor(index / grid.heads)}.${index % grid.heads}`}
-              data-kept={bright[index] ?? false}
-              class={`hg-cell${colours[index] ? "" : " hg-none"}${bright[index] ? "" : " hg-pale"}`}
-              x={left(index) + inset}
-              y={top(index) + inset}
-              width={wide - gap - 2 * inset}
-              height={high - gap - 2 * inset}
-              rx={2}
-              fill={colours[index] || undefined}
-            />
-            {text && (
-              <text
-                class="hg-text"
-                x={left(index) + (wide - gap) / 2}
-                y={top(index) + (high - gap) / 2 + 4}
-                text-anchor="middle"
-                fill={inkOn(colours[index] ?? "")}
-              >
-                {text}
-              </text>
-            )}
-          </g>
-        );
-      }),
+    () => (
+      <>
+        {Array.from({ length: grid.layers * grid.heads }, (_, index) => {
+          // Small, whatever the colour: paleness alone would read as a value.
+          const inset = bright[index] ? 0 : Math.round(0.34 * Math.min(wide, high));
+          const text = bright[index] ? texts[index] : "";
+          return (
+            <g key={index}>
+              <rect
+                data-head={`${Math.floor(index / grid.heads)}.${index % grid.heads}`}
+                data-kept={bright[index] ?? false}
+                class={`hg-cell${colours[index] ? "" : " hg-none"}${bright[index] ? "" : " hg-pale"}`}
+                x={left(index) + inset}
+                y={top(index) + inset}
+                width={wide - gap - 2 * inset}
+                height={high - gap - 2 * inset}
+                rx={2}
+                fill={colours[index] || undefined}
+              />
+              {text && (
+                <text
+                  class="hg-text"
+                  x={left(index) + (wide - gap) / 2}
+                  y={top(index) + (high - gap) / 2 + 4}
+                  text-anchor="middle"
+                  fill={inkOn(colours[index] ?? "")}
+                >
+                  {text}
+                </text>
+              )}
+            </g>
+          );
+        })}
+      </>
+    ),
     [grid.layers, grid.heads, colours, bright, wide, high, texts],
   );
   const ring = (index: number, className: string) => (
@@ -203,13 +227,14 @@ function GridNumbers({ grid, wide, high, gap, onLayer }: NumbersProps) {
     const every = side >= 14 ? 1 : Math.ceil(16 / side);
     return Array.from({ length: Math.ceil(count / every) }, (_, index) => index * every);
   };
+  const margin = marginOf(grid);
   return (
     <>
       {numbers(grid.heads, wide).map((head) => (
         <text
           key={`h${head}`}
           class="hg-number"
-          x={MARGIN + (head + 0.5) * wide - gap / 2}
+          x={margin + (head + 0.5) * wide - gap / 2}
           y={MARGIN - 13}
           text-anchor="middle"
         >
@@ -221,13 +246,13 @@ function GridNumbers({ grid, wide, high, gap, onLayer }: NumbersProps) {
         <text
           key={`l${layer}`}
           class={`hg-number${onLayer ? " hg-layer" : ""}`}
-          x={MARGIN - 6}
+          x={margin - 6}
           y={MARGIN - 8 + (layer + 0.5) * high + 3}
           text-anchor="end"
           onClick={onLayer ? () => onLayer(layer) : undefined}
         >
-          {onLayer && <title>{`all of layer ${layer}`}</title>}
-          {layer}
+          {onLayer && <title>{`all of layer ${layer}${inNetwork(grid, layer)}`}</title>}
+          {layerName(grid, layer)}
         </text>
       ))}
     </>

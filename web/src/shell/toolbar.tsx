@@ -6,6 +6,7 @@ import { amountOf, cardOf, type Source } from "../data/source";
 import { type Filter, hasSentences } from "../data/tokens";
 import { headColour } from "../parts/colour";
 import { CardLine, Field, Switch } from "../parts/controls";
+import { layerName } from "../parts/headgrid";
 import { atLevel, leastDrawn, onlyOne, shownHeads, toggled } from "./choices";
 import type { SetState, State } from "./state";
 import type { View } from "./view";
@@ -55,7 +56,7 @@ export function Toolbar({ view, source, seen, state, setState, dark, isOne }: Pr
           />
         </Field>
       )}
-      {has("layer") && <LayerPicker layers={stack.layers} layer={state.layer} setState={setState} />}
+      {has("layer") && <LayerPicker stack={stack} layer={state.layer} setState={setState} />}
       {has("level") && <LevelSwitch {...{ seen, state, setState }} />}
       {(has("heads") || has("head")) && (
         <Field label={has("heads") ? "Heads" : "Head"}>
@@ -84,7 +85,7 @@ export function Toolbar({ view, source, seen, state, setState, dark, isOne }: Pr
   );
 }
 
-function LayerPicker({ layers, layer, setState }: { layers: number; layer: number; setState: SetState }) {
+function LayerPicker({ stack, layer, setState }: { stack: StackShape; layer: number; setState: SetState }) {
   return (
     <Field label="Layer">
       <div class="hs-stepper">
@@ -101,16 +102,16 @@ function LayerPicker({ layers, layer, setState }: { layers: number; layer: numbe
           value={layer}
           onChange={(event) => setState({ layer: Number(event.currentTarget.value) })}
         >
-          {Array.from({ length: layers }, (_, each) => (
+          {Array.from({ length: stack.layers }, (_, each) => (
             <option key={each} value={each}>
-              {each}
+              {layerName(stack, each)}
             </option>
           ))}
         </select>
         <button
           type="button"
           aria-label="Next layer"
-          disabled={layer === layers - 1}
+          disabled={layer === stack.layers - 1}
           onClick={() => setState({ layer: layer + 1 })}
         >
           ›

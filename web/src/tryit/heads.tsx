@@ -9,7 +9,7 @@ import { colour } from "../atlas/settings";
 import type { AtlasData } from "../data/api";
 import { kindColour } from "../parts/colour";
 import { Busy, Switch, Trouble } from "../parts/controls";
-import { type Grid, HeadGrid } from "../parts/headgrid";
+import { type Grid, HeadGrid, inNetwork } from "../parts/headgrid";
 import { useSize } from "../parts/hooks";
 import type { How } from "../shell/edit";
 import * as settings from "../shell/edit";
@@ -114,8 +114,10 @@ interface ColoursProps {
 
 /** What the colours are, and the heads that have most of it. */
 function Colours({ look, dark, ofText, several, setState, write }: ColoursProps) {
-  const [count, setCount] = useState(10);
   const { colouring, stack } = look;
+  const total = stack.layers * stack.heads;
+  const [asked, setCount] = useState(10);
+  const count = Math.min(asked, total);
   if (colouring === null) return null;
   const named = (end: string) => `${several ? `${stack.name} ` : ""}${end} ${count} by ${colouring.rank}`;
   return (
@@ -145,7 +147,7 @@ function Colours({ look, dark, ofText, several, setState, write }: ColoursProps)
           <input
             type="number"
             min="1"
-            max={stack.layers * stack.heads}
+            max={total}
             aria-label="How many heads"
             value={count}
             onInput={(event) => setCount(event.currentTarget.valueAsNumber || 1)}
@@ -189,7 +191,7 @@ function Switches({ grid, look, heads, room, titled, toggle, setOver }: Switches
     [heads, count],
   );
   const describe = (index: number): string =>
-    `${look === null ? `Head ${nameOf(index)}` : described(look, index)} · ${isOff(index) ? "off" : "on"}`;
+    `${look === null ? `Head ${nameOf(index)}${inNetwork(grid, Math.floor(index / grid.heads))}` : described(look, index)} · ${isOff(index) ? "off" : "on"}`;
   return (
     <>
       {titled && <p class="hp-what">{grid.name}</p>}

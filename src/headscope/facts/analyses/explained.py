@@ -88,7 +88,7 @@ def explained_sentence(arrays: HeadArrays, texts: int | None, *, heads: int) -> 
     }
     most = template_name(max(named, key=lambda name: named[name]))
     told = told.replace("-", "\N{MINUS SIGN}")
-    return f"Names explain {share(value)} of it ({told}), most of all {most}."
+    return f"Names explain {share(value)} of it ({told}), most of all the name “{most}”."
 
 
 def explained_sentences(atlas: Atlas, *, stack: str) -> tuple[str, ...]:

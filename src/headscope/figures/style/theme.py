@@ -144,6 +144,11 @@ def count_ticks(count: int, *, most: int) -> list[int]:
     return list(range(0, count, step))
 
 
+def layer_names(layers: Sequence[int], module_layers: Sequence[int]) -> list[str]:
+    """Layers by their numbers, with those that they have in the network in brackets where these are others."""
+    return [f"{layer} ({module_layers[layer]})" if module_layers else str(layer) for layer in layers]
+
+
 def label_points(
     ax: Axes,
     points: Sequence[tuple[float, float, str]],

@@ -20,7 +20,9 @@ from headscope.facts.wording import printed
 from headscope.figures.style.colours import ACCENT, INK, MUTED, PAPER, SERIES
 from headscope.figures.style.theme import SMALL_SIZE, axes, short, size_in_points, text_width, title, write
 
-ROLE_COLOURS = {"query": ACCENT, "found": SERIES[2], "right": SERIES[2], "guess": SERIES[1]}
+ASKED = ("query", "looked at")
+"""Roles of the word that a probe asks about."""
+ROLE_COLOURS = {**dict.fromkeys(ASKED, ACCENT), "found": SERIES[2], "right": SERIES[2], "guess": SERIES[1]}
 
 LEAST_WRITTEN = 0.05  # attention below this has no number, unless the word matters
 BELOW = 33.0  # points below the arcs: word, number and role
@@ -227,7 +229,7 @@ def _word(ax: Axes, sentence: Sentence, place: Place, weights: dict[int, float],
         return
     number, role = _below(sentence, weights, place.words[0])
     colour = ROLE_COLOURS.get(role, INK)
-    is_filled = role in ("query", "found", "guess")
+    is_filled = role in (*ASKED, "found", "guess")
     if role:
         width = text_width(place.text, WORD_SIZE) + 1
         box = FancyBboxPatch(
@@ -241,7 +243,7 @@ def _word(ax: Axes, sentence: Sentence, place: Place, weights: dict[int, float],
             zorder=1,
         )
         ax.add_patch(box)
-    share_colour, weight = (colour, "bold") if role not in ("", "query") else (MUTED, "normal")
+    share_colour, weight = (colour, "bold") if role not in ("", *ASKED) else (MUTED, "normal")
     put(-11, place.text, size=large, color=PAPER if is_filled else INK)
     put(-23, number, size=small, color=share_colour, fontweight=weight)
     put(-31, role, size=small, color=colour)
@@ -258,7 +260,7 @@ def _arcs(ax: Axes, sentence: Sentence, line: Line, scale: float) -> None:
         start, end = line.of(look.asks), line.of(look.target)
         if start is None or end is None:
             continue
-        roles = {sentence.roles.get(word, "") for word in (look.asks, look.target)} - {"", "query"}
+        roles = {sentence.roles.get(word, "") for word in (look.asks, look.target)} - {"", *ASKED}
         colour = ROLE_COLOURS[roles.pop()] if roles else ACCENT
         strength = min(look.weight, 1.0)
         alpha = 0.25 + 0.75 * strength**0.5

@@ -32,6 +32,8 @@ class StackShape(Shape):
     queries: Literal["source", "target"]
     keys: Literal["source", "target"]
     causal: bool
+    module_layers: list[int] = []
+    """The numbers that its layers have in the network; empty where they are counted one by one there too."""
 
 
 class Reading(Shape):
@@ -226,6 +228,8 @@ class AtlasStack(Shape):
     name: str
     layers: int
     heads: int
+    module_layers: list[int] = []
+    """The numbers that its layers have in the network; empty where they are counted one by one there too."""
     colourings: list[Colouring]
     first_colouring: str | None = None
     """The key of the one that is shown first."""

@@ -25,7 +25,16 @@ _MAKERS: dict[str, Callable[[Subject], Section]] = {
     "compare": compare_section,
     "writes": writes_section,
 }
-ASK_NOTHING = ("patterns", "ablation", "ablation_uniform", "importance", "explanation", "compare")
+ASK_NOTHING = (
+    "patterns",
+    "ablation",
+    "ablation_uniform",
+    "importance",
+    "explanation",
+    "compare",
+    "writes",
+    "known",
+)
 """The analyses that do not ask what heads know, so that nobody annotated their texts."""
 
 
