@@ -139,6 +139,10 @@ def test_a_network_that_somebody_changed_has_no_lanes() -> None:
     pytest.importorskip("numba")
     model = tiny.__wrapped__("bert")  # on which no other test has hung anything
     watch = watch_of(model)
+    model.network.set_attn_implementation("eager")
+    model.network(**model.tokenizer("The cat", return_tensors="pt"), output_attentions=True)
+    model.network.set_attn_implementation("sdpa")
+    assert any(module._forward_hooks for module in model.network.modules()), "left there by transformers"
     assert watch.has_lanes
     layer = model.network.encoder.layer[0]
     handle = layer.register_forward_hook(lambda *given: None)

@@ -6,7 +6,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from headscope.batches import Carried, ChosenRows
 from headscope.capture import AttentionCall, Capture, Carrier, Forward, kernels, surveyed
@@ -179,15 +179,8 @@ class Watch:
     @property
     def has_lanes(self) -> bool:
         """Whether batches may go through copies of the network side by side: on a CPU, if nobody has changed it."""
-        modules = self.model.network.modules()
-        return (
-            self.kernels == USED
-            and self.model.device.type == "cpu"
-            and not any(
-                "forward" in vars(module) or module._forward_hooks or module._forward_pre_hooks
-                for module in modules
-            )
-        )
+        on_cpu = self.model.device.type == "cpu"
+        return self.kernels == USED and on_cpu and not any(map(_is_changed, self.model.network.modules()))
 
     def beside(self) -> "Watch":
         """The same for another thread: a network of its own, that shares the weights."""
@@ -317,6 +310,14 @@ def start_note(model: Model) -> str | None:
 def start_token_of(model: Model) -> str | None:
     """The start token that a decoder's texts begin with; None where they begin with none, and for other models."""
     return Watch(surveyed(model)).encoder(_SHORT).start_token
+
+
+def _is_changed(module: nn.Module) -> bool:
+    """Whether somebody changed what a module computes; hooks by which transformers returns maps change nothing."""
+    hooks = (*module._forward_hooks.values(), *module._forward_pre_hooks.values())
+    return "forward" in vars(module) or any(
+        not getattr(hook, "__module__", "").startswith("transformers.") for hook in hooks
+    )
 
 
 def sides_of(batch: TextBatch, stack: StackName) -> tuple[TokenBatch, TokenBatch]:
