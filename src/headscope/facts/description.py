@@ -154,7 +154,9 @@ class Sentences:
     does: str = "finds {}"
     """What the best head of a row does; {} is what the row is about."""
     objects: Mapping[str, str] = field(default_factory=dict)
-    """By label, what {} stands for, the label follows in brackets; without an entry the label's name, or `other`."""
+    """By label, what {} stands for; without an entry the label's name, or `other`."""
+    labelled: bool = True
+    """Whether the label follows in brackets."""
     other: str = "{}"
     whole: str = ""
     """What the best head of the row over all cases does, when it is clearly above; empty where that row is as any."""

@@ -84,7 +84,7 @@ class _Probe:
         does = object_of(self.described, row.label) or ""
         if self.sentences.more:
             way = f", {direction_name(row.direction)}" if row.direction else ""
-            told = f"{row.score.text} {self._more(row)}{_sure(row)} in {_cases(row)}"
+            told = f"{self._more(row)} in {_cases(row)}"
         else:
             is_inward = row.direction in self.described.directions[1:]
             way = f" ({direction_name(row.direction)})" if is_inward else ""
@@ -106,8 +106,11 @@ class _Probe:
         return self._finding(row, sentence(start, f": {self._beside(row)}."))
 
     def _more(self, row: HeadScore) -> str:
-        """What a difference is more than; `of attention` only where it is a share."""
-        return self.sentences.more.removeprefix("of attention ") if row.score.unit else self.sentences.more
+        """How much a difference is, and more than what: in points of attention, or in its own unit."""
+        if row.score.unit:
+            return f"{row.score.text} {self.sentences.more.removeprefix('of attention ')}{_sure(row)}"
+        points = f"{100 * row.score.value:z.1f} points {self.sentences.more}"
+        return f"{points} (95% interval {row.score.ends.removesuffix('%')})" if row.score.ends else points
 
     def _beside(self, row: HeadScore) -> str:
         """The share of the head, and those of its baselines."""
@@ -129,7 +132,7 @@ class _Probe:
         """That no head gives any row enough more attention to matter."""
         best = max(ranked, key=lambda row: row.score.value)
         does = self.sentences.does.replace("{}", f"any of the {self.described.labels} tested")
-        most = f"; the most is {best.score.text} {self._more(best)}{_sure(best)}, by head "
+        most = f"; the most is {self._more(best)}, by head "
         name = self.described.row_name(best.label)
         return self._finding(best, sentence(f"No head {does}", most, best.head or "", f" for {name}."))
 
@@ -201,7 +204,7 @@ def object_of(described: Description, label: str, *, with_label: bool = True) ->
     if not words:
         about = sentences.other.replace("{}", described.row_name(label))
     else:
-        about = f"{words} ({label})" if with_label else words
+        about = f"{words} ({label})" if with_label and sentences.labelled else words
     return sentences.does.replace("{}", about)
 
 
