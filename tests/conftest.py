@@ -3,6 +3,7 @@
 import math
 import os
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -108,6 +109,14 @@ def one_command_line() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(testing, "_get_command", cache(testing._get_command))
         yield
+
+
+@pytest.fixture(autouse=True)
+def no_open_figures() -> Iterator[None]:
+    """Figures that a test left open are closed: pyplot counts those of all tests of a process, and warns of many."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture
